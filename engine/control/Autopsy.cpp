@@ -18,7 +18,7 @@ namespace {
 constexpr double aliveDifference = 1.5; // seconds
 constexpr uint32_t mostProcesses = 1 << 16;
 
-/// How far a rank has come with one of its operations, in which step (MeetingPlace::round).
+/// The last step (MeetingPlace::round) in which a rank began an operation, and whether it ended.
 struct Progress {
   int64_t round = -1;
   bool ended = false;
@@ -30,9 +30,9 @@ struct RankRecord {
   const FlightRank *rank = nullptr;
   std::map<uint32_t, Progress> nodes;      ///< that communicate
   std::map<MeetingPlace, uint32_t> nodeOf; ///< by what its ranks meet in, without the step
-  int64_t round = -1, trainingStep = -1;   ///< of the step that it has come to
-  bool evaluates = false;                  ///< likewise
-  int64_t clock = 0;                       ///< of the last event
+  int64_t round = -1, trainingStep = -1;   ///< both numbers of the last step
+  bool evaluates = false;                  ///< the last step belongs to an evaluation
+  int64_t clock = 0;                       ///< time of the last event
   uint32_t last = noFlightNode;            ///< the node begun last
   bool inStep = false;
 };

@@ -50,7 +50,7 @@ struct FlightEntry {
   int64_t clock;                ///< nanoseconds of the steady clock
   int64_t round;                ///< number of the step among the steps of all sessions
   int64_t trainingStep;         ///< its number in its session
-  uint32_t node;                ///< of the rank's nodes, counted through all sessions; noFlightNode where the event is of no node
+  uint32_t node;                ///< number among the rank's nodes in all sessions; noFlightNode: the event has no node
   uint16_t session;
   uint16_t event; ///< FlightEvent
 };

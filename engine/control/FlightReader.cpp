@@ -74,7 +74,7 @@ private:
     uint32_t sessions = from.count(mostSessions, sizeof(uint32_t));
     for (uint32_t i = 0; i < sessions && good && from.good(); ++i)
       good = readSession(from);
-    return good && from.ended() ? "" : "is damaged: its tables do not say what they should";
+    return good && from.ended() ? "" : "is damaged: its tables do not fit together";
   }
 
   /// Its names, groups and nodes are appended to those of the sessions before.

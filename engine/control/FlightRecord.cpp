@@ -126,7 +126,7 @@ void FlightRecord::unmap() {
 
 std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
 
-/// How many ranks there are, and their numbers; how many sessions, and what is known of each.
+/// The tables of the file: the ranks, then the sections of all sessions, with a count before each list.
 std::vector<uint8_t> FlightRecord::tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const {
   ByteWriter head;
   head.number(static_cast<uint32_t>(rankOfRing.size()));
@@ -168,7 +168,7 @@ Status FlightRecord::open(const program::Program &program, const StepGraph &grap
   return {};
 }
 
-/// The new file takes the name of the old one when all of it is there: whoever reads, at any time, reads one of them.
+/// Writes a new file and renames it over the old one, so that a reader always finds a complete file.
 Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing) {
   FlightHeader header{};
   header.tablesBytes = tables.size();

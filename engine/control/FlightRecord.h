@@ -18,7 +18,7 @@ struct FlightOptions {
   std::string host;
 };
 
-/// What happens to a rank: by its place in StepGraph::ranks of its session; `node` of that graph, or noIndex.
+/// One event of a rank. `local` is the rank's place in StepGraph::ranks of the session, `node` a node of that graph or noIndex.
 struct FlightNote {
   uint32_t session = 0, local = 0, node = noIndex;
   int64_t round = 0, trainingStep = 0;
@@ -35,8 +35,8 @@ public:
   FlightRecord &operator=(const FlightRecord &) = delete;
 
   /// Makes room for one more session, whose number is below `mostSessions`: the file is written again, with the events that it holds. Not
-  /// while any session is in a step. Without room on the disk the file stays as it was: the error says so, and nothing that is noted of
-  /// this session is kept.
+  /// while any session is in a step. Without room on the disk the file stays as it was, the session's events are dropped, and this returns
+  /// an error.
   Status open(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session = 0);
   void note(const FlightNote &note) {
     if (note.session < parts.size() && !parts[note.session].rings.empty())
@@ -52,8 +52,8 @@ public:
 
 private:
   explicit FlightRecord(const FlightOptions &options) : options(options) {}
-  /// Of a session, by place of the rank in its graph: which ring is its, its first node in the graph, and the number of that node in the
-  /// file.
+  /// The layout of one session, by place of the rank in its graph: the ring of the rank, its first node in the graph, and the number of
+  /// that node in the file.
   struct Part {
     std::vector<uint32_t> rings, firstNode, firstInFile;
   };
@@ -70,7 +70,7 @@ private:
   FlightLive *live = nullptr;
   uint8_t *rings = nullptr;
   std::vector<int64_t> ranks;       ///< by ring
-  std::vector<uint32_t> nodeCounts; ///< likewise, of all sessions
+  std::vector<uint32_t> nodeCounts; ///< by ring, nodes of all sessions
   std::vector<uint8_t> sections;    ///< tables of the sessions, one after the other
   std::vector<Part> parts;          ///< by session
 };

@@ -1,4 +1,4 @@
-// Follows the ranks of sessions step by step, so that the control channel can say where they stand and whom they wait for.
+// Follows the ranks of a session step by step, so that the control channel can report their places and their waits.
 #pragma once
 
 #include "engine/control/FlightRecord.h"
@@ -21,7 +21,7 @@ struct SessionRounds {
 };
 
 /// The observer of one session (SessionParts.observer), number `session` of its process. Other sessions of the process need watches of
-/// their own, with the same `rounds`: SessionWatches has all of them. `record`, where there is one, gets every event; not owned.
+/// their own, with the same `rounds`: SessionWatches has all of them. `record` (may be null, not owned) gets every event.
 class SessionWatch final : public StepObserver, public Observed {
 public:
   explicit SessionWatch(FlightRecord *record = nullptr, uint32_t session = 0,
@@ -39,7 +39,7 @@ public:
 
   /// Why there is no record although there should be one.
   Status recordStatus() const;
-  /// How often a rank has moved; 0 without a session.
+  /// Counts the moves of all ranks; 0 without a session.
   uint64_t progress() const;
   bool hasFailed() const { return failing.load(); }
 
@@ -59,7 +59,7 @@ private:
   void addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const;
   Place placeOf(uint32_t node) const;
   MeetingPlace meetingOf(uint32_t node) const;
-  /// Of a node in this step.
+  /// The mark of a node that began, or ended (`done`), in this step.
   uint32_t markOf(bool done) const { return static_cast<uint32_t>(round.load(std::memory_order_relaxed) + 1) * 2 + done; }
 
   FlightRecord *record;

@@ -11,8 +11,8 @@ namespace npar::engine {
 
 /// A process may have several sessions, such as those of a training and of its evaluations, whose steps come by turns. Each gets a watch of
 /// its own, which lives as long as this; the control channel (ControlChannel::watch) is told of the session whose step began last, or of
-/// the one that has failed. Processes of a job create their sessions in the same order. `record`, where there is one, gets the events of
-/// all; not owned.
+/// the one that has failed. Processes of a job create their sessions in the same order. `record` (may be null, not owned) gets the
+/// events of all.
 class SessionWatches final : public Observed {
 public:
   explicit SessionWatches(FlightRecord *record = nullptr) : record(record), rounds(std::make_shared<SessionRounds>()) {}

@@ -8,7 +8,7 @@
 
 namespace npar::engine {
 
-/// What ranks meet in: a collective or a transfer of one step and micro-batch, among the members from `first` to `last`.
+/// Names a meeting of ranks: a collective or a transfer of one step and micro-batch, among the members from `first` to `last`.
 struct MeetingPlace {
   int64_t round = -1; ///< number of the step among all steps of all sessions of a process, in the order in which they began
   bool transfer = false;

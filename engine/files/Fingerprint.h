@@ -1,4 +1,4 @@
-// What two processes compare to know that each of them reads the same file, without sending it.
+// Fingerprints of files, by which processes find out that they read the same file without sending it.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -9,7 +9,7 @@
 
 namespace npar::program {
 
-/// How much of a file is read for its fingerprint.
+/// Selects the bytes of a file that its fingerprint covers.
 enum class FingerprintKind : uint8_t {
   Sampled, ///< its length, its first and last 64 KiB, and 64 blocks of 4 KiB that a seed chooses
   Full     ///< every byte

@@ -31,7 +31,7 @@ bool ownsPiece(const program::Program &program, const std::vector<int64_t> &coor
 /// but padding are left out.
 std::vector<OwnedPiece> ownedPieces(const program::Program &program, const std::vector<int64_t> &ranks);
 
-/// What these ranks keep, whoever owns it: replicas too, in the same form and order.
+/// The same for all pieces that these ranks keep, replicas included.
 std::vector<OwnedPiece> keptPieces(const program::Program &program, const std::vector<int64_t> &ranks);
 
 } // namespace npar::engine

@@ -12,7 +12,7 @@ namespace npar::engine {
 
 namespace {
 
-/// What one rank keeps, as it is sent: which elements of which variable, and their hash.
+/// A piece that one rank keeps, in the form in which sessions exchange it.
 struct Kept {
   int64_t rank;
   uint64_t variable;

@@ -1,7 +1,6 @@
 """The flags of run, eval, generate and the checkpoint commands, with values to try in one process and in several: rows of test_process_flags.py.
 
-A `Value` is what a command line gets of one flag. What one process makes of a command line is what several must make of it: the same exit code, errors, summary and
-files. `many` says where several are refused instead, and how: exit code, and a pattern that the error must match.
+A `Value` is what a command line gets of one flag. Several processes must give what one process gives: the same exit code, errors, summary and files. `many` says where several are refused instead, and how: exit code, and a pattern that the error must match.
 """
 
 import dataclasses
@@ -93,7 +92,7 @@ COMMANDS = {
     "checkpoint reshard": {"CHECKPOINT": ("checkpoint", "reshard", "kept-{model}"), "--shards": ("--shards", "2"), "--output": ("-o", "other"), "--json": ("--json",)},
 }
 
-# How --data feeds each model where a row says nothing else.
+# Words that feed each model by default.
 DATA = {"samples": (), "tokens": ("--data", "tokens.u16", "--tokens", "u16")}
 
 ONE_RANK = (1, "cannot share|share .* rank|ranks? .*process")  # a world of one rank has nothing for a second process
@@ -154,7 +153,7 @@ FLAGS = {
         "--stop-on": [value("--stop-on", "right", needs=(EVAL,), model="samples"), value("--stop-on", "loss")],
         "--steps": [value("--steps", "1"), value("--steps", "7")],
         "--seed": [value("--seed", "9")],
-        "--log": [value("--log", "log.jsonl"), value("--log", "log.csv", "--log", "log.jsonl"), value("--log", "events")],
+        "--log": [value("--log", "log.jsonl"), value("--log", "log.csv", "--log", "log.jsonl"), value("--log", "events.tfevents")],
         "--trace": [value("--trace", "trace.json")],
         "--trace-steps": [value("--trace-steps", "2", needs=(("--trace", ("--trace", "trace.json")),))],
         "--backend": [value("--backend", "cpu"), value("--backend", "cuda"), value("--backend", "null")],
@@ -218,7 +217,7 @@ FLAGS = {
     },
 }
 
-# Commands that never work in several processes, and how they say so; those that write nothing work in each by itself.
+# Commands that refuse to be one of several processes, with exit code and message. Those that only read work in each process separately.
 REFUSED = {command: (2, f"npar {command} works in one process") for command in ("generate", "checkpoint consolidate", "checkpoint reshard")}
 EACH = ("checkpoint show", "checkpoint verify", "checkpoint diff")
 

@@ -1,4 +1,4 @@
-"""Flags in pairs, in one process and in two: over TCP, and over each MPI that is here. What one process makes of them is what two must make of them."""
+"""Pairs of flags in one process and in two, over TCP and over each MPI that is installed: both must give the same exit code, errors, summary and files."""
 
 import array
 import json
@@ -18,8 +18,8 @@ from test_torchrun import STANDIN, free_port
 
 ROWS = all_rows() if LONG else sampled_rows(count=36, seed=4)
 GPUS = {"NPAR_CUDA_DRIVER": str(STANDIN), "NPAR_NCCL": str(STANDIN), "NPAR_STANDIN_DEVICES": "2"}
-# What depends on the clock, or on how many processes there are.
-VARIES = re.compile(r"_per_second$|^data_wait_seconds$|^processes$|^time$|^wall|^flops$|^utilization$|^mfu$|^ranks$")
+# Keys whose values depend on the clock or on the number of processes.
+VARIES = re.compile(r"_per_second$|^data_wait_seconds$|^processes$|^peak_share$")
 
 
 def steady(value):
@@ -95,41 +95,52 @@ class Inputs:
         assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
 
 
-class ProcessFlagsTest(DriverTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.inputs = Inputs()
-        cls.addClassCleanup(shutil.rmtree, cls.inputs.folder, ignore_errors=True)
+class Together:
+    """For a DriverTest with `inputs`: runs npar in one process and in two."""
 
     def place(self, name):
         folder = self.folder / name
         shutil.copytree(self.inputs.folder, folder)
         return folder
 
-    def together(self, commands, folders, environments):
-        """Starts all of them, and what came of each: exit code, output, error."""
-        started = [
+    def start(self, commands, folders, environments):
+        return [
             subprocess.Popen(list(map(str, command)), cwd=folder, env={**os.environ, **GPUS, **own}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for command, folder, own in zip(commands, folders, environments)
         ]
+
+    def start_over_tcp(self, words, folders, environments=({}, {})):
+        port = str(free_port())
+        own = [
+            {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, **more} for rank, more in enumerate(environments)
+        ]
+        return self.start([[NPAR, *words]] * 2, folders, own)
+
+    def ended(self, started, words):
+        """Exit code, output and error of each."""
         try:
             told = [process.communicate(timeout=120) for process in started]
         except subprocess.TimeoutExpired:
-            self.fail(f"hangs: {' '.join(map(str, commands[0]))}")
+            self.fail(f"hangs: {' '.join(map(str, words))}")
         finally:
             for process in started:
                 process.kill()
                 process.wait()
         return [(process.returncode, *texts) for process, texts in zip(started, told)]
 
-    def over(self, transport, words, folders):
-        if transport == "one":
-            return self.together([[NPAR, *words]], folders, [{}])
-        if transport != "tcp":
-            return self.together([[NPAR, "launch", "-n", "2", "--mpi", transport, *words]], folders, [{}])
-        port = str(free_port())
-        ranks = [{"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} for rank in range(2)]
-        return self.together([[NPAR, *words]] * 2, folders * (1 if len(folders) == 2 else 2), ranks)
+    def over(self, transport, words, folders, environments=({}, {})):
+        """In one process, or in two: over TCP in a folder each where two are given."""
+        if transport == "tcp":
+            return self.ended(self.start_over_tcp(words, folders * (1 if len(folders) == 2 else 2), environments), words)
+        launch = [] if transport == "one" else ["launch", "-n", "2", "--mpi", transport]
+        return self.ended(self.start([[NPAR, *launch, *words]], folders, [{}]), words)
+
+
+class ProcessFlagsTest(Together, DriverTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.inputs = Inputs()
+        cls.addClassCleanup(shutil.rmtree, cls.inputs.folder, ignore_errors=True)
 
     def check(self, row, transport, number):
         # Processes that work by themselves have folders of their own.

@@ -26,7 +26,7 @@ void addAlone(CLI::App &app, JobOptions &job) {
   app.add_flag("--alone", job.alone, "work in this process alone, whatever launcher has started it");
 }
 
-/// For what writes files: of several processes all would write the same ones.
+/// Runs a command that writes files; several processes would all write the same ones.
 ExitCode inOneProcess(const JobOptions &options, const std::string &command, const std::function<ExitCode()> &body) {
   return inJob(options, [&](Job &job) {
     ExitCode code = job.refuseOthers(command);

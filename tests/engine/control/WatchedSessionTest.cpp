@@ -247,7 +247,7 @@ TEST(WatchedSessionTest, EventsOfTwoSessionsAreKeptInTheirOrder) {
     EXPECT_GT(second, 3u);
   }
   EXPECT_FALSE(autopsy({log}).diverged);
-  // What ended in one evaluation has not ended in the next.
+  // An operation that ended in one evaluation has not ended in the next.
   const FlightRank &rank = log.ranks[0];
   auto node = std::find_if(rank.nodes.begin(), rank.nodes.end(),
                            [](const FlightNode &each) { return each.session == 1 && each.kind == FlightNodeKind::Collective; });
@@ -261,7 +261,7 @@ TEST(WatchedSessionTest, EventsOfTwoSessionsAreKeptInTheirOrder) {
   EXPECT_EQ(run.watches->joined({0, meeting}), Joined::NotYet);
 }
 
-// Rank 2 goes on without sending x of micro-batch 2 in the second evaluation: the same step of the first one says nothing of it.
+// Rank 2 skips sending x of micro-batch 2 in the second evaluation, after it sent it in the same step of the first one.
 TEST(WatchedSessionTest, AFaultOfTheSecondSessionIsFound) {
   TwoWatchedSessions run({{Fault::Skip, 2, 0, 2, 0, 1}});
   for (int64_t step = 0; step < 2; ++step)

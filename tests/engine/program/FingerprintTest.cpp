@@ -72,7 +72,7 @@ TEST_F(FingerprintTest, AByteThatNoBlockHoldsShowsInFullAlone) {
     EXPECT_NE(of(other, FingerprintKind::Full), full);
     missed += of(other, FingerprintKind::Sampled) == sampled;
   }
-  EXPECT_GT(missed, 20u); // 64 of 768 blocks are looked at
+  EXPECT_GT(missed, 20u); // 64 of 768 blocks are read
 }
 
 TEST_F(FingerprintTest, TheSeedChoosesTheBlocks) {

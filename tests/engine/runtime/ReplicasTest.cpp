@@ -19,7 +19,7 @@ protected:
     options.session.threads = 2, options.session.seed = 3, options.session.timeoutSeconds = 20;
   }
 
-  /// What all sessions find after so many steps; the same, or the test fails.
+  /// Trains for some steps and compares; all sessions must find the same.
   std::optional<ReplicaDifference> found(Sessions &sessions, int64_t steps) {
     for (int64_t step = 0; step < steps; ++step)
       for (const Status &status : sessions.step({std::vector<int32_t>(64, 1)}, step))

@@ -1,4 +1,4 @@
-// What processes say of files that they do not read alike.
+// Messages about files that differ between processes.
 #include "tools/npar/job/SameFiles.h"
 
 #include <gtest/gtest.h>

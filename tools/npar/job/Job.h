@@ -76,7 +76,7 @@ public:
   std::string nameOf(size_t process) const {
     return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
   }
-  /// What process 0 decides, where it depends on files or on the machine: its text in all processes. The others do not ask `make`.
+  /// Lets process 0 decide something that depends on files or on the machine, and gives its text to all. The others do not call `make`.
   Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
   program::FingerprintKind fingerprints() const { return options.fingerprints(); }
   /// What each process gives, by process.

@@ -1,4 +1,4 @@
-// Whether all processes of a job read the same files, each from its own file system.
+// Compares the files that the processes of a job read, each from its own file system.
 #pragma once
 
 #include "engine/files/Fingerprint.h"
@@ -25,8 +25,8 @@ std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes);
 /// `names`: of the processes, such as "process 2 on 'b'".
 std::vector<std::string> differences(const std::vector<std::vector<ReadFile>> &processes, const std::vector<std::string> &names);
 
-/// To be called by all processes with the files that they are about to read, and the path of the weights (a file or a folder; empty: none):
-/// BadInput, with those messages, where they differ. Alone it reads nothing.
+/// All processes call it with the files that they are about to read, and the path of the weights (a file or a folder; empty: none). BadInput,
+/// with those messages, where files differ. A process that is alone reads nothing.
 ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::string &weights, uint64_t seed);
 
 } // namespace npar::driver

@@ -190,7 +190,7 @@ Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPo
   return job.createSession(program, options);
 }
 
-/// What --weights names: of a folder of checkpoints the newest one, as process 0 sees it.
+/// Finds the weights of --weights: in a folder of checkpoints the newest one that process 0 sees.
 Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
   return job.decide([&]() -> Outcome<std::string> {
     if (flags.weights.empty() || !engine::isCheckpoint(flags.weights))
@@ -229,7 +229,7 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
   return checkpoints.goOn(program, *data, shape);
 }
 
-/// What was the best before, as process 0 sees it: when the run ends depends on it.
+/// Continues from the best earlier evaluation that process 0 knows: the end of the run depends on it.
 ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
   if (!evaluations.wanted() || !checkpoints.resumes())
     return ExitCode::Good;

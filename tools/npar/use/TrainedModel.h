@@ -30,7 +30,7 @@ struct NamedModel {
 /// Claims the files in `files`.
 Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files);
 
-/// Of several processes all take what process 0 has found: the newest checkpoint of a folder may be another one a moment later.
+/// Gives all processes the names that process 0 has found: the newest checkpoint of a folder can change at any moment.
 ExitCode shareNames(Job &job, NamedModel &named);
 
 /// What a command wants of a model whose own sizes are known: more settings, such as batch=4.
