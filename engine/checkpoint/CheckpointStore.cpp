@@ -41,6 +41,7 @@ public:
 
   const std::string &description() const override { return text; }
   const std::map<std::string, StoreEntry> &tensors() const override { return entries; }
+  std::vector<std::string> paths() const override;
   Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const override;
   const Manifest &manifest() const override { return content; }
   const std::string &folder() const override { return path; }
@@ -71,6 +72,13 @@ private:
 };
 
 std::atomic<uint64_t> OpenCheckpoint::opened{0};
+
+std::vector<std::string> OpenCheckpoint::paths() const {
+  std::vector<std::string> paths = {path + "/" + Manifest::fileName};
+  for (const ManifestFile &file : content.files)
+    paths.push_back(path + "/" + file.name);
+  return paths;
+}
 
 /// What is lost with a file: its first tensor, and how many more.
 std::string OpenCheckpoint::holdings(size_t file) const {

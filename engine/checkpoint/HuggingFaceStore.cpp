@@ -26,6 +26,7 @@ public:
   explicit Store(std::string description) : text(std::move(description)) {}
   const std::string &description() const override { return text; }
   const std::map<std::string, StoreEntry> &tensors() const override { return entries; }
+  std::vector<std::string> paths() const override { return opened; }
 
   Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const override {
     auto found = places.find(name);
@@ -51,6 +52,7 @@ public:
     files.push_back(file);
     return {};
   }
+  void reads(const std::string &path) { opened.push_back(path); }
   /// The file that holds a tensor; empty when none does.
   std::string fileOf(const std::string &name) const {
     auto found = fileNames.find(name);
@@ -64,6 +66,7 @@ private:
   };
   std::string text;
   std::vector<std::shared_ptr<SafetensorsFile>> files;
+  std::vector<std::string> opened;
   std::map<std::string, StoreEntry> entries;
   std::map<std::string, Place> places;
   std::map<std::string, std::string> fileNames;
@@ -101,7 +104,9 @@ Result<StorePointer> openShards(const std::string &folder) {
         return failure("the file " + quotedName(file) + " of tensor " + quotedName(name) + " is not allowed: " + inside.status().message());
       shards[file] = *inside;
     }
+  store->reads(path);
   for (const auto &[name, shard] : shards) {
+    store->reads(shard);
     Result<std::shared_ptr<SafetensorsFile>> file = SafetensorsFile::open(shard);
     if (!file.ok())
       return file.status();
@@ -142,6 +147,7 @@ Result<StorePointer> openSafetensorsStore(const std::string &path) {
   if (!file.ok())
     return file.status();
   auto store = std::make_shared<Store>("weights '" + path + "'");
+  store->reads(path);
   if (Status status = store->add(*file, path); !status.ok())
     return status;
   return StorePointer(std::move(store));

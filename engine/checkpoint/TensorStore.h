@@ -31,6 +31,8 @@ public:
   /// As messages call it: "weights 'model.safetensors'", "checkpoint 'run/step-100'".
   virtual const std::string &description() const = 0;
   virtual const std::map<std::string, StoreEntry> &tensors() const = 0;
+  /// Paths of all files that it reads: shards, and the index or manifest that names them.
+  virtual std::vector<std::string> paths() const = 0;
   /// Bytes of `count` elements from the row-major element `first` on, in the stored type (little-endian). Fails when the file has shrunk
   /// or cannot be read; the message names file and tensor.
   virtual Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const = 0;

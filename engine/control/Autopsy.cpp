@@ -18,9 +18,9 @@ namespace {
 constexpr double aliveDifference = 1.5; // seconds
 constexpr uint32_t mostProcesses = 1 << 16;
 
-/// How far a rank has come with one of its operations, in which training step.
+/// The last step (MeetingPlace::round) in which a rank began an operation, and whether it ended.
 struct Progress {
-  int64_t trainingStep = -1;
+  int64_t round = -1;
   bool ended = false;
   uint64_t number = 0; ///< of the event
 };
@@ -29,8 +29,10 @@ struct RankRecord {
   const FlightLog *log = nullptr;
   const FlightRank *rank = nullptr;
   std::map<uint32_t, Progress> nodes;      ///< that communicate
-  std::map<MeetingPlace, uint32_t> nodeOf; ///< by what its ranks meet in, without the training step
-  int64_t trainingStep = -1, clock = 0;    ///< of the last event
+  std::map<MeetingPlace, uint32_t> nodeOf; ///< by what its ranks meet in, without the step
+  int64_t round = -1, trainingStep = -1;   ///< both numbers of the last step
+  bool evaluates = false;                  ///< the last step belongs to an evaluation
+  int64_t clock = 0;                       ///< time of the last event
   uint32_t last = noFlightNode;            ///< the node begun last
   bool inStep = false;
 };
@@ -67,9 +69,9 @@ public:
   }
 
 private:
-  static MeetingPlace meetingOf(const FlightLog &log, const FlightNode &node, int64_t trainingStep) {
+  static MeetingPlace meetingOf(const FlightLog &log, const FlightNode &node, int64_t round) {
     const std::vector<int64_t> &members = log.groups[node.group];
-    return {trainingStep, node.kind != FlightNodeKind::Collective, node.event, node.micro, members.front(), members.back()};
+    return {round, node.kind != FlightNodeKind::Collective, node.event, node.micro, members.front(), members.back(), node.session};
   }
 
   void follow(const FlightLog &log, const FlightRank &rank) {
@@ -80,7 +82,9 @@ private:
       if (rank.nodes[node].kind != FlightNodeKind::Compute)
         record.nodeOf.emplace(meetingOf(log, rank.nodes[node], -1), node);
     for (const FlightMoment &moment : rank.moments) {
-      record.clock = moment.clock, record.trainingStep = std::max(record.trainingStep, moment.trainingStep);
+      record.clock = moment.clock;
+      if (moment.round >= record.round)
+        record.round = moment.round, record.trainingStep = moment.trainingStep, record.evaluates = moment.evaluates;
       if (moment.event == FlightEvent::StepBegan || moment.event == FlightEvent::StepEnded)
         record.inStep = moment.event == FlightEvent::StepBegan;
       if (moment.node == noFlightNode)
@@ -88,13 +92,14 @@ private:
       if (moment.event == FlightEvent::Began)
         record.last = moment.node;
       if (rank.nodes[moment.node].kind != FlightNodeKind::Compute)
-        record.nodes[moment.node] = {moment.trainingStep, moment.event == FlightEvent::Ended, moment.number};
+        record.nodes[moment.node] = {moment.round, moment.event == FlightEvent::Ended, moment.number};
     }
   }
 
   Place placeOf(const RankRecord &record, uint32_t index) const {
     Place place;
     place.rank = record.rank->rank, place.trainingStep = record.trainingStep;
+    place.round = record.round, place.evaluates = record.evaluates;
     if (index == noFlightNode)
       return place;
     const FlightNode &node = record.rank->nodes[index];
@@ -109,19 +114,19 @@ private:
     if (record == records.end())
       return Joined::Unknown;
     MeetingPlace key = meeting;
-    key.trainingStep = -1;
+    key.round = -1;
     auto node = record->second.nodeOf.find(key);
     if (node == record->second.nodeOf.end())
       return Joined::Unknown;
     auto progress = record->second.nodes.find(node->second);
-    if (progress != record->second.nodes.end() && progress->second.trainingStep == meeting.trainingStep)
+    if (progress != record->second.nodes.end() && progress->second.round == meeting.round)
       return progress->second.ended ? Joined::Done : Joined::Posted;
-    if (record->second.trainingStep > meeting.trainingStep)
+    if (record->second.round > meeting.round)
       return Joined::Done;
     // Events of this step that are gone may have held it.
     const std::vector<FlightMoment> &moments = record->second.rank->moments;
-    bool wholeStep = record->second.rank->earlier == 0 || (!moments.empty() && moments.front().trainingStep < meeting.trainingStep);
-    return wholeStep || record->second.trainingStep < meeting.trainingStep ? Joined::NotYet : Joined::Unknown;
+    bool wholeStep = record->second.rank->earlier == 0 || (!moments.empty() && moments.front().round < meeting.round);
+    return wholeStep || record->second.round < meeting.round ? Joined::NotYet : Joined::Unknown;
   }
 
   RankState stateOf(const RankRecord &record, Evidence &evidence) const {
@@ -129,12 +134,12 @@ private:
     state.place = placeOf(record, record.last);
     state.inStep = record.inStep;
     for (const auto &[index, progress] : record.nodes) {
-      if (progress.ended || progress.trainingStep != record.trainingStep)
+      if (progress.ended || progress.round != record.round)
         continue;
       const FlightNode &node = record.rank->nodes[index];
       Wait wait;
       wait.place = placeOf(record, index);
-      wait.meeting = meetingOf(*record.log, node, progress.trainingStep);
+      wait.meeting = meetingOf(*record.log, node, progress.round);
       for (int64_t member : record.log->groups[node.group]) {
         if (member == record.rank->rank)
           continue;
@@ -189,7 +194,8 @@ private:
           Told told;
           told.code = Code::RunFailed;
           told.place = placeOf(record, moment.node);
-          told.text = describePlace(told.place) + " failed in training step " + std::to_string(moment.trainingStep);
+          told.place.trainingStep = moment.trainingStep, told.place.evaluates = moment.evaluates, told.place.round = moment.round;
+          told.text = describePlace(told.place) + " failed in " + describeStep(told.place);
           failures.emplace(moment.clock, std::make_pair(record.log->process, told));
         }
     for (auto &[clock, failure] : failures)

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -95,8 +96,8 @@ struct ControlChannel::State final : ControlLink {
   std::string phaseNow;
   std::optional<FailureReport> verdict;
   bool toldHere = false; ///< this process knows of the failure, it told it
-  std::mutex calling;    ///< held while the listener runs
-  std::function<void(const Status &)> listener;
+  std::mutex calling;    ///< held while listeners run
+  std::map<const void *, std::function<void(const Status &)>> listeners;
   std::thread thread;
 };
 
@@ -186,14 +187,14 @@ void ControlChannel::State::decided(const FailureReport &report) {
     news.notify_all();
   }
   std::lock_guard<std::mutex> call(calling);
-  std::function<void(const Status &)> told;
+  std::map<const void *, std::function<void(const Status &)>> told;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!toldHere)
-      told = listener;
+      told = listeners;
   }
-  if (told)
-    told(report.status());
+  for (const auto &[listener, call] : told)
+    call(report.status());
 }
 
 void ControlChannel::State::endStopped() const {
@@ -246,12 +247,15 @@ void ControlChannel::accuse(int64_t rank, const Status &status) {
   });
 }
 
-void ControlChannel::listen(std::function<void(const Status &)> told) {
+void ControlChannel::listen(const void *listener, std::function<void(const Status &)> told) {
   std::lock_guard<std::mutex> call(state->calling);
   std::optional<FailureReport> known;
   {
     std::lock_guard<std::mutex> lock(state->mutex);
-    state->listener = told;
+    if (told)
+      state->listeners[listener] = told;
+    else
+      state->listeners.erase(listener);
     if (!state->toldHere)
       known = state->verdict;
   }

@@ -41,7 +41,7 @@ public:
   /// of it.
   void tell(const Status &status) override;
   void accuse(int64_t rank, const Status &status) override;
-  void listen(std::function<void(const Status &)> told) override;
+  void listen(const void *listener, std::function<void(const Status &)> told) override;
 
   /// Who runs this process's ranks from now on; null: nobody. Returns only when the one before is not being asked.
   void watch(const Observed *observed);

@@ -13,7 +13,7 @@ template <typename T> std::string jsonCount(T value) { return value < 0 ? "null"
 
 std::string jsonPlace(const Place &place, const std::string &host, int64_t process) {
   return "\"rank\": " + jsonCount(place.rank) + ", \"host\": " + jsonText(host) + ", \"process\": " + jsonCount(process) +
-         ", \"step\": " + jsonCount(place.trainingStep) + ", \"task\": " + jsonText(place.task) +
+         ", \"step\": " + jsonCount(place.trainingStep) + ", \"evaluation\": " + (place.evaluates ? "true" : "false") + ", \"task\": " + jsonText(place.task) +
          ", \"micro_index\": " + (place.task.empty() ? "null" : std::to_string(place.micro)) +
          ", \"operation\": " + jsonText(place.operation) + ", \"source\": " + jsonText(place.source);
 }
@@ -62,6 +62,10 @@ std::string describePlace(const Place &place) {
   if (!place.operation.empty())
     text += ", '" + place.operation + "'";
   return place.source.empty() ? text : text + " (" + place.source + ")";
+}
+
+std::string describeStep(const Place &place) {
+  return (place.evaluates ? "evaluation step " : "training step ") + std::to_string(place.trainingStep);
 }
 
 std::string describeWait(const Wait &wait) { return describePlace(wait.place) + " waits for " + listed(wait.missing); }

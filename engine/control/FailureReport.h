@@ -23,7 +23,10 @@ enum class Cause : uint8_t {
 /// `rank 3, task B0:1, 'all_reduce h.3.attn' (gpt2.npar:14:3)`.
 std::string describePlace(const Place &place);
 
-/// The same, then ` waits for ranks 1, 2`.
+/// `training step 7`, or `evaluation step 7`.
+std::string describeStep(const Place &place);
+
+/// The place, then ` waits for ranks 1, 2`.
 std::string describeWait(const Wait &wait);
 
 /// "gone", "skipped": the word in a report.
@@ -49,8 +52,8 @@ struct FailureReport {
   Status status() const { return {code, message}; }
   /// The message, then a line for each rank that waits.
   std::string text() const;
-  /// One object: rank, host, process, step, task, micro_index, operation, source, waiting; and cause, code, message, lost,
-  /// more_waiting. Unknown: null.
+  /// One object: rank, host, process, step, evaluation (whether the step is one of an evaluation), task, micro_index, operation, source,
+  /// waiting; and cause, code, message, lost, more_waiting. Unknown: null.
   std::string toJson() const;
 };
 

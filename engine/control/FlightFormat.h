@@ -1,9 +1,10 @@
 // The flight record's file: what a process that was killed leaves behind of its last events.
 //
 //   FlightHeader   written once, last of all that is written once; its hash covers itself and the tables
-//   tables         names, groups, and for each rank its nodes (FlightRecord.cpp writes them, FlightReader.cpp reads them)
+//   tables         the ranks, and for each session its names, groups and the nodes of its ranks (FlightRecord.cpp writes them,
+//                  FlightReader.cpp reads them)
 //   FlightLive     signs of life, and why the job ended
-//   for each rank  FlightRing, then its entries
+//   for each rank  FlightRing, then its entries, of all sessions
 //
 // A shared mapping: the kernel keeps what was written when the process is killed, whatever killed it. A machine that loses power loses it.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace npar::engine {
 
-constexpr char flightMagic[8] = {'N', 'P', 'A', 'R', 'F', 'L', 'T', '1'};
+constexpr char flightMagic[8] = {'N', 'P', 'A', 'R', 'F', 'L', 'T', '2'};
 constexpr uint32_t flightRingEntries = 4096;
 constexpr const char *flightSuffix = ".flight";
 
@@ -42,14 +43,16 @@ struct alignas(64) FlightRing {
   std::atomic<uint64_t> next; ///< how many events there have been
 };
 
-enum class FlightEvent : uint32_t { Began, Ended, StepBegan, StepEnded, Failed };
+enum class FlightEvent : uint16_t { Began, Ended, StepBegan, StepEnded, Failed };
 
 struct FlightEntry {
   std::atomic<uint64_t> number; ///< from 1; 0 while the rest is written
   int64_t clock;                ///< nanoseconds of the steady clock
-  int64_t trainingStep;
-  uint32_t node; ///< of the rank's table; noFlightNode where the event is of no node
-  FlightEvent event;
+  int64_t round;                ///< number of the step among the steps of all sessions
+  int64_t trainingStep;         ///< its number in its session
+  uint32_t node;                ///< number among the rank's nodes in all sessions; noFlightNode: the event has no node
+  uint16_t session;
+  uint16_t event; ///< FlightEvent
 };
 
 constexpr uint32_t noFlightNode = ~uint32_t{0};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <xxhash.h>
 
 namespace npar::engine {
@@ -16,13 +17,14 @@ namespace {
 constexpr uint64_t greatestFile = uint64_t{1} << 30;
 constexpr size_t longestName = 400;
 constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
-constexpr uint32_t most = 1 << 26;
+constexpr uint32_t most = 1 << 26, mostSessions = 1024;
 
 /// What lies in a file as the process left it: plain numbers here.
 struct PlainEntry {
   uint64_t number;
-  int64_t clock, trainingStep;
-  uint32_t node, event;
+  int64_t clock, round, trainingStep;
+  uint32_t node;
+  uint16_t session, event;
 };
 static_assert(sizeof(PlainEntry) == sizeof(FlightEntry) && offsetof(PlainEntry, event) == offsetof(FlightEntry, event));
 
@@ -65,40 +67,65 @@ private:
 
   std::string readTables() {
     ByteReader from(bytes.data() + sizeof(header), header.tablesBytes);
-    log.names.resize(from.count(most, sizeof(uint32_t)));
-    for (std::string &name : log.names)
-      name = from.text(longestName);
-    log.groups.resize(from.count(most, sizeof(uint32_t)));
-    for (std::vector<int64_t> &group : log.groups) {
-      group.resize(from.count(most, sizeof(int64_t)));
-      for (int64_t &rank : group)
+    log.ranks.resize(from.count(most, sizeof(int64_t)));
+    bool good = log.ranks.size() == header.ranks;
+    for (FlightRank &rank : log.ranks)
+      rank.rank = from.number<int64_t>();
+    uint32_t sessions = from.count(mostSessions, sizeof(uint32_t));
+    for (uint32_t i = 0; i < sessions && good && from.good(); ++i)
+      good = readSession(from);
+    return good && from.ended() ? "" : "is damaged: its tables do not fit together";
+  }
+
+  /// Its names, groups and nodes are appended to those of the sessions before.
+  bool readSession(ByteReader &from) {
+    auto session = from.number<uint32_t>();
+    evaluates[session] = from.flag();
+    const size_t firstName = log.names.size(), firstGroup = log.groups.size();
+    log.names.resize(firstName + from.count(most, sizeof(uint32_t)));
+    for (size_t i = firstName; i < log.names.size(); ++i)
+      log.names[i] = from.text(longestName);
+    log.groups.resize(firstGroup + from.count(most, sizeof(uint32_t)));
+    for (size_t i = firstGroup; i < log.groups.size(); ++i) {
+      log.groups[i].resize(from.count(most, sizeof(int64_t)));
+      for (int64_t &rank : log.groups[i])
         rank = from.number<int64_t>();
     }
-    constexpr size_t smallestNode = 4 * sizeof(uint32_t) + 1;
-    bool good = from.good();
-    log.ranks.resize(good ? header.ranks : 0);
-    for (FlightRank &rank : log.ranks) {
-      rank.rank = from.number<int64_t>();
-      rank.nodes.resize(from.count(most, smallestNode));
-      for (FlightNode &node : rank.nodes) {
-        for (uint32_t *name : {&node.task, &node.operation, &node.source}) {
-          *name = from.number<uint32_t>();
-          good &= *name < log.names.size();
-        }
-        node.micro = from.number<uint32_t>();
-        auto kind = from.number<uint8_t>();
-        good &= kind <= static_cast<uint8_t>(FlightNodeKind::Receive);
-        node.kind = static_cast<FlightNodeKind>(kind);
-        if (node.kind == FlightNodeKind::Compute)
-          continue;
-        node.event = from.number<uint32_t>();
-        node.group = from.number<uint32_t>();
-        good &= node.group < log.groups.size() && !log.groups[node.group].empty();
-      }
-      if (!good || !from.good())
-        break;
+    uint32_t ranks = from.count(most, sizeof(int64_t));
+    for (uint32_t i = 0; i < ranks && from.good(); ++i) {
+      auto number = from.number<int64_t>();
+      auto rank = std::find_if(log.ranks.begin(), log.ranks.end(), [&](const FlightRank &each) { return each.rank == number; });
+      if (rank == log.ranks.end() || !readNodes(from, session, firstName, firstGroup, rank->nodes))
+        return false;
     }
-    return good && from.ended() ? "" : "is damaged: its tables do not say what they should";
+    return from.good();
+  }
+
+  bool readNodes(ByteReader &from, uint32_t session, size_t firstName, size_t firstGroup, std::vector<FlightNode> &nodes) {
+    constexpr size_t smallestNode = 4 * sizeof(uint32_t) + 1;
+    uint32_t count = from.count(most, smallestNode);
+    bool good = from.good();
+    for (uint32_t i = 0; i < count && good; ++i) {
+      FlightNode &node = nodes.emplace_back();
+      node.session = session;
+      for (uint32_t *name : {&node.task, &node.operation, &node.source}) {
+        *name = from.number<uint32_t>();
+        good &= *name < log.names.size() - firstName;
+        *name += static_cast<uint32_t>(firstName);
+      }
+      node.micro = from.number<uint32_t>();
+      auto kind = from.number<uint8_t>();
+      good &= kind <= static_cast<uint8_t>(FlightNodeKind::Receive);
+      node.kind = static_cast<FlightNodeKind>(kind);
+      if (node.kind == FlightNodeKind::Compute)
+        continue;
+      node.event = from.number<uint32_t>();
+      node.group = from.number<uint32_t>();
+      good &= node.group < log.groups.size() - firstGroup;
+      node.group += static_cast<uint32_t>(firstGroup);
+      good = good && !log.groups[node.group].empty();
+    }
+    return good;
   }
 
   std::string readLive() {
@@ -123,11 +150,13 @@ private:
         PlainEntry entry;
         std::memcpy(&entry, ring + sizeof(FlightRing) + i * sizeof(entry), sizeof(entry));
         bool known =
-            entry.event <= static_cast<uint32_t>(FlightEvent::Failed) && (entry.node == noFlightNode || entry.node < rank.nodes.size());
+            entry.event <= static_cast<uint16_t>(FlightEvent::Failed) && (entry.node == noFlightNode || entry.node < rank.nodes.size());
+        auto session = evaluates.find(entry.session);
+        known &= session != evaluates.end();
         if (entry.number == 0 || (entry.number - 1) % flightRingEntries != i || !known)
           continue;
-        rank.moments.push_back(
-            {entry.number, calendar(entry.clock), entry.trainingStep, entry.node, static_cast<FlightEvent>(entry.event)});
+        rank.moments.push_back({entry.number, calendar(entry.clock), entry.round, entry.trainingStep, session->second, entry.node,
+                                static_cast<FlightEvent>(entry.event)});
       }
       std::sort(rank.moments.begin(), rank.moments.end(), [](const auto &a, const auto &b) { return a.number < b.number; });
       rank.earlier = rank.moments.empty() ? 0 : rank.moments.front().number - 1;
@@ -145,6 +174,7 @@ private:
   std::vector<uint8_t> bytes;
   FlightHeader header{};
   FlightLog log;
+  std::map<uint32_t, bool> evaluates; ///< by number of the session
 };
 
 } // namespace

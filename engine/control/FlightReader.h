@@ -10,6 +10,7 @@
 namespace npar::engine {
 
 struct FlightNode {
+  uint32_t session = 0;                         ///< number of the session whose step has it
   uint32_t task = 0, operation = 0, source = 0; ///< in FlightLog::names
   uint32_t micro = 0;
   FlightNodeKind kind = FlightNodeKind::Compute;
@@ -19,7 +20,9 @@ struct FlightNode {
 struct FlightMoment {
   uint64_t number = 0; ///< from 1
   int64_t clock = 0;   ///< nanoseconds of the calendar's clock, by this process's pair of clocks
+  int64_t round = 0;   ///< number of the step among those of all sessions
   int64_t trainingStep = 0;
+  bool evaluates = false; ///< the step belongs to an evaluation
   uint32_t node = noFlightNode;
   FlightEvent event = FlightEvent::Began;
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -57,8 +58,9 @@ std::string sourceOf(const program::Label &label) {
   return place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : "";
 }
 
-/// Names; groups; per rank its number and its nodes: task, operation, source, micro, kind, event, group.
-std::vector<uint8_t> tablesOf(const program::Program &program, const StepGraph &graph, const Operations &operations) {
+/// The number of the session and whether it evaluates; names; groups; how many ranks, and of each its number and its nodes: task, operation,
+/// source, micro, kind, event, group.
+std::vector<uint8_t> sectionOf(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session) {
   Numbered<std::string> names;
   Numbered<std::vector<int64_t>> groups;
   ByteWriter nodes;
@@ -87,6 +89,8 @@ std::vector<uint8_t> tablesOf(const program::Program &program, const StepGraph &
     }
   }
   ByteWriter tables;
+  tables.number(session);
+  tables.number<uint8_t>(program.kind() != program::ProgramKind::Training);
   tables.number(static_cast<uint32_t>(names.things.size()));
   for (const std::string *name : names.things)
     tables.text(*name, longestName);
@@ -96,6 +100,7 @@ std::vector<uint8_t> tablesOf(const program::Program &program, const StepGraph &
     for (int64_t rank : *group)
       tables.number(rank);
   }
+  tables.number(static_cast<uint32_t>(graph.ranks.size()));
   std::vector<uint8_t> bytes = tables.take(), rest = nodes.take();
   bytes.insert(bytes.end(), rest.begin(), rest.end());
   return bytes;
@@ -121,42 +126,85 @@ void FlightRecord::unmap() {
 
 std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
 
-Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations) {
+/// The tables of the file: the ranks, then the sections of all sessions, with a count before each list.
+std::vector<uint8_t> FlightRecord::tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const {
+  ByteWriter head;
+  head.number(static_cast<uint32_t>(rankOfRing.size()));
+  for (int64_t rank : rankOfRing)
+    head.number(rank);
+  head.number(1 + static_cast<uint32_t>(std::count_if(parts.begin(), parts.end(), [](const Part &part) { return !part.rings.empty(); })));
+  std::vector<uint8_t> tables = head.take();
+  tables.insert(tables.end(), sections.begin(), sections.end());
+  tables.insert(tables.end(), section.begin(), section.end());
+  return tables;
+}
+
+Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session) {
   std::lock_guard<std::mutex> lock(mutex);
-  unmap();
-  std::vector<uint8_t> tables = tablesOf(program, graph, operations);
+  if (session >= mostSessions)
+    return Status::badInput("flight record '" + path() + "' has no room for session " + std::to_string(session));
+  Part part;
+  std::vector<int64_t> rankOfRing = ranks;
+  std::vector<uint32_t> counts = nodeCounts;
+  for (const LocalRank &local : graph.ranks) {
+    auto known = std::find(rankOfRing.begin(), rankOfRing.end(), local.rank);
+    part.rings.push_back(static_cast<uint32_t>(known - rankOfRing.begin()));
+    if (known == rankOfRing.end())
+      rankOfRing.push_back(local.rank), counts.push_back(0);
+    part.firstInFile.push_back(counts[part.rings.back()]);
+  }
+  part.firstNode.assign(graph.ranks.size(), 0);
+  for (uint32_t i = static_cast<uint32_t>(graph.nodes.size()); i-- > 0;) {
+    part.firstNode[graph.nodes[i].local] = i;
+    ++counts[part.rings[graph.nodes[i].local]];
+  }
+  std::vector<uint8_t> section = sectionOf(program, graph, operations, session);
+  if (Status status = replaceFile(tablesWith(section, rankOfRing), rankOfRing); !status.ok())
+    return status;
+  ranks = std::move(rankOfRing), nodeCounts = std::move(counts);
+  sections.insert(sections.end(), section.begin(), section.end());
+  parts.resize(std::max<size_t>(parts.size(), session + 1));
+  parts[session] = std::move(part);
+  return {};
+}
+
+/// Writes a new file and renames it over the old one, so that a reader always finds a complete file.
+Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing) {
   FlightHeader header{};
   header.tablesBytes = tables.size();
   header.liveOffset = roundUp(sizeof(FlightHeader) + tables.size());
   header.ringsOffset = roundUp(header.liveOffset + sizeof(FlightLive));
-  header.ranks = static_cast<uint32_t>(graph.ranks.size()), header.ringEntries = flightRingEntries;
-  size = header.ringsOffset + header.ranks * ringBytes;
+  header.ranks = static_cast<uint32_t>(rankOfRing.size()), header.ringEntries = flightRingEntries;
+  const size_t newSize = header.ringsOffset + header.ranks * ringBytes;
 
+  const std::string begun = path() + ".begun";
   auto failure = [&](int why) {
-    ::unlink(path().c_str());
+    ::unlink(begun.c_str());
     return Status::badInput("cannot write flight record '" + path() + "': " + std::strerror(why));
   };
-  ::unlink(path().c_str()); // another process may still read the one before
-  int file = ::open(path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ::unlink(begun.c_str());
+  int file = ::open(begun.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
     return failure(errno);
   // Room is taken now: a mapping without it would end the process at a full disk.
-  int full = ::posix_fallocate(file, 0, static_cast<off_t>(size));
-  void *mapped = full ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  int full = ::posix_fallocate(file, 0, static_cast<off_t>(newSize));
+  void *mapped = full ? MAP_FAILED : ::mmap(nullptr, newSize, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   int why = full ? full : errno;
   ::close(file);
   if (mapped == MAP_FAILED)
     return failure(why);
-  memory = static_cast<uint8_t *>(mapped);
+  auto *bytes = static_cast<uint8_t *>(mapped);
 
-  std::memcpy(memory + sizeof(FlightHeader), tables.data(), tables.size());
-  live = new (memory + header.liveOffset) FlightLive();
-  live->aliveAt = steadyNanoseconds();
-  firstNode.assign(graph.ranks.size(), 0);
-  for (uint32_t i = static_cast<uint32_t>(graph.nodes.size()); i-- > 0;)
-    firstNode[graph.nodes[i].local] = i;
-  for (size_t local = 0; local < graph.ranks.size(); ++local)
-    (new (memory + header.ringsOffset + local * ringBytes) FlightRing())->rank = graph.ranks[local].rank;
+  std::memcpy(bytes + sizeof(FlightHeader), tables.data(), tables.size());
+  auto *newLive = new (bytes + header.liveOffset) FlightLive();
+  newLive->aliveAt = steadyNanoseconds();
+  for (size_t ring = 0; ring < rankOfRing.size(); ++ring) {
+    uint8_t *at = bytes + header.ringsOffset + ring * ringBytes;
+    if (ring < ranks.size() && rings)
+      std::memcpy(at, rings + ring * ringBytes, ringBytes);
+    else
+      (new (at) FlightRing())->rank = rankOfRing[ring];
+  }
 
   std::memcpy(header.magic, flightMagic, sizeof(flightMagic));
   header.process = options.process, header.processes = options.processes, header.pid = ::getpid();
@@ -168,21 +216,28 @@ Status FlightRecord::open(const program::Program &program, const StepGraph &grap
   XXH3_64bits_update(state, tables.data(), tables.size());
   header.hash = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  std::memcpy(memory, &header, sizeof(header));
-  rings = memory + header.ringsOffset;
+  std::memcpy(bytes, &header, sizeof(header));
+  if (::rename(begun.c_str(), path().c_str()) != 0) {
+    why = errno;
+    ::munmap(mapped, newSize);
+    return failure(why);
+  }
+  unmap();
+  memory = bytes, size = newSize, live = newLive, rings = bytes + header.ringsOffset;
   return {};
 }
 
-void FlightRecord::write(uint32_t local, uint32_t node, int64_t trainingStep, FlightEvent event) {
-  auto *ring = reinterpret_cast<FlightRing *>(rings + local * ringBytes);
+void FlightRecord::write(const FlightNote &note) {
+  const Part &part = parts[note.session];
+  auto *ring = reinterpret_cast<FlightRing *>(rings + part.rings[note.local] * ringBytes);
   uint64_t at = ring->next.fetch_add(1, std::memory_order_relaxed);
   FlightEntry &entry = reinterpret_cast<FlightEntry *>(ring + 1)[at % flightRingEntries];
   entry.number.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   entry.clock = steadyNanoseconds();
-  entry.trainingStep = trainingStep;
-  entry.node = node == noIndex ? noFlightNode : node - firstNode[local];
-  entry.event = event;
+  entry.round = note.round, entry.trainingStep = note.trainingStep;
+  entry.node = note.node == noIndex ? noFlightNode : note.node - part.firstNode[note.local] + part.firstInFile[note.local];
+  entry.session = static_cast<uint16_t>(note.session), entry.event = static_cast<uint16_t>(note.event);
   entry.number.store(at + 1, std::memory_order_release);
 }
 
@@ -212,6 +267,7 @@ void FlightRecord::discard() {
   if (live)
     live->ended = 1; // for whoever is reading it now
   unmap();
+  parts.clear();
   ::unlink(path().c_str());
   ::rmdir(options.folder.c_str());
 }

@@ -18,6 +18,13 @@ struct FlightOptions {
   std::string host;
 };
 
+/// One event of a rank. `local` is the rank's place in StepGraph::ranks of the session, `node` a node of that graph or noIndex.
+struct FlightNote {
+  uint32_t session = 0, local = 0, node = noIndex;
+  int64_t round = 0, trainingStep = 0;
+  FlightEvent event = FlightEvent::Began;
+};
+
 /// One file per process, `process-N.flight`. `note` takes no lock, allocates nothing and calls nothing of the system; any thread may call
 /// it.
 class FlightRecord {
@@ -27,14 +34,15 @@ public:
   FlightRecord(const FlightRecord &) = delete;
   FlightRecord &operator=(const FlightRecord &) = delete;
 
-  /// Lays out the file for these ranks; what it held of ranks before is gone. Without room on the disk there is no record: the error says
-  /// so, and `note` does nothing.
-  Status open(const program::Program &program, const StepGraph &graph, const Operations &operations);
-  /// An event of a rank by its place in StepGraph::ranks; `node` of the graph, or noIndex.
-  void note(uint32_t local, uint32_t node, int64_t trainingStep, FlightEvent event) {
-    if (rings)
-      write(local, node, trainingStep, event);
+  /// Makes room for one more session, whose number is below `mostSessions`: the file is written again, with the events that it holds. Not
+  /// while any session is in a step. Without room on the disk the file stays as it was, the session's events are dropped, and this returns
+  /// an error.
+  Status open(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session = 0);
+  void note(const FlightNote &note) {
+    if (note.session < parts.size() && !parts[note.session].rings.empty())
+      write(note);
   }
+  static constexpr uint32_t mostSessions = 1024;
   /// The process is alive.
   void alive();
   /// Why the job has failed; of many who wait, those that there is room for.
@@ -44,9 +52,16 @@ public:
 
 private:
   explicit FlightRecord(const FlightOptions &options) : options(options) {}
+  /// The layout of one session, by place of the rank in its graph: the ring of the rank, its first node in the graph, and the number of
+  /// that node in the file.
+  struct Part {
+    std::vector<uint32_t> rings, firstNode, firstInFile;
+  };
   std::string path() const;
-  void write(uint32_t local, uint32_t node, int64_t trainingStep, FlightEvent event);
+  void write(const FlightNote &note);
   void unmap();
+  std::vector<uint8_t> tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const;
+  Status replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing);
 
   FlightOptions options;
   std::mutex mutex; ///< held while the file comes, goes, or is written to by anyone but `note`
@@ -54,7 +69,10 @@ private:
   size_t size = 0;
   FlightLive *live = nullptr;
   uint8_t *rings = nullptr;
-  std::vector<uint32_t> firstNode; ///< of the graph, by place of the rank
+  std::vector<int64_t> ranks;       ///< by ring
+  std::vector<uint32_t> nodeCounts; ///< by ring, nodes of all sessions
+  std::vector<uint8_t> sections;    ///< tables of the sessions, one after the other
+  std::vector<Part> parts;          ///< by session
 };
 
 /// The same folder for all processes of a job that run on one host, under the system's folder for temporary files.

@@ -143,8 +143,8 @@ private:
   }
 
   static std::string whatOf(const Place &place) {
-    return "'" + place.operation + "'" + (place.source.empty() ? "" : " (" + place.source + ")") + " of training step " +
-           std::to_string(place.trainingStep) + ", micro-batch " + std::to_string(place.micro);
+    return "'" + place.operation + "'" + (place.source.empty() ? "" : " (" + place.source + ")") + " of " + describeStep(place) +
+           ", micro-batch " + std::to_string(place.micro);
   }
 
   std::string holding(uint32_t process) const {
@@ -167,7 +167,7 @@ private:
     if (!place.source.empty())
       text += " (" + place.source + ")";
     if (place.trainingStep >= 0)
-      text += " of training step " + std::to_string(place.trainingStep);
+      text += " of " + describeStep(place);
     return text.empty() ? "" : ", last seen at" + text;
   }
 
@@ -263,7 +263,7 @@ private:
       if (waitsFor.count(rank))
         continue;
       auto state = stateOf.find(rank);
-      int64_t step = state == stateOf.end() ? 0 : state->second->place.trainingStep;
+      int64_t step = state == stateOf.end() ? 0 : state->second->place.round;
       std::tuple<size_t, int64_t> weight = {dependants(rank), -step};
       if (slowest < 0 || weight > best)
         slowest = rank, best = weight;
@@ -307,12 +307,12 @@ private:
     return true;
   }
 
-  /// Nobody in a step waits for another: a process that others have left behind, by training step or by being in one still.
+  /// Nobody in a step waits for another: a process that others have left behind, by the step or by being in one still.
   bool blameLast() {
     int64_t last = -1;
     std::pair<int64_t, int> earliest{std::numeric_limits<int64_t>::max(), 0}, latest{-2, 0};
     for (const auto &[rank, state] : stateOf) {
-      std::pair<int64_t, int> at{state->place.trainingStep, state->inStep ? 0 : 1};
+      std::pair<int64_t, int> at{state->place.round, state->inStep ? 0 : 1};
       if (at < earliest)
         earliest = at, last = rank;
       latest = std::max(latest, at);

@@ -20,6 +20,8 @@ void put(ByteWriter &to, const Place &place) {
   to.text(place.task, shortText);
   to.text(place.operation, shortText);
   to.text(place.source, shortText);
+  to.number(place.round);
+  to.number<uint8_t>(place.evaluates);
 }
 
 void get(ByteReader &from, Place &place) {
@@ -29,24 +31,28 @@ void get(ByteReader &from, Place &place) {
   place.task = from.text(shortText);
   place.operation = from.text(shortText);
   place.source = from.text(shortText);
+  place.round = from.number<int64_t>();
+  place.evaluates = from.flag();
 }
 
 void put(ByteWriter &to, const MeetingPlace &meeting) {
-  to.number(meeting.trainingStep);
+  to.number(meeting.round);
   to.number<uint8_t>(meeting.transfer);
   to.number(meeting.event);
   to.number(meeting.micro);
   to.number(meeting.first);
   to.number(meeting.last);
+  to.number(meeting.session);
 }
 
 void get(ByteReader &from, MeetingPlace &meeting) {
-  meeting.trainingStep = from.number<int64_t>();
+  meeting.round = from.number<int64_t>();
   meeting.transfer = from.flag();
   meeting.event = from.number<uint32_t>();
   meeting.micro = from.number<uint32_t>();
   meeting.first = from.number<int64_t>();
   meeting.last = from.number<int64_t>();
+  meeting.session = from.number<uint32_t>();
 }
 
 void put(ByteWriter &to, const std::vector<int64_t> &numbers, size_t most) {

@@ -1,4 +1,4 @@
-// Follows the ranks of a session step by step.
+// Follows the ranks of one session step by step.
 #include "engine/control/SessionWatch.h"
 
 #include "engine/program/Classes.h"
@@ -15,9 +15,9 @@ void SessionWatch::opened(const program::Program &program, const StepGraph &grap
   this->program = &program, this->graph = &graph, this->operations = &operations, this->communicator = &communicator;
   moves = std::make_unique<Rank[]>(graph.ranks.size());
   marks = std::make_unique<std::atomic<uint32_t>[]>(graph.nodes.size());
-  trainingStep = -1, inStep = false, failedNode = noIndex, atFailure.reset();
+  trainingStep = -1, round = -1, inStep = false, failedNode = noIndex, failing = false, atFailure.reset();
   if (record)
-    recording = record->open(program, graph, operations);
+    recording = record->open(program, graph, operations, session);
 }
 
 void SessionWatch::closed() {
@@ -26,7 +26,8 @@ void SessionWatch::closed() {
 }
 
 void SessionWatch::stepBegan(int64_t step) {
-  trainingStep = step, inStep = true;
+  trainingStep = step, round = rounds->last.fetch_add(1) + 1, inStep = true;
+  rounds->session = session;
   noteAll(FlightEvent::StepBegan);
 }
 
@@ -37,7 +38,7 @@ void SessionWatch::stepEnded() {
 
 void SessionWatch::noteAll(FlightEvent event) {
   for (uint32_t local = 0; record && local < graph->ranks.size(); ++local)
-    record->note(local, noIndex, trainingStep.load(), event);
+    record->note({session, local, noIndex, round.load(), trainingStep.load(), event});
 }
 
 void SessionWatch::moved(uint32_t node, bool done) {
@@ -48,22 +49,31 @@ void SessionWatch::moved(uint32_t node, bool done) {
   rank.moves.fetch_add(1, std::memory_order_relaxed);
   marks[node].store(markOf(done), std::memory_order_relaxed);
   if (record)
-    record->note(local, node, trainingStep.load(std::memory_order_relaxed), done ? FlightEvent::Ended : FlightEvent::Began);
+    record->note({session, local, node, round.load(std::memory_order_relaxed), trainingStep.load(std::memory_order_relaxed),
+                  done ? FlightEvent::Ended : FlightEvent::Began});
 }
 
 void SessionWatch::failed(uint32_t node) {
-  failedNode = node;
+  failedNode = node, failing = true;
   {
     std::lock_guard<std::mutex> lock(mutex);
     atFailure = lookNow(true);
   }
   if (record && node != noIndex)
-    record->note(graph->nodes[node].local, node, trainingStep.load(), FlightEvent::Failed);
+    record->note({session, graph->nodes[node].local, node, round.load(), trainingStep.load(), FlightEvent::Failed});
 }
 
 Status SessionWatch::recordStatus() const {
   std::lock_guard<std::mutex> lock(mutex);
   return recording;
+}
+
+uint64_t SessionWatch::progress() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t sum = 0;
+  for (size_t local = 0; graph && local < graph->ranks.size(); ++local)
+    sum += moves[local].moves.load(std::memory_order_relaxed);
+  return sum;
 }
 
 std::vector<int64_t> SessionWatch::ranks() const {
@@ -78,6 +88,7 @@ Place SessionWatch::placeOf(uint32_t index) const {
   const StepNode &node = graph->nodes[index];
   Place place;
   place.rank = node.rank, place.trainingStep = trainingStep.load(), place.micro = node.micro;
+  place.round = round.load(), place.evaluates = program->kind() != program::ProgramKind::Training;
   place.task = program::describeTask(*program->classes()->Get(program::classOf(*program, node.rank)), node.task);
   if (node.joins())
     return place;
@@ -90,8 +101,9 @@ Place SessionWatch::placeOf(uint32_t index) const {
 
 MeetingPlace SessionWatch::meetingOf(uint32_t node) const {
   const Operation &operation = operations->at(node);
-  return {trainingStep.load(), operation.transfers(), operation.event,
-          operation.micro,     operation.members[0],  operation.members[operation.memberCount - 1]};
+  return {round.load(),    operation.transfers(),  operation.event,
+          operation.micro, operation.members[0], operation.members[operation.memberCount - 1],
+          session};
 }
 
 ProcessState SessionWatch::look(bool waits) const {
@@ -117,7 +129,8 @@ ProcessState SessionWatch::lookNow(bool waits) const {
     if (last != noIndex)
       rank.place = placeOf(last);
     rank.place.rank = graph->ranks[local].rank;
-    rank.place.trainingStep = trainingStep.load();
+    rank.place.trainingStep = trainingStep.load(), rank.place.round = round.load();
+    rank.place.evaluates = program->kind() != program::ProgramKind::Training;
     rank.inStep = inStep.load();
     if (waits)
       addWaits(rank, local, std::move(pending[rank.place.rank]));
@@ -145,12 +158,11 @@ Joined SessionWatch::joined(const Question &question) const {
     if (graph->nodes[node].rank != question.rank || !graph->nodes[node].communicates())
       continue;
     MeetingPlace meeting = meetingOf(node);
-    meeting.trainingStep = question.meeting.trainingStep;
+    meeting.round = question.meeting.round;
     if (!(meeting == question.meeting))
       continue;
-    int64_t now = trainingStep.load();
-    if (now != question.meeting.trainingStep)
-      return now > question.meeting.trainingStep ? Joined::Done : Joined::NotYet;
+    if (int64_t now = rounds->last.load(); now != question.meeting.round)
+      return now > question.meeting.round ? Joined::Done : Joined::NotYet;
     uint32_t mark = marks[node].load();
     return mark == markOf(true) ? Joined::Done : mark == markOf(false) ? Joined::Posted : Joined::NotYet;
   }

@@ -1,4 +1,4 @@
-// Follows the ranks of a session step by step, so that the control channel can say where they stand and whom they wait for.
+// Follows the ranks of a session step by step, so that the control channel can report their places and their waits.
 #pragma once
 
 #include "engine/control/FlightRecord.h"
@@ -13,11 +13,20 @@
 
 namespace npar::engine {
 
-/// Given to a session (SessionParts.observer) and to the control channel (ControlChannel::watch). Sessions may follow each other, the last
-/// one counts. `record`, where there is one, gets every event; not owned.
+/// Numbers the steps of all sessions of a process in the order in which they begin, from 0. Processes of a job take the same steps in the
+/// same order, so a number means the same step in all of them, whichever session it belongs to.
+struct SessionRounds {
+  std::atomic<int64_t> last{-1};     ///< number of the step that began last
+  std::atomic<uint32_t> session{0}; ///< whose step that is
+};
+
+/// The observer of one session (SessionParts.observer), number `session` of its process. Other sessions of the process need watches of
+/// their own, with the same `rounds`: SessionWatches has all of them. `record` (may be null, not owned) gets every event.
 class SessionWatch final : public StepObserver, public Observed {
 public:
-  explicit SessionWatch(FlightRecord *record = nullptr) : record(record) {}
+  explicit SessionWatch(FlightRecord *record = nullptr, uint32_t session = 0,
+                        std::shared_ptr<SessionRounds> rounds = std::make_shared<SessionRounds>())
+      : record(record), session(session), rounds(std::move(rounds)) {}
 
   void opened(const program::Program &program, const StepGraph &graph, const Operations &operations,
               const Communicator &communicator) override;
@@ -30,6 +39,9 @@ public:
 
   /// Why there is no record although there should be one.
   Status recordStatus() const;
+  /// Counts the moves of all ranks; 0 without a session.
+  uint64_t progress() const;
+  bool hasFailed() const { return failing.load(); }
 
   std::vector<int64_t> ranks() const override;
   ProcessState look(bool waits) const override;
@@ -47,10 +59,12 @@ private:
   void addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const;
   Place placeOf(uint32_t node) const;
   MeetingPlace meetingOf(uint32_t node) const;
-  /// Of a node in this training step.
-  uint32_t markOf(bool done) const { return static_cast<uint32_t>(trainingStep.load(std::memory_order_relaxed) + 1) * 2 + done; }
+  /// The mark of a node that began, or ended (`done`), in this step.
+  uint32_t markOf(bool done) const { return static_cast<uint32_t>(round.load(std::memory_order_relaxed) + 1) * 2 + done; }
 
   FlightRecord *record;
+  uint32_t session;
+  std::shared_ptr<SessionRounds> rounds;
   Status recording;
   mutable std::mutex mutex; ///< held while what follows comes and goes, and while it is asked for; never by a worker
   const program::Program *program = nullptr;
@@ -59,9 +73,9 @@ private:
   const Communicator *communicator = nullptr;
   std::optional<ProcessState> atFailure;          ///< where all stood then
   std::unique_ptr<Rank[]> moves;                  ///< by place in StepGraph::ranks
-  std::unique_ptr<std::atomic<uint32_t>[]> marks; ///< by node: in which training step it began or ended last
-  std::atomic<int64_t> trainingStep{-1};
-  std::atomic<bool> inStep{false};
+  std::unique_ptr<std::atomic<uint32_t>[]> marks; ///< by node: in which step it began or ended last
+  std::atomic<int64_t> trainingStep{-1}, round{-1};
+  std::atomic<bool> inStep{false}, failing{false};
   std::atomic<uint32_t> failedNode{noIndex};
 };
 

@@ -8,14 +8,15 @@
 
 namespace npar::engine {
 
-/// What ranks meet in: a collective or a transfer of one training step and micro-batch, among the members from `first` to `last`.
+/// Names a meeting of ranks: a collective or a transfer of one step and micro-batch, among the members from `first` to `last`.
 struct MeetingPlace {
-  int64_t trainingStep = -1;
+  int64_t round = -1; ///< number of the step among all steps of all sessions of a process, in the order in which they began
   bool transfer = false;
   uint32_t event = 0, micro = 0;
   int64_t first = -1, last = -1;
+  uint32_t session = 0; ///< number of the session among those of its process
 
-  auto tie() const { return std::tie(trainingStep, transfer, event, micro, first, last); }
+  auto tie() const { return std::tie(round, transfer, event, micro, first, last, session); }
   bool operator<(const MeetingPlace &other) const { return tie() < other.tie(); }
   bool operator==(const MeetingPlace &other) const { return tie() == other.tie(); }
 };
@@ -26,6 +27,8 @@ struct Place {
   int64_t trainingStep = -1;
   uint32_t micro = 0;
   std::string task, operation, source; ///< such as "B0:1", "all_reduce h.3.attn", "gpt2.npar:14:3"
+  int64_t round = -1;                  ///< as MeetingPlace::round: tells who has come further, whichever session's step it is
+  bool evaluates = false;              ///< the step belongs to an evaluation, whose steps are counted apart
 };
 
 /// One operation of a rank that has begun and not ended.

@@ -81,4 +81,16 @@ std::string DataPlan::orderText() const {
   return text + weights;
 }
 
+std::vector<std::string> DataPlan::paths() const {
+  std::vector<std::string> paths;
+  for (const DataGroup &group : groups)
+    for (const DataFile &file : group.files)
+      for (const std::string &path : {file.path, file.lengths})
+        if (!path.empty())
+          paths.push_back(path);
+  if (!mask.empty())
+    paths.push_back(mask);
+  return paths;
+}
+
 } // namespace npar::engine

@@ -50,6 +50,8 @@ struct DataPlan {
   /// A file with a tensor for each input, by its name.
   static DataPlan ofTensors(const std::string &path, const BatchShape &shape);
 
+  /// Every file that the samples are read from: data, masks, lengths of documents.
+  std::vector<std::string> paths() const;
   bool isStream() const { return groups[0].files[0].format != DataFormat::Tensors; }
   /// How many tokens on the farthest input of a stream looks.
   int64_t reach() const;

@@ -143,7 +143,9 @@ Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, 
     return plan.status();
   if (Status status = checkTokenValues({path, "", *file, nullptr, plan->groups[0].feeds}, shape); !status.ok())
     return status;
-  return std::unique_ptr<OncePass>(new TokenPass(std::move(*file), shape));
+  std::unique_ptr<OncePass> pass = std::make_unique<TokenPass>(std::move(*file), shape);
+  pass->read = {path};
+  return pass;
 }
 
 Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const BatchShape &shape, uint64_t positions) {
@@ -159,7 +161,9 @@ Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const Bat
   if (samples == 0)
     return Status::badInput("data " + files[0]->description() + (plan.split.shares.empty() ? "" : " in this part of its split") +
                             ": there is nothing to go through");
-  return std::unique_ptr<OncePass>(new SamplesPass(std::move(files), shape, positions));
+  std::unique_ptr<OncePass> pass = std::make_unique<SamplesPass>(std::move(files), shape, positions);
+  pass->read = plan.paths();
+  return pass;
 }
 
 Result<std::unique_ptr<OncePass>> OncePass::openTensors(const std::string &path, const BatchShape &shape, uint64_t positions) {

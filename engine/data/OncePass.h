@@ -32,6 +32,8 @@ public:
   /// From now on batches hold these of their samples alone, ascending: for one of several processes. Of the others nothing is read but
   /// targets, where some do not count; `counts` is of all.
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
+  /// The files that it reads.
+  const std::vector<std::string> &paths() const { return read; }
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 
@@ -50,6 +52,7 @@ protected:
   std::vector<int64_t> keptOf(int64_t rows) const;
 
 private:
+  std::vector<std::string> read;
   std::optional<std::vector<int64_t>> kept; ///< nothing: all
 };
 

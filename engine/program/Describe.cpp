@@ -18,6 +18,19 @@ std::string describeTask(const RankClass &rankClass, uint32_t task) {
   return text;
 }
 
+std::string describeStepOf(const Program &program, int64_t step) {
+  std::string number = std::to_string(step);
+  switch (program.kind()) {
+  case ProgramKind::Training:
+    break;
+  case ProgramKind::Evaluation:
+    return "evaluation step " + number;
+  case ProgramKind::Generation:
+    return "generation step " + number;
+  }
+  return "training step " + number;
+}
+
 std::string describeRanks(const Program &program, const RankClass &rankClass) {
   std::vector<int64_t> ranks = ranksOf(program, rankClass);
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";

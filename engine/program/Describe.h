@@ -17,6 +17,9 @@ std::string describePlace(const Program &program, const RankClass &rankClass, ui
 /// The rank of the class that has coordinate 0 on every mesh axis that is a parameter: `rank 4 (pp = 1, tp = 0)`.
 std::string describeExampleRank(const Program &program, const RankClass &rankClass);
 
+/// `training step 7`, `evaluation step 7`, `generation step 7`: by what the program is for.
+std::string describeStepOf(const Program &program, int64_t step);
+
 /// `F0:1`, or `U0` for a fragment that runs once.
 std::string describeTask(const RankClass &rankClass, uint32_t task);
 

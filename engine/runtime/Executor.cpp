@@ -2,6 +2,7 @@
 #include "engine/runtime/Executor.h"
 
 #include "engine/device/WorkOffers.h"
+#include "engine/program/Describe.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/ChainRunner.h"
 #include "engine/runtime/Failure.h"
@@ -359,7 +360,7 @@ void Executor::State::fail(uint32_t node, const Status &status) {
 void Executor::State::expire() {
   std::ostringstream seconds;
   seconds << options.timeoutSeconds;
-  std::string text = "no progress for " + seconds.str() + " s in training step " + std::to_string(trainingStep);
+  std::string text = "no progress for " + seconds.str() + " s in " + program::describeStepOf(program, trainingStep);
   std::vector<PendingOperation> pending = communicator.pending();
   std::sort(pending.begin(), pending.end(), [](const auto &a, const auto &b) { return a.tag < b.tag; });
   size_t listed = 0;

@@ -79,17 +79,25 @@ static OwnedPiece ownedPiece(const Program &program, int64_t rank, const std::ve
   return owned;
 }
 
-std::vector<OwnedPiece> ownedPieces(const Program &program, const std::vector<int64_t> &ranks) {
+static std::vector<OwnedPiece> piecesOf(const Program &program, const std::vector<int64_t> &ranks, bool owned) {
   std::vector<OwnedPiece> all;
   for (int64_t rank : ranks) {
     std::vector<int64_t> coordinates = coordinatesOf(program, rank);
     const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));
     for (const Piece *piece : *rankClass.pieces())
-      if (outlivesStep(*program.variables()->Get(piece->variable())) && ownsPiece(program, coordinates, rankClass, *piece))
-        if (OwnedPiece owned = ownedPiece(program, rank, coordinates, *piece); owned.elements() > 0)
-          all.push_back(std::move(owned));
+      if (outlivesStep(*program.variables()->Get(piece->variable())) && (!owned || ownsPiece(program, coordinates, rankClass, *piece)))
+        if (OwnedPiece kept = ownedPiece(program, rank, coordinates, *piece); kept.elements() > 0)
+          all.push_back(std::move(kept));
   }
   return all;
+}
+
+std::vector<OwnedPiece> ownedPieces(const Program &program, const std::vector<int64_t> &ranks) {
+  return piecesOf(program, ranks, /*owned=*/true);
+}
+
+std::vector<OwnedPiece> keptPieces(const Program &program, const std::vector<int64_t> &ranks) {
+  return piecesOf(program, ranks, /*owned=*/false);
 }
 
 } // namespace npar::engine

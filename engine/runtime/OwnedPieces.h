@@ -31,4 +31,7 @@ bool ownsPiece(const program::Program &program, const std::vector<int64_t> &coor
 /// but padding are left out.
 std::vector<OwnedPiece> ownedPieces(const program::Program &program, const std::vector<int64_t> &ranks);
 
+/// The same for all pieces that these ranks keep, replicas included.
+std::vector<OwnedPiece> keptPieces(const program::Program &program, const std::vector<int64_t> &ranks);
+
 } // namespace npar::engine

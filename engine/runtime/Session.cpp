@@ -6,6 +6,7 @@
 #include "engine/comm/StepMark.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 #include "engine/program/ProgramHash.h"
@@ -83,6 +84,7 @@ public:
   Status writeFrom(const std::string &variable, const ElementSource &source) override;
   Status initialise(const std::string &parameter) override;
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
+  Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const override;
   std::vector<int64_t> ranks() const override;
   std::vector<int64_t> rows() const override { return inputs.rows(); }
   void abandon(const Status &status) override { broken = stopAll(status); }
@@ -303,7 +305,7 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
       return stopAll(status);
   }
   auto inStep = [&](const Status &status) {
-    return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
+    return Status(status.code(), program::describeStepOf(program, step) + ": " + status.message());
   };
   communicator->beginStep(step);
   if (Status status = executor->run(step); !status.ok())
@@ -454,6 +456,28 @@ Status LocalSession::readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *
   });
   auto failed = std::find_if(results.begin(), results.end(), [](const Status &status) { return !status.ok(); });
   return failed == results.end() ? Status() : *failed;
+}
+
+Result<std::vector<ElementsHash>> LocalSession::hashPieces(const std::vector<OwnedPiece> &pieces) const {
+  std::vector<ElementsHash> hashes(pieces.size());
+  if (!computes())
+    return hashes;
+  std::vector<Status> results(pieces.size());
+  tbb::task_arena workers(options.threads);
+  workers.execute([&] {
+    tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+      parts.backend->enterThread();
+      XXH3_state_t *state = XXH3_createState();
+      XXH3_128bits_reset(state);
+      results[i] = variables->visitPiece(pieces[i].variable, pieces[i].rank,
+                                         [&](const uint8_t *bytes, size_t count) { XXH3_128bits_update(state, bytes, count); });
+      XXH128_hash_t hash = XXH3_128bits_digest(state);
+      XXH3_freeState(state);
+      hashes[i] = {hash.high64, hash.low64};
+    });
+  });
+  auto failed = std::find_if(results.begin(), results.end(), [](const Status &status) { return !status.ok(); });
+  return failed == results.end() ? Result<std::vector<ElementsHash>>(std::move(hashes)) : *failed;
 }
 
 std::vector<int64_t> LocalSession::ranks() const {

@@ -81,6 +81,11 @@ struct ArenaUse {
   uint64_t planned = 0, used = 0; ///< bytes; used: the high-water mark of everything bound
 };
 
+/// XXH3-128 of some elements' bytes.
+struct ElementsHash {
+  uint64_t high = 0, low = 0;
+};
+
 /// Owns the arenas of its ranks and their step graph. Not thread-safe.
 ///
 /// Where ranks are in other sessions (processes, say), all sessions are created at the same time, of one program and with one seed; `step`,
@@ -121,6 +126,8 @@ public:
   /// The bytes of pieces that ranks of this session own, one after the other in the order of the list, in their variables' types: a
   /// snapshot of what goes from this step into the next. `bytes` has room for all of them; it allocates next to nothing.
   virtual Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const = 0;
+  /// Hashes of the elements of pieces that ranks of this session keep, owned or not, without padding, in the order of the list.
+  virtual Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const = 0;
   /// The ranks of this session, ascending.
   virtual std::vector<int64_t> ranks() const = 0;
   /// The samples of the global batch that these ranks read, ascending: a stage in the middle of a pipeline reads none.

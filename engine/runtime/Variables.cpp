@@ -224,21 +224,59 @@ Status Variables::visitBytes(uint32_t variable, const std::function<void(const u
   return visitAs(int32_t{});
 }
 
-Status Variables::readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const {
+Result<const Variables::Placement *> Variables::placementAt(uint32_t variable, int64_t rank) const {
   const Entry &entry = entries[variable];
   auto placement = std::find_if(entry.placements.begin(), entry.placements.end(), [&](const Placement &each) { return each.rank == rank; });
   if (placement == entry.placements.end())
     return Status(Code::Internal, "rank " + std::to_string(rank) + " keeps nothing of variable '" + entry.name + "' in this session");
-  const PieceRuns &runs = placement->runs;
+  return &*placement;
+}
+
+Status Variables::visitPiece(uint32_t variable, int64_t rank, const std::function<void(const uint8_t *bytes, size_t count)> &take) const {
+  Result<const Placement *> placement = placementAt(variable, rank);
+  if (!placement.ok())
+    return placement.status();
+  constexpr uint64_t blockBytes = 1 << 20;
+  const PieceRuns &runs = (*placement)->runs;
+  const uint64_t size = sizeOf(entries[variable].type);
+  std::vector<uint8_t> block(std::min(blockBytes, runs.elements() * size));
+  uint64_t filled = 0;
+  auto giveBlock = [&] {
+    Status status = waitUntilDone(backend);
+    if (status.ok() && filled > 0)
+      take(block.data(), filled);
+    filled = 0;
+    return status;
+  };
+  for (uint64_t i = 0; i < runs.size(); ++i) {
+    ElementRun run = runs.at(i);
+    for (uint64_t at = 0; at < run.count * size;) {
+      uint64_t count = std::min(run.count * size - at, block.size() - filled);
+      backend.copyOut(block.data() + filled, (*placement)->memory + run.local * size + at, count);
+      at += count, filled += count;
+      if (filled == block.size())
+        if (Status status = giveBlock(); !status.ok())
+          return status;
+    }
+  }
+  return giveBlock();
+}
+
+Status Variables::readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const {
+  const Entry &entry = entries[variable];
+  Result<const Placement *> placement = placementAt(variable, rank);
+  if (!placement.ok())
+    return placement.status();
+  const PieceRuns &runs = (*placement)->runs;
   uint64_t size = sizeOf(entry.type), elements = runs.elements();
   if (elements == 0)
     return {};
   if (ElementRun last = runs.at(runs.size() - 1); last.local + last.count == elements) // padding, if any, comes after all of them
-    backend.copyOut(bytes, placement->memory, elements * size);
+    backend.copyOut(bytes, (*placement)->memory, elements * size);
   else
     for (uint64_t i = 0, done = 0; i < runs.size(); ++i) {
       ElementRun run = runs.at(i);
-      backend.copyOut(bytes + done * size, placement->memory + run.local * size, run.count * size);
+      backend.copyOut(bytes + done * size, (*placement)->memory + run.local * size, run.count * size);
       done += run.count;
     }
   return waitUntilDone(backend);

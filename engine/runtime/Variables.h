@@ -39,6 +39,8 @@ public:
   /// The elements that a rank of this session keeps, in order, without padding, as they are: those of its OwnedPiece where it owns them.
   /// Thread-safe.
   Status readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const;
+  /// The same elements, one block of at most 1 MiB after the other.
+  Status visitPiece(uint32_t variable, int64_t rank, const std::function<void(const uint8_t *bytes, size_t count)> &take) const;
   /// To every rank of this session that keeps a piece, of each of these variables, which have one shape (a parameter and its master, say).
   /// Reads what these ranks keep, each range once, and little more; the tensor is nowhere whole in memory. Padding stays as it is. Spread
   /// over the workers of the task arena that it is called in.
@@ -62,6 +64,7 @@ private:
     uint64_t elements = 0;
     std::vector<Placement> placements;
   };
+  Result<const Placement *> placementAt(uint32_t variable, int64_t rank) const;
   static Placement placementOf(const program::Program &program, int64_t rank, const program::Piece &piece);
   /// Copies the piece into `bytes`, padding included.
   Status copyOut(const Placement &placement, std::vector<uint8_t> &bytes, program::ElementType type) const;

@@ -34,7 +34,7 @@ int main() {
   for (int run = 0; run < 9; ++run) {
     double begin = cpuSeconds();
     for (int i = 0; i < events; ++i)
-      (*record)->note(0, 0, i, FlightEvent::Began);
+      (*record)->note({0, 0, 0, i, i, FlightEvent::Began});
     runs.push_back((cpuSeconds() - begin) / events);
   }
   std::sort(runs.begin(), runs.end());

@@ -2,8 +2,11 @@
 #include "tools/npar/Command.h"
 
 #include "tools/npar/checkpoint/CheckpointTools.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
+
+#include <functional>
 
 namespace npar::driver {
 
@@ -19,6 +22,18 @@ void addOnly(CLI::App &app, std::string &only) {
       ->check(CLI::IsMember({"parameter", "state"}));
 }
 
+void addAlone(CLI::App &app, JobOptions &job) {
+  app.add_flag("--alone", job.alone, "work in this process alone, whatever launcher has started it");
+}
+
+/// Runs a command that writes files; several processes would all write the same ones.
+ExitCode inOneProcess(const JobOptions &options, const std::string &command, const std::function<ExitCode()> &body) {
+  return inJob(options, [&](Job &job) {
+    ExitCode code = job.refuseOthers(command);
+    return code == ExitCode::Good ? body() : code;
+  });
+}
+
 } // namespace
 
 Command addCheckpointCommand(CLI::App &driver) {
@@ -28,6 +43,7 @@ Command addCheckpointCommand(CLI::App &driver) {
     DiffFlags diff;
     ConsolidateFlags consolidate;
     ReshardFlags reshard;
+    JobOptions job; ///< of consolidate and reshard
   };
   auto all = std::make_shared<All>();
   CLI::App *app = driver.add_subcommand("checkpoint", "show, verify, compare, consolidate and reshard checkpoints\n\n"
@@ -79,6 +95,7 @@ Command addCheckpointCommand(CLI::App &driver) {
       ->type_name("SIZE")
       ->transform(byteSize());
   addOnly(*consolidate, all->consolidate.only);
+  addAlone(*consolidate, all->job);
   addJson(*consolidate, all->consolidate.json);
 
   CLI::App *reshard = app->add_subcommand(
@@ -98,6 +115,7 @@ Command addCheckpointCommand(CLI::App &driver) {
       ->required()
       ->type_name("FOLDER")
       ->check(notEmpty());
+  addAlone(*reshard, all->job);
   addJson(*reshard, all->reshard.json);
 
   for (CLI::App *inner : {show, verify, diff, consolidate, reshard}) {
@@ -112,9 +130,9 @@ Command addCheckpointCommand(CLI::App &driver) {
             if (diff->parsed())
               return diffCheckpoints(all->diff);
             if (consolidate->parsed())
-              return consolidateCheckpoint(all->consolidate);
+              return inOneProcess(all->job, "npar checkpoint consolidate", [&] { return consolidateCheckpoint(all->consolidate); });
             if (reshard->parsed())
-              return reshardCheckpoint(all->reshard);
+              return inOneProcess(all->job, "npar checkpoint reshard", [&] { return reshardCheckpoint(all->reshard); });
             return fail(ExitCode::Usage,
                         "which? give show, verify, diff, consolidate or reshard\nnpar: see 'npar " + app->get_name() + " --help'");
           }};

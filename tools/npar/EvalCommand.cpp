@@ -6,6 +6,7 @@
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/job/SameFiles.h"
 #include "tools/npar/measure/EvaluationReport.h"
 #include "tools/npar/measure/PredictionFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -207,8 +208,6 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     if (Status status = checkWritable(flags.outputs); !status.ok())
       return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
-    flags.data.tokens = guessTokens(flags, named, program);
-  if (!flags.stream().empty() && flags.data.tokens.empty())
     return noTokens();
   Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, named, program);
   if (!opened.ok())
@@ -229,12 +228,23 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
+  if (ExitCode code = shareNames(job, *named); code != ExitCode::Good)
+    return code;
   Outcome<ProgramPointer> program =
       job.shareProgram([&] { return compileFor(*named, files, {}, [&](const dsl::Program &model) { return chooseBatch(flags, model); }); });
   if (!program.ok())
     return program.code();
+  if (!flags.stream().empty() && flags.data.tokens.empty()) {
+    Outcome<std::string> guessed =
+        job.decide([&]() -> Outcome<std::string> { return guessTokens(flags, *named, (*program)->root()); });
+    if (!guessed.ok())
+      return guessed.code();
+    flags.data.tokens = *guessed;
+  }
   std::unique_ptr<engine::OncePass> data;
   if (ExitCode code = job.agree(lookAtData(flags, *named, (*program)->root(), data)); code != ExitCode::Good)
+    return code;
+  if (ExitCode code = checkSameFiles(job, data->paths(), named->weights, (*program)->root().seed()); code != ExitCode::Good)
     return code;
   Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
   if (!model.ok())

@@ -63,9 +63,9 @@ ExitCode checkFlags(const RunFlags &flags) {
     return fail(ExitCode::Usage, "--eval-every has no meaning with --backend null: it computes nothing that could be measured");
   if (flags.device.graphs && !flags.trace.empty())
     return fail(ExitCode::Usage, "--cuda-graph and --trace exclude each other: of a graph no single step's times are known");
-  if (ExitCode code = flags.data.check(); code != ExitCode::Good)
-    return code;
-  return checkFed(flags);
+  if (flags.checkReplicas > 0 && flags.device.backend == "null")
+    return fail(ExitCode::Usage, "--check-replicas has no meaning with --backend null: it computes nothing that could be compared");
+  return flags.data.check();
 }
 
 /// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
@@ -139,6 +139,8 @@ ExitCode runRun(RunFlags flags) {
     if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
       return code;
     // Process 0 compiles.
+    if (ExitCode code = job.agree(job.isVoice() ? checkFed(flags) : ExitCode::Good); code != ExitCode::Good)
+      return code;
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
     if (ExitCode code = job.agree(chooseTargets(flags.model, flags.device)); code != ExitCode::Good)
@@ -224,6 +226,11 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->capture_default_str();
+  app->add_option("--check-replicas", flags->checkReplicas,
+                  "steps between two comparisons of what ranks keep of the same parameters and optimizer state: the run ends with exit "
+                  "code 3 where they differ, which a machine that computes or remembers wrongly makes them do (default: never)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
   app->add_flag("--quiet", flags->quiet, "no progress, errors only");
   app->add_flag("--json", flags->json, "one summary object on standard output");
   return {app, [flags] { return runRun(*flags); }};

@@ -21,8 +21,9 @@ public:
     tell(status);
   }
   /// `told` is called once, from a thread of the channel, when another process has failed, is gone or no longer answers; at once if that
-  /// has happened before. A later call replaces the listener; an empty one ends listening, and returns only when none is running.
-  virtual void listen(std::function<void(const Status &)> told) = 0;
+  /// has happened before. There may be several listeners, each by an address of its own; a later call with the same address replaces that
+  /// one; an empty one ends its listening, and returns only when none is running.
+  virtual void listen(const void *listener, std::function<void(const Status &)> told) = 0;
 };
 
 } // namespace npar::engine

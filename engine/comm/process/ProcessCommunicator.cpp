@@ -25,11 +25,11 @@ ProcessCommunicator::ProcessCommunicator(std::shared_ptr<Progress> given, std::s
     this->backend.enterThread();
     frames->open(this->stream, *this);
   });
-  failures.listen([this](const Status &status) { stop(status, noRank, true); });
+  failures.listen(this, [this](const Status &status) { stop(status, noRank, true); });
 }
 
 ProcessCommunicator::~ProcessCommunicator() {
-  failures.listen({});
+  failures.listen(this, {});
   // What this session gave last may still be on its way. What is left then will never go, and refers to memory that goes now.
   bool quiet = false;
   for (double end = now() + patienceSeconds; !quiet && now() < end; std::this_thread::sleep_for(std::chrono::microseconds(50)))

@@ -12,8 +12,18 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 } // namespace
 
-FaultyCommunicator::FaultyCommunicator(Communicator &inner, std::vector<Fault> faults)
-    : inner(inner), faults(std::move(faults)), matches(this->faults.size(), 0), timer([this] { runDelayed(); }) {}
+FaultyCommunicator::FaultyCommunicator(Communicator &inner, std::vector<Fault> faults, Backend *backend)
+    : inner(inner), faults(std::move(faults)), matches(this->faults.size(), 0), backend(backend), timer([this] { runDelayed(); }) {}
+
+void FaultyCommunicator::Corrupting::completed(const Status &status) {
+  uint8_t byte = 0; // the last but one of a float: bits of its mantissa
+  backend.copyOut(&byte, output + 2, 1);
+  (void)waitUntilDone(backend);
+  byte ^= 0x40;
+  backend.copyIn(output + 2, &byte, 1);
+  (void)waitUntilDone(backend);
+  told.completed(status);
+}
 
 FaultyCommunicator::~FaultyCommunicator() {
   {
@@ -55,6 +65,14 @@ void FaultyCommunicator::post(const Operation &operation) {
     Operation larger = operation;
     ++larger.count, ++larger.split;
     return inner.post(larger);
+  }
+  case Fault::Corrupt: {
+    Operation wrong = operation;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      wrong.completion = &corrupting.emplace_back(*backend, operation);
+    }
+    return inner.post(wrong);
   }
   case Fault::Delay: {
     std::lock_guard<std::mutex> lock(mutex);
@@ -107,7 +125,7 @@ void FaultyCommunicator::runDelayed() {
 
 std::shared_ptr<Communicator> faultyInMemory(Backend &backend, std::vector<Fault> faults) {
   struct Both {
-    Both(Backend &backend, std::vector<Fault> faults) : local(backend), faulty(local, std::move(faults)) {}
+    Both(Backend &backend, std::vector<Fault> faults) : local(backend), faulty(local, std::move(faults), &backend) {}
     LocalCommunicator local;
     FaultyCommunicator faulty;
   };

@@ -13,7 +13,7 @@
 namespace npar::engine {
 
 struct Fault {
-  enum Kind { Fail, Delay, Drop, Skip, Duplicate, Resize } kind = Fail;
+  enum Kind { Fail, Delay, Drop, Skip, Duplicate, Resize, Corrupt } kind = Fail;
   int64_t rank = -1;  ///< -1: any
   int64_t event = -1; ///< -1: any
   int64_t micro = -1; ///< -1: any
@@ -23,10 +23,10 @@ struct Fault {
 
 /// Fail: the operation never reaches the others, its completion gets an error. Drop: it vanishes, nobody is told. Delay: it is posted
 /// later, from another thread. Skip: the rank goes on as if it had been done. Duplicate: it is posted twice. Resize: it has an element
-/// more than the program says.
+/// more than the program says. Corrupt: a bit of the first float of its result is another one when it is done, in memory of `backend`.
 class FaultyCommunicator final : public Communicator {
 public:
-  FaultyCommunicator(Communicator &inner, std::vector<Fault> faults);
+  FaultyCommunicator(Communicator &inner, std::vector<Fault> faults, Backend *backend = nullptr);
   ~FaultyCommunicator() override;
   Status prepare(const CommunicationPlan &plan) override { return inner.prepare(plan); }
   bool needsOrder() const override { return inner.needsOrder(); }
@@ -47,6 +47,13 @@ private:
   struct Ignored final : Completion {
     void completed(const Status &) override {}
   };
+  struct Corrupting final : Completion {
+    Corrupting(Backend &backend, const Operation &operation) : backend(backend), output(operation.output), told(*operation.completion) {}
+    void completed(const Status &status) override;
+    Backend &backend;
+    DeviceAddress output;
+    Completion &told;
+  };
   /// The fault that breaks this operation; null: none.
   const Fault *faultOf(const Operation &operation);
   void runDelayed();
@@ -54,7 +61,9 @@ private:
   Communicator &inner;
   std::vector<Fault> faults;
   std::vector<int64_t> matches; ///< by fault: how many operations have matched
+  Backend *backend;
   Ignored ignored;
+  std::deque<Corrupting> corrupting;
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Delayed> delayed;

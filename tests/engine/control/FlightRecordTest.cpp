@@ -45,19 +45,19 @@ protected:
   /// The events of a rank in order, as if each node followed the one before: up to the node with this number of communicating ones, which
   /// begins and does not end.
   void play(FlightRecord &record, uint32_t rank, int64_t step, uint32_t communications) {
-    record.note(rank, noIndex, step, FlightEvent::StepBegan);
+    record.note({0, rank, noIndex, step, step, FlightEvent::StepBegan});
     for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
       const StepNode &node = graph.nodes[i];
       if (node.local != rank || node.joins())
         continue;
-      record.note(rank, i, step, FlightEvent::Began);
+      record.note({0, rank, i, step, step, FlightEvent::Began});
       if (!node.communicates())
         continue;
       if (communications-- == 0)
         return;
-      record.note(rank, i, step, FlightEvent::Ended);
+      record.note({0, rank, i, step, step, FlightEvent::Ended});
     }
-    record.note(rank, noIndex, step, FlightEvent::StepEnded);
+    record.note({0, rank, noIndex, step, step, FlightEvent::StepEnded});
   }
 
   std::string folder;
@@ -99,7 +99,7 @@ TEST_F(FlightRecordTest, ManyThreadsWriteAtOnce) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int64_t event = 0; event < 1000; ++event)
-        record->note(2, node, event, FlightEvent::Began);
+        record->note({0, 2, node, event, event, FlightEvent::Began});
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -150,12 +150,12 @@ TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
   options.folder = folder;
   Result<std::unique_ptr<FlightRecord>> record = FlightRecord::create(options);
   ASSERT_TRUE(record.ok());
-  (*record)->note(0, 0, 0, FlightEvent::Began); // before there is a file: nothing happens
+  (*record)->note({0, 0, 0, 0, 0, FlightEvent::Began}); // before there is a file: nothing happens
   (*record)->alive();
   (*record)->verdict(FailureReport());
   (void)program::removeFolder(folder);
   EXPECT_FALSE((*record)->open(loaded->root(), graph, *operations).ok());
-  (*record)->note(0, 0, 0, FlightEvent::Began);
+  (*record)->note({0, 0, 0, 0, 0, FlightEvent::Began});
 }
 
 // One process per rank; rank 2's record ends a communication before those of the others, which wait for it.
@@ -169,7 +169,7 @@ TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
     play(*record, 0, 0, 1000);
     // In step 1 rank 2 begins nothing; each other one gets to where it needs rank 2, directly or through others.
     if (process == 2)
-      record->note(0, noIndex, 1, FlightEvent::StepBegan);
+      record->note({0, 0, noIndex, 1, 1, FlightEvent::StepBegan});
     else
       play(*record, 0, 1, process == 3 ? 0 : 8);
     logs.push_back(*readFlight(path(process)));

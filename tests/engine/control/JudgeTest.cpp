@@ -28,7 +28,7 @@ protected:
   }
 
   static Place place(int64_t rank, const std::string &operation, int64_t step = 7) {
-    return {rank, step, 1, "F0:1", operation, "gpt.npar:14:3"};
+    return {rank, step, 1, "F0:1", operation, "gpt.npar:14:3", step};
   }
   static MeetingPlace meeting(uint32_t event, int64_t step = 7) { return {step, false, event, 1, 0, 3}; }
   RankState &rankOf(uint32_t process) { return evidence.processes[process].state->ranks[0]; }
@@ -170,7 +170,7 @@ TEST_F(JudgeTest, WhoIsInAnEarlierStepHoldsTheOthersUp) {
 
 TEST_F(JudgeTest, BetweenStepsThePhaseIsNamed) {
   for (uint32_t process = 0; process < 4; ++process)
-    rankOf(process).inStep = process != 1, rankOf(process).place.trainingStep = process == 1 ? 6 : 7;
+    rankOf(process).inStep = process != 1, rankOf(process).place.round = process == 1 ? 6 : 7;
   evidence.processes[1].state->phase = "saving a checkpoint";
   wait(0, 4, {1});
   FailureReport report = judge(evidence);

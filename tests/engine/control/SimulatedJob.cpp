@@ -21,7 +21,7 @@ struct SimulatedJob::Process final : ControlLink {
     ProcessState state;
     state.progress = missing.empty() ? ++progress : progress;
     RankState &rank = state.ranks.emplace_back();
-    rank.place = {number, 7, 0, "F0:0", "step " + std::to_string(number), "model.npar:1:1"};
+    rank.place = {number, 7, 0, "F0:0", "step " + std::to_string(number), "model.npar:1:1", 7};
     rank.inStep = true;
     if (waits && !missing.empty())
       rank.waits.push_back({rank.place, {7, false, 1, 0, 0, int64_t(job.processes.size()) - 1}, missing});

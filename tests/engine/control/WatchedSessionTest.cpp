@@ -1,12 +1,13 @@
 // Sessions whose ranks are watched: where they stand, whom the judge blames for a fault, and what the flight record and its autopsy say.
 #include "engine/control/Autopsy.h"
 #include "engine/control/Judge.h"
-#include "engine/control/SessionWatch.h"
+#include "engine/control/SessionWatches.h"
 #include "engine/files/Folders.h"
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
+#include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
@@ -180,6 +181,112 @@ TEST(WatchedSessionTest, AStepThatFailsIsNamed) {
   AutopsyReport found = run.autopsy();
   EXPECT_TRUE(found.diverged);
   EXPECT_EQ(found.failure.place.rank, 1);
+}
+
+/// A training and what is evaluated between its steps: two sessions of one process, whose steps come by turns.
+class TwoWatchedSessions {
+public:
+  explicit TwoWatchedSessions(const std::vector<Fault> &faultsOfSecond)
+      : folder(::testing::TempDir() + "npar-two-watched-" + std::to_string(::getpid())) {
+    (void)program::removeFolder(folder);
+    FlightOptions flight;
+    flight.folder = folder, flight.host = "here";
+    record = std::move(*FlightRecord::create(flight));
+    watches = std::make_unique<SessionWatches>(record.get());
+    for (const std::vector<Fault> &faults : {std::vector<Fault>(), faultsOfSecond}) {
+      SessionOptions options;
+      options.threads = 2, options.timeoutSeconds = 2;
+      SessionParts parts;
+      SessionWatch &watch = watches->next();
+      parts.observer = &watch;
+      parts.communicator = [&](Backend &backend) { return faultyInMemory(backend, faults); };
+      sessions.push_back(std::move(*createSession(pipelineProgram({})->load(), options, std::move(parts))));
+      EXPECT_TRUE(watch.recordStatus().ok()) << watch.recordStatus().message();
+    }
+  }
+  ~TwoWatchedSessions() {
+    sessions.clear();
+    (void)program::removeFolder(folder);
+  }
+  Status step(size_t session, int64_t step) { return sessions[session]->step({std::vector<int32_t>(32, 1)}, step).status(); }
+  FlightLog log() const { return *readFlight(folder + "/process-0.flight"); }
+
+  std::string folder;
+  std::unique_ptr<FlightRecord> record;
+  std::unique_ptr<SessionWatches> watches;
+  std::vector<std::unique_ptr<Session>> sessions;
+};
+
+TEST(WatchedSessionTest, EventsOfTwoSessionsAreKeptInTheirOrder) {
+  TwoWatchedSessions run({});
+  for (int64_t step = 0; step < 3; ++step) {
+    ASSERT_TRUE(run.step(0, step).ok());
+    EXPECT_EQ(run.watches->look(false).ranks[0].place.trainingStep, step);
+    EXPECT_EQ(run.watches->look(false).ranks[0].place.round, 2 * step);
+    ASSERT_TRUE(run.step(1, 0).ok()); // an evaluation begins again each time
+    EXPECT_EQ(run.watches->look(false).ranks[0].place.trainingStep, 0);
+    EXPECT_EQ(run.watches->look(false).ranks[0].place.round, 2 * step + 1);
+  }
+  EXPECT_EQ(run.watches->ranks(), (std::vector<int64_t>{0, 1, 2, 3}));
+  FlightLog log = run.log();
+  ASSERT_EQ(log.ranks.size(), 4u);
+  for (const FlightRank &rank : log.ranks) {
+    EXPECT_EQ(rank.moments.front().round, 0);
+    EXPECT_EQ(rank.moments.back().round, 5);
+    EXPECT_EQ(rank.moments.back().trainingStep, 0);
+    size_t second = 0;
+    for (size_t i = 0; i < rank.moments.size(); ++i) {
+      const FlightMoment &moment = rank.moments[i];
+      EXPECT_GE(moment.round, i ? rank.moments[i - 1].round : 0);
+      if (moment.node == noFlightNode)
+        continue;
+      EXPECT_EQ(rank.nodes[moment.node].session, moment.round % 2); // whose nodes these are
+      EXPECT_FALSE(log.names[rank.nodes[moment.node].operation].empty());
+      second += rank.nodes[moment.node].session;
+    }
+    EXPECT_GT(second, 3u);
+  }
+  EXPECT_FALSE(autopsy({log}).diverged);
+  // An operation that ended in one evaluation has not ended in the next.
+  const FlightRank &rank = log.ranks[0];
+  auto node = std::find_if(rank.nodes.begin(), rank.nodes.end(),
+                           [](const FlightNode &each) { return each.session == 1 && each.kind == FlightNodeKind::Collective; });
+  ASSERT_NE(node, rank.nodes.end());
+  const std::vector<int64_t> &members = log.groups[node->group];
+  MeetingPlace meeting = {5, false, node->event, node->micro, members.front(), members.back(), 1};
+  EXPECT_EQ(run.watches->joined({0, meeting}), Joined::Done);
+  meeting.round = 6;
+  EXPECT_EQ(run.watches->joined({0, meeting}), Joined::NotYet);
+  meeting.session = 2; // which this process does not have
+  EXPECT_EQ(run.watches->joined({0, meeting}), Joined::NotYet);
+}
+
+// Rank 2 skips sending x of micro-batch 2 in the second evaluation, after it sent it in the same step of the first one.
+TEST(WatchedSessionTest, AFaultOfTheSecondSessionIsFound) {
+  TwoWatchedSessions run({{Fault::Skip, 2, 0, 2, 0, 1}});
+  for (int64_t step = 0; step < 2; ++step)
+    ASSERT_TRUE(run.step(0, step).ok());
+  ASSERT_TRUE(run.step(1, 0).ok());
+  ASSERT_TRUE(run.step(0, 2).ok());
+  Status status;
+  std::thread thread([&] { status = run.step(1, 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(900));
+  Evidence evidence;
+  evidence.processes.resize(1);
+  evidence.processes[0].ranks = run.watches->ranks();
+  evidence.processes[0].state = run.watches->look(true);
+  for (const Question &question : questionsAbout(evidence))
+    evidence.answers[question] = run.watches->joined(question);
+  thread.join();
+  EXPECT_EQ(status.code(), Code::Timeout) << status.message();
+  FailureReport report = judge(evidence);
+  EXPECT_EQ(report.cause, Cause::Skipped) << report.text();
+  EXPECT_EQ(report.place.rank, 2) << report.text();
+  EXPECT_EQ(report.place.round, 4);
+  AutopsyReport found = autopsy({run.log()});
+  EXPECT_TRUE(found.diverged);
+  EXPECT_EQ(found.failure.cause, Cause::Skipped) << found.first;
+  EXPECT_EQ(found.failure.place.rank, 2) << found.first;
 }
 
 } // namespace

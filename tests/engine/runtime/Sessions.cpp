@@ -30,7 +30,8 @@ std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, siz
   struct Both {
     std::shared_ptr<Communicator> inner;
     FaultyCommunicator faulty;
-    Both(std::shared_ptr<Communicator> given, const std::vector<Fault> &faults) : inner(std::move(given)), faulty(*inner, faults) {}
+    Both(std::shared_ptr<Communicator> given, const std::vector<Fault> &faults, Backend &backend)
+        : inner(std::move(given)), faulty(*inner, faults, &backend) {}
   };
   std::shared_ptr<Communicator> inner;
   if (options.local)
@@ -46,7 +47,7 @@ std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, siz
   }
   if (options.faults.empty())
     return inner;
-  auto both = std::make_shared<Both>(std::move(inner), options.faults);
+  auto both = std::make_shared<Both>(std::move(inner), options.faults, backend);
   return {both, &both->faulty};
 }
 

@@ -14,7 +14,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 Introduction on(const std::string &host, std::vector<uint8_t> processors) {
-  return {host, "abc", {"run", "gpt2"}, "avx avx2", std::move(processors)};
+  return {host, "abc", {"run", "gpt2"}, "avx avx2", "avx2", std::move(processors)};
 }
 
 TEST(Introduction, ArrivesAsItWasSent) {
@@ -49,6 +49,9 @@ TEST(Introduction, ProcessesOfOneJobAreAlike) {
   EXPECT_EQ(refused([](Introduction &one) { one.features = "avx avx2 avx512f"; }),
             "process 2 on 'c' has a processor with avx512f, which that of process 0 on 'a' lacks, and would compute other bits: run on "
             "machines of one kind, or in jobs of one kind each");
+  EXPECT_EQ(refused([](Introduction &one) { one.instructions = "plain"; }),
+            "process 2 on 'c' multiplies with 'plain', process 0 on 'a' with 'avx2', and would compute other bits: give all processes the "
+            "same NPAR_INSTRUCTIONS");
 }
 
 TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {

@@ -2,6 +2,7 @@
 #include "tools/npar/job/Introduction.h"
 
 #include "engine/files/AtomicFile.h"
+#include "engine/product/InstructionSet.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -82,21 +83,23 @@ Result<Introduction> introduceSelf() {
   if (!own.arguments.empty())
     own.arguments.erase(own.arguments.begin());
   own.features = processorFeatures();
+  Result<engine::InstructionSet> set = engine::bestInstructionSet();
+  own.instructions = set.ok() ? engine::wordOf(*set) : set.status().message();
   own.processors = processorsAllowed();
   return own;
 }
 
 std::vector<uint8_t> pack(const Introduction &introduction) {
   nlohmann::json json = {introduction.host, introduction.executable, introduction.arguments, introduction.features,
-                         introduction.processors};
+                         introduction.instructions, introduction.processors};
   return nlohmann::json::to_cbor(json);
 }
 
 Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes) {
   nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
-  if (!json.is_array() || json.size() != 5 || !json[0].is_string())
+  if (!json.is_array() || json.size() != 6 || !json[0].is_string())
     return Status::badInput("the processes of this job are not of one npar: install the same one on every host");
-  return Introduction{json[0], json[1], json[2], json[3], json[4]};
+  return Introduction{json[0], json[1], json[2], json[3], json[4], json[5]};
 }
 
 std::string nameOf(const std::vector<Introduction> &processes, size_t process) {
@@ -121,6 +124,10 @@ Status checkAlike(const std::vector<Introduction> &processes) {
       return refuse(fmt::format(" has a processor with {}, which that of process 0 on '{}' lacks, and would compute other bits: run on "
                                 "machines of one kind, or in jobs of one kind each",
                                 more, first.host));
+    if (other.instructions != first.instructions)
+      return refuse(fmt::format(" multiplies with '{}', process 0 on '{}' with '{}', and would compute other bits: give all processes the "
+                                "same NPAR_INSTRUCTIONS",
+                                other.instructions, first.host, first.instructions));
   }
   return {};
 }

@@ -79,6 +79,12 @@ void JobOptions::addTo(CLI::App &app) {
                  "job that ends well removes it")
       ->type_name("DIR")
       ->check(notEmpty());
+  app.add_option("--check", check,
+                 "how much of the data and weights that they read the processes of a job compare before the first step: sampled (length, "
+                 "beginning, end and 64 blocks chosen by the seed), or full (every byte)")
+      ->type_name("HOW")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"sampled", "full"}));
 }
 
 Job::Job() = default;
@@ -185,7 +191,7 @@ Status Job::openControl(bool json) {
   if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
     printRemark("there will be no flight record: " + created.status().message());
   control->record(record.get());
-  watch = std::make_unique<engine::SessionWatch>(record.get());
+  watches = std::make_unique<engine::SessionWatches>(record.get());
   tellGuard(timeout);
   return {};
 }
@@ -290,6 +296,19 @@ Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPoi
   return code == ExitCode::Good ? made : code;
 }
 
+Outcome<std::string> Job::decide(const std::function<Outcome<std::string>()> &make) {
+  if (isAlone())
+    return make();
+  Outcome<std::string> made = isVoice() ? make() : Outcome<std::string>(ExitCode::Good);
+  std::vector<uint8_t> bytes = made.ok() ? std::vector<uint8_t>(made->begin(), made->end()) : std::vector<uint8_t>();
+  Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
+  if (!sent.ok())
+    return fail(sent.status());
+  if (ExitCode code = agree(made.code()); code != ExitCode::Good)
+    return code;
+  return std::string(sent->begin(), sent->end());
+}
+
 Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &program) const {
   Result<program::PlaceWords> words = options.place ? program::readPlace(*options.place) : program::placeOf(program);
   if (!words.ok())
@@ -349,9 +368,11 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
     };
     return std::make_shared<engine::DeviceCommunicator>(std::move(byProcessors), backend, std::move(link));
   };
-  parts.observer = watch.get();
-  control->watch(watch.get());
-  return engine::createSession(std::move(program), sessionOptions, std::move(parts));
+  parts.observer = &watches->next();
+  control->watch(watches.get());
+  Result<std::unique_ptr<engine::Session>> session = engine::createSession(std::move(program), sessionOptions, std::move(parts));
+  control->watch(watches.get()); // whose ranks are known from now on
+  return session;
 }
 
 Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &session) const {

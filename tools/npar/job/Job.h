@@ -6,7 +6,7 @@
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
-#include "engine/control/SessionWatch.h"
+#include "engine/control/SessionWatches.h"
 #include "engine/runtime/MemoryNeed.h"
 #include "engine/runtime/SessionParts.h"
 #include "tools/npar/job/ClockOffsets.h"
@@ -72,6 +72,13 @@ public:
   engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
   /// Of all processes' clocks (`engine::SystemClock`) to that of process 0.
   engine::Result<std::vector<ClockOffset>> measureClocks() const;
+  /// "process 2 on 'b'".
+  std::string nameOf(size_t process) const {
+    return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
+  }
+  /// Lets process 0 decide something that depends on files or on the machine, and gives its text to all. The others do not call `make`.
+  Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
+  program::FingerprintKind fingerprints() const { return options.fingerprints(); }
   /// What each process gives, by process.
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const;
 
@@ -83,9 +90,6 @@ private:
   ExitCode introduce();
   engine::Status openControl(bool json);
   void report(const engine::FailureReport &failure, bool json);
-  std::string nameOf(size_t process) const {
-    return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
-  }
   /// By process, as --place or the plan says: of equal numbers, else why that cannot be.
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
   /// Takes leave of the others where they are still there; ends the process where they are not.
@@ -96,8 +100,8 @@ private:
   engine::JobKeyPointer key;                    ///< null: the processes have no secret, or MPI has started them
   std::string flight;                           ///< the folder of flight records
   std::shared_ptr<engine::ProcessGroup> group;  ///< null: alone, or not joined yet
-  std::unique_ptr<engine::FlightRecord> record; ///< may be null
-  std::unique_ptr<engine::SessionWatch> watch;  ///< of the session under way
+  std::unique_ptr<engine::FlightRecord> record;    ///< may be null
+  std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
   std::unique_ptr<engine::HardExit> hardExit;   ///< for when the job has failed, and for a farewell that does not end
   std::atomic<bool> leaving = false;            ///< the farewell has begun
   std::unique_ptr<engine::ControlChannel> control;

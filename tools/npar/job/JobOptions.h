@@ -1,6 +1,8 @@
 // The flags by which a command says how it is part of a job of several processes.
 #pragma once
 
+#include "engine/files/Fingerprint.h"
+
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +15,11 @@ struct JobOptions {
   std::optional<std::string> place; ///< in which order ranks go onto hosts; nothing: as the plan says
   std::string nccl = "auto";        ///< whether messages go from GPU to GPU: auto, always, never
   std::string flight;               ///< folder of flight records; empty: a temporary one
+  std::string check = "sampled";    ///< how much of data and weights processes compare: sampled, full
+
+  program::FingerprintKind fingerprints() const {
+    return check == "full" ? program::FingerprintKind::Full : program::FingerprintKind::Sampled;
+  }
 
   void addTo(CLI::App &app);
 };

@@ -26,6 +26,8 @@ public:
   ExitCode prepare(Job &job, FileClaims &files);
   /// Null where nothing is evaluated: for the question whether there is memory for both programs.
   ProgramPointer program() const { return compiled; }
+  /// The files that it reads.
+  std::vector<std::string> paths() const { return data ? data->paths() : std::vector<std::string>(); }
   /// Takes memory.
   ExitCode open(Job &job, const engine::SessionOptions &options);
 

@@ -2,6 +2,7 @@
 #include "tools/npar/train/RunFlags.h"
 
 #include "compiler/cost/CostModel.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/data/BatchReader.h"
 #include "engine/logging/Trace.h"
@@ -9,6 +10,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/job/SameFiles.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
@@ -106,7 +108,7 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
   Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
   stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
-  training.first = training.steps = checkpoints.firstStep();
+  training.first = training.steps = training.compared = checkpoints.firstStep();
   training.loss = std::nan("");
   bool hashes = checkpoints.wanted() && !flags.logs.empty();
   // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
@@ -154,6 +156,14 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
                                                   speed, result->lossScale, result->skipped, result->validTokens, hashOfBatch(notes),
                                                   epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0, rate,
                                                   peak > 0 ? rate / peak : 0, result->groupNorms, std::move(losses), secondsSince1970()});
+    if (flags.checkReplicas > 0 && ((step + 1) % flags.checkReplicas == 0 || step + 1 == flags.steps)) {
+      Result<std::optional<engine::ReplicaDifference>> found = engine::compareReplicas(session, program);
+      if (!found.ok())
+        return found.status();
+      if (training.corrupt = std::move(*found); training.corrupt)
+        break; // whatever would be written now cannot be trusted
+      training.compared = step + 1;
+    }
     if (evaluations.isDue(step + 1)) {
       if (Status status = evaluate(flags, evaluations, session, program, step + 1, progress); !status.ok())
         return status;
@@ -180,17 +190,27 @@ Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPo
   return job.createSession(program, options);
 }
 
+/// Finds the weights of --weights: in a folder of checkpoints the newest one that process 0 sees.
+Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
+  return job.decide([&]() -> Outcome<std::string> {
+    if (flags.weights.empty() || !engine::isCheckpoint(flags.weights))
+      return flags.weights;
+    Result<std::shared_ptr<const engine::CheckpointStore>> store = engine::openCheckpointStore(flags.weights);
+    return store.ok() ? Outcome<std::string>((*store)->folder()) : Outcome<std::string>(fail(store.status()));
+  });
+}
+
 /// Gives the parameters what --weights names.
-ExitCode load(const RunFlags &flags, engine::Session &session, const program::Program &program) {
+ExitCode load(const std::string &weights, engine::Session &session, const program::Program &program) {
   Result<size_t> fresh = [&] {
-    Waiting waiting("loading '" + flags.weights + "'");
-    return engine::loadWeights(session, program, flags.weights);
+    Waiting waiting("loading '" + weights + "'");
+    return engine::loadWeights(session, program, weights);
   }();
   if (!fresh.ok())
     return fail(fresh.status());
   if (*fresh > 0)
     printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
-                            flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
+                            weights, *fresh == 1 ? "keeps its" : "keep their"));
   return ExitCode::Good;
 }
 
@@ -207,6 +227,22 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
     for (const std::string &text : data->remarks())
       printRemark(text);
   return checkpoints.goOn(program, *data, shape);
+}
+
+/// Continues from the best earlier evaluation that process 0 knows: the end of the run depends on it.
+ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
+  if (!evaluations.wanted() || !checkpoints.resumes())
+    return ExitCode::Good;
+  std::optional<std::pair<int64_t, double>> own = checkpoints.bestBefore(evaluations.watched());
+  Outcome<std::string> best = job.decide([&]() -> Outcome<std::string> {
+    return own ? nlohmann::json{own->first, own->second}.dump() : std::string("[]");
+  });
+  if (!best.ok())
+    return best.code();
+  nlohmann::json json = nlohmann::json::parse(*best, nullptr, /*allow_exceptions=*/false);
+  if (json.is_array() && json.size() == 2)
+    evaluations.goOn(json[0].get<int64_t>(), json[1].get<double>(), checkpoints.firstStep());
+  return ExitCode::Good;
 }
 
 /// Brings what all processes have recorded into the trace of the voice, on its clock. Without offsets of clocks there is nothing.
@@ -230,10 +266,11 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
   std::vector<Status> written = {training.log};
   if (trained.ok())
     training.badParameter = firstParameterNotFinite(session, program);
+  bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
-    training.checkpoint = checkpoints.atEnd(training.steps, !training.badParameter);
+    training.checkpoint = checkpoints.atEnd(training.steps, sound);
   written.push_back(training.checkpoint);
-  if (!flags.saveWeights.empty() && trained.ok() && !training.badParameter)
+  if (!flags.saveWeights.empty() && trained.ok() && sound)
     written.push_back(engine::saveWeights(session, program, job.isVoice() ? flags.saveWeights : ""));
   if (trained.ok())
     written.push_back(collect(job, training.clocks, trace));
@@ -254,6 +291,13 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   engine::BatchShape shape = engine::BatchShape::of(root);
   std::unique_ptr<engine::DataSource> data;
   if (ExitCode code = job.agree(lookAtData(flags, root, plan, shape, checkpoints, data)); code != ExitCode::Good)
+    return code;
+  Outcome<std::string> weights = checkpoints.resumes() ? Outcome<std::string>(std::string()) : findWeights(flags, job);
+  if (!weights.ok())
+    return weights.code();
+  std::vector<std::string> paths = plan ? plan->paths() : std::vector<std::string>(), evaluated = evaluations.paths();
+  paths.insert(paths.end(), evaluated.begin(), evaluated.end());
+  if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
@@ -285,7 +329,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   job.phase("loading weights or a checkpoint");
   ExitCode loaded = ExitCode::Good;
   if (!flags.weights.empty() && !checkpoints.resumes())
-    loaded = load(flags, **session, root);
+    loaded = load(*weights, **session, root);
   else if (!flags.weights.empty() && !flags.quiet)
     printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
@@ -300,8 +344,8 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   data->keepRows((*session)->rows());
   if (ExitCode code = evaluations.open(job, options); code != ExitCode::Good)
     return code;
-  if (auto best = evaluations.wanted() ? checkpoints.bestBefore(evaluations.watched()) : std::nullopt)
-    evaluations.goOn(best->first, best->second, checkpoints.firstStep());
+  if (ExitCode code = goOnFromBest(job, checkpoints, evaluations); code != ExitCode::Good)
+    return code;
   if (!job.isAlone() && !flags.trace.empty()) {
     Result<std::vector<ClockOffset>> clocks = job.measureClocks();
     if (!clocks.ok())

@@ -26,6 +26,12 @@ void remark(const RunFlags &flags, const Training &training, const RunEvaluation
 }
 
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
+  if (training.corrupt)
+    return fail(ExitCode::CheckFailed,
+                fmt::format("after {} steps {}: a processor or a memory does not work as it should; no weights are written\nnpar: help: all "
+                            "replicas were the same after {} steps: resume from a checkpoint of that step or an earlier one, without the "
+                            "machine of the ranks that differ, and remove later ones",
+                            training.steps, training.corrupt->text(), training.compared));
   if (training.unsound && flags.nonfinite == "stop")
     return fail(ExitCode::RunFailed,
                 training.firstUnsound +

@@ -1,7 +1,7 @@
 // What a training run came to, and how that is told.
 #pragma once
 
-#include "engine/runtime/Session.h"
+#include "engine/runtime/Replicas.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/train/RunCheckpoints.h"
 #include "tools/npar/train/RunEvaluations.h"
@@ -24,6 +24,8 @@ struct Training {
   std::string unit = "tokens";             ///< of speeds: samples where no stream of tokens is fed
   double perSecond = 0;                    ///< over all steps but the first, which also warms up; of the first when it is the only one
   engine::Status log, checkpoint;          ///< what cannot be written ends the training, but what was learned is not lost
+  std::optional<engine::ReplicaDifference> corrupt; ///< replicas that differ end the training; nothing is kept of it
+  int64_t compared = 0;                             ///< the step after which all replicas were last the same; where the run began
   std::string stoppedBy;                   ///< the signal that ended it before its last step; empty: none
   std::optional<std::string> badParameter; ///< the first that is not finite at the end
   std::vector<RowHash> rows;               ///< of the batch of this step, as far as this process reads it

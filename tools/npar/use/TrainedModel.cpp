@@ -1,7 +1,7 @@
 // From what a person names to a session that holds its weights.
 #include "tools/npar/use/TrainedModel.h"
 
-#include "engine/checkpoint/TensorStore.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/program/Kept.h"
 #include "engine/program/Words.h"
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -83,6 +84,27 @@ Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, 
   files.read("the model", named.options.file());
   files.read("--weights", named.weights);
   return named;
+}
+
+ExitCode shareNames(Job &job, NamedModel &named) {
+  Outcome<std::string> names = job.decide([&]() -> Outcome<std::string> {
+    std::string weights = named.weights;
+    if (engine::isCheckpoint(weights)) {
+      engine::Result<std::shared_ptr<const engine::CheckpointStore>> store = engine::openCheckpointStore(weights);
+      if (!store.ok())
+        return fail(store.status());
+      weights = (*store)->folder();
+    }
+    std::vector<uint8_t> bytes = nlohmann::json::to_cbor({named.options.model, named.folder, weights}); // paths may be no UTF-8
+    return std::string(bytes.begin(), bytes.end());
+  });
+  if (!names.ok())
+    return names.code();
+  nlohmann::json json = nlohmann::json::from_cbor(*names, /*strict=*/true, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.size() != 3)
+    return fail(ExitCode::Internal, "internal error: process 0 names no weights");
+  named.options.model = json[0].get<std::string>(), named.folder = json[1].get<std::string>(), named.weights = json[2].get<std::string>();
+  return ExitCode::Good;
 }
 
 /// A compiled program, of the kind that is wanted.

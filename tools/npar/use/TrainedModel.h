@@ -30,6 +30,9 @@ struct NamedModel {
 /// Claims the files in `files`.
 Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files);
 
+/// Gives all processes the names that process 0 has found: the newest checkpoint of a folder can change at any moment.
+ExitCode shareNames(Job &job, NamedModel &named);
+
 /// What a command wants of a model whose own sizes are known: more settings, such as batch=4.
 using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &model)>;
 

@@ -58,7 +58,7 @@ struct NoChannel final : FailureChannel {
     std::fflush(nullptr);
     ::_exit(1);
   }
-  void listen(std::function<void(const Status &)>) override {}
+  void listen(const void *, std::function<void(const Status &)>) override {}
 };
 
 std::string randomOperations(const OpenTransport &open, size_t operations) {

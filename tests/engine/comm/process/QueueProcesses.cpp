@@ -10,7 +10,7 @@ public:
   Channel(ThreadFailures &owner, size_t process) : owner(owner), process(process) {}
   void tell(const Status &status) override { owner.tell(process, -1, status); }
   void accuse(int64_t rank, const Status &status) override { owner.tell(process, rank, status); }
-  void listen(std::function<void(const Status &)> told) override {
+  void listen(const void *, std::function<void(const Status &)> told) override {
     std::unique_lock<std::mutex> lock(owner.mutex);
     owner.wake.wait(lock, [&] { return !calling; });
     listener = std::move(told);

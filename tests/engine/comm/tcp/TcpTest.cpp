@@ -77,7 +77,7 @@ TEST(Tcp, BringsMessagesAsEveryTransportMust) {
 
 struct NoChannel final : FailureChannel {
   void tell(const Status &status) override { ADD_FAILURE() << status.message(); }
-  void listen(std::function<void(const Status &)>) override {}
+  void listen(const void *, std::function<void(const Status &)>) override {}
 };
 
 TEST(Tcp, OperationsHaveTheBitsOfOneProcess) {

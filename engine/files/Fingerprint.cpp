@@ -1,0 +1,85 @@
+// Hashes chosen parts of a file.
+#include "engine/files/Fingerprint.h"
+
+#include "engine/files/RangeFile.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <xxhash.h>
+
+namespace npar::program {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+constexpr uint64_t endBytes = 64 << 10, blockBytes = 4 << 10, blocks = 64, bufferBytes = 4 << 20;
+
+struct Range {
+  uint64_t begin, size;
+};
+
+Result<std::string> hashOf(const RangeFile &file, const std::vector<Range> &ranges) {
+  std::vector<uint8_t> buffer;
+  XXH3_state_t *state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  Status status;
+  for (const Range &range : ranges)
+    for (uint64_t at = 0; at < range.size && status.ok(); at += bufferBytes) {
+      buffer.resize(std::min(bufferBytes, range.size - at));
+      status = file.read(range.begin + at, buffer.size(), buffer.data());
+      XXH3_128bits_update(state, buffer.data(), buffer.size());
+    }
+  XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  if (!status.ok())
+    return status;
+  char text[33];
+  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
+  return std::string(text);
+}
+
+/// Ascending; the same for files of the same length.
+std::vector<Range> blocksOf(uint64_t size, uint64_t seed) {
+  std::vector<uint64_t> begins;
+  for (uint64_t i = 0, count = size / blockBytes; i < blocks && count > 0; ++i)
+    begins.push_back(XXH3_64bits_withSeed(&i, sizeof(i), seed) % count * blockBytes);
+  std::sort(begins.begin(), begins.end());
+  std::vector<Range> ranges;
+  for (uint64_t begin : begins)
+    ranges.push_back({begin, blockBytes});
+  return ranges;
+}
+
+} // namespace
+
+Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind, uint64_t seed) {
+  Result<RangeFile> file = RangeFile::open(path, "file");
+  if (!file.ok())
+    return file.status();
+  Fingerprint fingerprint;
+  fingerprint.bytes = file->size();
+  const uint64_t size = file->size(), end = std::min(size, endBytes);
+  std::vector<std::pair<std::string, std::vector<Range>>> parts;
+  switch (kind) {
+  case FingerprintKind::Sampled:
+    parts = {{"first " + std::to_string(end) + " bytes", {{0, end}}},
+             {"last " + std::to_string(end) + " bytes", {{size - end, end}}},
+             {std::to_string(blocks) + " blocks of " + std::to_string(blockBytes) + " bytes", blocksOf(size, seed)}};
+    break;
+  case FingerprintKind::Full:
+    parts = {{std::to_string(size) + " bytes", {{0, size}}}};
+    break;
+  }
+  for (const auto &[what, ranges] : parts) {
+    Result<std::string> hash = hashOf(*file, ranges);
+    if (!hash.ok())
+      return hash.status();
+    fingerprint.parts.push_back({what, *hash});
+  }
+  return fingerprint;
+}
+
+} // namespace npar::program

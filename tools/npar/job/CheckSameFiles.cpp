@@ -1,0 +1,57 @@
+// Has all processes of a job compare the files that they read.
+#include "engine/checkpoint/TensorStore.h"
+#include "tools/npar/job/Job.h"
+#include "tools/npar/job/SameFiles.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <algorithm>
+
+namespace npar::driver {
+
+/// Adds the files that weights are read from; each file stays once.
+static ExitCode addWeights(const std::string &weights, std::vector<std::string> &paths) {
+  if (!weights.empty()) {
+    engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(weights);
+    if (!store.ok())
+      return fail(store.status());
+    for (const std::string &path : (*store)->paths())
+      paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return ExitCode::Good;
+}
+
+ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::string &weights, uint64_t seed) {
+  if (job.isAlone())
+    return ExitCode::Good;
+  job.phase("comparing data and weights with the other processes");
+  Waiting waiting("comparing data and weights with the other processes");
+  std::vector<ReadFile> own;
+  ExitCode code = addWeights(weights, paths);
+  for (size_t i = 0; i < paths.size() && code == ExitCode::Good; ++i) {
+    const std::string &path = paths[i];
+    engine::Result<program::Fingerprint> fingerprint = program::fingerprintOf(path, job.fingerprints(), seed);
+    if (fingerprint.ok())
+      own.push_back({path, std::move(*fingerprint)});
+    else
+      code = fail(fingerprint.status());
+  }
+  if (code = job.agree(code); code != ExitCode::Good) // which waits as long as the slowest disk takes
+    return code;
+  engine::Result<std::vector<std::vector<uint8_t>>> all = job.gather(pack(own));
+  if (!all.ok())
+    return fail(all.status());
+  std::vector<std::vector<ReadFile>> files;
+  std::vector<std::string> names;
+  for (const std::vector<uint8_t> &each : *all) {
+    files.push_back(unpackFiles(each));
+    names.push_back(job.nameOf(names.size()));
+  }
+  for (const std::string &text : differences(files, names))
+    code = fail(ExitCode::BadInput, text);
+  return job.agree(code);
+}
+
+} // namespace npar::driver
