@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace npar::schedules {
 
@@ -149,7 +150,7 @@ private:
         }
       readRow(line, row);
       rowEnds.push_back({row, static_cast<int>(line.size() + 1), 1});
-      if (result.errors.size() >= mostErrors)
+      if (result.errors.size() >= mostErrors || isFull)
         return false;
     }
     rowEnds.resize(lastFilled); // empty lines at the end are no stages
@@ -172,7 +173,7 @@ private:
         lastFilled = row;
       }
       begin = comma + 1;
-      if (result.errors.size() >= mostErrors)
+      if (result.errors.size() >= mostErrors || isFull)
         return;
     }
   }
@@ -219,7 +220,10 @@ private:
       return error(at, "the virtual stage of " + shown(word) + " is above " + std::to_string(maximumVirtualStages - 1));
     if (letters < word.size() && !number(word.substr(letters), maximumMicros, action.micro))
       return error(at, "the micro-batch of " + shown(word) + " is above " + std::to_string(maximumMicros - 1));
-    actions.push_back(action);
+    if (actions.size() < maximumActions)
+      return actions.push_back(action);
+    if (!std::exchange(isFull, true))
+      error(at, "the schedule has more than " + std::to_string(maximumActions) + " actions, the most that are read");
   }
 
   /// False when it is `limit` or more.
@@ -322,6 +326,7 @@ private:
   std::vector<Action> actions;
   std::vector<TextPlace> rowEnds;
   size_t lastFilled = 0; ///< the last row with an action
+  bool isFull = false;   ///< one action more than are read
   ReadSchedule result;
 };
 

@@ -40,6 +40,7 @@ struct ReadSchedule {
 };
 
 constexpr size_t maximumScheduleText = 16 << 20; ///< bytes
+constexpr size_t maximumActions = 2'000'000;       ///< tasks and communications
 constexpr int maximumVirtualStages = 1 << 14;
 constexpr int maximumMicros = 1 << 20;
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char *singleName = "model.safetensors", *indexName = "model.safetensors.index.json";
 constexpr uint64_t largestIndex = 100'000'000; ///< bytes, as of a safetensors header
+constexpr JsonLimits indexLimits = {8, 2'000'000};
 
 bool exists(const std::string &path) {
   struct stat info;
@@ -126,7 +127,7 @@ Result<StorePointer> openShards(const std::string &folder) {
 } // namespace
 
 Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text) {
-  Result<nlohmann::json> tree = parseJsonTree(text);
+  Result<nlohmann::json> tree = parseJsonTree(text, indexLimits);
   if (!tree.ok())
     return tree.status();
   if (!tree->is_object() || !tree->contains("weight_map") || !(*tree)["weight_map"].is_object())

@@ -10,7 +10,7 @@ namespace npar::engine {
 
 struct JsonLimits {
   size_t depth = 16;
-  size_t values = 20'000'000; ///< lists and objects included
+  size_t values = 8'000'000; ///< lists and objects included; a manifest of its greatest size has no more
 };
 
 /// Throws nothing. The error begins in the middle of a sentence: "no valid JSON at byte 17", "the name 'step' occurs twice".

@@ -47,6 +47,7 @@ struct ManifestTensor {
 
 /// A file of the checkpoint: a shard, or a text of the model.
 struct ManifestFile {
+  static constexpr uint64_t largestText = 64 << 20; ///< bytes that are read of a text
   std::string name; ///< within the folder, without a slash but that of "model/"
   uint64_t bytes = 0;
   std::string hash; ///< of a text; of a shard the pieces have theirs

@@ -255,7 +255,7 @@ Result<Manifest> readManifest(const std::string &folder) {
   if (static_cast<uint64_t>(info.st_size) > Manifest::largestFile)
     return failure("its " + std::to_string(info.st_size) + " bytes are more than the " + std::to_string(Manifest::largestFile) +
                    " that a manifest may have");
-  Result<std::vector<uint8_t>> bytes = program::readFile(path);
+  Result<std::vector<uint8_t>> bytes = program::readFile(path, Manifest::largestFile);
   if (!bytes.ok())
     return failure(bytes.status().message());
   return parseManifest(std::string(bytes->begin(), bytes->end()), folder);

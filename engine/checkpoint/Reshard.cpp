@@ -95,7 +95,7 @@ Status writeFile(const CheckpointStore &source, const std::vector<PieceToWrite> 
 Result<std::vector<std::pair<std::string, std::string>>> textsOf(const CheckpointStore &source) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const ManifestFile &file : source.manifest().call.texts) {
-    Result<std::vector<uint8_t>> bytes = program::readFile(source.folder() + "/" + file.name);
+    Result<std::vector<uint8_t>> bytes = program::readFile(source.folder() + "/" + file.name, ManifestFile::largestText);
     if (!bytes.ok())
       return bytes.status();
     if (bytes->size() != file.bytes || hashText(bytes->data(), bytes->size()) != file.hash)

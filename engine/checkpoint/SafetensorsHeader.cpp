@@ -1,10 +1,10 @@
 // Reads the JSON header of safetensors files as a stream of events: duplicates are seen and nesting costs nothing.
+#include "engine/checkpoint/CountedText.h"
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/StoredType.h"
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -15,24 +15,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t mostTensors = 1'000'000, mostWords = 100'000, mostDimensions = 64;
-
-/// Walks a text and leaves behind how far the parser is, which its events do not tell.
-struct CountedText {
-  using iterator_category = std::forward_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char *;
-  using reference = const char &;
-  const char *at;
-  const char **reached;
-  reference operator*() const { return *at; }
-  CountedText &operator++() {
-    *reached = ++at;
-    return *this;
-  }
-  bool operator==(const CountedText &other) const { return at == other.at; }
-  bool operator!=(const CountedText &other) const { return at != other.at; }
-};
 
 /// {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {"key": "text"}}
 class HeaderReader {

@@ -13,7 +13,7 @@ namespace npar::engine {
 static Status verifyTexts(const CheckpointStore &checkpoint) {
   for (const ManifestFile &file : checkpoint.manifest().call.texts) {
     std::string where = checkpoint.description() + ": file '" + file.name + "'";
-    Result<std::vector<uint8_t>> bytes = program::readFile(checkpoint.folder() + "/" + file.name);
+    Result<std::vector<uint8_t>> bytes = program::readFile(checkpoint.folder() + "/" + file.name, ManifestFile::largestText);
     if (!bytes.ok())
       return Status::badInput(where + ": " + bytes.status().message());
     if (bytes->size() != file.bytes)

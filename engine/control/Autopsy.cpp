@@ -47,6 +47,20 @@ std::string dayTime(int64_t nanoseconds) {
   return text;
 }
 
+/// Seconds between two clocks, which a damaged record may have anywhere.
+double secondsBetween(int64_t earlier, int64_t later) { return (static_cast<double>(later) - static_cast<double>(earlier)) / 1e9; }
+
+/// Returns false for deeply nested JSON, which the printer would recurse into; a verdict has few levels.
+bool isShallow(const std::string &json) {
+  int depth = 0;
+  for (char c : json) {
+    depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    if (depth > 100)
+      return false;
+  }
+  return true;
+}
+
 class Reader {
 public:
   explicit Reader(const std::vector<FlightLog> &logs) : logs(logs) {
@@ -58,7 +72,7 @@ public:
   AutopsyReport run() {
     AutopsyReport report;
     for (const FlightLog &log : logs)
-      if (report.verdict.empty() && nlohmann::json::accept(log.verdict))
+      if (report.verdict.empty() && isShallow(log.verdict) && nlohmann::json::accept(log.verdict))
         report.verdict = log.verdict;
     Evidence evidence = collect();
     bool allEnded = std::all_of(logs.begin(), logs.end(), [](const FlightLog &log) { return log.ended; });
@@ -170,7 +184,7 @@ private:
         continue;
       ProcessEvidence &process = evidence.processes[log.process];
       process.host = log.host, process.pid = log.pid;
-      double silent = static_cast<double>(latest - log.aliveAt) / 1e9;
+      double silent = secondsBetween(log.aliveAt, latest);
       process.silentSeconds = silent;
       process.standing = log.ended                                         ? ProcessEvidence::Standing::Left
                          : silent > aliveDifference && log.verdict.empty() ? ProcessEvidence::Standing::Silent
@@ -225,7 +239,7 @@ private:
     for (const auto &[rank, other] : records)
       latest = std::max(latest, other.clock);
     char behind[32];
-    std::snprintf(behind, sizeof(behind), "%.3f s", static_cast<double>(latest - record->second.clock) / 1e9);
+    std::snprintf(behind, sizeof(behind), "%.3f s", secondsBetween(record->second.clock, latest));
     Place last = placeOf(record->second, record->second.last);
     report.second = "its last event was at " + dayTime(record->second.clock) + ", " + behind + " before the last one of all" +
                     (last.operation.empty() ? "" : " (" + describePlace(last) + ")") + ", and " + waiting;

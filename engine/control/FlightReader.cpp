@@ -14,10 +14,10 @@ namespace npar::engine {
 
 namespace {
 
-constexpr uint64_t greatestFile = uint64_t{1} << 30;
+constexpr uint64_t greatestFile = uint64_t{1} << 30, greatestTables = uint64_t{256} << 20; // bytes
 constexpr size_t longestName = 400;
 constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
-constexpr uint32_t most = 1 << 26, mostSessions = 1024;
+constexpr uint32_t mostNames = 1 << 22, mostGroups = 1 << 20, mostMembers = 1 << 20, mostNodes = 1 << 24, mostRanks = 1 << 16, mostSessions = 1024;
 
 /// What lies in a file as the process left it: plain numbers here.
 struct PlainEntry {
@@ -28,34 +28,51 @@ struct PlainEntry {
 };
 static_assert(sizeof(PlainEntry) == sizeof(FlightEntry) && offsetof(PlainEntry, event) == offsetof(FlightEntry, event));
 
+/// Reads part by part, so that what a header only claims takes no memory.
 class Reading {
 public:
-  Reading(const std::string &path, std::vector<uint8_t> bytes) : path(path), bytes(std::move(bytes)) {}
+  Reading(const std::string &path, const program::RangeFile &file) : path(path), file(file) {}
 
   Result<FlightLog> run() {
-    for (auto part : {&Reading::readHeader, &Reading::readTables, &Reading::readLive, &Reading::readRings})
-      if (std::string wrong = (this->*part)(); !wrong.empty())
+    for (auto part : {&Reading::readHeader, &Reading::readTables, &Reading::readLive, &Reading::readRings}) {
+      std::string wrong = (this->*part)();
+      if (!failed.ok())
+        return failed;
+      if (!wrong.empty())
         return Status::badInput("flight record '" + path + "' " + wrong);
+    }
     return std::move(log);
   }
 
 private:
+  /// Bytes of the file; zeros and `failed` where they cannot be read.
+  std::vector<uint8_t> read(uint64_t offset, size_t size) {
+    std::vector<uint8_t> bytes(size);
+    if (Status status = file.read(offset, size, bytes.data()); !status.ok() && failed.ok())
+      failed = status;
+    return bytes;
+  }
+
   std::string readHeader() {
-    if (bytes.size() < sizeof(header))
-      return "is cut: " + std::to_string(bytes.size()) + " bytes";
-    std::memcpy(&header, bytes.data(), sizeof(header));
+    uint64_t size = file.size();
+    if (size < sizeof(header))
+      return "is cut: " + std::to_string(size) + " bytes";
+    std::memcpy(&header, read(0, sizeof(header)).data(), sizeof(header));
     if (std::memcmp(header.magic, flightMagic, sizeof(flightMagic)) != 0)
       return "is none, or its process was ended while it made it";
-    uint64_t size = bytes.size();
+    if (header.tablesBytes > greatestTables || header.ranks > mostRanks)
+      return "is damaged: " + std::to_string(header.tablesBytes) + " bytes of tables and " + std::to_string(header.ranks) +
+             " ranks are more than any has";
     if (header.tablesBytes > size - sizeof(header) || header.liveOffset < sizeof(header) + header.tablesBytes || header.liveOffset > size ||
         sizeof(FlightLive) > size - header.liveOffset || header.ringsOffset < header.liveOffset + sizeof(FlightLive) ||
-        header.ringsOffset > size || header.ringEntries != flightRingEntries || header.ranks > most ||
+        header.ringsOffset > size || header.ringEntries != flightRingEntries ||
         header.ranks * ringBytes > size - header.ringsOffset)
       return "is cut or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
+    tables = read(sizeof(header), header.tablesBytes);
     XXH3_state_t *state = XXH3_createState();
     XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, bytes.data(), offsetof(FlightHeader, hash));
-    XXH3_64bits_update(state, bytes.data() + sizeof(header), header.tablesBytes);
+    XXH3_64bits_update(state, &header, offsetof(FlightHeader, hash));
+    XXH3_64bits_update(state, tables.data(), tables.size());
     bool whole = XXH3_64bits_digest(state) == header.hash;
     XXH3_freeState(state);
     if (!whole)
@@ -66,8 +83,8 @@ private:
   }
 
   std::string readTables() {
-    ByteReader from(bytes.data() + sizeof(header), header.tablesBytes);
-    log.ranks.resize(from.count(most, sizeof(int64_t)));
+    ByteReader from(tables.data(), tables.size());
+    log.ranks.resize(from.count(mostRanks, sizeof(int64_t)));
     bool good = log.ranks.size() == header.ranks;
     for (FlightRank &rank : log.ranks)
       rank.rank = from.number<int64_t>();
@@ -82,16 +99,16 @@ private:
     auto session = from.number<uint32_t>();
     evaluates[session] = from.flag();
     const size_t firstName = log.names.size(), firstGroup = log.groups.size();
-    log.names.resize(firstName + from.count(most, sizeof(uint32_t)));
+    log.names.resize(firstName + from.count(mostNames, sizeof(uint32_t)));
     for (size_t i = firstName; i < log.names.size(); ++i)
       log.names[i] = from.text(longestName);
-    log.groups.resize(firstGroup + from.count(most, sizeof(uint32_t)));
+    log.groups.resize(firstGroup + from.count(mostGroups, sizeof(uint32_t)));
     for (size_t i = firstGroup; i < log.groups.size(); ++i) {
-      log.groups[i].resize(from.count(most, sizeof(int64_t)));
+      log.groups[i].resize(from.count(mostMembers, sizeof(int64_t)));
       for (int64_t &rank : log.groups[i])
         rank = from.number<int64_t>();
     }
-    uint32_t ranks = from.count(most, sizeof(int64_t));
+    uint32_t ranks = from.count(mostRanks, sizeof(int64_t));
     for (uint32_t i = 0; i < ranks && from.good(); ++i) {
       auto number = from.number<int64_t>();
       auto rank = std::find_if(log.ranks.begin(), log.ranks.end(), [&](const FlightRank &each) { return each.rank == number; });
@@ -103,7 +120,7 @@ private:
 
   bool readNodes(ByteReader &from, uint32_t session, size_t firstName, size_t firstGroup, std::vector<FlightNode> &nodes) {
     constexpr size_t smallestNode = 4 * sizeof(uint32_t) + 1;
-    uint32_t count = from.count(most, smallestNode);
+    uint32_t count = from.count(mostNodes, smallestNode);
     bool good = from.good();
     for (uint32_t i = 0; i < count && good; ++i) {
       FlightNode &node = nodes.emplace_back();
@@ -129,7 +146,8 @@ private:
   }
 
   std::string readLive() {
-    auto *live = bytes.data() + header.liveOffset;
+    const std::vector<uint8_t> bytes = read(header.liveOffset, sizeof(FlightLive));
+    const uint8_t *live = bytes.data();
     int64_t alive;
     uint32_t ended, verdictSize;
     std::memcpy(&alive, live + offsetof(FlightLive, aliveAt), sizeof(alive));
@@ -145,10 +163,10 @@ private:
   std::string readRings() {
     for (size_t local = 0; local < log.ranks.size(); ++local) {
       FlightRank &rank = log.ranks[local];
-      const uint8_t *ring = bytes.data() + header.ringsOffset + local * ringBytes;
+      const std::vector<uint8_t> ring = read(header.ringsOffset + local * ringBytes, ringBytes);
       for (size_t i = 0; i < flightRingEntries; ++i) {
         PlainEntry entry;
-        std::memcpy(&entry, ring + sizeof(FlightRing) + i * sizeof(entry), sizeof(entry));
+        std::memcpy(&entry, ring.data() + sizeof(FlightRing) + i * sizeof(entry), sizeof(entry));
         bool known =
             entry.event <= static_cast<uint16_t>(FlightEvent::Failed) && (entry.node == noFlightNode || entry.node < rank.nodes.size());
         auto session = evaluates.find(entry.session);
@@ -171,7 +189,9 @@ private:
   }
 
   const std::string &path;
-  std::vector<uint8_t> bytes;
+  const program::RangeFile &file;
+  std::vector<uint8_t> tables;
+  Status failed;
   FlightHeader header{};
   FlightLog log;
   std::map<uint32_t, bool> evaluates; ///< by number of the session
@@ -186,10 +206,7 @@ Result<FlightLog> readFlight(const std::string &path) {
   if (file->size() > greatestFile)
     return Status::badInput("flight record '" + path + "' has " + std::to_string(file->size()) + " bytes, none has more than " +
                             std::to_string(greatestFile));
-  std::vector<uint8_t> bytes(file->size());
-  if (Status status = file->read(0, bytes.size(), bytes.data()); !status.ok())
-    return status;
-  return Reading(path, std::move(bytes)).run();
+  return Reading(path, *file).run();
 }
 
 } // namespace npar::engine

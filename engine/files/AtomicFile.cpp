@@ -3,6 +3,7 @@
 
 #include "engine/files/OutputFile.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -30,14 +31,14 @@ Status writeFileAtomically(const std::string &path, const void *data, size_t siz
   return status.ok() ? output->commit() : status;
 }
 
-Result<std::vector<uint8_t>> readFile(const std::string &path) {
+Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t most) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return failure("read", path, errno);
   std::vector<uint8_t> bytes;
   struct stat status;
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-    bytes.reserve(static_cast<size_t>(status.st_size));
+    bytes.reserve(std::min(static_cast<uint64_t>(status.st_size), most));
   std::vector<uint8_t> block(1 << 20);
   while (true) {
     ssize_t got = ::read(file, block.data(), block.size());
@@ -50,6 +51,11 @@ Result<std::vector<uint8_t>> readFile(const std::string &path) {
     }
     if (got == 0)
       break;
+    if (static_cast<uint64_t>(got) > most - bytes.size()) {
+      ::close(file);
+      return Status(Code::BadInput,
+                    "cannot read '" + path + "': it has more than " + std::to_string(most) + " bytes, the most that are read");
+    }
     bytes.insert(bytes.end(), block.begin(), block.begin() + got);
   }
   ::close(file);

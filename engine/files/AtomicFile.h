@@ -13,7 +13,7 @@ namespace npar::program {
 /// Writes an OutputFile in one piece: on any failure (full disk included) the old file is untouched.
 engine::Status writeFileAtomically(const std::string &path, const void *data, size_t size);
 
-/// Reads a whole regular file.
-engine::Result<std::vector<uint8_t>> readFile(const std::string &path);
+/// Reads a whole file of at most `most` bytes; a pipe is read to its end.
+engine::Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t most = uint64_t{2} << 30);
 
 } // namespace npar::program

@@ -68,6 +68,8 @@ Status readMerges(std::string_view text, BpeParts &parts) {
         space != std::string_view::npos && space > 0 && space + 1 < pair.size() && pair.find(' ', space + 1) == std::string_view::npos;
     if (!two)
       return Status::badInput("line " + std::to_string(line) + " is no pair of tokens: " + inQuotes(pair));
+    if (parts.merges.size() == mostTokens)
+      return Status::badInput("it has more than " + std::to_string(mostTokens) + " merges");
     parts.merges.emplace_back(pair.substr(0, space), pair.substr(space + 1));
   }
   return {};

@@ -129,6 +129,8 @@ private:
   bool isModels(const char *what) const { return depth == 2 && names[0] == "model" && names[1] == what; }
 
   bool id(int64_t value) {
+    if (result.vocabulary.size() == mostTokens)
+      return fail("its vocabulary has more than " + std::to_string(mostTokens) + " tokens");
     result.vocabulary.emplace_back(std::move(name), value);
     return true;
   }
@@ -142,6 +144,8 @@ private:
   bool addMerge() {
     if (pair.first.empty() || pair.second.empty())
       return notAPair();
+    if (result.merges.size() == mostTokens)
+      return fail("it has more than " + std::to_string(mostTokens) + " merges");
     result.merges.push_back(std::move(pair));
     pair = {};
     return true;

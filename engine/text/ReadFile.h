@@ -3,9 +3,12 @@
 
 #include "engine/status/Status.h"
 
+#include <cstddef>
 #include <string>
 
 namespace npar::engine {
+
+constexpr size_t mostTokens = size_t{1} << 22; ///< of a vocabulary, and merges of a tokenizer; the largest published one has 2^18
 
 /// "cannot read tokenizer 'PATH': WHY".
 Status tokenizerFailure(const std::string &path, const std::string &why);

@@ -2,6 +2,7 @@
 #include "engine/text/SentencePieceModel.h"
 
 #include "engine/text/Quoted.h"
+#include "engine/text/ReadFile.h"
 #include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
@@ -12,7 +13,7 @@
 namespace npar::engine {
 namespace {
 
-constexpr size_t mostPieces = size_t{1} << 24, longestPiece = 4096;
+constexpr size_t mostPieces = mostTokens, longestPiece = 4096;
 
 /// The fields of a message, one after the other.
 class Message {

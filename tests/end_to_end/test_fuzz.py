@@ -64,6 +64,32 @@ class FuzzTest(DriverTest):
         self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
         self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "--for", "eval", "-o", folder / "eval.npx")
 
+    def Machine(self, folder):
+        for path in (ROOT / "stdlib" / "machines").glob("*.npar"):
+            shutil.copy(path, folder)
+
+    def runs(self, folder, *patterns):
+        """Of the runs of other programs that test_foreign.py reads."""
+        for pattern in patterns:
+            for path in (ROOT / "tests" / "end_to_end" / "foreign").glob(pattern):
+                shutil.copy(path, folder / f"run-{path.name}")
+
+    def Accelerate(self, folder):
+        self.runs(folder, "*.yaml")
+
+    def DeepSpeed(self, folder):
+        self.runs(folder, "zero3.json")
+
+    def Megatron(self, folder):
+        self.runs(folder, "*.sh", "dump.txt")
+
+    def Torchtitan(self, folder):
+        self.runs(folder, "*.toml")
+
+    def Schedule(self, folder):
+        for kind in ("1f1b", "interleaved", "zb_h1", "dualpipe_v"):
+            (folder / f"{kind}.csv").write_text(self.npar("schedule", "--kind", kind, "--stages", 4, "--microbatches", 8, "--format", "csv").output)
+
     def Safetensors(self, folder):
         hostile_safetensors(folder)
         shutil.copy(ROOT / "tests" / "reference" / "llama_initial.safetensors", folder)
@@ -139,7 +165,9 @@ class FuzzTest(DriverTest):
             model["vocab"] = {word: id for word, id in model["vocab"].items() if len(word) == 1 or word.startswith("<0x") or word in needed}
             (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
 
-    TARGETS = {"Config": 300, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}  # damaged forms of each file
+    # Damaged forms of each file.
+    TARGETS = {"Config": 300, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}
+    TARGETS.update({"Accelerate": 100, "DeepSpeed": 100, "Machine": 10, "Megatron": 100, "Schedule": 100, "Torchtitan": 100})
 
     def test_corpora(self):
         self.assertIsNone(self.wrong)

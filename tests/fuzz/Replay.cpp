@@ -15,10 +15,24 @@
 namespace {
 
 const std::map<std::string, npar::fuzz::Target> targets = {
-    {"Config", npar::fuzz::fuzzConfig},       {"Frames", npar::fuzz::fuzzFrames},   {"Handshake", npar::fuzz::fuzzHandshake},
-    {"Index", npar::fuzz::fuzzIndex},     {"Manifest", npar::fuzz::fuzzManifest},
-    {"ModelText", npar::fuzz::fuzzModelText}, {"Program", npar::fuzz::fuzzProgram}, {"Safetensors", npar::fuzz::fuzzSafetensors},
-    {"Tokenizer", npar::fuzz::fuzzTokenizer}};
+    // clang-format off
+    {"Accelerate", npar::fuzz::fuzzAccelerate},
+    {"Config", npar::fuzz::fuzzConfig},
+    {"DeepSpeed", npar::fuzz::fuzzDeepSpeed},
+    {"Frames", npar::fuzz::fuzzFrames},
+    {"Handshake", npar::fuzz::fuzzHandshake},
+    {"Index", npar::fuzz::fuzzIndex},
+    {"Machine", npar::fuzz::fuzzMachine},
+    {"Manifest", npar::fuzz::fuzzManifest},
+    {"Megatron", npar::fuzz::fuzzMegatron},
+    {"ModelText", npar::fuzz::fuzzModelText},
+    {"Program", npar::fuzz::fuzzProgram},
+    {"Safetensors", npar::fuzz::fuzzSafetensors},
+    {"Schedule", npar::fuzz::fuzzSchedule},
+    {"Tokenizer", npar::fuzz::fuzzTokenizer},
+    {"Torchtitan", npar::fuzz::fuzzTorchtitan},
+    // clang-format on
+};
 
 /// Flips bits, overwrites, cuts, repeats and moves parts: one to four of these.
 std::vector<uint8_t> damaged(std::vector<uint8_t> bytes, std::mt19937_64 &chance) {

@@ -158,7 +158,7 @@ ExitCode show(const ShowFlags &flags) {
   std::vector<ShownSample> shown = firstSamples(**data, flags);
   json summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
-    std::cout << summary.dump(2) << '\n';
+    std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
     print(summary, shape, shown);
   for (const std::string &text : (*data)->remarks())

@@ -189,7 +189,7 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
       if (!measure.sum.value())
         printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
   if (flags.use.json)
-    std::cout << jsonOf(evaluation, flags.data.tokens, samples).dump(2) << '\n';
+    std::cout << jsonOf(evaluation, flags.data.tokens, samples).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())

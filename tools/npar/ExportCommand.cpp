@@ -113,7 +113,7 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (flags.json) {
     nlohmann::ordered_json json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
-    std::cout << json.dump(2) << '\n';
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
                             exported->files == 1 ? "file" : "files"));

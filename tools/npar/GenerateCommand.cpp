@@ -23,6 +23,8 @@ namespace {
 using engine::Result;
 using TokenizerPointer = std::shared_ptr<const engine::Tokenizer>;
 
+constexpr uint64_t largestPrompt = 16 << 20; ///< bytes of --prompt-file
+
 struct GenerateFlags {
   UseFlags use;
   std::optional<std::string> prompt;
@@ -92,7 +94,7 @@ Outcome<Prompt> readPrompt(const GenerateFlags &flags, const NamedModel &named, 
   } else {
     std::string text = flags.prompt.value_or("");
     if (!flags.promptFile.empty()) {
-      Result<std::vector<uint8_t>> bytes = program::readFile(flags.promptFile);
+      Result<std::vector<uint8_t>> bytes = program::readFile(flags.promptFile, largestPrompt);
       if (!bytes.ok())
         return fail(bytes.status());
       text.assign(bytes->begin(), bytes->end());

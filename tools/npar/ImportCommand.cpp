@@ -114,7 +114,7 @@ void printJson(const ImportedConfig &config, int64_t parameters, const std::opti
     json["weights"] = {{"path", weights->path},   {"tensors", weights->tensors}, {"ignored", weights->ignored},
                        {"fresh", weights->fresh}, {"bytes", weights->bytes},     {"types", weights->types}};
   json["command"] = commandLine(config, weights ? weights->path : "");
-  std::cout << json.dump(2) << '\n';
+  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 void printText(const ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {

@@ -1,7 +1,7 @@
 // `npar inspect`: what a compiled program holds and does, without running it: numbers, a picture, a page, a planned timeline.
 #include "tools/npar/Command.h"
 
-#include "engine/files/AtomicFile.h"
+#include "engine/files/BoundedText.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/foreign/AsRun.h"
 #include "tools/npar/machine/MachineFile.h"
@@ -16,6 +16,7 @@
 #include "tools/npar/view/SavedText.h"
 #include "tools/npar/view/Summary.h"
 #include "tools/npar/view/Timeline.h"
+#include "tools/npar/view/TraceText.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/ViewJson.h"
 #include "tools/npar/view/ViewPage.h"
@@ -83,10 +84,10 @@ ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<V
 
 /// Joins the trace of a run with the plan.
 Outcome<Actual> loadActual(const std::string &path, const program::Program &program, const View &planned) {
-  engine::Result<std::vector<uint8_t>> bytes = program::readFile(path);
-  if (!bytes.ok())
-    return fail(bytes.status());
-  engine::Result<Actual> actual = actualOf(program, planned, std::string(bytes->begin(), bytes->end()), path);
+  engine::Result<std::string> text = program::readBoundedText(path, "", largestTrace);
+  if (!text.ok())
+    return fail(text.status());
+  engine::Result<Actual> actual = actualOf(program, planned, *text, path);
   if (!actual.ok())
     return fail(actual.status());
   return std::move(*actual);

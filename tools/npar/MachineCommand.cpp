@@ -50,7 +50,7 @@ ExitCode measure(const MachineFlags &flags) {
     json["file"] = path;
     for (const Residual &one : measured->residuals)
       json["residuals"].push_back({{"kind", one.kind}, {"steps", one.steps}, {"seconds", one.seconds}, {"relative", one.relative}});
-    std::cout << json.dump(2) << "\n";
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return ExitCode::Good;
   }
   std::cout << dsl::printMachine(measured->machine) << "\n" << fmt::format("{:<28}{:>8}{:>12}{:>10}\n", "fit", "steps", "seconds", "error");
@@ -68,7 +68,7 @@ ExitCode show(const MachineFlags &flags) {
   if (!machine.ok())
     return machine.code();
   if (flags.json)
-    std::cout << jsonOf(*machine).dump(2) << "\n";
+    std::cout << jsonOf(*machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   else
     std::cout << dsl::printMachine(*machine);
   return ExitCode::Good;

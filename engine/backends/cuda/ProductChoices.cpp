@@ -75,7 +75,7 @@ ProductChoices::Choices ProductChoices::read() {
   std::error_code failed;
   if (path.empty() || !std::filesystem::exists(path, failed))
     return {};
-  Result<std::vector<uint8_t>> bytes = program::readFile(path);
+  Result<std::vector<uint8_t>> bytes = program::readFile(path, 16 << 20);
   std::string all = bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
   size_t end = all.rfind("hash ");
   std::istringstream lines(end == std::string::npos ? "" : all.substr(0, end));

@@ -56,7 +56,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   }
   if (flags.json)
     std::cout << nlohmann::ordered_json({{"output", flags.output}, {"files", written.files}, {"tensors", tensors.size()}, {"bytes", bytes}})
-                     .dump(1)
+                     .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
               << "\n";
   else
     printRemark(fmt::format("wrote '{}': {} tensors of {} in {} file{}", flags.output, tensors.size(),

@@ -53,7 +53,9 @@ ExitCode reshardCheckpoint(const ReshardFlags &flags) {
   if (!written.ok())
     return fail(written.status());
   if (flags.json)
-    std::cout << nlohmann::ordered_json({{"checkpoint", *written}, {"files", files}, {"step", checkpoint.manifest().step}}).dump(1) << "\n";
+    std::cout << nlohmann::ordered_json({{"checkpoint", *written}, {"files", files}, {"step", checkpoint.manifest().step}})
+                     .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+              << "\n";
   else
     printRemark(fmt::format("wrote '{}': {} file{}", *written, files, files == 1 ? "" : "s"));
   return ExitCode::Good;

@@ -145,7 +145,7 @@ ExitCode showCheckpoint(const ShowFlags &flags) {
   if (!manifest.ok())
     return fail(manifest.status());
   if (flags.json)
-    std::cout << jsonOf(*manifest, *folder).dump(1) << "\n";
+    std::cout << jsonOf(*manifest, *folder).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   else
     std::cout << headText(*manifest, *folder) << tableText(*manifest);
   return ExitCode::Good;

@@ -85,7 +85,7 @@ Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> 
   if (destination.direct)
     return file;
   auto textOf = [&](const std::string &name) {
-    Result<std::vector<uint8_t>> bytes = kept ? program::readFile(name) : std::vector<uint8_t>();
+    Result<std::vector<uint8_t>> bytes = kept ? program::readFile(name, UINT64_MAX) : std::vector<uint8_t>();
     return bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
   };
   std::string before = textOf(partial);

@@ -51,7 +51,7 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
   if (run.zero > 3)
     in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
   run.gradientsPerStep = run.zero <= 1;
-  run.batch = in.whole(batch, 0), run.accumulation = in.whole(steps, 1);
+  run.batch = in.whole(batch, 0, 1, Reading::mostSize), run.accumulation = in.whole(steps, 1);
   if (micro)
     run.micro = in.whole(micro, 1);
   else if (batch && steps)
@@ -69,8 +69,12 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
     run.gradients = "f32";
   if (run.precision != "f32" && (sent == "f32" || sent == "bf16") && sent != run.precision)
     run.reduce = sent;
-  if (const ForeignEntry *bucket = given("zero_optimization.reduce_bucket_size"))
-    run.bucketBytes = static_cast<int64_t>(in.number(bucket, 5e8)) * (run.precision == "f32" ? 4 : 2);
+  if (const ForeignEntry *bucket = given("zero_optimization.reduce_bucket_size")) {
+    double elements = in.number(bucket, 5e8, 1e12);
+    if (elements < 0)
+      in.error(*bucket, fmt::format("'{}' is {}, no bucket has fewer than 0 elements", bucket->key, bucket->value.substr(0, 60)));
+    run.bucketBytes = static_cast<int64_t>(elements) * (run.precision == "f32" ? 4 : 2);
+  }
   if (const ForeignEntry *clip = given("gradient_clipping"))
     run.clip = in.number(clip, 0) > 0;
   else

@@ -1,10 +1,10 @@
 // Flags out of a shell script, or a command line, and out of the list of arguments that Megatron-LM prints when it starts.
-#include "tools/npar/foreign/ForeignFile.h"
+#include "tools/npar/foreign/EntryList.h"
+#include "tools/npar/foreign/ShellText.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <regex>
+#include <cctype>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -18,86 +18,41 @@ struct Word {
   bool isEnd = false; ///< of a command: what comes next is no value of a flag before it
 };
 
-constexpr size_t longest = 4000; ///< of a word, with variables in place
+constexpr size_t mostWords = 200'000; ///< of a script
 
-using Variables = std::map<std::string, std::string>;
-
-/// The value of `$((...))` over whole numbers with + - * / from left to right, products first; nothing when it is more than that.
-std::optional<int64_t> sumOf(const std::string &text) {
-  static const std::regex number("\\s*(\\d{1,9})\\s*([-+*/]?)");
-  int64_t sum = 0, product = 1;
-  char before = '*', sign = '+';
-  std::sregex_iterator at(text.begin(), text.end(), number), end;
-  size_t read = 0;
-  for (; at != end && static_cast<size_t>(at->position()) == read; ++at) {
-    int64_t value = std::atoll((*at)[1].str().c_str());
-    read += static_cast<size_t>(at->length());
-    if (before == '/' && value == 0)
-      return std::nullopt;
-    product = before == '/' ? product / value : product * value;
-    if (std::abs(product) > int64_t{1} << 40)
-      return std::nullopt;
-    std::string next = (*at)[2].str();
-    before = next.empty() ? ' ' : next.front();
-    if (before == '*' || before == '/')
-      continue;
-    sum += sign == '-' ? -product : product;
-    if (before == ' ')
-      return read == text.size() ? std::optional(sum) : std::nullopt;
-    sign = before, before = '*', product = 1;
+/// Finds the next place of a text, for callers that only move forward: a search starts where the last one ended.
+class NextPlace {
+public:
+  NextPlace(const std::string &text, const char *word) : text(text), word(word), found(text.find(word)) {}
+  size_t from(size_t at) {
+    if (found < at)
+      found = text.find(word, at);
+    return found;
   }
-  return std::nullopt;
-}
 
-/// With the values of variables that the script sets, or defaults it names: `$A`, `${A}`, `${A:-8}`, `$((A * 2))`. Others stay as they
-/// stand.
-std::string expanded(const std::string &text, const Variables &variables, int depth = 0) {
-  static const std::regex reference("\\$(?:\\(\\(([^()]*)\\)\\)|\\{([A-Za-z_]\\w*)(?::?-([^}]*))?\\}|([A-Za-z_]\\w*))");
-  static const std::regex name("[A-Za-z_]\\w*");
-  if (depth > 8 || text.size() > longest || text.find('$') == std::string::npos)
-    return text;
-  std::string result;
-  auto last = text.cbegin();
-  for (std::sregex_iterator at(text.begin(), text.end(), reference), end; at != end; ++at) {
-    const std::smatch &match = *at;
-    result.append(last, match[0].first);
-    last = match[0].second;
-    if (match[1].matched) {
-      std::string sum = expanded(match[1].str(), variables, depth + 1);
-      std::string numbers; // inside, a name needs no $
-      auto from = sum.cbegin();
-      for (std::sregex_iterator part(sum.begin(), sum.end(), name); part != end; ++part) {
-        auto variable = variables.find(part->str());
-        numbers.append(from, (*part)[0].first);
-        numbers += variable == variables.end() ? part->str() : variable->second;
-        from = (*part)[0].second;
-      }
-      numbers.append(from, sum.cend());
-      std::optional<int64_t> value = sumOf(numbers);
-      result += value ? std::to_string(*value) : match[0].str();
-      continue;
-    }
-    auto known = variables.find(match[2].matched ? match[2].str() : match[4].str());
-    if (known != variables.end())
-      result += known->second;
-    else if (match[3].matched)
-      result += expanded(match[3].str(), variables, depth + 1);
-    else
-      result += match[0].str();
-  }
-  result.append(last, text.cend());
-  return result.size() > longest ? text : result; // each may be twice the one before
-}
+private:
+  const std::string &text;
+  const char *word;
+  size_t found;
+};
 
 /// The words of a shell's text, without comments; what stands between `if` and `fi` is not certain.
 class Words {
 public:
-  Words(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics) : text(text), file(file), diagnostics(diagnostics) {}
+  Words(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics)
+      : text(text), file(file), diagnostics(diagnostics), closeOfSum(text, "))"), closeOfName(text, "}"), endOfLine(text, "\n") {}
 
   std::vector<Word> read() {
     while (at < text.size()) {
+      if (words.size() > mostWords) {
+        diagnostics.error({file, line, static_cast<uint32_t>(at - lineStart) + 1, 1},
+                          "this script has more than " + std::to_string(mostWords) + " words, the most that are read");
+        return {};
+      }
       char c = text[at];
-      if (c == '\\' && isLineEnd(at + 1)) {
+      if (c == '\\' && at + 1 == text.size()) {
+        ++at; // it continues nothing
+      } else if (c == '\\' && isLineEnd(at + 1)) {
         at += text[at + 1] == '\r' ? 2 : 1;
         newLine();
       } else if (c == '\n') {
@@ -143,12 +98,12 @@ private:
       char c = text[at];
       if (c == '"' || c == '\'') {
         quoted(one, c);
-      } else if (c == '$' && text.compare(at, 3, "$((") == 0 && text.find("))", at) != std::string::npos) {
-        size_t close = text.find("))", at) + 2;
+      } else if (c == '$' && text.compare(at, 3, "$((") == 0 && closeOfSum.from(at) != std::string::npos) {
+        size_t close = closeOfSum.from(at) + 2;
         one.text += text.substr(at, close - at);
         at = close;
-      } else if (c == '$' && text.compare(at, 2, "${") == 0 && text.find('}', at) < text.find('\n', at)) {
-        size_t close = text.find('}', at) + 1;
+      } else if (c == '$' && text.compare(at, 2, "${") == 0 && closeOfName.from(at) < endOfLine.from(at)) {
+        size_t close = closeOfName.from(at) + 1;
         one.text += text.substr(at, close - at);
         at = close;
       } else if (c == '\\' && at + 1 < text.size() && !isLineEnd(at + 1)) {
@@ -193,6 +148,7 @@ private:
   const std::string &text;
   uint32_t file;
   dsl::Diagnostics &diagnostics;
+  NextPlace closeOfSum, closeOfName, endOfLine;
   std::vector<Word> words;
   size_t at = 0, lineStart = 0;
   uint32_t line = 1;
@@ -240,8 +196,7 @@ void unfold(std::vector<Word> &words, const Variables &variables) {
         part = part.substr(1, part.size() - 2);
       if (part == "\\")
         continue;
-      all.push_back(word);
-      all.back().text = expanded(part, variables), all.back().isQuoted = false, all.back().isEnd = false;
+      all.push_back({expanded(part, variables), word.line, word.column, false, word.startsLine, word.isCertain, false});
     }
     all.back().isEnd = word.isEnd;
   }
@@ -251,15 +206,13 @@ void unfold(std::vector<Word> &words, const Variables &variables) {
 } // namespace
 
 std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics) {
-  static const std::regex assignment("([A-Za-z_]\\w{0,60})(\\+?)=([^]*)");
   std::vector<Word> words = Words(text, file, diagnostics).read();
   Variables variables;
   std::vector<Word> rest;
   for (Word &word : words) {
-    std::smatch match;
-    std::string start = word.text.substr(0, longest);
-    if (!isFlag(word.text) && variables.size() < 1000 && std::regex_match(start, match, assignment)) {
-      std::string value = match[3].str();
+    size_t name = isFlag(word.text) || variables.size() == mostVariables ? 0 : lengthOfAssigned(word.text);
+    if (name > 0) {
+      std::string value = word.text.substr(word.text.find('=') + 1);
       size_t first = value.find_first_not_of(" \t\r\n");
       if (first != std::string::npos && value.compare(first, 2, "--") == 0) {
         word.text = value.substr(first), word.isQuoted = true;
@@ -268,23 +221,20 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
         rest.push_back(std::move(word));
         continue;
       }
-      if (word.isCertain || variables.count(match[1].str()) == 0)
-        variables[match[1].str()] = expanded(value, variables);
+      if (std::string variable = word.text.substr(0, name); word.isCertain || variables.count(variable) == 0)
+        variables[variable] = expanded(value, variables);
       continue;
     }
     rest.push_back(std::move(word));
   }
   unfold(rest, variables);
 
-  std::vector<ForeignEntry> entries;
-  for (size_t i = 0; i < rest.size(); ++i) {
+  EntryList entries(file, diagnostics);
+  std::optional<ForeignEntry> program; // the last one
+  for (size_t i = 0; i < rest.size() && entries.good(); ++i) {
     const Word &word = rest[i];
-    if (isProgram(word.text)) {
-      auto before = std::find_if(entries.begin(), entries.end(), [](const ForeignEntry &entry) { return entry.key.empty(); });
-      if (before != entries.end())
-        entries.erase(before);
-      entries.push_back({"", word.text, {file, word.line, word.column, static_cast<uint32_t>(word.text.size())}});
-    }
+    if (isProgram(word.text))
+      program = {"", word.text, entries.at(word.line, word.column, word.text.size())};
     if (!isFlag(word.text))
       continue;
     ForeignEntry entry;
@@ -301,15 +251,17 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
         break;
       entry.value += (entry.value.empty() ? "" : " ") + next;
     }
-    if (entry.value.empty())
-      entry.value = "true";
-    entries.push_back(std::move(entry));
+    entries.add(entry.key, entry.value.empty() ? "true" : entry.value, entry.at, entry.isCertain);
   }
-  return entries;
+  if (program)
+    entries.add(program->key, program->value, program->at);
+  return entries.take();
 }
 
-std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file) {
-  std::vector<ForeignEntry> entries;
+namespace {
+
+/// Calls `take(key, value, line, column)` for each line of a list of arguments, until it returns false.
+template <typename Take> void eachArgument(const std::string &text, Take take) {
   std::istringstream lines(text);
   uint32_t number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -322,16 +274,28 @@ std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file) {
       continue;
     size_t start = line.find_last_of(" \t", dots - 1);
     start = start == std::string::npos ? 0 : start + 1;
-    ForeignEntry entry;
-    entry.key = line.substr(start, dots - start);
-    entry.value = line.substr(end + 1);
-    entry.at = {file, number, static_cast<uint32_t>(start) + 1, static_cast<uint32_t>(entry.key.size())};
-    if (entry.value == "True" || entry.value == "False")
-      entry.value = entry.value == "True" ? "true" : "false";
-    if (!entry.key.empty() && entry.value != "None" && !entry.value.empty())
-      entries.push_back(std::move(entry));
+    std::string key = line.substr(start, dots - start), value = line.substr(end + 1);
+    if (value == "True" || value == "False")
+      value = value == "True" ? "true" : "false";
+    if (!key.empty() && value != "None" && !value.empty() && !take(key, value, number, start + 1))
+      return;
   }
-  return entries;
+}
+
+} // namespace
+
+bool isDump(const std::string &text) {
+  size_t count = 0;
+  eachArgument(text, [&](const std::string &, const std::string &, uint32_t, size_t) { return ++count < 3; });
+  return count == 3;
+}
+
+std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics) {
+  EntryList entries(file, diagnostics);
+  eachArgument(text, [&](const std::string &key, const std::string &value, uint32_t line, size_t column) {
+    return entries.add(key, value, entries.at(line, column, key.size()));
+  });
+  return entries.take();
 }
 
 } // namespace npar::driver

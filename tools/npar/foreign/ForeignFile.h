@@ -34,15 +34,18 @@ struct ForeignFile {
 std::optional<ForeignFile> readForeignFile(const std::string &path, std::optional<ForeignFormat> format, dsl::Sources &sources,
                                            dsl::Diagnostics &diagnostics);
 
-// One syntax each; they report what is wrong at its place. `file` is the text's index in the sources.
+// One syntax each, within the limits of EntryList.h; they report what is wrong at its place. `file` is the text's index in the sources.
 
 /// Words of a shell script that begin with `--`, with what follows them: continued lines, quotes, comments, arrays, variables that the
 /// script sets.
 std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 /// Lines such as `  tensor_model_parallel_size ............ 8`, whatever stands before them (a rank, a time).
-std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file);
+std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
+/// Returns whether the text has more than two such lines, anywhere: it may be part of a log.
+bool isDump(const std::string &text);
 std::vector<ForeignEntry> readToml(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
-/// JSON too, which is checked as such when `strict`.
-std::vector<ForeignEntry> readYaml(const std::string &text, uint32_t file, bool strict, dsl::Diagnostics &diagnostics);
+std::vector<ForeignEntry> readYaml(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
+/// A key that is there twice is an error, as it is for DeepSpeed.
+std::vector<ForeignEntry> readJson(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 
 } // namespace npar::driver

@@ -104,11 +104,10 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   fillMesh(run, hints, diagnostics);
   if (!diagnostics.hasErrors())
     fillBatch(run, hints, diagnostics);
-  if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved" &&
-      !diagnostics.hasErrors())
-    run.assumed.push_back("there are fewer micro-batches than stages");
   if (diagnostics.hasErrors())
     return std::nullopt;
+  if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved")
+    run.assumed.push_back("there are fewer micro-batches than stages");
   std::sort(run.notTaken.begin(), run.notTaken.end(),
             [](const NotTaken &a, const NotTaken &b) { return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column); });
   return run;

@@ -115,7 +115,7 @@ void readStorage(Reading &in) {
   in.leave(in.find("deepspeed_config"), "that file says more: give it by --from itself");
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
   if (bucket)
-    run.bucketBytes = in.whole(bucket, 1) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
+    run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
   in.leave(buckets, "buckets have a size, not a number");
   std::string optimizer = in.word(in.find("optimizer"), "adam");
   if (optimizer == "sgd")
@@ -140,8 +140,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   in.place("world", world ? world : nodes ? nodes : perNode);
   if (hints.world == 0)
     run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
-  run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0);
-  run.length = in.whole(length, 0);
+  run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0, 1, Reading::mostSize);
+  run.length = in.whole(length, 0, 1, Reading::mostSize);
   if (const ForeignEntry *program = in.find(""); program && program->value.find("gpt") == std::string::npos)
     in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
   if (!micro)

@@ -15,8 +15,8 @@ int64_t vocabulary(Reading &in, int64_t tp) {
                      *multiple = in.find("make_vocab_size_divisible_by");
   const ForeignEntry *type = in.find("tokenizer_type"), *merges = in.find("merge_file");
   if (padded)
-    return in.whole(padded, 1);
-  int64_t vocab = in.whole(given, 0), step = in.whole(multiple, 128) * tp;
+    return in.whole(padded, 1, 1, Reading::mostSize);
+  int64_t vocab = in.whole(given, 0, 1, Reading::mostSize), step = in.whole(multiple, 128) * tp;
   if (!given && (merges || in.word(type, "") == "GPT2BPETokenizer")) {
     vocab = 50257;
     in.run.assumed.push_back("the vocabulary of GPT-2's tokenizer has 50,257 tokens");
@@ -69,6 +69,9 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   int64_t kvHeads = in.isTrue(grouped) ? in.whole(groups, 1) : heads, vocab = vocabulary(in, run.tp);
   int64_t mlp = in.whole(inner, gated ? 4 * width * 2 / 3 / 64 * 64 : 4 * width), feature = in.whole(channels, width / heads);
   double dropout = in.number(hiddenDropout, 0.1), probabilities = in.number(attentionDropout, 0.1);
+  for (auto [entry, value] : {std::pair(hiddenDropout, dropout), std::pair(attentionDropout, probabilities)})
+    if (!(value >= 0 && value < 1))
+      in.error(*entry, fmt::format("'{}' is {}, a dropout is at least 0 and less than 1", entry->key, entry->value.substr(0, 60)));
   if (heads % kvHeads != 0 && groups)
     in.error(*groups, fmt::format("num_attention_heads {} is not divisible by num_query_groups {}", heads, kvHeads));
   bool isLlama = gated || rms || kvHeads != heads || (rope && untied);
@@ -99,7 +102,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
     if (percent)
       in.find("rotary_percent");
   }
-  int64_t context = in.whole(in.find("max_position_embeddings"), run.length);
+  int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
   if (vocab > 0)
     run.constants.emplace_back("vocab", text(vocab));
   else if (!hints.vocabularyIsKnown)

@@ -2,6 +2,7 @@
 #include "tools/npar/foreign/Reading.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -55,34 +56,40 @@ const ForeignEntry *Reading::findAny(std::initializer_list<const char *> keys) {
   return found;
 }
 
-int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t least) {
+int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t least, int64_t most) {
   if (!entry)
     return otherwise;
+  const std::string &text = entry->value;
   char *end = nullptr;
   errno = 0;
-  long long value = std::strtoll(entry->value.c_str(), &end, 10);
-  if (entry->value.empty() || *end != 0 || errno != 0 || value < least || value > (int64_t{1} << 40)) {
-    std::string shown = entry->value.substr(0, 60);
-    if (shown.find('$') != std::string::npos)
-      diagnostics.error(entry->at, fmt::format("'{}' of '{}' is not known: the file does not set it", shown, entry->key))
-          .help(entry->at, "write the number in its place");
-    else
-      error(*entry, fmt::format("'{}' must be a whole number of at least {}, not '{}'", entry->key, least, shown));
-    return otherwise;
-  }
-  return value;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  bool isNumber = !text.empty() && end == text.c_str() + text.size();
+  if (isNumber && errno == 0 && value >= least && value <= most)
+    return value;
+  std::string shown = text.substr(0, 60);
+  if (shown.find('$') != std::string::npos)
+    diagnostics.error(entry->at, fmt::format("'{}' of '{}' is not known: the file does not set it", shown, entry->key))
+        .help(entry->at, "write the number in its place");
+  else if (isNumber && value > most)
+    error(*entry, fmt::format("'{}' is {}, at most {} is read", entry->key, shown, most));
+  else
+    error(*entry, fmt::format("'{}' must be a whole number of at least {}, not '{}'", entry->key, least, shown));
+  return otherwise;
 }
 
-double Reading::number(const ForeignEntry *entry, double otherwise) {
+double Reading::number(const ForeignEntry *entry, double otherwise, double most) {
   if (!entry)
     return otherwise;
+  const std::string &text = entry->value;
   char *end = nullptr;
-  double value = std::strtod(entry->value.c_str(), &end);
-  if (entry->value.empty() || *end != 0 || !std::isfinite(value)) {
-    error(*entry, fmt::format("'{}' must be a number, not '{}'", entry->key, entry->value.substr(0, 60)));
-    return otherwise;
-  }
-  return value;
+  double value = std::strtod(text.c_str(), &end);
+  bool isDecimal = !text.empty() && end == text.c_str() + text.size() && text.find_first_of("xXnN") == std::string::npos;
+  if (isDecimal && std::abs(value) <= most)
+    return value;
+  std::string shown = text.substr(0, 60);
+  error(*entry, isDecimal ? fmt::format("'{}' is {}, at most {:g} is read", entry->key, shown, most)
+                          : fmt::format("'{}' must be a number, not '{}'", entry->key, shown));
+  return otherwise;
 }
 
 void Reading::leave(const ForeignEntry *entry, const std::string &why) {

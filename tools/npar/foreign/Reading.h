@@ -17,9 +17,12 @@ public:
   /// given together.
   const ForeignEntry *find(const std::string &key);
   const ForeignEntry *findAny(std::initializer_list<const char *> keys);
-  /// A whole number from `least` on; what is none is an error at its place, and `otherwise`.
-  int64_t whole(const ForeignEntry *entry, int64_t otherwise, int64_t least = 1);
-  double number(const ForeignEntry *entry, double otherwise);
+  static constexpr int64_t mostCount = int64_t{1} << 20; ///< three of these multiplied are a number still
+  static constexpr int64_t mostSize = int64_t{1} << 40;  ///< of what is multiplied with one count: tokens, bytes, sequences
+  /// A whole number from `least` to `most`; what is none is an error at its place, and `otherwise`.
+  int64_t whole(const ForeignEntry *entry, int64_t otherwise, int64_t least = 1, int64_t most = mostCount);
+  /// Finite, in decimal digits. Larger numbers than `most`, of either sign, are errors too.
+  double number(const ForeignEntry *entry, double otherwise, double most = 1e300);
   bool isTrue(const ForeignEntry *entry) const { return entry && entry->value != "false" && entry->value != "0"; }
   std::string word(const ForeignEntry *entry, const std::string &otherwise) const { return entry ? entry->value : otherwise; }
 

@@ -154,10 +154,10 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   if (shard && sharded == 0)
     in.error(*shard, "'data_parallel_shard_degree' is -1 (what the world leaves) or at least 1, not 0");
   run.dp = sharded == -1 ? 0 : sharded;
-  run.length = in.whole(length, 2048);
+  run.length = in.whole(length, 2048, 1, Reading::mostSize);
   in.place("tp", tp), in.place("pp", pp), in.place("cp", cp), in.place("dp", shard), in.place("batch", batch ? batch : local),
       in.place("micro", micro);
-  int64_t each = in.whole(local, 8), global = in.whole(batch, -1, -1);
+  int64_t each = in.whole(local, 8), global = in.whole(batch, -1, -1, Reading::mostSize);
   if (!local)
     run.assumed.push_back("a rank's batch has 8 sequences, torchtitan's default");
   run.micro = run.pp > 1 ? in.whole(micro, 1) : each;

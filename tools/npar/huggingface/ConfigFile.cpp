@@ -16,6 +16,8 @@ using engine::Result;
 using engine::Status;
 
 constexpr uint64_t largestConfig = 10'000'000; ///< bytes
+constexpr engine::JsonLimits limits = {16, 200'000};
+constexpr size_t longestKey = 1000; ///< bytes, with those of the objects around it
 
 /// What transformers may write for any model: how texts are made with it, names of classes of a task, where the file comes from.
 /// One with a point at its end stands for an object and all in it.
@@ -94,13 +96,17 @@ std::string shown(const nlohmann::json &value) {
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
-void flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
+/// Returns false if a key is too long: every key inside of its object would repeat it.
+bool flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[key, value] : object.items()) {
-    dsl::ConfigEntry entry{prefix + key, std::monostate(), shown(value)};
+    if (prefix.size() + key.size() > longestKey)
+      return false;
     if (value.is_object() && !value.empty()) {
-      flatten(entry.key + ".", value, entries);
+      if (!flatten(prefix + key + ".", value, entries))
+        return false;
       continue;
     }
+    dsl::ConfigEntry entry{prefix + key, std::monostate(), shown(value)};
     if (value.is_boolean())
       entry.value = value.get<bool>();
     else if (value.is_string())
@@ -115,6 +121,7 @@ void flatten(const std::string &prefix, const nlohmann::json &object, std::vecto
       entry.plain = value.is_null();
     entries.push_back(std::move(entry));
   }
+  return true;
 }
 
 bool isAbsent(const dsl::ConfigEntry &entry) {
@@ -141,7 +148,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   if (!text.ok())
     return text.status();
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read configuration '" + path + "': " + why); };
-  Result<nlohmann::json> tree = engine::parseJsonTree(*text);
+  Result<nlohmann::json> tree = engine::parseJsonTree(*text, limits);
   if (!tree.ok())
     return failure(tree.status().message());
   if (!tree->is_object() || !tree->contains("model_type") || !(*tree)["model_type"].is_string())
@@ -157,7 +164,8 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
       config.architectures.push_back(each.is_string() ? each.get<std::string>() : shown(each));
     tree->erase(classes);
   }
-  flatten("", *tree, config.entries);
+  if (!flatten("", *tree, config.entries))
+    return failure("it has a key of more than " + std::to_string(longestKey) + " bytes, with those of the objects around it");
   for (dsl::ConfigEntry &entry : config.entries) {
     bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
                               [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
@@ -174,7 +182,7 @@ Result<std::string> configText(const dsl::FamilyConfig &config, const std::strin
   Json json = {{"architectures", Json::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr}};
   if (!base.empty()) {
     Result<std::string> text = readText(base);
-    Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text) : Result<nlohmann::json>(text.status());
+    Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<nlohmann::json>(text.status());
     if (!tree.ok())
       return tree.status();
     for (const auto &[key, value] : tree->items())

@@ -15,7 +15,7 @@ static Status checkText(const std::string &folder, const engine::ManifestFile &t
   Result<std::string> path = program::pathInside(folder, text.name);
   if (!path.ok())
     return path.status();
-  Result<std::vector<uint8_t>> bytes = program::readFile(*path);
+  Result<std::vector<uint8_t>> bytes = program::readFile(*path, engine::ManifestFile::largestText);
   if (!bytes.ok())
     return bytes.status();
   if (bytes->size() == text.bytes && engine::hashText(bytes->data(), bytes->size()) == text.hash)

@@ -11,6 +11,23 @@
 
 namespace npar::driver {
 
+namespace {
+
+/// Why a number may be read as another one: CLI11 takes 010 for 8 and 0x10 for 16. Empty: it may not.
+std::string otherBase(const std::string &text) {
+  size_t first = text.find_first_not_of("+-");
+  bool isOther = first != std::string::npos && text[first] == '0' && first + 1 < text.size() &&
+                 (std::isdigit(static_cast<unsigned char>(text[first + 1])) || text[first + 1] == 'x' || text[first + 1] == 'X');
+  return isOther ? "'" + text + "' is no decimal number: write it without a zero in front" : "";
+}
+
+} // namespace
+
+const CLI::Validator &decimalNumber() {
+  static const CLI::Validator check([](std::string &text) { return otherBase(text); }, "");
+  return check;
+}
+
 const CLI::Validator &seconds() {
   static const CLI::Validator check(
       [](std::string &text) {
@@ -29,7 +46,7 @@ const CLI::Validator &wholeNumber() {
         uint64_t value = 0;
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool good = error == std::errc() && end == text.data() + text.size();
-        return good ? std::string() : "'" + text + "' is no whole number from 0 to 2^64 - 1";
+        return good ? otherBase(text) : "'" + text + "' is no whole number from 0 to 2^64 - 1";
       },
       "");
   return check;
@@ -41,7 +58,7 @@ CLI::Validator wholeNumber(int64_t least, int64_t most) {
         int64_t value = 0;
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
-        return good ? std::string() : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+        return good ? otherBase(text) : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
       },
       "");
 }

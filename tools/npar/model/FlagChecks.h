@@ -10,6 +10,8 @@
 
 namespace npar::driver {
 
+/// Digits that CLI11 does not take for octal (010) or hexadecimal ones (0x10). The other checks of numbers ask for it too.
+const CLI::Validator &decimalNumber();
 /// A number of seconds: finite and above 0.
 const CLI::Validator &seconds();
 /// A whole number from 0 on, of 64 bits.

@@ -62,7 +62,7 @@ ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
     json["stages"] = stagesJson(blocksOfStages(program, text->program.model.repeats), *prediction);
   if (options.lanes)
     json["lanes"] = lanesOf(program, prediction->simulation);
-  std::cout << json.dump();
+  std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return ExitCode::Good;
 }
 

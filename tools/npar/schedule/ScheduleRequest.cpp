@@ -3,17 +3,15 @@
 
 #include "compiler/schedules/Validate.h"
 #include "dsl/Diagnostics.h"
+#include "engine/files/BoundedText.h"
+#include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <iostream>
 #include <set>
 
@@ -53,16 +51,6 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
   return ExitCode::Good;
 }
 
-std::optional<std::string> readFile(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(maximumScheduleText + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (!in && !in.eof()))
-    return std::nullopt;
-  text.resize(static_cast<size_t>(in.gcount()));
-  return text;
-}
-
 void time(TimedSchedule &timed) {
   timed.times = simulate(timed.schedule, std::vector<StageCost>(timed.schedule.stages(), timed.cost), timed.transfer);
   timed.bubbleRate = timed.times->bubbleRate;
@@ -80,10 +68,10 @@ void time(TimedSchedule &timed) {
 
 Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule timed) {
   timed.name = flags.import;
-  std::optional<std::string> text = readFile(flags.import);
-  if (!text)
-    return fail(ExitCode::BadInput, "cannot read '" + flags.import +
-                                        "': " + (std::filesystem::is_directory(flags.import) ? "it is a directory" : std::strerror(errno)));
+  engine::Result<std::string> text = program::readBoundedText(flags.import, "", maximumScheduleText);
+  if (!text.ok())
+    return fail(text.status());
+  timed.text = *text;
   ReadSchedule read = checkCsv(*text, flags.sending());
   for (const TextError &error : read.errors)
     timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.cycle});
@@ -123,13 +111,13 @@ void ScheduleFlags::addSource(CLI::App &app) {
   for (const ScheduleKind &known : scheduleKinds())
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   app.add_option("--kind", kind, "schedule: " + names)->type_name("NAME");
-  app.add_option("--chunks", chunks, "model parts per stage (default: the schedule's own number)")->type_name("V");
+  app.add_option("--chunks", chunks, "model parts per stage (default: the schedule's own number)")->type_name("V")->check(decimalNumber());
   app.add_option("--import", import, "take the schedule from a file in PyTorch's action format instead")->type_name("FILE.csv");
 }
 
 void ScheduleFlags::addTo(CLI::App &app) {
-  app.add_option("--stages", stages, "pipeline stages")->type_name("P");
-  app.add_option("--microbatches", micros, "micro-batches of a training step")->type_name("M");
+  app.add_option("--stages", stages, "pipeline stages")->type_name("P")->check(decimalNumber());
+  app.add_option("--microbatches", micros, "micro-batches of a training step")->type_name("M")->check(decimalNumber());
   app.add_option("--cost", cost,
                  "time of a whole stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
                  "backward that is not split takes B + W")
@@ -232,7 +220,7 @@ void printFaults(const TimedSchedule &schedule) {
       continue;
     }
     if (!file)
-      file = sources.add(schedule.name, readFile(schedule.name).value_or(""));
+      file = sources.add(schedule.name, schedule.text);
     diagnostics.error({*file, static_cast<uint32_t>(fault.row), static_cast<uint32_t>(fault.column), 1}, text);
   }
   diagnostics.print(std::cerr);

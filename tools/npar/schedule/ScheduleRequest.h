@@ -25,6 +25,7 @@ struct ScheduleFault {
 /// A schedule beside the costs that it is looked at with.
 struct TimedSchedule {
   std::string name; ///< of the kind, or the file
+  std::string text; ///< of the file, for messages
   schedules::Schedule schedule;
   schedules::StageCost cost; ///< of every stage
   double transfer = 0;

@@ -2,7 +2,9 @@
 #include "tools/npar/train/RunCheckpoints.h"
 
 #include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/Resume.h"
+#include "engine/files/BoundedText.h"
 #include "engine/files/OutputFile.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
@@ -12,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sys/stat.h>
@@ -223,8 +224,9 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
 std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) {
   if (!store)
     return std::nullopt;
-  std::ifstream file(flags.checkpoint + "/best.json");
-  nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  Result<std::string> text = program::readBoundedText(flags.checkpoint + "/best.json", "the best checkpoint's name", 1 << 20);
+  Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<nlohmann::json>(text.status());
+  const nlohmann::json json = tree.ok() ? *tree : nlohmann::json();
   bool known =
       json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
   if (!known || json["step"].get<int64_t>() > firstStep())

@@ -98,7 +98,7 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   if (!job.isAlone())
     json["processes"] = job.processes();
   json["ranks"] = ranks;
-  std::cout << json.dump(2) << '\n';
+  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   return {};
 }
 

@@ -27,7 +27,7 @@ ExitCode report(const program::Program &program, const std::vector<Check> &check
     json["ok"] = good;
     json["plan"] = plan;
     json["checks"] = list;
-    std::cout << json.dump(2) << '\n';
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return good ? ExitCode::Good : ExitCode::CheckFailed;
   }
   std::cout << fmt::format("{} under plan {}: {} ranks, {} parameters\n", program.model() ? program.model()->str() : "", plan,

@@ -2,18 +2,17 @@
 #include "tools/npar/view/Actual.h"
 
 #include "engine/program/Classes.h"
+#include "tools/npar/view/TraceText.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace npar::driver {
 
 using engine::Result;
 using engine::Status;
-using nlohmann::json;
 
 namespace {
 
@@ -30,7 +29,7 @@ uint64_t stepsOf(const ClassView &one) {
   return steps;
 }
 
-/// Takes events out of the text as the parser meets them; a trace in memory as a whole would be ten times its file.
+/// Holds each step of a trace against the program that it is to be of.
 class TraceReader {
 public:
   TraceReader(const program::Program &program, const View &view, std::string name) : view(view), name(std::move(name)) {
@@ -45,77 +44,41 @@ public:
   uint64_t dropped = 0;
 
   Status read(const std::string &text) {
-    auto visit = [&](int depth, json::parse_event_t kind, json &value) {
-      if (kind == json::parse_event_t::key && depth == 1)
-        isDropped = value == "droppedEvents";
-      if (kind == json::parse_event_t::value && depth == 1 && isDropped && value.is_number_unsigned())
-        dropped = value;
-      if (kind != json::parse_event_t::object_end || depth != 2)
-        return true;
-      if (problem.empty())
-        add(value);
-      return false; // it is counted: forget it
-    };
-    json rest = json::parse(text, visit, /*allow_exceptions=*/false);
-    if (rest.is_discarded() || !rest.is_object() || !rest.contains("traceEvents"))
+    TraceText trace = readTraceText(text, [&](const TracedStep &step) { return add(step); });
+    if (!trace.isTrace)
       return Status::badInput("'" + name + "' is no trace: expected the JSON that npar run --trace writes");
-    if (!problem.empty())
-      return Status::badInput("'" + name + "' " + problem);
+    if (!trace.problem.empty())
+      return Status::badInput("'" + name + "' " + trace.problem);
     if (events.empty())
       return Status::badInput("'" + name + "' has no step of a run: expected what npar run --trace writes");
+    dropped = trace.dropped;
     return {};
   }
 
 private:
   const View &view;
-  std::string name, problem;
+  std::string name;
   std::vector<uint32_t> classOfRank;
-  bool isDropped = false;
 
-  static bool readNumber(const json &object, const char *key, uint64_t &number) {
-    auto found = object.find(key);
-    if (found == object.end() || !found->is_number_unsigned())
-      return false;
-    number = *found;
-    return true;
-  }
-
-  void add(const json &event) {
-    auto phase = event.find("ph"), arguments = event.find("args"), begin = event.find("ts"), length = event.find("dur"),
-         label = event.find("name");
-    if (phase == event.end() || *phase != "X")
-      return;
-    uint64_t rank = 0, task = 0, step = 0, trainingStep = 0;
-    if (arguments == event.end() || !arguments->is_object() || begin == event.end() || !begin->is_number() || length == event.end() ||
-        !length->is_number() || label == event.end() || !label->is_string() || !readNumber(event, "pid", rank) ||
-        !readNumber(*arguments, "task", task) || !readNumber(*arguments, "step", step) ||
-        !readNumber(*arguments, "training_step", trainingStep)) {
-      problem = fmt::format("is no trace of a run: event {} lacks pid, ts, dur, task, step or training_step", events.size());
-      return;
-    }
+  /// Adds a step, or returns what is wrong with it.
+  std::string add(const TracedStep &traced) {
     std::string other;
-    if (rank >= classOfRank.size()) {
-      other = fmt::format("it has rank {}, the program {} rank{}", rank, classOfRank.size(), classOfRank.size() == 1 ? "" : "s");
+    if (traced.rank >= classOfRank.size()) {
+      other = fmt::format("it has rank {}, the program {} rank{}", traced.rank, classOfRank.size(), classOfRank.size() == 1 ? "" : "s");
     } else {
-      const ClassView &one = view.classes[classOfRank[rank]];
-      const ViewFragment *fragment = task < one.tasks.size() ? &one.fragments[one.tasks[task].fragment] : nullptr;
-      if (!fragment || step >= fragment->steps.size())
-        other = fmt::format("rank {} has no step {} of task {}", rank, step, task);
-      else if (const std::string &expected = view.labels[fragment->steps[step].label].text; *label != expected)
-        other = fmt::format("step {} of task {} on rank {} is '{}' there and '{}' in the program", step, task, rank,
-                            label->get<std::string>(), expected);
+      const ClassView &one = view.classes[classOfRank[traced.rank]];
+      const ViewFragment *fragment = traced.task < one.tasks.size() ? &one.fragments[one.tasks[traced.task].fragment] : nullptr;
+      if (!fragment || traced.step >= fragment->steps.size())
+        other = fmt::format("rank {} has no step {} of task {}", traced.rank, traced.step, traced.task);
+      else if (const std::string &expected = view.labels[fragment->steps[traced.step].label].text; traced.name != expected)
+        other = fmt::format("step {} of task {} on rank {} is '{}' there and '{}' in the program", traced.step, traced.task, traced.rank,
+                            traced.name.substr(0, 200), expected);
     }
-    if (!other.empty()) {
-      problem = "is a trace of another program: " + other;
-      return;
-    }
-    double from = begin->get<double>() * 1e-6, seconds = length->get<double>() * 1e-6;
-    if (from < 0 || seconds < 0 || from > 1e9 || seconds > 1e9) {
-      problem = fmt::format("is no trace of a run: event {} lasts {} s from {} s", events.size(), seconds, from);
-      return;
-    }
-    events.push_back({static_cast<uint32_t>(rank), static_cast<uint32_t>(task), static_cast<uint32_t>(step), classOfRank[rank],
-                      static_cast<int64_t>(trainingStep), from, from + seconds});
+    if (!other.empty())
+      return "is a trace of another program: " + other;
+    events.push_back({static_cast<uint32_t>(traced.rank), static_cast<uint32_t>(traced.task), static_cast<uint32_t>(traced.step),
+                      classOfRank[traced.rank], static_cast<int64_t>(traced.trainingStep), traced.begin, traced.end});
+    return "";
   }
 };
 
