@@ -104,7 +104,7 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // a message shows the line of the text; the op would be the whole module at worst
   MlirDiagnostics located(context, sources, diagnostics);
-  OwningOpRef<ModuleOp> module = importProgram(context, program, sources, options.kind);
+  OwningOpRef<ModuleOp> module = importProgram(context, program, sources, options.kind, options.unrounded);
   if (!module)
     return std::nullopt;
   PassManager passes(&context);

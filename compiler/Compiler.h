@@ -27,6 +27,8 @@ struct CompileOptions {
   bool withoutKernels = false;
   /// Devices that kernels are generated for besides this processor, of `deviceTargets`.
   std::vector<std::string> targets;
+  /// Nodes of the model, ascending, whose results are not rounded to a 16-bit type that the plan computes in: what `npar verify` measures.
+  std::vector<int> unrounded;
   /// Told what begins: a pass by its name, such as "place-insert-reshards", or the number of a kernel; null: nobody is.
   std::function<void(const std::string &)> onPhase;
 };

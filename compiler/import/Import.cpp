@@ -3,6 +3,7 @@
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/import/Enumerations.h"
@@ -19,8 +20,9 @@ using namespace npar::nn;
 namespace {
 class Importer {
 public:
-  Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind)
-      : builder(&context), program(program), model(program.model), sources(sources), kind(kind) {
+  Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind,
+           ArrayRef<int> unrounded)
+      : builder(&context), program(program), model(program.model), sources(sources), kind(kind), unrounded(unrounded) {
     compute = typeOf(seamOf(program.plan.compute));
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
@@ -51,6 +53,7 @@ private:
   const dsl::Model &model;
   const dsl::Sources &sources;
   program::ProgramKind kind;
+  ArrayRef<int> unrounded;
   Type compute;
   llvm::StringMap<int64_t> sizes;
   SmallVector<Value> values; // of the nodes that the function needs
@@ -258,6 +261,8 @@ private:
       Operation *op = createOp(node, at);
       if (!op)
         return failure();
+      if (llvm::binary_search(unrounded, static_cast<int>(index)))
+        op->setAttr(unroundedAttribute, builder.getUnitAttr());
       values[index] = op->getResult(0);
     }
     return success();
@@ -406,7 +411,7 @@ private:
 } // namespace
 
 OwningOpRef<ModuleOp> npar::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
-                                          program::ProgramKind kind) {
+                                          program::ProgramKind kind, ArrayRef<int> unrounded) {
   context.loadDialect<NnDialect, dist::DistDialect, func::FuncDialect>();
-  return Importer(context, program, sources, kind).run();
+  return Importer(context, program, sources, kind, unrounded).run();
 }

@@ -1,6 +1,7 @@
 """Kernels for GPUs: in the program beside the processor's, assembled by `ptxas` where the CUDA toolkit is, and run by the stand-in for CUDA's driver and where a GPU is."""
 
 import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -8,6 +9,7 @@ import unittest
 from driver import BUILD, LONG, SMALL, DriverTest, settings
 from ptx import PTXAS, assemble, texts
 
+HERE = pathlib.Path(__file__).resolve().parent
 GPU_KERNELS = BUILD / "bin" / "npar_gpu_kernels"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 SKIPPED = 77
@@ -21,9 +23,11 @@ MODELS = {
     "gpt2 f64": ["gpt2", *settings(SMALL, depth=2, compute="f64")],
     "bert": ["bert", *settings(SMALL, depth=2)],
     "t5": ["t5", *settings(vocab=257, length=16, width=32, inner=64, heads=4, head_dim=8, depth=2, batch=4)],
+    # Tables of positions, in f32 whatever the plan computes in.
+    "positions bf16": [HERE / "positions.npar", *settings(compute="bf16")],
     "gemma2": ["gemma2", *settings(LLAMA, head_dim=8, window=4, cap=30.0)],
 }
-SHORT = ["gpt2", "llama bf16", "t5"]
+SHORT = ["gpt2", "llama bf16", "t5", "positions bf16"]
 TINY = {"vocab": 257, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 2, "batch": 4}
 FAMILIES = {
     "gpt2": ["gpt2", *settings(TINY)],

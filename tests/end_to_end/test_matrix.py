@@ -34,10 +34,21 @@ GPT2 = [
 LLAMA = ["bf16_wide_gradients,tp,zero2_per_step", "tp,dp,sequence,zb_v", "ring_zigzag,zero3,recompute_block", "ulysses,1f1b,stages", "pad,interleaved"]
 MLP = ["dp,tp,1f1b", "pad,dp,zb_auto"]
 
+# A loss that is not finite for any numbers: no plan is to blame, and none is equal to anything.
+WRONG = """
+model Wrong {
+    axis batch, embed = 4
+    input x: f32[batch, embed]
+    param w: [embed] = normal(0.5)
+    loss sum(log(-1.0 - abs(x * w)), over = embed)
+}
+train base for Wrong { batch 8 optimizer Sgd(lr = 0.1) }
+"""
+
 
 class MatrixTest(DriverTest):
-    def verify_all(self, *arguments):
-        return self.npar_json("verify", "--all", *arguments, code=None, timeout=7200)
+    def verify_all(self, *arguments, **options):
+        return self.npar_json("verify", "--all", *arguments, code=None, timeout=7200, **options)
 
     def check(self, report):
         for model in report["models"]:
@@ -99,18 +110,43 @@ class MatrixTest(DriverTest):
         self.assertIn("needs it whole", plan["reason"])
         self.assertTrue(report["ok"])
 
-    def test_what_is_neither_equal_nor_refused_fails(self):
-        """A model whose own text is wrong, and a limit that no plan can keep, are no refusals; `again` shows the plan again."""
+    def test_sizes_that_the_text_refuses(self):
+        """A limit of the model's own is no failure of a plan: the sizes of the matrix are chosen within it, what cannot be is refused with its words."""
         text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text()
         model = self.folder / "mine.npar"
-        model.write_text(text.replace("depth = 2", 'depth = 2, most = 2').replace("    axis batch", '    require depth <= most, "too deep"\n    axis batch', 1))
-        result = self.npar("verify", "--all", "mine.npar", "--combine", "dp", "--combine", "zb_v", "--json", code=3)
-        plans = json.loads(result.output)["models"][0]["plans"]
-        self.assertEqual([plan["verdict"] for plan in plans], ["ok", "failed"])
-        self.assertIn("refused without a line of the plan", plans[1]["reason"])
-        self.assertIn("--print-plan combined_1", plans[1]["again"])
-        printed = self.npar("verify", "--all", "mine.npar", "--combine", "dp", "--combine", "zb_v", "--print-plan", "combined_1").output
-        self.assertIn("layers -> pp by zb_v", printed)
+        model.write_text(text.replace("depth = 2", "depth = 2, most = 2").replace("    axis batch", '    require depth <= most, "too deep"\n    axis batch', 1))
+        report = self.verify_all("mine.npar", "--combine", "dp", "--combine", "zb_v")
+        plans = report["models"][0]["plans"]
+        self.assertEqual([plan["verdict"] for plan in plans], ["ok", "refused"])
+        self.assertIn("the model's text refuses these sizes: ", plans[1]["reason"])
+        self.assertIn("too deep", plans[1]["reason"])
+        self.assertTrue(report["ok"])
+        # A width that must be a multiple of 12, and more than the matrix would choose; a length that is what it is.
+        model.write_text(text.replace("    axis batch", '    require width % 12 == 0 and width > 40, "odd width"\n    require length == 64, "other length"\n    axis batch', 1))
+        report = self.verify_all("mine.npar", "--combine", "dp,tp", "--set", "width=60")
+        self.assertEqual([plan["verdict"] for plan in report["models"][0]["plans"]], ["ok"], report)
+
+    def test_a_text_with_an_import_beside_it(self):
+        """Run in the text's own folder or elsewhere: the drafts are written to a third one."""
+        (self.folder / "texts").mkdir()
+        text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text()
+        (self.folder / "texts" / "Mine.npar").write_text((ROOT / "stdlib" / "layers" / "Linear.npar").read_text().replace("layer Linear", "layer Mine"))
+        self.assertIn("Linear(", text)
+        (self.folder / "texts" / "m.npar").write_text(text.replace('import "Linear"', 'import "Mine"').replace("Linear(", "Mine("))
+        for cwd, name in ((self.folder / "texts", "m.npar"), (self.folder, "texts/m.npar")):
+            report = self.verify_all(name, "--combine", "dp", "--combine", "tp", cwd=cwd)
+            self.assertEqual([plan["verdict"] for plan in report["models"][0]["plans"]], ["ok", "ok"], report)
+
+    def test_what_is_neither_equal_nor_refused_fails(self):
+        """A model whose numbers can be compared with nothing; `again` shows the plan again."""
+        (self.folder / "wrong.npar").write_text(WRONG)
+        result = self.npar("verify", "--all", "wrong.npar", "--combine", "dp", "--json", code=3)
+        (plan,) = json.loads(result.output)["models"][0]["plans"]
+        self.assertEqual(plan["verdict"], "failed")
+        self.assertIn("refused without a line of the plan", plan["reason"])
+        self.assertIn("--print-plan combined_0", plan["again"])
+        printed = self.npar("verify", "--all", "wrong.npar", "--combine", "dp", "--print-plan", "combined_0").output
+        self.assertIn("batch -> dp", printed)
 
     def test_usage(self):
         self.assertIn("unknown feature 'zb_w'", self.npar("verify", "--all", "gpt2", "--combine", "dp,zb_w", code=2).error)

@@ -14,8 +14,10 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/trials/VerifyAll.h"
+#include "tools/npar/verify/ChoiceText.h"
 #include "tools/npar/verify/Equivalence.h"
 #include "tools/npar/verify/Reference.h"
+#include "tools/npar/verify/RoundingWarning.h"
 #include "tools/npar/verify/VerifyReport.h"
 #include "tools/npar/view/Summary.h"
 
@@ -31,6 +33,7 @@ namespace {
 
 constexpr uint64_t largestUnasked = 5000000; ///< parameters; above, --full must be given
 constexpr int64_t verifySteps = 3;
+constexpr uint64_t mostSeeds = 5; ///< whose numbers are tried where those before make one rank leap
 
 struct VerifyFlags {
   ModelOptions model;
@@ -42,6 +45,7 @@ struct VerifyFlags {
   double timeout = 300;
   ChosenDevice device; ///< of the plan's program; the one rank that it is compared with runs on the processor
   bool json = false, full = false, all = false;
+  bool explains = true;                   ///< looks for a place whose rounding makes most of the difference to float64
   std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
   std::string printPlan;
   int64_t plans = 0; ///< 0: not given
@@ -97,15 +101,20 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
   constexpr double times = 4;
   for (size_t i = 0; i < checks.size() && i < oneRank.size(); ++i) {
     std::optional<double> error = checks[i].maxRelativeError, own = oneRank[i].maxRelativeError;
-    if (checks[i].ok || !error || !own || !std::isfinite(*own))
+    if (checks[i].ok || !error || !own)
       continue;
+    if (!std::isfinite(*own)) {
+      checks[i].isOfOneRank = true;
+      checks[i].detail += "; on one rank it is not finite in this type either: the model's numbers are too large for it under any plan";
+      continue;
+    }
     checks[i].ok = *error <= times * *own;
     checks[i].detail += fmt::format("; one rank in this type is off by {:.2e}, {} times that is allowed", *own, times);
   }
 }
 
-/// Where a value is rounded to the other side of a kink (relu, max), a gradient leaps, whatever the plan. That is luck of the numbers: what
-/// is wrong with a plan is wrong with other numbers too.
+/// A gradient leaps when a value is rounded to the other side of a kink (relu, max), and so does a choice between nearly equal values
+/// (top_k, a comparison), under any plan. That is luck of the numbers: an error of a plan shows with other numbers too.
 void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbers, uint64_t seed) {
   for (size_t i = 0; i < checks.size() && i < otherNumbers.size(); ++i)
     if (std::optional<double> error = otherNumbers[i].maxRelativeError; !checks[i].ok && error) {
@@ -114,9 +123,24 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
     }
 }
 
+/// Measures the sensitivity of one rank in float64.
+engine::Result<double> sensitivity(const engine::SessionOptions &options, const ProgramPointer &reference, uint64_t seed, double change) {
+  return sensitivityOf([&] { return createSession(nullptr, reference, onProcessor(options)); }, reference->root(), verifySteps, seed,
+                       change);
+}
+
+/// Explains why the numbers of a seed prove nothing.
+std::string leapText(uint64_t seed, double leap, double change, const std::string &choices) {
+  std::string why =
+      choices.empty() ? "a kink (relu, max) is within rounding" : choices + " is between values that are equal within rounding";
+  return fmt::format("seed {} left out: the loss or gradient norm of one rank leaps by {:.1e} when its parameters move by {:.0e}: {}", seed,
+                     leap, change, why);
+}
+
 /// The plan in its own type, which float64 leaves out with all that stands after `compute` and `keep`.
 ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
-                      ProgramPointer reference, std::vector<Check> &checks) {
+                      ProgramPointer reference, uint64_t firstSeed, std::vector<Check> &checks) {
+  double rounding = 0;
   auto check = [&](const dsl::Program &text, Job::Ranks ranks, uint64_t seed, std::vector<Check> &found) {
     Outcome<ProgramPointer> own =
         job.shareProgram([&] { return written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets); }, ranks);
@@ -124,19 +148,27 @@ ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionO
       return own.code();
     if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
       return code;
+    rounding = roundingOf((*own)->root());
     engine::Status status = checkOwnType(ranks == Job::Ranks::Shared ? &job : nullptr, options, *own, reference, seed, found);
     return status.ok() ? ExitCode::Good : fail(status);
   };
-  std::vector<Check> found, oneRank, otherNumbers;
-  if (ExitCode code = check(written.program, Job::Ranks::Shared, flags.seed, found); code != ExitCode::Good)
+  std::vector<Check> found, oneRank;
+  if (ExitCode code = check(written.program, Job::Ranks::Shared, firstSeed, found); code != ExitCode::Good)
     return code;
   if (!allHold(found)) {
-    if (ExitCode code = check(onOneRank(written.program), Job::Ranks::AllInEach, flags.seed, oneRank); code != ExitCode::Good)
+    if (ExitCode code = check(onOneRank(written.program), Job::Ranks::AllInEach, firstSeed, oneRank); code != ExitCode::Good)
       return code;
     allowWhatOneRankLoses(found, oneRank);
   }
-  if (!allHold(found)) {
-    uint64_t seed = static_cast<uint64_t>(flags.seed) + 1;
+  for (uint64_t seed = firstSeed + 1; !allHold(found) && seed < firstSeed + mostSeeds; ++seed) {
+    if (seed > firstSeed + 1) { // others than the next one only where the numbers before them make one rank leap
+      engine::Result<double> leap = sensitivity(options, reference, seed - 1, rounding);
+      if (!leap.ok())
+        return fail(leap.status());
+      if (*leap < found.front().bound)
+        break;
+    }
+    std::vector<Check> otherNumbers;
     if (ExitCode code = check(written.program, Job::Ranks::Shared, seed, otherNumbers); code != ExitCode::Good)
       return code;
     allowAKink(found, otherNumbers, seed);
@@ -151,17 +183,45 @@ bool stopsGradients(const dsl::Model &model) {
                      [](const dsl::Node &node) { return node.op == "stop_gradient" && node.attributes.count("neutral") == 0; });
 }
 
+/// Compares the plan's program with one rank, both in float64, and returns the session. Numbers at which one rank itself leaps within
+/// rounding prove nothing, so the next seed's are compared, and `seed` becomes that: an error of a plan shows with any numbers.
+engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options,
+                                                                ProgramPointer program, ProgramPointer reference,
+                                                                const std::string &choices, uint64_t &seed, std::vector<Check> &checks) {
+  constexpr double rounding = 1e-13; // of sums in another order, with room
+  std::vector<Check> leaps;
+  for (;; ++seed) {
+    engine::Result<std::unique_ptr<engine::Session>> session = createSession(&job, program, options);
+    if (!session.ok())
+      return session.status();
+    engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
+    if (!one.ok())
+      return one.status();
+    std::vector<Check> found;
+    if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, seed, found); !status.ok())
+      return status;
+    bool isLast = allHold(found) || seed + 1 == flags.seed + mostSeeds;
+    if (!isLast) {
+      engine::Result<double> leap = sensitivity(options, reference, seed, rounding);
+      if (!leap.ok())
+        return leap.status();
+      if (isLast = *leap < found.front().bound; !isLast)
+        leaps.push_back({"near tie", true, std::nullopt, leapText(seed, *leap, rounding, choices)});
+    }
+    if (isLast) {
+      checks.insert(checks.end(), leaps.begin(), leaps.end());
+      checks.insert(checks.end(), found.begin(), found.end());
+      return session;
+    }
+  }
+}
+
 /// Every process of a job runs the reference beside its ranks, for it is small; finite differences, which need no other, are for the voice.
 engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, ProgramPointer program,
-                         ProgramPointer reference, bool stops, std::vector<Check> &checks) {
-  engine::Result<std::unique_ptr<engine::Session>> session = createSession(&job, program, options);
+                         ProgramPointer reference, bool stops, const std::string &choices, uint64_t &seed, std::vector<Check> &checks) {
+  engine::Result<std::unique_ptr<engine::Session>> session = compareNumbers(flags, job, options, program, reference, choices, seed, checks);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
-  if (!one.ok())
-    return one.status();
-  if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, flags.seed, checks); !status.ok())
-    return status;
   engine::Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(**session);
   if (!uses.ok())
     return uses.status();
@@ -175,9 +235,9 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
   engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, onProcessor(options));
   if (!fresh.ok())
     return fresh.status();
-  if (engine::Status status = disturbParameters(**fresh, reference->root(), flags.seed); !status.ok())
+  if (engine::Status status = disturbParameters(**fresh, reference->root(), seed); !status.ok())
     return status;
-  return checkFiniteDifferences(**fresh, reference->root(), flags.seed, checks);
+  return checkFiniteDifferences(**fresh, reference->root(), seed, checks);
 }
 
 /// The checks that need nothing but the program; whether all hold.
@@ -278,13 +338,26 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
       code != ExitCode::Good)
     return code;
   engine::SessionOptions options = sessionOptions(flags, *threads);
-  if (engine::Status status = runChecks(flags, job, options, *program, *reference, stopsGradients(text.exact->program.model), checks);
+  const dsl::Model &model = text.exact->program.model;
+  std::string choices = choicesOf(model, text.exact->compilation->texts());
+  uint64_t seed = flags.seed;
+  if (engine::Status status = runChecks(flags, job, options, *program, *reference, stopsGradients(model), choices, seed, checks);
       !status.ok())
     return fail(status);
-  if (flags.program.empty() && text.written->program.plan.compute != dsl::ElementType::F64)
-    if (ExitCode code = checkOwnType(flags, job, options, *text.written, *reference, checks); code != ExitCode::Good)
+  dsl::ElementType type = text.written->program.plan.compute;
+  if (flags.program.empty() && type != dsl::ElementType::F64)
+    if (ExitCode code = checkOwnType(flags, job, options, *text.written, *reference, seed, checks); code != ExitCode::Good)
       return code;
-  return report((*program)->root(), checks, flags.json);
+  std::optional<RoundingWarning> warning;
+  if (flags.program.empty() && flags.explains && job.isVoice() && (type == dsl::ElementType::BF16 || type == dsl::ElementType::F16)) {
+    Outcome<std::optional<RoundingWarning>> found = findRounding(*text.written, *reference, onProcessor(options), seed);
+    if (!found.ok())
+      return found.code();
+    warning = std::move(*found);
+  }
+  if (warning && !flags.json)
+    print(*warning, text.written->compilation->texts());
+  return report((*program)->root(), checks, flags.json, warning, &text.written->compilation->texts());
 }
 
 ExitCode verifyMatrix(const VerifyFlags &flags) {
@@ -351,6 +424,7 @@ PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
     one.threads = threads > 0 ? threads : 2; // plans run beside each other: two workers show what one would hide
     one.timeout = 60;
     one.json = one.full = true;
+    one.explains = false;
     one.job.alone = true;
     return inJob(one.job, [&](Job &job) { return verifyText(one, job); });
   };
@@ -372,7 +446,9 @@ Command addVerifyCommand(CLI::App &driver) {
                 "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
                 "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
                 "within four times of what one rank loses in that type; what fails is tried once more with the next seed's\n"
-                "numbers, as rounding to the other side of a kink (relu, max) makes gradients leap under any plan.\n"
+                "numbers, as rounding to the other side of a kink (relu, max) makes gradients leap under any plan, and again where\n"
+                "one rank's own numbers leap within rounding, as a choice between nearly equal values (top_k) does.\n"
+                "Under bf16 and fp16 a warning names the line whose rounding alone makes most of the difference to float64.\n"
                 "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
                 "\n"
                 "With --all each model is checked, at a small size, under many plans: one without features, features of the plan\n"

@@ -137,6 +137,9 @@ bool Grouping::fits(ArrayRef<int> members) {
         return false;
       touchesReduced |= reduction && llvm::is_contained(reduction->reduced, axis);
     }
+    // One entry of an axis that others walk: a plan may leave a rank one entry of an axis in one op, and all of them in the next.
+    if (llvm::any_of(loops[i].units, [&](StringAttr axis) { return spaceSize(axis) >= 0; }))
+      return false;
     if ((!loops[i].reduced.empty() || loops[i].costly) && !full)
       return false;
     for (Value external : loops[i].external)

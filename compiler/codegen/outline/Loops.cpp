@@ -24,8 +24,10 @@ OpLoops loopsOf(Operation *op) {
   Type type = op->getResult(0).getType();
   for (StringAttr axis : asked.getLoopOrder()) {
     int64_t size = sizeOf(op, axis);
-    if (size == 1)
+    if (size == 1) {
+      result.units.push_back(axis);
       continue;
+    }
     result.loops.emplace_back(axis, size);
     if (!nn::hasAxis(type, axis))
       result.reduced.push_back(axis);

@@ -41,9 +41,10 @@ void duplicateCheapOps(mlir::Block &block);
 /// Whether an op is one that kernels are made of.
 bool isFusable(mlir::Operation *op);
 
-/// The loops of a prim and how it uses them, axes of size 1 left out.
+/// The loops of a prim and how it uses them.
 struct OpLoops {
-  llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> loops; ///< in walking order
+  llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> loops; ///< in walking order, without axes of size 1
+  llvm::SmallVector<mlir::StringAttr> units;                     ///< the axes of size 1, which are no loops
   llvm::SmallVector<mlir::StringAttr> reduced;
   llvm::SmallVector<mlir::Value, 2> external; ///< operands that must come from outside the kernel
   bool costly = false;                        ///< not to be computed again for each row of a larger space

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
-  let summary = "give each operation of @micro the element type that the plan's `compute` and `keep` say";
+  let summary = "give each operation of @micro and @count the element type that the plan's `compute` and `keep` say";
   let description = [{
     Takes `nn.precision`. Parameters become variables of the compute type; an operation kept in f32 gets
     `nn.convert` around it, its gradients follow. Norms, softmax, the loss and all scalars stay in f32 unless the plan says otherwise.
@@ -20,7 +20,10 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
     %3 = nn.convert %n : (tensor<..xf32, ..>) -> tensor<..xbf16, ..>
     %y = nn.einsum %3, %w : ..                                         // bf16
     ```
-    The attribute stays for autodiff-update (master weights, types of gradients, loss scale), which consumes it. With `compute = tf32` only
+    Values made of positions and constants alone are f32 and rounded once, where they meet other values (RULES.md#N9). An op with the
+    attribute `unrounded`, which goes here, computes in f32 and hands its result on as it is, to measure what its rounding does.
+
+    The attribute `nn.precision` stays for autodiff-update (master weights, types of gradients, loss scale), which consumes it. With `compute = tf32` only
     products change, which become `nn.einsum .. {tf32}` where nothing is kept; nothing is left to consume then.
   }];
   let dependentDialects = ["::npar::nn::NnDialect"];

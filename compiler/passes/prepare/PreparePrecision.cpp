@@ -2,8 +2,10 @@
 #include "compiler/dialects/nn/LayerPattern.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define GEN_PASS_DEF_PREPAREPRECISION
 #include "compiler/passes/prepare/Passes.h.inc"
@@ -37,14 +39,21 @@ struct Keep {
 struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
   void runOnOperation() override {
     auto precision = getOperation()->getAttrOfType<DictionaryAttr>("nn.precision");
-    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    if (!precision || !micro)
+    if (!precision || !getOperation().lookupSymbol<func::FuncOp>("micro"))
       return;
+    // Both functions decide which positions count in a loss, and must agree.
+    SmallVector<func::FuncOp> functions;
+    for (StringRef name : {"count", "micro"})
+      if (auto function = getOperation().lookupSymbol<func::FuncOp>(name))
+        functions.push_back(function);
     auto type = precision.getAs<TypeAttr>("compute");
     compute = type ? type.getValue() : Type();
+    for (func::FuncOp function : functions)
+      findPositions(function);
     if (compute && compute.isTF32()) {
       readKeeps(precision);
-      roundProducts(micro);
+      for (func::FuncOp function : functions)
+        roundProducts(function);
       compute = Type();
     }
     if (!isNarrowOrNull(compute) || computesInF64()) {
@@ -52,14 +61,20 @@ struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(precision);
-    retypeParameters(micro);
-    for (Operation &op : llvm::make_early_inc_range(micro.front().without_terminator()))
-      convert(&op);
+    retypeParameters(functions);
+    for (func::FuncOp function : functions) {
+      for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
+        convert(&op);
+      dropUnusedPositions(function);
+      function.walk([](Operation *op) { op->removeAttr(unroundedAttribute); });
+    }
   }
 
 private:
   Type compute;
   SmallVector<Keep> keeps;
+  llvm::SmallPtrSet<Operation *, 32> positions;          ///< ops whose values are made of positions and constants alone
+  llvm::DenseMap<std::pair<Value, Type>, Value> rounded; ///< values of such ops in the types of those that meet them
 
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
 
@@ -79,8 +94,64 @@ private:
     }
   }
 
+  //===- Positions (RULES.md#N9) -------------------------------------------------------------------------------------------===//
+
+  void findPositions(func::FuncOp function) {
+    for (Operation &op : function.front()) {
+      auto asked = dyn_cast<OriginOpInterface>(op);
+      bool isLeaf = asked && asked.getOrigin() == Origin::Nothing;
+      bool follows = op.getNumOperands() > 0 && isMemoryEffectFree(&op) &&
+                     llvm::all_of(op.getOperands(), [&](Value operand) { return isOfPositions(operand); });
+      if (isLeaf || follows)
+        positions.insert(&op);
+    }
+  }
+
+  bool isOfPositions(Value value) const { return positions.contains(value.getDefiningOp()); }
+
+  /// Returns the value in a type of fewer bits, rounded once. An op without float operands is repeated in that type, next to the wide one.
+  Value roundPosition(Value value, Type element) {
+    Value &found = rounded[{value, element}];
+    if (found)
+      return found;
+    Operation *made = value.getDefiningOp();
+    OpBuilder builder(made->getContext());
+    builder.setInsertionPointAfter(made);
+    if (llvm::none_of(made->getOperandTypes(), isFloat)) {
+      Operation *copy = builder.clone(*made);
+      for (Value result : copy->getResults())
+        if (isFloat(result.getType()))
+          result.setType(withElement(result.getType(), element));
+      return found = copy->getResult(cast<OpResult>(value).getResultNumber());
+    }
+    return found = converted(builder, value, element, made);
+  }
+
+  void dropUnusedPositions(func::FuncOp function) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+      if (positions.contains(&op) && op.use_empty()) {
+        positions.erase(&op);
+        op.erase();
+      }
+  }
+
+  /// Converts the value; the conversion gets the place in the model of `place`.
+  static Value converted(OpBuilder &builder, Value value, Type element, Operation *place) {
+    auto conversion = ConvertOp::create(builder, place->getLoc(), withElement(value.getType(), element), value);
+    if (AtAttr at = getAt(place))
+      setAt(conversion, at);
+    return conversion;
+  }
+
+  //===- Types --------------------------------------------------------------------------------------------------------------===//
+
+  static bool isUnrounded(Operation *op) { return op && op->hasAttr(unroundedAttribute); }
+
   /// What the plan says last about an operation; without a word of it, f32 where 16 bits lose what averages and exponentials need.
+  /// Positions are always f32.
   Type typeOf(Operation *op) {
+    if (positions.contains(op) || isUnrounded(op))
+      return Float32Type::get(&getContext());
     Type type;
     for (const Keep &keep : keeps)
       if (keep.matches(op))
@@ -92,8 +163,9 @@ private:
   }
 
   /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.
-  void retypeParameters(func::FuncOp micro) {
+  void retypeParameters(ArrayRef<func::FuncOp> functions) {
     llvm::StringMap<Type> types;
+    func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
       Type type = compute;
       for (const Keep &keep : keeps)
@@ -107,15 +179,16 @@ private:
         if (Type type = types.lookup(variable.getSymName()))
           variable.setType(withElement(variable.getType(), type));
     SymbolTable symbols(getOperation());
-    for (auto read : micro.getOps<ReadOp>())
-      if (auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()))
-        read.getResult().setType(variable.getTensorType());
+    for (func::FuncOp function : functions)
+      for (auto read : function.getOps<ReadOp>())
+        if (auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()))
+          read.getResult().setType(variable.getTensorType());
   }
 
-  /// Products of f32 that no `keep` exempts; the autodiff phase makes those of their gradients alike.
-  void roundProducts(func::FuncOp micro) {
-    for (auto product : micro.getOps<EinsumOp>())
-      if (getElementTypeOrSelf(product.getA().getType()).isF32() &&
+  /// Marks products of f32, except kept ones and products of positions; the autodiff phase marks their gradients too.
+  void roundProducts(func::FuncOp function) {
+    for (auto product : function.getOps<EinsumOp>())
+      if (getElementTypeOrSelf(product.getA().getType()).isF32() && !positions.contains(product) &&
           llvm::none_of(keeps, [&](const Keep &keep) { return keep.matches(product); }))
         product.setTf32(true);
   }
@@ -134,30 +207,53 @@ private:
     return false;
   }
 
+  /// The type that an op computes in. A comparison between a position and a value of the model is done in f32, which loses nothing; so is
+  /// an op with an `unrounded` operand.
+  Type typeToComputeIn(Operation *op, Type own) {
+    bool makesFloats = llvm::any_of(op->getResultTypes(), isFloat);
+    bool wide = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()));
+    });
+    return wide && isNarrow(own) ? Type(Float32Type::get(&getContext())) : own;
+  }
+
+  /// Attention accepts its `data` in any type, because scores are f32.
+  static bool takesAnyType(OpOperand &use) {
+    constexpr unsigned data = 3; // after q, k and v
+    return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() >= data;
+  }
+
   void convert(Operation *op) {
     auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
     if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
         (llvm::none_of(op->getResultTypes(), isFloat) && !mixesFloats(op)))
       return;
-    Type type = typeOf(op);
+    Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
-    llvm::SmallDenseMap<Value, Value> converted;
+    llvm::SmallDenseMap<Value, Value> copies;
     for (OpOperand &use : op->getOpOperands()) {
       Value value = use.get();
-      if (!isFloat(value.getType()) || getElementTypeOrSelf(value.getType()) == type)
+      if (!isFloat(value.getType()) || getElementTypeOrSelf(value.getType()) == type || (isOfPositions(value) && takesAnyType(use)))
         continue;
-      Value &copy = converted[value];
-      if (!copy) {
-        auto conversion = ConvertOp::create(builder, op->getLoc(), withElement(value.getType(), type), value);
-        if (AtAttr at = getAt(op))
-          setAt(conversion, at);
-        copy = conversion;
+      if (isOfPositions(value)) {
+        use.set(roundPosition(value, type));
+        continue;
       }
+      Value &copy = copies[value];
+      if (!copy)
+        copy = converted(builder, value, type, op);
       use.set(copy);
     }
-    for (Value result : op->getResults())
-      if (isFloat(result.getType()))
-        result.setType(withElement(result.getType(), type));
+    builder.setInsertionPointAfter(op);
+    for (Value result : op->getResults()) {
+      if (!isFloat(result.getType()))
+        continue;
+      result.setType(withElement(result.getType(), type));
+      if (own == type || result.use_empty())
+        continue;
+      Value narrow = converted(builder, result, own, op);
+      result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+    }
   }
 };
 } // namespace

@@ -334,3 +334,20 @@ func.func @tf32(%x: tensor<6x8xf32, #nn.axes<batch, embed>>, %w: tensor<8x16xf32
   %c = nn.einsum %a, %b {tf32} : (tensor<4x3x5xf32, #nn.axes<m, k, n>>, tensor<3x2x5xf32, #nn.axes<k, o, n>>) -> tensor<4x2x5xf32, #nn.axes<m, o, n>>
   return %y, %c : tensor<6x16xf32, #nn.axes<batch, hidden>>, tensor<4x2x5xf32, #nn.axes<m, o, n>>
 }
+
+// -----
+// A rank may have one entry of an axis in one op and all of them in the next, as where a split operand meets a whole one: no kernel has both.
+// CHECK-LABEL: func.func @one_entry_and_all
+// CHECK: %[[Y:.*]] = rank.launch @sum_0(%arg0)
+// CHECK: rank.launch @add_0(%arg1, %[[Y]])
+// CHECK: rank.launch @exp_0(%arg0)
+// CHECK: rank.launch @gather_0(%arg1, %arg2)
+// CHECK-LABEL: rank.kernel @sum_0
+func.func @one_entry_and_all(%one: tensor<8x1xf32, #nn.axes<batch, expert>>, %all: tensor<8x4xf32, #nn.axes<batch, expert>>, %i: tensor<8xi32, #nn.axes<batch>>)
+    -> (tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8x1xf32, #nn.axes<batch, expert>>, tensor<8xf32, #nn.axes<batch>>) {
+  %y = nn.sum %one : (tensor<8x1xf32, #nn.axes<batch, expert>>) -> tensor<8xf32, #nn.axes<batch>>
+  %z = nn.add %all, %y : (tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8xf32, #nn.axes<batch>>) -> tensor<8x4xf32, #nn.axes<batch, expert>>
+  %e = nn.exp %one : (tensor<8x1xf32, #nn.axes<batch, expert>>) -> tensor<8x1xf32, #nn.axes<batch, expert>>
+  %g = nn.gather %all, %i over "expert" : (tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8xi32, #nn.axes<batch>>) -> tensor<8xf32, #nn.axes<batch>>
+  return %z, %e, %g : tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8x1xf32, #nn.axes<batch, expert>>, tensor<8xf32, #nn.axes<batch>>
+}

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <optional>
 #include <random>
 
 using namespace npar;
@@ -110,6 +111,29 @@ private:
   double wrong;
 };
 
+/// A cubic loss; with a choice it has 0.25 more where w[0] is at least what it was after it was disturbed: a tie there.
+class ChoiceSession : public CubicSession {
+public:
+  explicit ChoiceSession(bool chooses) : chooses(chooses) {}
+  engine::Status write(const std::string &name, const std::vector<double> &values) override {
+    if (!tie)
+      tie = values[0];
+    first = values[0];
+    return CubicSession::write(name, values);
+  }
+  engine::Result<engine::StepResult> step(const engine::Batch &batch, int64_t number) override {
+    engine::Result<engine::StepResult> result = CubicSession::step(batch, number);
+    if (chooses && first >= *tie)
+      result->loss += 0.25;
+    return result;
+  }
+
+private:
+  bool chooses;
+  std::optional<double> tie;
+  double first = 0;
+};
+
 const Check &named(const std::vector<Check> &checks, const std::string &name) {
   for (const Check &check : checks)
     if (check.name == name)
@@ -187,6 +211,24 @@ TEST(CompareSessions, NeedsAFiniteReference) {
   engine::Status status = driver::compareSessions(session, reference, program.root(), 3, 1, checks);
   EXPECT_EQ(status.code(), engine::Code::BadInput);
   EXPECT_NE(status.message().find("is not finite: there is nothing to compare"), std::string::npos) << status.message();
+}
+
+// A smooth loss moves as little as the parameters do; a choice between equal values leaps, however little they move.
+TEST(Sensitivity, TellsAChoiceFromWhatIsSmooth) {
+  OneParameter program;
+  for (double change : {1e-13, 1e-8})
+    for (bool chooses : {false, true}) {
+      engine::Result<double> moved = driver::sensitivityOf(
+          [&]() -> engine::Result<std::unique_ptr<engine::Session>> {
+            return std::unique_ptr<engine::Session>(new ChoiceSession(chooses));
+          },
+          program.root(), 3, 1, change);
+      ASSERT_TRUE(moved.ok());
+      if (chooses)
+        EXPECT_GT(*moved, 0.01);
+      else
+        EXPECT_LT(*moved, 100 * change);
+    }
 }
 
 TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {

@@ -82,6 +82,15 @@ Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool w
   return std::move(compiled->program);
 }
 
+Outcome<ProgramPointer> Compilation::compileUnrounded(const dsl::Program &program, const std::vector<int> &nodes) {
+  compiler::CompileOptions options;
+  options.unrounded = nodes;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options, /*withWarnings=*/false);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->program);
+}
+
 Outcome<ProgramPointer> Compilation::compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings,
                                                        const std::vector<std::string> &targets) {
   compiler::CompileOptions options;

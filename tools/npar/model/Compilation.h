@@ -34,6 +34,9 @@ public:
   Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
   Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
+  /// The same for this processor, where the results of these nodes of the model, ascending, are not rounded to a 16-bit type. Without
+  /// warnings.
+  Outcome<ProgramPointer> compileUnrounded(const dsl::Program &program, const std::vector<int> &nodes);
 
   /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a
   /// warning).

@@ -124,6 +124,11 @@ ExitCode ModelOptions::refuseTextFlags() const {
               std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
 }
 
+std::string folderOf(const std::string &file) {
+  fs::path folder = fs::path(file).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
 std::string ModelOptions::file() const { return findModel(model).value_or(model); }
 
 Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {

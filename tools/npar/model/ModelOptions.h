@@ -38,6 +38,9 @@ struct ModelOptions {
   Outcome<dsl::FrontendOptions> frontend() const;
 };
 
+/// The folder that a file is in, "." for one that is named without a folder: what a text written elsewhere has for its `importFolder`.
+std::string folderOf(const std::string &file);
+
 /// `key=value` taken apart; nothing when it is not of that form.
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text);
 

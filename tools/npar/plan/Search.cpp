@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -317,7 +316,7 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
 ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
   ModelOptions plan = task.options;
   plan.model = path, plan.plan = "planned", plan.train = "planned";
-  plan.importFolder = std::filesystem::path(task.names.file).parent_path().string();
+  plan.importFolder = folderOf(task.names.file);
   if (!plan.config && !plan.settings.empty())
     plan.config = "planned", plan.settings.clear();
   return plan;

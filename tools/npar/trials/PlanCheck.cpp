@@ -61,6 +61,17 @@ std::string contentOf(const fs::path &path) {
   return text.str();
 }
 
+/// A child writes this when the text refuses its sizes without a plan, too.
+constexpr const char *sizesRefused = "sizes refused by the text";
+
+bool refusesSizes(ModelOptions model) {
+  model.plan = "none";
+  Outcome<dsl::FrontendOptions> frontend = model.frontend();
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  return frontend.ok() && (!dsl::elaborate(*frontend, sources, diagnostics) || diagnostics.hasErrors());
+}
+
 /// The folder's name says nothing to a reader.
 std::string withoutFolder(std::string text, const std::string &folder) {
   for (size_t at = text.find(folder + "/"); at != std::string::npos; at = text.find(folder + "/", at))
@@ -137,7 +148,7 @@ private:
     }
     ModelOptions changed = model.options;
     changed.model = base.string() + ".npar";
-    changed.importFolder = fs::path(model.file).parent_path().string();
+    changed.importFolder = folderOf(model.file);
     changed.plan = draft.name;
     std::vector<std::string> given = changed.settings; // what a person sets holds
     changed.settings.clear();
@@ -147,6 +158,8 @@ private:
     ExitCode code = ExitCode::Internal;
     try {
       code = options.verify(changed);
+      if (code == ExitCode::BadInput && refusesSizes(changed))
+        std::cout << sizesRefused;
     } catch (const std::bad_alloc &) {
       code = fail(ExitCode::RunFailed, "not enough memory");
     } catch (const std::exception &error) {
@@ -166,6 +179,7 @@ private:
         return;
       }
       result.error = 0;
+      bool isOfOneRank = true; // whatever fails
       for (const nlohmann::json &check : report["checks"]) {
         std::string name = check["name"];
         bool inFloat64 = name != "finite differences" && name.rfind("in ", 0) != 0;
@@ -173,11 +187,15 @@ private:
                            ? (check["max_relative_error"].is_number() ? check["max_relative_error"].get<double>() : INFINITY)
                            : 0;
         result.error = std::max(*result.error, error);
-        if (!check["ok"].get<bool>())
-          result.reason +=
-              (result.reason.empty() ? "" : "; ") + check["name"].get<std::string>() + ": " + check["detail"].get<std::string>();
+        if (check["ok"].get<bool>())
+          continue;
+        isOfOneRank &= check.contains("one_rank_too");
+        result.reason += (result.reason.empty() ? "" : "; ") + check["name"].get<std::string>() + ": " + check["detail"].get<std::string>();
       }
-      result.verdict = code == ExitCode::Good && result.reason.empty() ? Verdict::Ok : Verdict::Failed;
+      if (result.reason.empty())
+        result.verdict = code == ExitCode::Good ? Verdict::Ok : Verdict::Failed;
+      else
+        result.verdict = isOfOneRank ? Verdict::Refused : Verdict::Failed;
       return;
     }
     size_t begin = said.find("error: ");
@@ -187,6 +205,11 @@ private:
       result.verdict = Verdict::Refused;
       result.reason = line;
       result.at = planLine(place);
+      return;
+    }
+    if (code == ExitCode::BadInput && written == sizesRefused) {
+      result.verdict = Verdict::Refused;
+      result.reason = "the model's text refuses these sizes: " + line;
       return;
     }
     result.reason = line.empty() ? fmt::format("exit code {} without a message", static_cast<int>(code)) : line;

@@ -8,7 +8,8 @@
 
 namespace npar::driver {
 
-/// There is no fourth outcome: whatever is neither equal to one rank nor refused at a line of the plan has failed.
+/// A plan is equal to one rank (Ok), or Refused: at a line of the plan, or because the model does not work on one rank either, whose text
+/// does not take the sizes or whose numbers leave the range of the plan's type. Everything else has Failed.
 enum class Verdict { Ok, Refused, Failed };
 
 const char *nameOf(Verdict verdict);
@@ -17,7 +18,7 @@ struct PlanResult {
   Verdict verdict = Verdict::Failed;
   std::optional<double> error; ///< the largest relative one of all tensors
   std::string reason;          ///< of a refusal or failure: one line
-  std::string at;              ///< of a refusal: the plan's line that is blamed
+  std::string at;              ///< of a refusal: the plan's line that is blamed; empty where the model is
   std::string output;          ///< of a failure: all that the driver printed
 };
 

@@ -83,6 +83,51 @@ std::string valueOf(const std::vector<std::string> &settings, const std::string 
   return value;
 }
 
+/// Tells whether the text takes these settings, which come before the given ones. Prints nothing.
+bool takes(dsl::FrontendOptions frontend, const Settings &settings) {
+  frontend.settings.insert(frontend.settings.begin(), settings.begin(), settings.end());
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  return dsl::elaborate(frontend, sources, diagnostics).has_value() && !diagnostics.hasErrors();
+}
+
+/// A size, and others near it: a text may need a multiple of a number, or less than a bound.
+std::vector<std::string> sizesNear(const std::string &size) {
+  int64_t wanted = std::stoll(size);
+  std::vector<std::string> near;
+  for (int64_t each : {wanted, wanted / 2, wanted * 3 / 2, wanted * 2, wanted * 3, wanted / 4, wanted * 5 / 2})
+    if (each > 0)
+      near.push_back(std::to_string(each));
+  return near;
+}
+
+/// Returns the settings that the text takes together: all, or as many as can be added one by one to its own sizes, some of them with
+/// another value.
+Settings settingsTaken(const dsl::FrontendOptions &frontend, const Settings &wanted) {
+  if (takes(frontend, wanted))
+    return wanted;
+  Settings taken, left = wanted;
+  auto add = [&](const std::pair<std::string, std::string> &setting, const std::vector<std::string> &values) {
+    for (const std::string &value : values) {
+      taken.emplace_back(setting.first, value);
+      if (takes(frontend, taken))
+        return true;
+      taken.pop_back();
+    }
+    return false;
+  };
+  for (bool near : {false, true})
+    for (size_t before = left.size() + 1; left.size() < before;) { // one that is refused may be taken after another
+      before = left.size();
+      left.erase(std::remove_if(left.begin(), left.end(),
+                                [&](const auto &setting) {
+                                  return add(setting, near ? sizesNear(setting.second) : std::vector<std::string>{setting.second});
+                                }),
+                 left.end());
+    }
+  return taken;
+}
+
 /// The small sizes that a model has constants for. A length that is set needs as long a context.
 Settings smallSettings(const std::vector<std::string> &constants, const std::vector<std::string> &set) {
   Settings small;
@@ -112,7 +157,7 @@ Outcome<SmallModel> modelOf(const ModelOptions &options, bool isSmall) {
         return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
   model.constants = program->model.constants;
   if (isSmall) {
-    model.settings = smallSettings(model.constants, options.settings);
+    model.settings = settingsTaken(*frontend, smallSettings(model.constants, options.settings));
     frontend->settings.insert(frontend->settings.begin(), model.settings.begin(), model.settings.end());
     program = Compilation(*frontend).elaborate();
   }

@@ -3,6 +3,7 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/program/Compute.h"
+#include "tools/npar/train/NotFinite.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +57,10 @@ std::vector<std::string> gradientsOf(const program::Program &program) {
 void ErrorMeasure::add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference) {
   Entry entry{tensor, value.size() == reference.size() ? 0 : INFINITY, 0};
   for (size_t i = 0; i < std::min(value.size(), reference.size()); ++i) {
-    entry.difference = std::max(entry.difference, distance(value[i], reference[i]));
+    double difference = distance(value[i], reference[i]);
+    if (std::isinf(difference) && !std::isinf(entry.difference))
+      entry.value = value[i], entry.expected = reference[i];
+    entry.difference = std::max(entry.difference, difference);
     if (std::isfinite(reference[i]))
       entry.largest = std::max(entry.largest, std::fabs(reference[i]));
   }
@@ -66,19 +70,25 @@ void ErrorMeasure::add(const std::string &tensor, const std::vector<double> &val
 Check ErrorMeasure::check() const {
   double largest = 0, worst = 0;
   std::string where;
+  const Entry *infinite = nullptr;
   for (const Entry &entry : entries)
     largest = std::max(largest, entry.largest);
   for (const Entry &entry : entries) {
     double against = std::max(entry.largest, floorShare * largest);
     double error = against > 0 ? entry.difference / against : entry.difference;
+    if (!infinite && std::isinf(error))
+      infinite = &entry;
     if (where.empty() || error > worst) {
       worst = error;
       where = entry.tensor;
     }
   }
-  Check result{name, worst < bound, worst, ""};
+  Check result{name, worst < bound, worst, "", bound};
   result.detail = entries.empty() ? "nothing to compare" : fmt::format("{} tensors, largest error in '{}'", entries.size(), where);
-  if (!result.ok)
+  if (infinite && (!std::isfinite(infinite->value) || !std::isfinite(infinite->expected)))
+    result.detail = fmt::format("{} tensors, '{}' is not finite: {:.6g}, on one rank in float64 {:.6g}", entries.size(), infinite->tensor,
+                                infinite->value, infinite->expected);
+  else if (!result.ok)
     result.detail += fmt::format(": {:.2e}, allowed {:.0e}", worst, bound);
   return result;
 }
@@ -184,6 +194,7 @@ namespace {
 struct Bounds {
   const char *name;
   double loss, norm;
+  const char *range = ""; ///< of the type, where numbers of a model may well be beyond it
 };
 
 Bounds boundsOf(const program::Program &program) {
@@ -193,7 +204,7 @@ Bounds boundsOf(const program::Program &program) {
   case program::ElementType::BF16:
     return {"bf16", 5e-3, 2e-2};
   case program::ElementType::F16:
-    return {"fp16", 1e-3, 5e-3};
+    return {"fp16", 1e-3, 5e-3, "; the largest number of fp16 is 65504"};
   case program::ElementType::F32:
   case program::ElementType::F64: // never narrower than float32
   case program::ElementType::I32:
@@ -205,6 +216,76 @@ Bounds boundsOf(const program::Program &program) {
 
 } // namespace
 
+double roundingOf(const program::Program &program) {
+  if (program::multipliesInTf32(program))
+    return 0x1p-11;
+  switch (program.compute()) {
+  case program::ElementType::BF16:
+    return 0x1p-9;
+  case program::ElementType::F16:
+    return 0x1p-11;
+  case program::ElementType::F64:
+    return 0x1p-53;
+  case program::ElementType::F32:
+  case program::ElementType::I32:
+  case program::ElementType::U8:
+    break;
+  }
+  return 0x1p-24;
+}
+
+/// Losses and gradient norms of some steps from parameters that are disturbed, and then changed by `change`.
+static engine::Result<std::vector<double>> numbersOf(Session &session, const program::Program &program, int64_t steps, uint64_t seed,
+                                                     double change, uint64_t draw) {
+  if (Status status = disturbParameters(session, program, seed); !status.ok())
+    return status;
+  std::mt19937_64 random(seed * 1000 + draw);
+  std::uniform_real_distribution<double> uniform(-change, change);
+  for (const std::string &name : draw == 0 ? std::vector<std::string>() : variablesOf(program, VariableKind::Parameter)) {
+    engine::Result<std::vector<double>> value = session.read(name);
+    if (!value.ok())
+      return value.status();
+    double largest = 0;
+    for (double entry : *value)
+      largest = std::max(largest, std::fabs(entry));
+    for (double &entry : *value)
+      entry += largest * uniform(random);
+    if (Status status = session.write(name, *value); !status.ok())
+      return status;
+  }
+  std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  std::vector<double> numbers;
+  for (int64_t step = 0; step < steps; ++step) {
+    engine::Result<engine::StepResult> result = session.step(data->batch(step), step);
+    if (!result.ok())
+      return result.status();
+    numbers.push_back(result->loss);
+    numbers.push_back(result->gradNorm);
+  }
+  return numbers;
+}
+
+engine::Result<double> sensitivityOf(const std::function<engine::Result<std::unique_ptr<Session>>()> &fresh,
+                                     const program::Program &program, int64_t steps, uint64_t seed, double change) {
+  constexpr uint64_t draws = 6;
+  std::vector<double> exact;
+  double largest = 0;
+  for (uint64_t draw = 0; draw <= draws; ++draw) {
+    engine::Result<std::unique_ptr<Session>> session = fresh();
+    if (!session.ok())
+      return session.status();
+    engine::Result<std::vector<double>> numbers = numbersOf(**session, program, steps, seed, change, draw);
+    if (!numbers.ok())
+      return numbers.status();
+    if (draw == 0)
+      exact = *numbers;
+    for (size_t i = 0; i < exact.size(); ++i)
+      if (exact[i] != 0)
+        largest = std::max(largest, distance((*numbers)[i], exact[i]) / std::fabs(exact[i]));
+  }
+  return largest;
+}
+
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                       std::vector<Check> &checks) {
   Bounds bounds = boundsOf(program);
@@ -214,15 +295,21 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
     if (Status status = disturbParameters(*one, program, seed); !status.ok())
       return status;
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  std::string unsound; // the first step that is
   for (int64_t step = 0; step < steps; ++step) {
     engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
     if (!both.ok())
       return both.status();
+    if (unsound.empty() && (!isSound(both->result) || both->result.skipped))
+      unsound = describeUnsound(session, program, both->result, step);
     losses.add(fmt::format("loss in step {}", step), {both->result.loss}, {both->expected.loss});
     norms.add(fmt::format("grad_norm in step {}", step), {both->result.gradNorm}, {both->expected.gradNorm});
   }
-  checks.push_back(losses.check());
-  checks.push_back(norms.check());
+  for (const ErrorMeasure *measure : {&losses, &norms}) {
+    checks.push_back(measure->check());
+    if (!unsound.empty() && !checks.back().ok)
+      checks.back().detail += fmt::format("; {}{}", unsound, bounds.range);
+  }
   return {};
 }
 

@@ -6,7 +6,9 @@
 #include "tools/npar/terminal/Outcome.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +20,8 @@ struct Check {
   bool ok = true;
   std::optional<double> maxRelativeError;
   std::string detail;
+  double bound = 0;         ///< what the error is allowed to be
+  bool isOfOneRank = false; ///< it fails on one rank as well, so no plan is to blame
 };
 
 /// Names of a program's variables of one kind, in program order.
@@ -36,6 +40,8 @@ private:
   struct Entry {
     std::string tensor;
     double difference, largest;
+    /// The first element that is not finite on one of the two sides; else zeros.
+    double value = 0, expected = 0;
   };
   std::string name;
   double bound;
@@ -47,6 +53,15 @@ engine::Status disturbParameters(engine::Session &session, const program::Progra
 
 /// Random data for a check; where the program ignores targets they are masked unevenly over ranks and micro-batches, one of which has none.
 std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uint64_t seed);
+
+/// Measures the largest relative change of losses and gradient norms of `steps` steps of one rank over several draws, in each of which the
+/// elements of the disturbed parameters change at random by up to `change` of their tensor's largest. A smooth model changes by about as
+/// much; a choice between nearly equal values, or a kink, leaps. `fresh` makes sessions of the one-rank program.
+engine::Result<double> sensitivityOf(const std::function<engine::Result<std::unique_ptr<engine::Session>>()> &fresh,
+                                     const program::Program &program, int64_t steps, uint64_t seed, double change);
+
+/// Half the distance from 1 to the next number of the type that a program computes in: products of tf32 have that of their operands.
+double roundingOf(const program::Program &program);
 
 /// Initial parameters, then, disturbed, `steps` optimizer steps of both: appends a check for each kind of tensor.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,

@@ -10,7 +10,24 @@
 
 namespace npar::driver {
 
-ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson) {
+namespace {
+
+nlohmann::ordered_json jsonOf(const RoundingWarning &warning, const dsl::Sources &sources) {
+  nlohmann::ordered_json json;
+  json["file"] = warning.location.file < sources.size() ? sources.name(warning.location.file) : "";
+  json["line"] = warning.location.line;
+  json["column"] = warning.location.column;
+  json["operation"] = warning.operation;
+  json["error"] = warning.error; // JSON has no infinity: a number beyond the type's range becomes null
+  json["error_without"] = warning.without;
+  json["message"] = warning.text();
+  return json;
+}
+
+} // namespace
+
+ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson,
+                const std::optional<RoundingWarning> &warning, const dsl::Sources *sources) {
   bool good = std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
   std::string plan = program.plan() ? program.plan()->str() : "";
   if (asJson) {
@@ -22,11 +39,16 @@ ExitCode report(const program::Program &program, const std::vector<Check> &check
       if (check.maxRelativeError) // JSON has no infinity: a not finite error becomes null
         one["max_relative_error"] = *check.maxRelativeError;
       one["detail"] = check.detail;
+      if (check.isOfOneRank)
+        one["one_rank_too"] = true;
       list.push_back(one);
     }
     json["ok"] = good;
     json["plan"] = plan;
     json["checks"] = list;
+    json["warnings"] = nlohmann::ordered_json::array();
+    if (warning && sources)
+      json["warnings"].push_back(jsonOf(*warning, *sources));
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return good ? ExitCode::Good : ExitCode::CheckFailed;
   }

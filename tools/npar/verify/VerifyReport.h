@@ -4,12 +4,15 @@
 #include "engine/program/Program_generated.h"
 #include "tools/npar/terminal/ExitCode.h"
 #include "tools/npar/verify/Equivalence.h"
+#include "tools/npar/verify/RoundingWarning.h"
 
 #include <vector>
 
 namespace npar::driver {
 
-/// Prints the checks on standard output: a table, or the object {ok, plan, checks}. Returns Good or CheckFailed.
-ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson);
+/// Prints the checks on standard output: a table, or the object {ok, plan, checks, warnings}. Returns Good or CheckFailed; a warning, which
+/// was printed for people, changes nothing. `sources` have its line.
+ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson,
+                const std::optional<RoundingWarning> &warning = std::nullopt, const dsl::Sources *sources = nullptr);
 
 } // namespace npar::driver

@@ -127,6 +127,119 @@ func.func @micro() {
 
 // -----
 
+// What is made of positions and constants alone is f32, whatever the plan keeps, and rounded once where it meets a value of the plan's type: an
+// angle by a conversion that all its uses share, next to where it is made; what no float goes into (a position as a float, a table) by
+// making it in that type. A value of the model that is compared with a position is widened. The wide table is gone: nobody uses it.
+!p = tensor<8xi32, #nn.axes<seq>>
+!s = tensor<8xf32, #nn.axes<seq>>
+!h = tensor<4xf32, #nn.axes<half>>
+!t = tensor<8x4xf32, #nn.axes<seq, half>>
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+!y = tensor<2x8x4xf32, #nn.axes<batch, seq, half>>
+!c = tensor<2x8xi32, #nn.axes<batch, seq>>
+// CHECK-LABEL: module {{.*}}nn.precision
+module attributes {nn.precision = {compute = bf16, keep = [{what = "cos", layer = false, type = bf16}]}} {
+nn.variable @g : !h {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<ones>, index = 0 : i64}
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  // CHECK: %[[G:.+]] = nn.read @g {{.*}}bf16
+  %g = nn.read @g {at = #nn.at<F, "", -1>} : !h
+  // CHECK: %[[P:.+]] = nn.index
+  %p = nn.index {at = #nn.at<F, "", -1>} : !p
+  // CHECK: %[[F:.+]] = nn.to_float %[[P]] {{.*}} -> tensor<8xf32
+  // CHECK-NEXT: %[[N:.+]] = nn.to_float %[[P]] {at = #nn.at<F, "", -1>} {{.*}} -> tensor<8xbf16
+  %f = nn.to_float %p {at = #nn.at<F, "", -1>} : (!p) -> !s
+  %k = nn.fill 0.37 {at = #nn.at<F, "", -1>} : !h
+  // CHECK: %[[A:.+]] = nn.mul %[[F]], %{{.+}} {{.*}} -> tensor<8x4xf32
+  %a = nn.mul %f, %k {at = #nn.at<F, "rotary", 0>} : (!s, !h) -> !t
+  // CHECK: %[[C:.+]] = nn.cos %[[A]] {{.*}} -> tensor<8x4xf32
+  // CHECK-NEXT: %[[R:.+]] = nn.convert %[[C]] {at = #nn.at<F, "rotary", 0>} {{.*}} -> tensor<8x4xbf16
+  %c = nn.cos %a {at = #nn.at<F, "rotary", 0>} : (!t) -> !t
+  // CHECK: %[[S:.+]] = nn.sinusoid %[[P]] {{.*}} -> tensor<8x4xbf16
+  %s = nn.sinusoid %p along "half" base 10000.0 wave "sin" {at = #nn.at<F, "rotary", 0>} : (!p) -> !t
+  // CHECK: nn.mul %{{.+}}, %[[R]] {{.*}} -> tensor<2x8x4xbf16
+  %y = nn.mul %x, %c {at = #nn.at<F, "h", 1>} : (!x, !t) -> !y
+  // CHECK: nn.add %{{.+}}, %[[R]] {{.*}} -> tensor<2x8x4xbf16
+  %z = nn.add %y, %c {at = #nn.at<F, "h", 1>} : (!y, !t) -> !y
+  // CHECK: nn.mul %{{.+}}, %[[S]] {{.*}} -> tensor<2x8x4xbf16
+  %w = nn.mul %z, %s {at = #nn.at<F, "h", 1>} : (!y, !t) -> !y
+  // CHECK: nn.mul %[[N]], %[[G]] {{.*}} -> tensor<8x4xbf16
+  %m = nn.mul %f, %g {at = #nn.at<F, "h", 1>} : (!s, !h) -> !t
+  // CHECK: %[[E:.+]] = nn.exp {{.*}} -> tensor<2x8xbf16
+  %e = nn.exp %x {at = #nn.at<F, "h", 1>} : (!x) -> !x
+  // CHECK: %[[W:.+]] = nn.convert %[[E]] {{.*}} -> tensor<2x8xf32
+  // CHECK-NEXT: nn.compare "less" %[[W]], %[[F]]
+  %l = nn.compare "less" %e, %f {at = #nn.at<F, "h", 1>} : (!x, !s) -> !c
+  return
+}
+}
+
+// -----
+
+// Attention takes a bias of positions as it is: it changes scores in f32. What counts in a loss is chosen in the types of @micro.
+!p = tensor<8xi32, #nn.axes<seq>>
+!s = tensor<8xf32, #nn.axes<seq>>
+!k = tensor<8xf32, #nn.axes<seq.key>>
+!x = tensor<2x8x4xf32, #nn.axes<batch, seq, feature>>
+!r = tensor<2x8x8xf32, #nn.axes<batch, seq, seq.key>>
+!v = tensor<2x8xf32, #nn.axes<batch, seq>>
+!c = tensor<2x8xi32, #nn.axes<batch, seq>>
+// CHECK-LABEL: module {{.*}}nn.precision
+module attributes {nn.precision = {compute = bf16}} {
+// CHECK: func.func @count
+func.func @count() {
+  %p = nn.index {at = #nn.at<C, "", -1>} : !p
+  // CHECK: %[[F:.+]] = nn.to_float {{.*}} -> tensor<8xf32
+  %f = nn.to_float %p {at = #nn.at<C, "", -1>} : (!p) -> !s
+  %v = nn.input "v" {at = #nn.at<C, "", -1>} : !v
+  // CHECK: %[[E:.+]] = nn.exp {{.*}} -> tensor<2x8xbf16
+  %e = nn.exp %v {at = #nn.at<C, "", -1>} : (!v) -> !v
+  // CHECK: %[[W:.+]] = nn.convert %[[E]] {{.*}} -> tensor<2x8xf32
+  // CHECK: nn.compare "less" %[[W]], %[[F]]
+  %l = nn.compare "less" %e, %f {at = #nn.at<C, "", -1>} : (!v, !s) -> !c
+  return
+}
+// CHECK: func.func @micro
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %p = nn.index {at = #nn.at<F, "", -1>} : tensor<8xi32, #nn.axes<seq.key>>
+  // CHECK: %[[B:.+]] = nn.to_float {{.*}} -> tensor<8xf32
+  %b = nn.to_float %p {at = #nn.at<F, "", -1>} : (tensor<8xi32, #nn.axes<seq.key>>) -> !k
+  // CHECK: nn.attention %{{.+}}, %{{.+}}, %{{.+}}, %[[B]] {{.*}}tensor<8xf32, #nn.axes<"seq.key">>) -> (tensor<2x8x4xbf16
+  %o, %q = nn.attention %x, %x, %x, %b {seq = "seq", key = "seq.key", feature = "feature", causal = false, scale = 0.5, biased = true, at = #nn.at<F, "", -1>}
+      : (!x, !x, !x, !k) -> (!x, !r)
+  return
+}
+}
+
+// -----
+
+// What is not rounded, to measure what its rounding does: positions go into it as they are, and what takes its result computes in f32 and
+// rounds its own.
+!s = tensor<8xf32, #nn.axes<seq>>
+!h = tensor<4xf32, #nn.axes<half>>
+!t = tensor<8x4xf32, #nn.axes<seq, half>>
+// CHECK-LABEL: module {{.*}}nn.precision
+module attributes {nn.precision = {compute = bf16}} {
+nn.variable @g : !h {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<ones>, index = 0 : i64}
+func.func @micro() {
+  %g = nn.read @g {at = #nn.at<F, "", -1>} : !h
+  %p = nn.index {at = #nn.at<F, "", -1>} : tensor<8xi32, #nn.axes<seq>>
+  // CHECK: %[[F:.+]] = nn.to_float {{.*}} -> tensor<8xf32
+  %f = nn.to_float %p {at = #nn.at<F, "", -1>} : (tensor<8xi32, #nn.axes<seq>>) -> !s
+  // CHECK: %[[M:.+]] = nn.mul %[[F]], %{{.+}} {at = #nn.at<F, "h", 1>} : {{.*}} -> tensor<8x4xf32
+  %m = nn.mul %f, %g {unrounded, at = #nn.at<F, "h", 1>} : (!s, !h) -> !t
+  // CHECK: %[[C:.+]] = nn.cos %[[M]] {{.*}} -> tensor<8x4xf32
+  // CHECK-NEXT: %[[R:.+]] = nn.convert %[[C]] {{.*}} -> tensor<8x4xbf16
+  %c = nn.cos %m {at = #nn.at<F, "h", 1>} : (!t) -> !t
+  // CHECK-NEXT: nn.exp %[[R]] {{.*}} -> tensor<8x4xbf16
+  %e = nn.exp %c {at = #nn.at<F, "h", 1>} : (!t) -> !t
+  return
+}
+}
+
+// -----
+
 // In tf32 products alone change, those that are kept do not; nothing is converted, and nothing is left to consume.
 !x = tensor<2x8xf32, #nn.axes<batch, embed>>
 !w = tensor<8x8xf32, #nn.axes<embed, hidden>>
@@ -144,6 +257,11 @@ func.func @micro() {
   %e = nn.exp %y {at = #nn.at<F, "h", 0>} : (!y) -> !y
   // CHECK-NEXT: nn.einsum %{{.+}}, %{{.+}} {at = #nn.at<F, "head", 0>} :
   %z = nn.einsum %x, %w {at = #nn.at<F, "head", 0>} : (!x, !w) -> !y
+  // A product of positions stays exact.
+  // CHECK: nn.einsum %[[T:.+]], %[[T]] {at = #nn.at<F, "h", 0>} :
+  %p = nn.index {at = #nn.at<F, "h", 0>} : tensor<8xi32, #nn.axes<embed>>
+  %t = nn.to_float %p {at = #nn.at<F, "h", 0>} : (tensor<8xi32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
+  %q = nn.einsum %t, %t {at = #nn.at<F, "h", 0>} : (tensor<8xf32, #nn.axes<embed>>, tensor<8xf32, #nn.axes<embed>>) -> tensor<f32, #nn.axes<>>
   return
 }
 }

@@ -1,0 +1,76 @@
+// The search for the place whose rounding is to blame, on differences made by hand.
+#include "tools/npar/verify/RoundingCause.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace npar::driver;
+
+namespace {
+
+/// Places whose errors add up as independent ones do.
+struct Places {
+  std::vector<double> errors;
+  int measured = 0;
+
+  double error(size_t first, size_t count) const {
+    double squares = 0;
+    for (size_t i = 0; i < errors.size(); ++i)
+      squares += i >= first && i < first + count ? 0 : errors[i] * errors[i];
+    return std::isfinite(squares) ? std::sqrt(squares) : INFINITY;
+  }
+  std::optional<RoundingCause> find() {
+    Outcome<std::optional<RoundingCause>> found =
+        findRoundingCause(errors.size(), error(0, 0), [&](size_t first, size_t count) -> Outcome<double> {
+          ++measured;
+          return error(first, count);
+        });
+    EXPECT_TRUE(found.ok());
+    return *found;
+  }
+};
+
+} // namespace
+
+TEST(RoundingCause, FindsTheOneThatMakesMostOfIt) {
+  for (size_t count : {1u, 2u, 7u, 100u})
+    for (size_t place = 0; place < count; place += 3) {
+      Places places{std::vector<double>(count, 0.001)};
+      places.errors[place] = 1;
+      std::optional<RoundingCause> cause = places.find();
+      ASSERT_TRUE(cause) << place << " of " << count;
+      EXPECT_EQ(cause->place, place);
+      EXPECT_LT(cause->error, 0.02);
+      EXPECT_LE(places.measured, 14);
+    }
+}
+
+TEST(RoundingCause, ANumberBeyondTheRangeIsACause) {
+  Places places{std::vector<double>(50, 0.001)};
+  places.errors[31] = INFINITY;
+  std::optional<RoundingCause> cause = places.find();
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->place, 31u);
+}
+
+// With many equal errors two measurements show that no place is the cause. With two large errors neither is.
+TEST(RoundingCause, NoneWhereNoneAloneMakesHalf) {
+  Places alike{std::vector<double>(64, 0.01)};
+  EXPECT_FALSE(alike.find());
+  EXPECT_EQ(alike.measured, 2);
+  Places two{std::vector<double>(64, 0.001)};
+  two.errors[3] = two.errors[5] = 1;
+  EXPECT_FALSE(two.find());
+  EXPECT_FALSE((Places{{}}.find()));
+}
+
+TEST(RoundingCause, DistanceCountsLossAndGradientsTogether) {
+  StepValues reference{2, {{3, 0}, {4}}};
+  EXPECT_EQ(distance(reference, reference), 0);
+  EXPECT_DOUBLE_EQ(distance({2.2, {{3, 0}, {4}}}, reference), 0.1);
+  EXPECT_DOUBLE_EQ(distance({2, {{3, 0.5}, {4}}}, reference), 0.1);
+  EXPECT_DOUBLE_EQ(distance({2.6, {{3, 2}, {4}}}, reference), 0.5);
+  EXPECT_TRUE(std::isinf(distance({NAN, {{3, 0}, {4}}}, reference)));
+  EXPECT_TRUE(std::isinf(distance({2, {{3, INFINITY}, {4}}}, reference)));
+  EXPECT_TRUE(std::isinf(distance({2, {{3, 0}}}, reference)));
+}

@@ -1,0 +1,148 @@
+// Groups a model's operations by their places in the text and asks which of them to blame.
+#include "tools/npar/verify/RoundingWarning.h"
+
+#include "engine/program/Compute.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/verify/Equivalence.h"
+#include "tools/npar/verify/Reference.h"
+#include "tools/npar/verify/RoundingCause.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iostream>
+
+namespace npar::driver {
+namespace {
+
+/// Healthy models of a few layers differ from float64 by up to this many roundings.
+constexpr double commonRoundings = 16;
+
+/// The nodes that one place in the text made, over all blocks and all uses of a layer.
+using Place = std::vector<int>;
+
+bool isSame(const dsl::Location &a, const dsl::Location &b) {
+  return a.file == b.file && a.line == b.line && a.column == b.column && a.length == b.length;
+}
+
+/// The places that compute with data or parameters, in the order of the model; positions are rounded where they meet these.
+std::vector<Place> placesOf(const dsl::Model &model) {
+  std::vector<Place> places;
+  std::vector<bool> ofData(model.nodes.size());
+  for (size_t i = 0; i < model.nodes.size(); ++i) {
+    const dsl::Node &node = model.nodes[i];
+    bool isSource = node.op == "parameter" || node.op == "input";
+    ofData[i] = isSource || std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return bool(ofData[operand]); });
+    if (isSource || !ofData[i] || dsl::isInteger(node.type.element))
+      continue;
+    auto known = std::find_if(places.begin(), places.end(), [&](const Place &place) {
+      return isSame(model.nodes[static_cast<size_t>(place.front())].location, node.location);
+    });
+    if (known == places.end())
+      places.push_back({static_cast<int>(i)});
+    else
+      known->push_back(static_cast<int>(i));
+  }
+  return places;
+}
+
+std::vector<int> nodesOf(const std::vector<Place> &places, size_t first, size_t count) {
+  std::vector<int> nodes;
+  for (size_t i = first; i < first + count; ++i)
+    nodes.insert(nodes.end(), places[i].begin(), places[i].end());
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+std::vector<std::string> usersOf(const dsl::Model &model, const Place &place) {
+  std::vector<std::string> users;
+  for (const dsl::Node &node : model.nodes)
+    for (int operand : node.operands)
+      if (std::find(place.begin(), place.end(), operand) != place.end() && !dsl::isInteger(node.type.element) &&
+          std::find(users.begin(), users.end(), node.op) == users.end())
+        users.push_back(node.op);
+  return users;
+}
+
+/// The plan's types on one rank.
+dsl::Program inItsType(const dsl::Program &written) {
+  dsl::Program program = onOneRank(written);
+  program.plan.keeps = written.plan.keeps;
+  program.plan.gradients = written.plan.gradients;
+  return program;
+}
+
+Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions &options, uint64_t seed) {
+  engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  if (!session.ok())
+    return fail(session.status());
+  engine::Result<StepValues> values = firstStep(**session, program->root(), seed);
+  if (!values.ok())
+    return fail(values.status());
+  return std::move(*values);
+}
+
+} // namespace
+
+std::string RoundingWarning::text() const {
+  if (!std::isfinite(error))
+    return fmt::format("a number leaves the range of {} at this '{}': loss and gradients are finite where it is not rounded", type,
+                       operation);
+  return fmt::format("rounding this '{}' to {} makes most of the difference to float64: {:.2g} of loss and gradients, {:.2g} without it",
+                     operation, type, error, without);
+}
+
+std::string RoundingWarning::help() const {
+  std::vector<std::string> kept = {operation};
+  for (const std::string &user : users)
+    if (user != operation)
+      kept.push_back(user);
+  return fmt::format("`keep {} in f32` in the plan computes it and what takes its result in f32", fmt::join(kept, ", "));
+}
+
+Outcome<std::optional<RoundingWarning>> findRounding(const ElaboratedModel &written, ProgramPointer reference,
+                                                     const engine::SessionOptions &options, uint64_t seed) {
+  Waiting waiting("looking for what rounding does");
+  Outcome<StepValues> exact = stepOf(reference, options, seed);
+  if (!exact.ok())
+    return exact.code();
+  dsl::Program program = inItsType(written.program);
+  std::string type;
+  double common = 0;
+  auto error = [&](const std::vector<int> &nodes) -> Outcome<double> {
+    Outcome<ProgramPointer> compiled = written.compilation->compileUnrounded(program, nodes);
+    if (!compiled.ok())
+      return compiled.code();
+    type = program::computeWord((*compiled)->root());
+    common = commonRoundings * roundingOf((*compiled)->root());
+    Outcome<StepValues> values = stepOf(*compiled, options, seed);
+    if (!values.ok())
+      return values.code();
+    return distance(*values, *exact);
+  };
+  Outcome<double> whole = error({});
+  if (!whole.ok())
+    return whole.code();
+  if (*whole < common)
+    return std::optional<RoundingWarning>();
+  std::vector<Place> places = placesOf(program.model);
+  Outcome<std::optional<RoundingCause>> cause =
+      findRoundingCause(places.size(), *whole, [&](size_t first, size_t count) { return error(nodesOf(places, first, count)); });
+  if (!cause.ok())
+    return cause.code();
+  if (!*cause)
+    return std::optional<RoundingWarning>();
+  const Place &place = places[(*cause)->place];
+  const dsl::Node &node = program.model.nodes[static_cast<size_t>(place.front())];
+  return std::optional<RoundingWarning>({node.location, node.op, usersOf(program.model, place), type, *whole, (*cause)->error});
+}
+
+void print(const RoundingWarning &warning, const dsl::Sources &sources) {
+  dsl::Diagnostics diagnostics(sources);
+  diagnostics.warning(warning.location, warning.text()).help(warning.location, warning.help());
+  diagnostics.print(std::cerr);
+}
+
+} // namespace npar::driver

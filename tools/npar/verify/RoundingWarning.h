@@ -1,0 +1,35 @@
+// Warns of the one place of a text whose rounding to a plan's 16-bit type makes most of the difference to float64.
+#pragma once
+
+#include "engine/runtime/Session.h"
+#include "tools/npar/model/Compilation.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+struct RoundingWarning {
+  dsl::Location location;
+  std::string operation;
+  std::vector<std::string> users; ///< operations that take its results, each once
+  std::string type;               ///< the plan's, such as "bf16"
+  /// Of loss and gradients of a step against float64 (RoundingCause.h): as it is, and with nothing rounded there. The first is infinite
+  /// where a number left the type's range.
+  double error = 0, without = 0;
+
+  std::string text() const;
+  std::string help() const;
+};
+
+/// Compiles `written` for one rank in its plan's type and compares a step with that of `reference`, the one-rank program in float64. Only a
+/// difference beyond what the type's rounding commonly makes is looked into: by programs in which a half of the places is not rounded, then
+/// a half of that half, at most two for each halving. Nothing where no single place makes more than half of the difference.
+Outcome<std::optional<RoundingWarning>> findRounding(const ElaboratedModel &written, ProgramPointer reference,
+                                                     const engine::SessionOptions &options, uint64_t seed);
+
+/// Prints it on standard error, with the line of the text.
+void print(const RoundingWarning &warning, const dsl::Sources &sources);
+
+} // namespace npar::driver
