@@ -1,6 +1,8 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/elaborate/Operation.h"
 
+#include <algorithm>
+
 namespace npar::dsl {
 
 using ast::Statement;
@@ -137,6 +139,19 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
         poison(inner, scope);
 }
 
+/// Whether the name declared at a place stands inside of an `under` block.
+static bool isUnder(const std::vector<Statement> &body, const Location &at, bool inside) {
+  auto declares = [&](const ast::Name &name) { return name.location.line == at.line && name.location.column == at.column; };
+  for (const Statement &s : body) {
+    if (declares(s.name) || std::any_of(s.items.begin(), s.items.end(), [&](const ast::Item &item) { return declares(item.name); }))
+      return inside;
+    for (const auto *list : {&s.body, &s.otherwise})
+      if (isUnder(*list, at, inside || s.kind == StatementKind::Under))
+        return true;
+  }
+  return false;
+}
+
 void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std::string &path) {
   if (Binding *old = scope.find(name.text)) {
     if (std::holds_alternative<Poison>(old->value))
@@ -149,7 +164,10 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
       int number = 2;
       while (scope.find(name.text + "_" + std::to_string(number)))
         ++number;
-      helps.push_back("`under` opens no scope: give it another name, by which it is used below, and its path: `" + name.text + "_" +
+      const std::vector<Statement> &body = instance ? instance->layer->body : text->body;
+      bool under = isUnder(body, name.location, false) || isUnder(body, old->location, false);
+      helps.push_back((under ? "`under` opens no scope: " : "names differ, whatever their paths: ") +
+                      std::string("give it another name, by which it is used below, and its path: `") + name.text + "_" +
                       std::to_string(number) + " as \"" + path.substr(graph.path.empty() ? 0 : graph.path.size() + 1) + "\"`");
     }
     reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here",

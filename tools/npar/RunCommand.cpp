@@ -125,6 +125,9 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   RunEvaluations evaluations(flags);
   if (ExitCode code = evaluations.prepare(job, files); code != ExitCode::Good)
     return code;
+  if (data.ok() && !flags.quiet)
+    if (std::string text = unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty()); !text.empty())
+      printRemark(text);
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 

@@ -212,6 +212,25 @@ void claim(const DataPlan &plan, FileClaims &claims) {
     }
 }
 
+std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
+  const std::vector<double> &shares = plan.split.shares;
+  std::vector<std::string> unused;
+  double left = 1;
+  for (size_t part = 0; part < shares.size(); ++part) {
+    left -= shares[part];
+    if (part > 0 && !(evaluates && part + 1 == shares.size()))
+      unused.push_back(fmt::format("part {} of {} ({:.3g} %)", part + 1, shares.size(), 100 * shares[part]));
+  }
+  if (!shares.empty() && left > 1e-9)
+    unused.push_back(fmt::format("the {:.3g} % that no part has", 100 * left));
+  if (unused.empty())
+    return "";
+  return fmt::format("of the split of the data this run does not read {}{}", fmt::join(unused, " and "),
+                     other       ? ": it evaluates what --eval-data names"
+                     : evaluates ? ""
+                                 : "; --eval-every N evaluates the last part");
+}
+
 bool DataFlags::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), hasTensors); }
 
 ExitCode noTokens() {

@@ -32,6 +32,10 @@ struct DataFlags {
 /// nothing that feeds a program is a usage error.
 Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
 
+/// What of a plan's split a run that trains on its first part does not read, in a sentence; empty: all is read. `evaluates`: the last part is
+/// evaluated; `other`: something else is.
+std::string unusedParts(const engine::DataPlan &plan, bool evaluates, bool other);
+
 /// The usage error of a command that nothing feeds; `mayBeRandom`: it takes --random-data too.
 ExitCode noData(bool mayBeRandom);
 /// That of a file of tokens of which nobody says what they are.
