@@ -8,7 +8,7 @@ namespace npar::dsl {
 using ast::Statement;
 using ast::StatementKind;
 
-void ModelElaborator::run(const ast::Block &model, Scope &scope) {
+void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
   text = &model;
@@ -16,15 +16,27 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
   }
-  if (reporter.errorCount() == 0 && graph.model.losses.empty())
-    reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss",
-                  {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+  if (reporter.errorCount() == 0)
+    checkPurpose(model, purpose);
   checkLosses();
   resolveCheckpoint(scope);
   if (reporter.errorCount() != 0)
     return;
   warnUnused();
   checkCheckpoint();
+}
+
+void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
+  const Model &made = graph.model;
+  const std::string name = "model '" + model.name.text + "'";
+  if (purpose == Purpose::Outputs && made.predictions.empty())
+    reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor that is wanted"});
+  if (purpose != Purpose::Training ? hasResults(made) : !made.losses.empty())
+    return;
+  std::vector<std::string> helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
+  if (!made.predictions.empty())
+    helps.push_back("without one `npar eval --outputs` writes what it computes");
+  reporter.fail(model.name.location, name + " has no loss", helps);
 }
 
 std::vector<std::string> ModelElaborator::declaredLater(const ast::Name &name) const {

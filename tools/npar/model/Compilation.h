@@ -33,7 +33,8 @@ public:
   /// What the backward of a micro-batch keeps of the forward.
   Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
-  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
+  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {},
+                                  bool withWarnings = true);
 
   /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a
   /// warning).

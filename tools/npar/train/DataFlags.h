@@ -1,11 +1,14 @@
 // The flags that say where a model's inputs come from, and what they make of its data block: common to `npar run`, `eval` and `data`.
 #pragma once
 
+#include "dsl/Program.h"
 #include "engine/data/DataPlan.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/terminal/Outcome.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,10 @@ struct DataFlags {
 /// Where the inputs of a program come from: its data block, as far as no flag says something else. The exit code of an error is its own:
 /// nothing that feeds a program is a usage error.
 Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
+
+/// The inputs of a text that the flags and its data block feed, by the names of tensors where these are known before anything is compiled;
+/// nothing: it is not known, as of a stream of tokens or of a file that cannot be read.
+std::optional<std::set<std::string>> fedInputs(const DataFlags &flags, const dsl::Program &program);
 
 /// What of a plan's split a run that trains on its first part does not read, in a sentence; empty: all is read. `evaluates`: the last part is
 /// evaluated; `other`: something else is.

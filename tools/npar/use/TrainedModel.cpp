@@ -86,8 +86,7 @@ Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, 
   return named;
 }
 
-/// A compiled program, of the kind that is wanted.
-static Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
+Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
   Outcome<ProgramPointer> loaded = loadModel(named.options, files);
   if (!loaded.ok())
     return loaded.code();
@@ -133,15 +132,6 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   files.read(text->compilation->texts());
   result = std::move(*text);
   return files.check();
-}
-
-Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose) {
-  if (named.options.isCompiled())
-    return loadOf(named, files);
-  std::optional<ElaboratedModel> text;
-  if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
-    return code;
-  return text->compilation->compile(text->program, /*withoutKernels=*/false, named.options.targets);
 }
 
 /// Positions that a prompt is computed at a time: enough that products have work to do.

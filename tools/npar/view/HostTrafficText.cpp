@@ -63,15 +63,19 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
   for (size_t host = 0; host < hosts; ++host)
     if (hosts <= shown || host + 2 < shown || host + 1 == hosts)
       some.push_back(host);
+  auto ranksOf = [&](size_t host) { // in the order of their numbers, whatever order they stand in
+    std::vector<int64_t> ranks = traffic.hosts[host].ranks;
+    std::sort(ranks.begin(), ranks.end());
+    return ranksText(runsOf(ranks));
+  };
   size_t width = 0;
   for (size_t host : some)
-    width = std::max(width, ranksText(runsOf(traffic.hosts[host].ranks)).size());
+    width = std::max(width, ranksOf(host).size());
   for (size_t host : some) {
     if (host + 1 == hosts && some.size() < hosts)
       text += fmt::format("  ... {} more, all in --json\n", hosts - some.size());
-    const std::vector<int64_t> &ranks = traffic.hosts[host].ranks;
-    std::string box = boxText(program, ranks);
-    text += TableRow(2).left(fmt::format("host {}", host), 11).left(ranksText(runsOf(ranks)), box.empty() ? 0 : width + 3).text(box).str();
+    std::string box = boxText(program, traffic.hosts[host].ranks);
+    text += TableRow(2).left(fmt::format("host {}", host), 11).left(ranksOf(host), box.empty() ? 0 : width + 3).text(box).str();
   }
   if (traffic.rows.empty())
     return text + "\nranks send each other nothing\n";
