@@ -9,7 +9,7 @@
 
 namespace npar::dsl {
 
-/// What the text must have something for.
+/// The use of a program, which decides what its text must have.
 enum class Purpose {
   Training,   ///< a loss and a train block; of generation too, which takes the logits that the loss compares
   Evaluation, ///< a loss, metrics or outputs

@@ -334,8 +334,8 @@ private:
     place(ResultOp::create(builder, location(at.location), name, value), at);
   }
 
-  /// Whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and these classes are what
-  /// other tokens there are looked up in. Of such a loss alone perplexities and bits per token are made.
+  /// Tells whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and an input over the same
+  /// positions is looked up in as many classes. Only such a loss has a perplexity and bits per token.
   bool isOfTokens(const dsl::Loss &loss) const {
     const dsl::Node &entropy = nodeOf(loss);
     if (entropy.op != "cross_entropy" || entropy.operands.size() < 2)
@@ -350,8 +350,8 @@ private:
            });
   }
 
-  /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. Nothing is said of a lone loss of
-  /// tokens, whose data tell where it counts.
+  /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. A lone loss of tokens gets
+  /// no measure: its data tell where it counts.
   void addResults(ModuleOp module) {
     bool measured = module->hasAttr(lossesAttribute) || !model.metrics.empty() ||
                     llvm::any_of(model.losses, [&](const dsl::Loss &loss) { return loss.condition >= 0 || !isOfTokens(loss); });

@@ -21,7 +21,7 @@ struct Instance {
   bool used = false;
 };
 
-/// Whether there is anything to compute: a loss, a metric or an output.
+/// Tells whether a model computes anything: a loss, a metric or an output.
 inline bool hasResults(const Model &model) { return !model.losses.empty() || !model.metrics.empty() || !model.predictions.empty(); }
 
 class ModelElaborator : public Evaluator {

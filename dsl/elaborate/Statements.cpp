@@ -151,7 +151,7 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
         poison(inner, scope);
 }
 
-/// Whether the name declared at a place stands inside of an `under` block.
+/// Tells whether the name declared at a place is inside an `under` block.
 static bool isUnder(const std::vector<Statement> &body, const Location &at, bool inside) {
   auto declares = [&](const ast::Name &name) { return name.location.line == at.line && name.location.column == at.column; };
   for (const Statement &s : body) {

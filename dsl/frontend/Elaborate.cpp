@@ -277,7 +277,7 @@ private:
     return program;
   }
 
-  /// Of a model without a train block: a batch may be set, the other settings of train blocks have no effect.
+  /// Takes the place of the train block that a model lacks: a setting gives the batch, the other settings of train blocks have no effect.
   ElaboratedTrain untrained(Settings &settings, Evaluator &evaluator) {
     ElaboratedTrain result;
     result.train.location = result.batchAt = model->name.location;

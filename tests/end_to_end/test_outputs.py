@@ -80,7 +80,7 @@ class OutputsTest(DriverTest):
         self.write("bare", picture="picture")
         self.evaluate("bare", "--plan", "divided", "--quiet")
         self.assertEqual(self.outputs("bare_said"), self.outputs("full_said"))
-        # By the names that the data block gives tensors: the picture is called pixels there.
+        # The data block names the tensors: it calls the picture pixels.
         self.write("pixels", picture="pixels")
         self.flags = self.flags[:2]
         self.evaluate("pixels", "--quiet")
@@ -89,7 +89,7 @@ class OutputsTest(DriverTest):
     def test_what_an_output_needs_is(self):
         self.write("wrong", answer="answer", worth="worth")
         self.assertIn("picture", self.evaluate("wrong", code=1).error)
-        # Without --outputs labels are missed as ever.
+        # Labels are needed again when --outputs is not given.
         self.write("bare", picture="picture")
         wrong = self.npar("eval", "m.npar", *self.flags, "--data", "bare.safetensors", code=1)
         self.assertIn("answer", wrong.error)

@@ -31,7 +31,7 @@ class UnitsTest(DriverTest):
         safetensors_file.write_values(self.folder / "points.safetensors", {"x": ("F32", [40, 6], x), "y": ("F32", [40, 1], y)})
 
     def test_speeds(self):
-        """A text that one thing is said of is a sample; where each token is said, tokens count."""
+        """A model with one label per text counts samples; a model with a target per token counts tokens."""
         for task, unit in (("classify", "samples"), ("masked", "tokens")):
             with self.subTest(task=task):
                 said = self.npar("run", "bert", "--plan", "none", "--random-data", "--steps", 1, *settings(BERT, task=task))

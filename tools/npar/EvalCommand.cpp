@@ -234,7 +234,7 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
                 const EvaluationBatch &batch) {
   if (evaluation.measures().empty() && flags.outputs.empty())
     return fail(ExitCode::Usage, "the program computes outputs alone: give --outputs FILE.safetensors");
-  if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // predictions may be of what nobody has judged
+  if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // outputs need no targets
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
   if (!flags.use.quiet)

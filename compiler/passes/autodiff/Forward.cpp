@@ -165,7 +165,7 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
     return error;
   }
 
-  /// Whether what `op` computes of a position may depend on later ones, as far as its loops tell.
+  /// Tells by the loops of `op` whether a position of its result can depend on later ones.
   static bool isDoubtful(Operation *op, StringAttr position) {
     if (auto attention = dyn_cast<AttentionOp>(op))
       return attention.getSeqAttr() == position && !attention.getKeysAttr() && !attention.getCausal();

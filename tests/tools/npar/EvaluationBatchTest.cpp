@@ -1,4 +1,4 @@
-// How many samples an evaluation takes at a time, from what one and four of them are planned to take.
+// An evaluation chooses its batch from the planned cost of one sample and of four.
 #include "tools/npar/use/EvaluationBatch.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace npar::driver {
 namespace {
 
-/// A step of so many samples that takes `fixed` and `each` of a second, and 1,000 bytes and 100 for each sample.
+/// A step of `batch` samples: it takes `fixed` seconds and `each` per sample, and 1,000 bytes and 100 per sample.
 StepCost step(int64_t batch, double fixed, double each) {
   return {batch, 1000 + 100 * static_cast<uint64_t>(batch), fixed + each * static_cast<double>(batch)};
 }
@@ -42,7 +42,7 @@ TEST(EvaluationBatch, KeepsToTheRoom) {
 TEST(EvaluationBatch, MakesStepsOfOneSize) {
   EXPECT_EQ(chosen(0.001, 0.001, 33, 1 << 30).samples, 17); // not 32 and 1
   EXPECT_EQ(chosen(0.001, 0.001, 64, 1 << 30).samples, 32);
-  EXPECT_EQ(chosen(0.001, 0.001, 0, 1 << 30).samples, 32) << "nobody knows how many there are";
+  EXPECT_EQ(chosen(0.001, 0.001, 0, 1 << 30).samples, 32) << "their number is unknown";
 }
 
 TEST(EvaluationBatch, KnowsNoTimes) {

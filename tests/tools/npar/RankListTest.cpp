@@ -1,4 +1,4 @@
-// Lists of ranks say which they are, and cells of tables never touch.
+// Lists of ranks are exact, and cells of tables never touch.
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/view/RankList.h"
 

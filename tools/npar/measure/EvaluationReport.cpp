@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Whether its one loss is of tokens, which have a perplexity and bits: of no other loss the program lacks measures.
+/// True for one loss over tokens, which has a perplexity and bits per token: any other loss is listed as a measure.
 bool isOfTokens(const Evaluation &evaluation) { return !evaluation.hasMeasures() && evaluation.hasLoss(); }
 
 /// Of the mean loss of a text, in nats.

@@ -39,8 +39,8 @@ Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program 
 /// nothing: it is not known, as of a stream of tokens or of a file that cannot be read.
 std::optional<std::set<std::string>> fedInputs(const DataFlags &flags, const dsl::Program &program);
 
-/// What of a plan's split a run that trains on its first part does not read, in a sentence; empty: all is read. `evaluates`: the last part is
-/// evaluated; `other`: something else is.
+/// A sentence about the parts of a plan's split that a run does not read; empty: it reads all of them. The run trains on the first part.
+/// `evaluates`: it evaluates the last one; `other`: it evaluates other data.
 std::string unusedParts(const engine::DataPlan &plan, bool evaluates, bool other);
 
 /// The usage error of a command that nothing feeds; `mayBeRandom`: it takes --random-data too.

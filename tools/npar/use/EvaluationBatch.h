@@ -1,4 +1,4 @@
-// How many samples an evaluation takes at a time: as many as make it fast, as the data have, and as memory has room for.
+// Chooses the number of samples that an evaluation takes at a time, by speed, memory and the size of the data.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace npar::driver {
 
 enum class BatchReason {
-  Given,   ///< a setting says it
+  Given,   ///< by a setting
   Program, ///< it is compiled already
   Plan,    ///< the plan's micro-batches, no more of them than the data need
   Data,    ///< all samples at once
@@ -15,7 +15,7 @@ enum class BatchReason {
   Time     ///< more would be hardly faster
 };
 
-/// What a step of a program takes, as it is planned.
+/// The planned cost of a program's step.
 struct StepCost {
   int64_t batch = 0;
   uint64_t bytes = 0;
@@ -33,8 +33,8 @@ struct EvaluationBatch {
 };
 
 /// Between steps of two sizes bytes and seconds are taken to be linear. The batch is so large that what a step costs whatever its size is a
-/// twentieth at most, unless `there` samples are fewer (0: unknown) or would take more than `room` bytes. Steps are of even sizes: the last
-/// one is not left with few samples.
+/// twentieth at most, unless `there` samples are fewer (0: unknown) or would take more than `room` bytes. All steps have about
+/// the same size, so that the last one is not nearly empty.
 EvaluationBatch chooseBatch(const StepCost &one, const StepCost &several, int64_t there, uint64_t room);
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Elaborates and compiles the text for each batch that is looked at.
+// Elaborates and compiles the text for each candidate batch.
 #include "tools/npar/use/EvaluationProgram.h"
 
 #include "engine/runtime/MachineMemory.h"
@@ -83,7 +83,7 @@ private:
     return StepCost{batch, engine::memoryNeeded((*program)->root(), crew).total(), plannedSeconds((*program)->root())};
   }
 
-  /// As many micro-batches as the data need; a schedule may want a number of them.
+  /// Takes as many micro-batches as the data need. A pipeline keeps its number: some schedules require one.
   Outcome<EvaluationProgram> finishPlanned(ElaboratedModel text) {
     const dsl::Plan &plan = text.program.plan;
     int64_t unit = plan.dataParallel * plan.micro, batch = text.program.train.batch;

@@ -13,7 +13,7 @@ struct EvaluationRequest {
   ModelOptions options; ///< of a text, for Evaluation
   /// Called with each program that is elaborated, before it is compiled; may be null.
   std::function<void(dsl::Program &)> edit;
-  /// How many samples the data have for a program; 0: unknown.
+  /// Counts the samples of the data for a program; 0: unknown.
   std::function<Outcome<int64_t>(const program::Program &)> countSamples;
   engine::Crew crew;
   uint64_t taken = 0;       ///< bytes of the free memory that others will take
@@ -29,8 +29,8 @@ struct EvaluationProgram {
   std::string text() const { return batch.text(there, room); }
 };
 
-/// Compiles the text. Where neither a setting nor a plan says how many samples are taken at a time, two small batches are compiled without
-/// kernels, and what they are planned to take tells the batch (EvaluationBatch.h).
+/// Compiles the text. If neither a setting nor a plan gives the batch, it compiles two small batches without kernels and chooses by their
+/// planned cost (EvaluationBatch.h).
 Outcome<EvaluationProgram> compileToEvaluate(const EvaluationRequest &request, FileClaims &files);
 
 } // namespace npar::driver

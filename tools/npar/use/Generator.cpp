@@ -86,7 +86,7 @@ Status Generator::readWithOthers(int64_t start, int64_t end) {
     row[static_cast<size_t>(i)] = static_cast<int32_t>((row[static_cast<size_t>(i)] + 1 + 7919 * i % (kinds - 1)) % kinds);
   if (Status status = step(part, row); !status.ok())
     return status;
-  constexpr int64_t most = 8; // places that are looked at, the last one among them
+  constexpr int64_t most = 8; // places to compare, including the last one
   int64_t stride = std::max<int64_t>(1, same / most);
   for (int64_t place = same - 1; place >= 0; place -= stride) {
     Result<std::vector<double>> scores = scoresAt(part, place);

@@ -12,8 +12,8 @@ namespace npar::driver {
 /// The sizes of a program for generating: from [batch, positions] tokens to [batch, positions, classes] logits.
 struct GeneratorShape {
   int64_t rows = 0, positions = 0, classes = 0;
-  int64_t tokens = 0;   ///< below which tokens are that may go in; 0: any
-  double rounding = 0;  ///< how far scores may be apart that are the same but for rounding, as a share of the largest
+  int64_t tokens = 0;  ///< the number of tokens that the input knows; 0: any integer
+  double rounding = 0; ///< the largest difference that counts as rounding, as a share of the largest score
 
   /// Refuses a program that takes other inputs than a stream of tokens, or leaves other logits.
   static engine::Result<GeneratorShape> of(const program::Program &program);
@@ -36,9 +36,9 @@ public:
   Generator(std::vector<GeneratorPart> parts, int64_t length, std::vector<int32_t> prompt)
       : parts(std::move(parts)), length(length), keeps(true), sequence(std::move(prompt)) {}
 
-  /// The scores of what follows the sequence. Of one longer than the program takes, the end is looked at alone. A program that computes
-  /// the whole sequence is tested: scores must stay the same, but for rounding, when later tokens are others. Before the first scores it
-  /// computes other tokens once; and the scores of each step are read again in the next one. A program that fails is bad input.
+  /// The scores of what follows the sequence, or the end of it if it is longer than the program. A program that computes the whole sequence
+  /// is tested: its scores must not change with later tokens, except by rounding. Before the first scores it computes other later tokens
+  /// once, and each step compares the scores of the step before. A program that fails the test is bad input.
   engine::Result<std::vector<double>> scores();
   void append(int32_t token) { sequence.push_back(token); }
   /// The prompt and what was appended.

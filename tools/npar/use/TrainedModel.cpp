@@ -97,7 +97,7 @@ Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
   return loaded;
 }
 
-/// What the parameters are shaped like.
+/// The shapes of the parameters, in order.
 static std::vector<std::vector<int64_t>> shapesOf(const dsl::Model &model) {
   std::map<std::string, int64_t> sizes;
   for (const dsl::Axis &axis : model.axes)

@@ -45,8 +45,8 @@ struct GeneratingPrograms {
   const ProgramPointer &largest() const { return whole ? whole : prompt ? prompt : step; }
 };
 
-/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which is of the whole sequence. `choose` gets the
-/// model under `probe`, and says how many tokens the prompt has; the settings of both win over the command line's.
+/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which computes the whole sequence. `choose` gets the
+/// model under `probe`, and sets `promptTokens`; the settings of both win over the command line's.
 Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaims &files, const SettingsList &probe,
                                               const ChooseSettings &choose, const int64_t &promptTokens, bool quiet);
 

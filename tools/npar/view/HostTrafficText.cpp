@@ -63,7 +63,7 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
   for (size_t host = 0; host < hosts; ++host)
     if (hosts <= shown || host + 2 < shown || host + 1 == hosts)
       some.push_back(host);
-  auto ranksOf = [&](size_t host) { // in the order of their numbers, whatever order they stand in
+  auto ranksOf = [&](size_t host) { // ascending, whatever their order on the host
     std::vector<int64_t> ranks = traffic.hosts[host].ranks;
     std::sort(ranks.begin(), ranks.end());
     return ranksText(runsOf(ranks));

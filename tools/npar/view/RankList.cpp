@@ -10,7 +10,7 @@ std::string textOf(const std::pair<int64_t, int64_t> &run) {
   return run.first == run.second ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.second);
 }
 
-/// Whether two runs tell all the others.
+/// True if the first two runs determine all the others.
 bool isRegular(const Runs &runs) {
   for (size_t i = 2; i < runs.size(); ++i)
     if (runs[i].second - runs[i].first != runs[0].second - runs[0].first ||

@@ -122,7 +122,7 @@ struct ClassView {
   double balance = 1;                     ///< busy over the mean of all classes
 
   std::string taskName(uint32_t task) const; ///< "F0:3"
-  /// `ranks` in at most so many letters.
+  /// `ranks`, shortened to about `width` characters.
   std::string ranksWithin(size_t width) const;
 };
 
@@ -143,7 +143,7 @@ struct View {
 
 View viewOf(const program::Program &program);
 
-/// What a step of the program is called: "training step", or "step" where nothing is trained.
+/// The name of a program's step: "training step", or "step" if it trains nothing.
 const char *stepWord(const program::Program &program);
 
 /// Fills what follows from the times of tasks and steps: span, bubble, balance, memory, seconds of collectives.
