@@ -1,6 +1,5 @@
 """What is counted is called by its name: tokens or samples, training steps or steps, what divides, which ranks; and columns never touch."""
 
-import json
 import re
 import unittest
 
@@ -38,18 +37,6 @@ class UnitsTest(DriverTest):
                 self.assertRegex(said.output, rf"\d {unit}/s, ")
                 self.assertIn(f" {unit}/s", said.error)
         self.assertIn("tokens_per_second", self.npar_json("run", "mlp", "--plan", "none", "--random-data", "--steps", 1))
-
-    def test_measures_of_a_squared_error(self):
-        """It has no perplexity, and no bits per token."""
-        self.curve()
-        self.npar("run", "curve.npar", "--steps", 2, "--eval-every", 1, "--save-weights", "w.safetensors", "--log", "log.jsonl", "--quiet")
-        said = self.npar("eval", "curve.npar", "--weights", "w.safetensors", "--log", "eval.csv")
-        self.assertRegex(said.output, r"^loss [\d.]+ over \d samples\n$")
-        found = self.npar_json("eval", "curve.npar", "--weights", "w.safetensors")
-        self.assertEqual(set(found), {"loss", "samples", "batch"})
-        self.assertEqual((self.folder / "eval.csv").read_text().splitlines()[0].count("perplexity"), 0)
-        evaluations = [line for line in map(json.loads, (self.folder / "log.jsonl").read_text().splitlines()) if "eval_loss" in line]
-        self.assertEqual([set(line) for line in evaluations], [{"step", "eval_loss", "eval_samples"}] * 2)
 
     def test_what_a_run_does_not_read(self):
         self.curve()
