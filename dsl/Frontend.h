@@ -9,6 +9,13 @@
 
 namespace npar::dsl {
 
+/// The use of a program, which decides what its text must have.
+enum class Purpose {
+  Training,   ///< a loss and a train block; of generation too, which takes the logits that the loss compares
+  Evaluation, ///< a loss, metrics or outputs
+  Outputs     ///< outputs; losses and metrics are left out, with the inputs that only they read
+};
+
 struct FrontendOptions {
   std::string file;                                          ///< path of the .npar text
   std::vector<std::string> librarySearch;                    ///< folders tried for `import`, after the importing file's own
@@ -18,6 +25,7 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< that plans may name
+  Purpose purpose = Purpose::Training;
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.

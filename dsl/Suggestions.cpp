@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 namespace npar::dsl {
 
@@ -65,6 +66,30 @@ std::string joined(const std::vector<std::string> &words, const char *last) {
 
 std::string counted(int64_t number, const std::string &word, const char *plural) {
   return std::to_string(number) + " " + word + (number == 1 ? "" : plural);
+}
+
+std::string divisorsText(int64_t number, int64_t wanted) {
+  std::vector<int64_t> all;
+  for (int64_t d = 1; d * d <= number; ++d)
+    if (number % d == 0) {
+      all.push_back(d);
+      if (d * d != number)
+        all.push_back(number / d);
+    }
+  if (all.size() > 1)
+    all.erase(std::find(all.begin(), all.end(), 1));
+  constexpr size_t most = 8;
+  bool some = all.size() > most;
+  std::sort(all.begin(), all.end(), [&](int64_t a, int64_t b) {
+    int64_t x = std::abs(a - wanted), y = std::abs(b - wanted);
+    return x != y ? x < y : a < b;
+  });
+  all.resize(std::min(all.size(), most));
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> words;
+  for (int64_t d : all)
+    words.push_back(std::to_string(d));
+  return joined(words) + (words.size() == 1 ? " divides it" : " divide it") + (some ? ", among others" : "");
 }
 
 std::string nearestDivisors(int64_t number, int64_t wanted) {

@@ -16,6 +16,9 @@ std::vector<std::string> didYouMean(const std::string &word, const std::vector<s
 std::string joined(const std::vector<std::string> &words, const char *last = "or");
 /// A number with its word: "1 stage", "2 stages".
 std::string counted(int64_t number, const std::string &word, const char *plural = "s");
+/// The divisors of `number` above 1, in words: "2, 3, 4, 6 or 12 divide it", "7 divides it". If there are more than eight, the eight nearest
+/// to `wanted`, followed by ", among others".
+std::string divisorsText(int64_t number, int64_t wanted);
 /// The divisors of `number` nearest to `wanted` (one below, one above), in words: "6 or 8".
 std::string nearestDivisors(int64_t number, int64_t wanted);
 

@@ -339,11 +339,27 @@ private:
     place(ResultOp::create(builder, location(at.location), name, value), at);
   }
 
-  /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. Nothing is said of a lone loss
-  /// whose data tell where it counts.
+  /// Tells whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and an input over the same
+  /// positions is looked up in as many classes. Only such a loss has a perplexity and bits per token.
+  bool isOfTokens(const dsl::Loss &loss) const {
+    const dsl::Node &entropy = nodeOf(loss);
+    if (entropy.op != "cross_entropy" || entropy.operands.size() < 2)
+      return false;
+    const dsl::TensorType &targets = model.nodes[entropy.operands[1]].type;
+    int64_t classes = sizes.lookup(text(entropy, "axis"));
+    return targets.axes.size() > 1 && llvm::any_of(model.nodes, [&](const dsl::Node &node) {
+             if (node.op != "gather" || node.operands.size() < 2 || sizes.lookup(text(node, "axis")) != classes)
+               return false;
+             const dsl::Node &index = model.nodes[node.operands[1]];
+             return index.op == "input" && index.type.axes == targets.axes;
+           });
+  }
+
+  /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. A lone loss of tokens gets
+  /// no measure: its data tell where it counts.
   void addResults(ModuleOp module) {
-    const dsl::Loss &first = model.losses[0];
-    bool measured = module->hasAttr(lossesAttribute) || first.condition >= 0 || !model.metrics.empty();
+    bool measured = module->hasAttr(lossesAttribute) || !model.metrics.empty() ||
+                    llvm::any_of(model.losses, [&](const dsl::Loss &loss) { return loss.condition >= 0 || !isOfTokens(loss); });
     MeasureList measures(builder);
     for (const dsl::Loss &loss : model.losses) {
       if (!measured)

@@ -92,9 +92,9 @@ void setTrain(ModuleOp module, const dsl::Train &train, Builder &builder) {
   }
 }
 
-/// Nothing for a loss without a name, of weight 1.
+/// Writes nothing for a loss without a name, of weight 1, and an empty list for a model without a loss.
 void setLosses(ModuleOp module, const dsl::Model &model, Builder &builder) {
-  if (model.losses[0].name.empty() && model.losses[0].weight == 1)
+  if (!model.losses.empty() && model.losses[0].name.empty() && model.losses[0].weight == 1)
     return;
   SmallVector<Attribute> terms;
   for (const dsl::Loss &loss : model.losses)

@@ -191,8 +191,11 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
   const std::vector<int *> roots = this->roots();
   for (int *root : roots)
     place[static_cast<size_t>(*root)] = 0;
+  const std::string end = model.losses.empty() ? "an output" : "the loss";
   for (const Loss &loss : model.losses)
     trained[static_cast<size_t>(loss.node)] = true;
+  for (int *root : roots) // nothing is trained: what is computed has its parameters from elsewhere
+    trained[static_cast<size_t>(*root)] = trained[static_cast<size_t>(*root)] || model.losses.empty();
   for (size_t i = model.nodes.size(); i-- > 0;)
     if (place[i] == 0) {
       const Node &node = model.nodes[i];
@@ -209,7 +212,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
     if (place[i] < 0) {
       if (const Node &node = model.nodes[i]; node.op == "input")
         reporter.warning(node.location,
-                         "input '" + std::get<std::string>(node.attributes.at("name")) + "' does not reach the loss: it is not fed");
+                         "input '" + std::get<std::string>(node.attributes.at("name")) + "' does not reach " + end + ": it is not fed");
       continue;
     }
     place[i] = static_cast<int>(nodes.size());
@@ -229,7 +232,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
     if (used[i])
       kept.push_back(std::move(p));
     else if (!reported)
-      reporter.warning(p.location, "parameter '" + p.path + "' does not reach the loss and is left out of the model");
+      reporter.warning(p.location, "parameter '" + p.path + "' does not reach " + end + " and is left out of the model");
   }
   model.parameters = std::move(kept);
   checkTensorNames(model.parameters, reporter);

@@ -21,12 +21,15 @@ struct Instance {
   bool used = false;
 };
 
+/// Tells whether a model computes anything: a loss, a metric or an output.
+inline bool hasResults(const Model &model) { return !model.losses.empty() || !model.metrics.empty() || !model.predictions.empty(); }
+
 class ModelElaborator : public Evaluator {
 public:
   ModelElaborator(Graph &graph, Reporter &reporter, SourceFile *file) : Evaluator(reporter), graph(graph), file(file) {}
 
   /// Runs the model's body over its constants. Errors are in the reporter.
-  void run(const ast::Block &model, Scope &scope);
+  void run(const ast::Block &model, Scope &scope, Purpose purpose);
 
   // What operations ask for; each throws Stop after reporting.
   int tensor(const ast::Expression &expression, Scope &scope, const std::string &what);
@@ -47,6 +50,9 @@ protected:
 
 private:
   enum class Body { Model, Repeat, Layer, Forward };
+
+  /// That the model has what it is wanted for.
+  void checkPurpose(const ast::Block &model, Purpose purpose);
 
   // The statements of a body (Statements.cpp).
   void execute(const std::vector<ast::Statement> &statements, Scope &scope, Body body);

@@ -16,7 +16,7 @@ void ModelElaborator::placeBlock(const Statement &s, const std::string &path) {
     reporter.error(s.path ? s.path->location : s.name.location,
                    "the blocks of repeat '" + s.name.text + "' would lie at \"" + path + "\", among those of repeat '" +
                        other.second->name.text + "' at \"" + other.first + "\"",
-                   other.second->name.location, "declared here", {"give it another path, with `as` or by another `under`"});
+                   other.second->name.location, "declared here", {"give it another path, with `as` or `under`"});
     throw Stop{};
   };
   for (size_t end = path.size(); end != std::string::npos && end > openBlock.size(); end = path.rfind('.', end - 1))

@@ -1,12 +1,14 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/elaborate/Operation.h"
 
+#include <algorithm>
+
 namespace npar::dsl {
 
 using ast::Statement;
 using ast::StatementKind;
 
-void ModelElaborator::run(const ast::Block &model, Scope &scope) {
+void ModelElaborator::run(const ast::Block &model, Scope &scope, Purpose purpose) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
   text = &model;
@@ -14,15 +16,27 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
   }
-  if (reporter.errorCount() == 0 && graph.model.losses.empty())
-    reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss",
-                  {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+  if (reporter.errorCount() == 0)
+    checkPurpose(model, purpose);
   checkLosses();
   resolveCheckpoint(scope);
   if (reporter.errorCount() != 0)
     return;
   warnUnused();
   checkCheckpoint();
+}
+
+void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
+  const Model &made = graph.model;
+  const std::string name = "model '" + model.name.text + "'";
+  if (purpose == Purpose::Outputs && made.predictions.empty())
+    reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor that is wanted"});
+  if (purpose != Purpose::Training ? hasResults(made) : !made.losses.empty())
+    return;
+  std::vector<std::string> helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
+  if (!made.predictions.empty())
+    helps.push_back("without one `npar eval --outputs` writes what it computes");
+  reporter.fail(model.name.location, name + " has no loss", helps);
 }
 
 std::vector<std::string> ModelElaborator::declaredLater(const ast::Name &name) const {
@@ -137,6 +151,19 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
         poison(inner, scope);
 }
 
+/// Tells whether the name declared at a place is inside an `under` block.
+static bool isUnder(const std::vector<Statement> &body, const Location &at, bool inside) {
+  auto declares = [&](const ast::Name &name) { return name.location.line == at.line && name.location.column == at.column; };
+  for (const Statement &s : body) {
+    if (declares(s.name) || std::any_of(s.items.begin(), s.items.end(), [&](const ast::Item &item) { return declares(item.name); }))
+      return inside;
+    for (const auto *list : {&s.body, &s.otherwise})
+      if (isUnder(*list, at, inside || s.kind == StatementKind::Under))
+        return true;
+  }
+  return false;
+}
+
 void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std::string &path) {
   if (Binding *old = scope.find(name.text)) {
     if (std::holds_alternative<Poison>(old->value))
@@ -149,7 +176,10 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
       int number = 2;
       while (scope.find(name.text + "_" + std::to_string(number)))
         ++number;
-      helps.push_back("`under` opens no scope: give it another name, by which it is used below, and its path: `" + name.text + "_" +
+      const std::vector<Statement> &body = instance ? instance->layer->body : text->body;
+      bool under = isUnder(body, name.location, false) || isUnder(body, old->location, false);
+      helps.push_back((under ? "`under` opens no scope: " : "names differ, whatever their paths: ") +
+                      std::string("give it another name, by which it is used below, and its path: `") + name.text + "_" +
                       std::to_string(number) + " as \"" + path.substr(graph.path.empty() ? 0 : graph.path.size() + 1) + "\"`");
     }
     reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here",

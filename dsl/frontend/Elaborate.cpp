@@ -201,7 +201,7 @@ private:
       readMachine(each, root->path, options.librarySearch, sources, diagnostics);
     plans = filter(plans, ofModel);
     train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
-    if (!train)
+    if (!train && options.purpose == Purpose::Training)
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
@@ -221,9 +221,7 @@ private:
     Evaluator evaluator(reporter);
     Scope constants;
     bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'", config);
-    ElaboratedTrain trained;
-    if (train)
-      trained = elaborateTrain(*train, settings, evaluator);
+    ElaboratedTrain trained = train ? elaborateTrain(*train, settings, evaluator) : untrained(settings, evaluator);
     PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
     planned.declare(plan, {trained.train.batch, trained.batchAt}, trained.train.location);
     Scope dataScope(&constants);
@@ -256,13 +254,16 @@ private:
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
     graph.declareAxis("batch", batch, trained.batchAt);
     size_t before = diagnostics.errorCount();
-    ModelElaborator(graph, reporter, modelFile).run(*model, constants);
-    if (!program.model.losses.empty() && diagnostics.errorCount() == before)
+    ModelElaborator(graph, reporter, modelFile).run(*model, constants, options.purpose);
+    auto isWhole = [&] { return hasResults(program.model) && diagnostics.errorCount() == before; };
+    if (isWhole())
       planned.check(program.model);
-    if (!program.model.losses.empty() && diagnostics.errorCount() == before)
+    if (isWhole())
       applyParameterRules(trained.rules, reporter, program.model, program.train);
-    if (data && !program.model.losses.empty() && diagnostics.errorCount() == before)
+    if (data && isWhole())
       program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
+    if (options.purpose == Purpose::Outputs)
+      program.model.losses.clear(), program.model.metrics.clear();
     program.plan = planned.plan;
     if (diagnostics.hasErrors())
       return std::nullopt;
@@ -274,6 +275,23 @@ private:
     if (data)
       warnUnused("data block", *data);
     return program;
+  }
+
+  /// Takes the place of the train block that a model lacks: a setting gives the batch, the other settings of train blocks have no effect.
+  ElaboratedTrain untrained(Settings &settings, Evaluator &evaluator) {
+    ElaboratedTrain result;
+    result.train.location = result.batchAt = model->name.location;
+    if (options.purpose == Purpose::Training)
+      return result; // an error was reported
+    Scope none;
+    const Setting *batch = settings.find("batch");
+    result.train.batch = batch ? evaluator.integer(*batch->value, none, "the batch") : 1;
+    if (batch && (result.train.batch < 1 || result.train.batch > INT32_MAX))
+      reporter.fail(batch->value->location,
+                    "the batch is " + std::to_string(result.train.batch) + ", it must be 1 to " + std::to_string(INT32_MAX));
+    for (const char *other : {"clip", "seed"})
+      settings.accept(other);
+    return result;
   }
 
   template <typename T> void warnUnused(const std::string &what, const T &declaration) {

@@ -15,28 +15,6 @@ bool inTensor(const Model &model, const std::string &axis) {
   return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return contains(node.type.axes, axis); });
 }
 
-/// Up to four divisors of `size` above 1 that are nearest to `wanted`, in ascending order.
-std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
-  std::vector<int64_t> all;
-  for (int64_t d = 1; d * d <= size; ++d)
-    if (size % d == 0) {
-      all.push_back(d);
-      if (d * d != size)
-        all.push_back(size / d);
-    }
-  all.erase(std::remove(all.begin(), all.end(), all.size() > 1 ? 1 : 0), all.end());
-  std::sort(all.begin(), all.end(), [&](int64_t a, int64_t b) {
-    int64_t x = std::abs(a - wanted), y = std::abs(b - wanted);
-    return x != y ? x < y : a < b;
-  });
-  all.resize(std::min<size_t>(all.size(), 4));
-  std::sort(all.begin(), all.end());
-  std::vector<std::string> words;
-  for (int64_t d : all)
-    words.push_back(std::to_string(d));
-  return words;
-}
-
 std::vector<std::string> namesOf(const std::vector<NodeKind> &kinds) {
   std::vector<std::string> names;
   for (const NodeKind &kind : kinds)
@@ -143,11 +121,9 @@ void RuleCheck::checkDivision(const PlanRule &e) {
                              ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
                              : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
   bool zigzag = e.rule.by == "ring_zigzag"; // two pieces for each rank
-  std::vector<std::string> words, helps;
-  if (!zigzag || axis.size % 2 == 0)
-    words = divisorsNear(zigzag ? axis.size / 2 : axis.size, ranks);
-  if (e.rule.mesh.size() == 1 && !words.empty())
-    helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
+  std::vector<std::string> helps;
+  if (e.rule.mesh.size() == 1 && (!zigzag || axis.size % 2 == 0))
+    helps.push_back(name + " = " + divisorsText(zigzag ? axis.size / 2 : axis.size, ranks));
   int64_t padded = (axis.size + ranks - 1) / ranks * ranks;
   if (e.rule.by.rfind("ring", 0) == 0)
     helps.push_back("or write `" + axis.name + " pad -> " + name + " by gather`: a ring cannot be padded");

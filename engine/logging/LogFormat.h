@@ -44,7 +44,7 @@ struct EvaluationRecord {
 
 /// What all rows of a log have in common.
 struct LogShape {
-  std::string unit = "tokens";            ///< what is counted: tokens, or samples where no stream of tokens is fed
+  std::string unit = "tokens";            ///< what is counted: tokens, or samples where no tokens are predicted
   std::vector<std::string> groups;        ///< of parameters, whose gradients' norms are logged; empty: none but that of all
   std::vector<std::string> losses{};      ///< names of several losses; empty: there is one, without a name
   std::vector<std::string> evaluations{}; ///< names of the values of evaluations, for formats that have columns

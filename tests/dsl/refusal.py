@@ -14,7 +14,7 @@ def run(path, environment):
     """Exit code, what was printed on stdout and on stderr."""
     arguments = ["npar", "inspect", path.name]
     for line in path.read_text().splitlines():
-        if match := re.match(r"# (plan|train|config|set|machine): (.*)", line):
+        if match := re.match(r"# (plan|train|config|set|machine|for): (.*)", line):
             arguments += ["--" + match[1], match[2]]
     environment = dict(environment, NPAR_STDLIB=STDLIB)
     done = subprocess.run(arguments, cwd=path.parent, env=environment, capture_output=True, text=True, timeout=120)
@@ -29,7 +29,7 @@ def record(path):
         first = next((i for i, line in enumerate(lines) if line.startswith(MARK)), None)
         rest = [line for line in lines if not line.startswith(MARK)]
         if first is None:
-            first = next((i for i, line in enumerate(rest) if not re.match(r"# (shows|plan|train|config|set): ", line)), len(rest))
+            first = next((i for i, line in enumerate(rest) if not re.match(r"# (shows|plan|train|config|set|for): ", line)), len(rest))
         path.write_text("".join(rest[:first] + [MARK + line + "\n" for line in said] + rest[first:]))
 
 

@@ -49,6 +49,33 @@ plan gathered(pp = 2, cp = 2) for Gpt2 {
 }
 """
 
+# A curve through points: a loss that is no cross entropy. And pictures of two kinds.
+CURVE = """
+import "Linear"
+model Curve(points = 6) {
+    axis batch, point = points, one = 1
+    input x: f32[batch, point]
+    input y: f32[batch, one]
+    f = Linear(point, one)
+    loss squared_error(f(x), y)
+}
+train base for Curve { batch 4 optimizer Sgd(lr = 0.1) }
+data points for Curve { file "points.safetensors" x, y split 0.5, 0.5 seed 1 }
+"""
+PICTURES = """
+import "Linear"
+model Pictures(points = 16, inner = 32) {
+    axis batch, point = points, hidden = inner, kind = 2
+    input picture: f32[batch, point]
+    input answer: i32[batch]
+    up = Linear(point, hidden)
+    judge = Linear(hidden, kind)
+    loss cross_entropy(judge(relu(up(picture))), answer, over = kind)
+}
+train base for Pictures { batch 4 optimizer Sgd(lr = 0.1) }
+plan divided for Pictures { mesh dp = 2 micro 4 split { batch -> dp } }
+"""
+
 
 class EvalTest(DriverTest):
     def model_files(self, name, model, shapes):
@@ -59,7 +86,10 @@ class EvalTest(DriverTest):
         return ["--weights", f"{name}.safetensors", "--data", f"{name}.u16", "--tokens", "u16"]
 
     def evaluate(self, model, *flags):
-        return self.npar_json("eval", model, *flags, "--quiet")
+        """All that is measured, without the batch that was chosen."""
+        found = self.npar_json("eval", model, *flags, "--quiet")
+        self.assertEqual(set(found.pop("batch")), {"samples", "chosen_by"})
+        return found
 
     def test_against_pytorch(self):
         for name, model, shapes in (
@@ -185,6 +215,54 @@ class EvalTest(DriverTest):
         for other, kind in (("run", "training"), ("generate", "generation")):
             wrong = self.npar("eval", f"{other}.npx", *files, code=1)
             self.assertIn(f"'{other}.npx' is compiled for {kind} (npar {other}), not for npar eval", wrong.error)
+
+    def test_measures_of_a_squared_error(self):
+        """It has no perplexity, and no bits per token."""
+        (self.folder / "curve.npar").write_text(CURVE)
+        x, y = [i % 17 / 16 for i in range(40 * 6)], [i % 5 / 4 for i in range(40)]
+        safetensors_file.write_values(self.folder / "points.safetensors", {"x": ("F32", [40, 6], x), "y": ("F32", [40, 1], y)})
+        self.npar("run", "curve.npar", "--steps", 2, "--eval-every", 1, "--save-weights", "w.safetensors", "--log", "log.jsonl", "--quiet")
+        said = self.npar("eval", "curve.npar", "--weights", "w.safetensors", "--log", "eval.csv")
+        self.assertRegex(said.output, r"^loss [\d.]+ over \d samples\n$")
+        found = self.npar_json("eval", "curve.npar", "--weights", "w.safetensors")
+        self.assertEqual(set(found), {"loss", "samples", "batch"})
+        self.assertEqual((self.folder / "eval.csv").read_text().splitlines()[0].count("perplexity"), 0)
+        evaluations = [line for line in map(json.loads, (self.folder / "log.jsonl").read_text().splitlines()) if "eval_loss" in line]
+        self.assertEqual([set(line) for line in evaluations], [{"step", "eval_loss", "eval_samples"}] * 2)
+
+    def pictures(self, count):
+        (self.folder / "p.npar").write_text(PICTURES)
+        picture = [i * 7 % 33 / 32 for i in range(count * 16)]
+        values = {"picture": ("F32", [count, 16], picture), "answer": ("I32", [count], [i * i % 2 for i in range(count)])}
+        safetensors_file.write_values(self.folder / "p.safetensors", values)
+        self.npar("run", "p.npar", "--plan", "none", "--data", "p.safetensors", "--steps", 1, "--save-weights", "w.safetensors", "--quiet")
+        return ["eval", "p.npar", "--weights", "w.safetensors", "--data", "p.safetensors"]
+
+    def test_the_batch_is_no_more_than_the_data(self):
+        """One loss per sample: 76 small pictures are one step of 76 samples, and any other batch gives the same numbers."""
+        flags = self.pictures(76)
+        said = self.npar(*flags, "--json")
+        self.assertIn("npar: takes 76 samples at a time: all that there are\n", said.error)
+        found = json.loads(said.output)
+        self.assertEqual(found.pop("batch"), {"samples": 76, "chosen_by": "data"})
+        for batch in (1, 7, 100):
+            other = self.npar_json(*flags, *settings(batch=batch), "--quiet")
+            self.assertEqual(other.pop("batch"), {"samples": batch, "chosen_by": "given"})
+            self.assertEqual(other, found)
+        planned = self.npar_json(*flags, "--plan", "divided", *settings(batch=4000), "--quiet")
+        self.assertEqual(planned["batch"], {"samples": 4000, "chosen_by": "given"})
+
+    def test_the_batch_under_a_plan(self):
+        """As many micro-batches as the data need: two ranks of micro-batches of 4 take 8 samples for 5, whatever the train block has."""
+        flags = self.pictures(5)
+        (self.folder / "p.npar").write_text(PICTURES.replace("batch 4 ", "batch 4096 "))
+        found = self.npar_json(*flags, "--plan", "divided", "--quiet")
+        self.assertEqual(found["batch"], {"samples": 8, "chosen_by": "plan"})
+        trained = ["run", "p.npar", "--data", "p.safetensors", "--steps", 1, "--eval-every", 1, "--eval-data", "p.safetensors", "--quiet"]
+        evaluated = self.npar_json(*trained, "--plan", "divided", *settings(batch=8))["eval"]
+        self.assertEqual(evaluated["batch"], {"samples": 8, "chosen_by": "plan"})
+        evaluated = self.npar_json(*trained, "--plan", "none", *settings(batch=3))["eval"]
+        self.assertEqual(evaluated["batch"], {"samples": 5, "chosen_by": "data"})
 
 
 if __name__ == "__main__":

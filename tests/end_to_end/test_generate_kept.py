@@ -55,6 +55,43 @@ model Scores(vocab = 61, width = 16, heads = 4, places = 20, depth = 2) {
 train base for Scores { batch 2 optimizer Sgd(lr = 0.1) }
 """
 
+# Attention by hand, causal by a condition; what came before by a gather and by a cumsum; and what is not causal: by a condition the other
+# way round, and by a mean.
+LAYERS = """import "Embedding"
+import "Linear"
+layer Attend(embed, seq, key, head, feature, written = true) {
+    q = Linear(embed, [head, feature])
+    k = Linear(embed, [head, feature])
+    v = Linear(embed, [head, feature])
+    o = Linear([head, feature], embed)
+    forward(x) {
+        if written {
+            scores = einsum(q(x), rename(k(x), from = seq, to = key), over = feature) / sqrt(feature)
+            seen = where(SEEN, scores, -1e9)
+            y = einsum(softmax(seen, over = key), rename(v(x), from = seq, to = key), over = key)
+        } else {
+            y = attention(q(x), k(x), v(x), over = seq, keys = key, causal = true)
+        }
+        return o(y)
+    }
+}
+"""
+WRITTEN = LAYERS + """
+model Written(vocab = 61, width = 16, heads = 4, length = 20, depth = 2, written = true) {
+    axis batch, seq = length, key = length, vocab, embed = width, head = heads, feature = width / heads
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    x = table(tokens)
+    BEFORE
+    repeat h[depth] {
+        attend = Attend(embed, seq, key, head, feature, written)
+        x = x + attend(x)
+    }
+    loss cross_entropy(project(x, table.weight), targets, over = vocab)
+}
+train base for Written { batch 2 optimizer Sgd(lr = 0.1) }
+"""
+
 
 class KeptTest(DriverTest):
     def bring(self, family):
@@ -150,6 +187,57 @@ class KeptTest(DriverTest):
         said, expected, flags = self.trained("places.npar", "Places")
         self.assertIn("places.npar:7:13: warning: 'sinusoid' counts the places of 'seq': each token that is generated computes the whole sequence again", said.error)
         self.compare(self.generate(*flags), expected)
+
+    def written(self, seen="index(seq) >= index(key)", before=""):
+        (self.folder / "written.npar").write_text(WRITTEN.replace("SEEN", seen).replace("BEFORE", before))
+        self.npar("run", "written.npar", "--random-data", "--steps", 2, *settings(compute="f64"), "--save-weights", "w.safetensors", "--quiet")
+        return ["written.npar", "--weights", "w.safetensors", "--prompt-tokens", "3,14,15", *settings(compute="f64")]
+
+    def test_causal_by_a_condition(self):
+        """The whole sequence is computed again for each token, with a warning; the tokens are those of attention that is kept."""
+        flags = self.written()
+        said = self.npar("generate", *flags, "--count", 2)
+        self.assertRegex(said.error, r"written.npar:\d+:\d+: warning: positions of 'seq' are mixed here, and not by causal attention: each token that is generated computes the whole sequence again")
+        more = ["--count", COUNT, "--top", 4, "--window", "--quiet"]
+        kept = self.npar_json("generate", *flags, *settings(written="false"), *more)
+        self.compare(self.npar_json("generate", *flags, *more), kept)
+        # Through a window that moves, and as a compiled program.
+        long = ["--prompt-tokens", ",".join(map(str, range(18)))]
+        flags[3:5] = long
+        kept = self.npar_json("generate", *flags, *settings(written="false"), *more)
+        self.compare(self.npar_json("generate", *flags, *more), kept)
+        self.npar("compile", "written.npar", "--plan", "none", *settings(compute="f64", batch=1), "--for", "generate", "-o", "whole.npx")
+        self.compare(self.npar_json("generate", "whole.npx", "--weights", "w.safetensors", *long, *more), kept)
+
+    def test_causal_by_a_gather_and_a_cumsum(self):
+        """What is looked back at is known; with as much as a model has places, so that nothing depends on how long it is compiled."""
+        for before in ("x = x + gather(x, max(index(seq) - 1, 0), over = seq)", "x = x + 0.1 * cumsum(x, over = seq)", "x = x + 0.01 * float(cumsum(tokens, over = seq))"):
+            with self.subTest(before=before):
+                flags = self.written(before=before.replace("max(index(seq) - 1, 0)", "where(index(seq) > 0, index(seq) - 1, 0)"))
+                said = self.npar("generate", *flags, "--count", 5, "--json")
+                self.assertIn("the whole sequence again", said.error)
+                self.assertNotIn("rename", said.error)
+                tokens = json.loads(said.output)["tokens"]
+                for known in range(1, 5):
+                    flags[4] = ",".join(map(str, [3, 14, 15, *tokens[:known]]))
+                    self.assertEqual(self.npar_json("generate", *flags, "--count", 1, "--quiet")["tokens"], tokens[known : known + 1])
+
+    def test_what_looks_ahead_is_refused(self):
+        for name, seen, before in (
+            ("later keys", "index(seq) <= index(key)", ""),
+            ("all keys", "index(key) >= 0", ""),
+            ("a mean", "index(seq) >= index(key)", "x = x + mean(x, over = seq)"),
+        ):
+            with self.subTest(name=name):
+                wrong = self.npar("generate", *self.written(seen, before), "--count", 2, code=1)
+                self.assertRegex(wrong.error, r"npar: error: the model cannot generate: its scores after \d tokens? change with later tokens, which are not known then\n")
+                self.assertIn("npar: help: let no position depend on later ones", wrong.error)
+
+    def test_places_by_length(self):
+        """A table of as many places as the model has positions stays whole, also where less is generated."""
+        flags = self.written(before="param place: [seq, embed] = normal(0.5)\n    x = x + place")
+        self.assertEqual(len(self.npar_json("generate", *flags, "--count", 3, "--quiet")["tokens"]), 3)
+        self.assertEqual(len(self.npar_json("generate", *flags, *settings(written="false"), "--count", 3, "--quiet")["tokens"]), 3)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ std::string textOf(const DeviceSurvey &survey) {
                       processor.usedSet.empty() ? "none: NPAR_INSTRUCTIONS is no set" : processor.usedSet);
   for (size_t i = 0; i < survey.gpus.size(); ++i) {
     const GpuFacts &gpu = survey.gpus[i];
-    text += fmt::format("GPU {:<9}{}, {}, {} multiprocessors, {} of memory, {} free\n", i, gpu.name, gpu.architecture, gpu.multiprocessors,
+    text += fmt::format("GPU {:<8} {}, {}, {} multiprocessors, {} of memory, {} free\n", i, gpu.name, gpu.architecture, gpu.multiprocessors,
                         gigabytes(gpu.memory), gigabytes(gpu.freeMemory));
     if (!gpu.reaches.empty())
       text += fmt::format("  reaches    the memory of GPU {}\n", fmt::join(gpu.reaches, ", "));

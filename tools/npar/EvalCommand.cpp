@@ -1,8 +1,10 @@
 // `npar eval`: losses, metrics and predictions of a trained model over data, every sample once.
 #include "tools/npar/Command.h"
 
+#include "dsl/UnfedMeasures.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
+#include "engine/data/SampleCount.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
@@ -15,6 +17,7 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
 #include "tools/npar/train/RunLogs.h"
+#include "tools/npar/use/EvaluationProgram.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>
@@ -44,23 +47,6 @@ struct EvalFlags {
     return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
   }
 };
-
-/// Tokens that go through the model at once where nobody says how many: enough to keep it busy, and little memory.
-constexpr int64_t tokensAtOnce = 2048;
-
-SettingsList chooseBatch(const EvalFlags &flags, const dsl::Program &program) {
-  const std::vector<std::string> &given = flags.use.model.settings;
-  bool isGiven = std::any_of(given.begin(), given.end(), [](const std::string &setting) { return setting.rfind("batch=", 0) == 0; });
-  if (isGiven || !program.plan.mesh.empty())
-    return {}; // a plan has its own idea of batches
-  const dsl::Model &model = program.model;
-  int64_t positions = 1;
-  for (const std::string &name : model.mainLoss().type.axes)
-    for (const dsl::Axis &axis : model.axes)
-      if (axis.name == name && name != "batch")
-        positions *= axis.size;
-  return {{"batch", std::to_string(std::max<int64_t>(1, tokensAtOnce / positions))}};
-}
 
 /// What a file of tokens holds where --tokens does not say: what its name ends with, what the checkpoint was trained on, or bytes for a
 /// model that knows 256 tokens. Empty: unknown.
@@ -95,19 +81,16 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
   return ExitCode::Good;
 }
 
-/// The tokens of a file, of which each but the first is a target; or the samples of the data block and other files. What is measured or
-/// written of samples takes whole ones, of a file of tokens too.
-Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  engine::BatchShape shape = engine::BatchShape::of(program);
-  uint64_t positions = Evaluation::elementsOfSample(*program.results()->Get(0));
-  auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
-    if (!pass.ok())
-      return fail(pass.status());
-    return std::move(*pass);
-  };
+/// Whether each token of a file but the first is a target, whatever a last sample lacks. What is measured or written of samples takes whole
+/// ones, of a file of tokens too.
+bool takesTokens(const EvalFlags &flags, const program::Program &program) {
   bool ofSamples = Evaluation(program).hasMeasures() || (program.predictions() && program.predictions()->size() > 0);
-  if (!flags.stream().empty() && !flags.part && !ofSamples)
-    return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
+  return !flags.stream().empty() && !flags.part && !ofSamples;
+}
+
+/// The samples of the data block and other files, of a split the part that is evaluated.
+Outcome<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
+                                    const engine::BatchShape &shape) {
   Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
   if (!plan.ok())
     return plan.code();
@@ -120,7 +103,75 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
     return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
                                                 parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
   plan->split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
+  return plan;
+}
+
+/// Says what a file of tokens holds, where no flag does.
+ExitCode findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+  if (!flags.stream().empty() && flags.data.tokens.empty())
+    flags.data.tokens = guessTokens(flags, named, program);
+  return !flags.stream().empty() && flags.data.tokens.empty() ? noTokens() : ExitCode::Good;
+}
+
+Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+  engine::BatchShape shape = engine::BatchShape::of(program);
+  uint64_t positions = Evaluation::elementsOfSample(*program.results()->Get(0));
+  auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
+    if (!pass.ok())
+      return fail(pass.status());
+    return std::move(*pass);
+  };
+  if (takesTokens(flags, program))
+    return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
+  Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
+  if (!plan.ok())
+    return plan.code();
   return opened(engine::OncePass::open(*plan, shape, positions));
+}
+
+//===- The program ----------------------------------------------------------------------------------------------------------===//
+
+Outcome<int64_t> countData(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+  if (ExitCode code = findTokens(flags, named, program); code != ExitCode::Good)
+    return code;
+  engine::BatchShape shape = engine::BatchShape::of(program);
+  if (takesTokens(flags, program))
+    return engine::countTokenSamples(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape);
+  Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
+  return plan.ok() ? Outcome<int64_t>(engine::countSamples(*plan, shape)) : plan.code();
+}
+
+/// Outputs alone need no labels: what measures would be of inputs that nothing feeds is left out.
+void leaveOut(const EvalFlags &flags, dsl::Program &program, dsl::UnfedMeasures &left) {
+  std::optional<std::set<std::string>> fed = flags.outputs.empty() ? std::nullopt : fedInputs(flags.data, program);
+  if (fed && !program.model.predictions.empty())
+    left = dsl::leaveOutUnfed(program.model, *fed);
+}
+
+/// Made by process 0 alone.
+Outcome<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const NamedModel &named, FileClaims &files, EvaluationProgram &made) {
+  if (named.options.isCompiled()) {
+    Outcome<ProgramPointer> loaded = loadOf(named, files);
+    if (loaded.ok())
+      made.batch = {(*loaded)->root().batch(), BatchReason::Program};
+    return loaded;
+  }
+  dsl::UnfedMeasures left;
+  EvaluationRequest request;
+  request.options = named.options;
+  request.edit = [&](dsl::Program &program) { leaveOut(flags, program, left); };
+  request.countSamples = [&](const program::Program &program) { return countData(flags, named, program); };
+  request.crew = job.crew(flags.use.threads, flags.use.device.backend);
+  Outcome<EvaluationProgram> compiled = compileToEvaluate(request, files);
+  if (!compiled.ok())
+    return compiled.code();
+  made = std::move(*compiled);
+  if (!flags.use.quiet && !left.measures.empty())
+    printRemark(fmt::format("nothing feeds {}: {} {} left out", fmt::join(left.inputs, ", "), fmt::join(left.measures, ", "),
+                            left.measures.size() == 1 ? "is" : "are"));
+  if (!flags.use.quiet)
+    printRemark("takes " + made.text());
+  return made.program;
 }
 
 /// Goes through the data, and writes predictions where that is asked for.
@@ -180,17 +231,22 @@ Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named,
   return status.ok() ? logs.commit() : status;
 }
 
-ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples) {
-  if (evaluation.counted() == 0 && flags.outputs.empty()) // predictions may be of what nobody has judged
+ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples,
+                const EvaluationBatch &batch) {
+  if (evaluation.measures().empty() && flags.outputs.empty())
+    return fail(ExitCode::Usage, "the program computes outputs alone: give --outputs FILE.safetensors");
+  if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // outputs need no targets
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
   if (!flags.use.quiet)
     for (const Measured &measure : evaluation.measures())
       if (!measure.sum.value())
         printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
-  if (flags.use.json)
-    std::cout << jsonOf(evaluation, flags.data.tokens, samples).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
+  if (flags.use.json) {
+    nlohmann::ordered_json json = jsonOf(evaluation, flags.data.tokens, samples);
+    json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())
     return fail(status);
@@ -230,16 +286,17 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
     return code;
   if (ExitCode code = shareNames(job, *named); code != ExitCode::Good)
     return code;
-  Outcome<ProgramPointer> program =
-      job.shareProgram([&] { return compileFor(*named, files, {}, [&](const dsl::Program &model) { return chooseBatch(flags, model); }); });
+  EvaluationProgram made;
+  Outcome<ProgramPointer> program = job.shareProgram([&] { return makeProgram(flags, job, *named, files, made); });
   if (!program.ok())
     return program.code();
-  if (!flags.stream().empty() && flags.data.tokens.empty()) {
-    Outcome<std::string> guessed =
-        job.decide([&]() -> Outcome<std::string> { return guessTokens(flags, *named, (*program)->root()); });
-    if (!guessed.ok())
-      return guessed.code();
-    flags.data.tokens = *guessed;
+  if (!flags.stream().empty()) { // process 0 may have guessed it, to count the data
+    Outcome<std::string> tokens = job.decide([&]() -> Outcome<std::string> {
+      return flags.data.tokens.empty() ? guessTokens(flags, *named, (*program)->root()) : flags.data.tokens;
+    });
+    if (!tokens.ok())
+      return tokens.code();
+    flags.data.tokens = *tokens;
   }
   std::unique_ptr<engine::OncePass> data;
   if (ExitCode code = job.agree(lookAtData(flags, *named, (*program)->root(), data)); code != ExitCode::Good)
@@ -258,7 +315,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Evaluation evaluation((*program)->root());
   if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
     return code;
-  return report(flags, *named, logs, evaluation, data->samples());
+  return report(flags, *named, logs, evaluation, data->samples(), made.batch);
 }
 
 ExitCode runEval(EvalFlags flags) {

@@ -5,6 +5,7 @@
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/machine/Measure.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
@@ -53,9 +54,15 @@ ExitCode measure(const MachineFlags &flags) {
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return ExitCode::Good;
   }
-  std::cout << dsl::printMachine(measured->machine) << "\n" << fmt::format("{:<28}{:>8}{:>12}{:>10}\n", "fit", "steps", "seconds", "error");
+  std::cout << dsl::printMachine(measured->machine) << "\n"
+            << TableRow().left("fit", 28).right("steps", 8).right("seconds", 12).right("error", 10).str();
   for (const Residual &one : measured->residuals)
-    std::cout << fmt::format("  {:<26}{:>8}{:>12.4f}{:>8.1f} %\n", one.kind, one.steps, one.seconds, 100 * one.relative);
+    std::cout << TableRow(2)
+                     .left(one.kind, 26)
+                     .right(fmt::format("{}", one.steps), 8)
+                     .right(fmt::format("{:.4f}", one.seconds), 12)
+                     .right(fmt::format("{:.1f} %", 100 * one.relative), 10)
+                     .str();
   printRemark(fmt::format("wrote '{}'", path));
   return ExitCode::Good;
 }

@@ -123,8 +123,11 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
       return code;
   }
   RunEvaluations evaluations(flags);
-  if (ExitCode code = evaluations.prepare(job, files); code != ExitCode::Good)
+  if (ExitCode code = evaluations.prepare(job, (*program)->root(), files); code != ExitCode::Good)
     return code;
+  if (data.ok() && !flags.quiet)
+    if (std::string text = unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty()); !text.empty())
+      printRemark(text);
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 

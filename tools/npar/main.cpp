@@ -1,6 +1,7 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
 #include "tools/npar/terminal/Suggest.h"
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class FirstLines : public CLI::Formatter {
 public:
   std::string make_subcommand(const CLI::App *app) const override {
     std::string description = app->get_description();
-    return fmt::format("  {:<12}{}\n", app->get_name(), description.substr(0, description.find('\n')));
+    return TableRow(2).left(app->get_name(), 12).text(description.substr(0, description.find('\n'))).str();
   }
 };
 

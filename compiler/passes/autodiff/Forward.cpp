@@ -123,13 +123,25 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
       return failure();
     slice.insert(definition);
     StringAttr batch = StringAttr::get(&getContext(), "batch"), position = generates ? positionsOf(slice) : StringAttr();
+    Operation *doubtful = nullptr; // the first one
     for (Operation *op : slice) {
       if (mixes(op, batch))
         return op->emitError("'") << op->getName().stripDialect()
                                   << "' mixes the samples of a batch: a program without training computes each sample by itself";
-      if (position && failed(checkBackwards(op, position)))
+      if (!position)
+        continue;
+      if (failed(checkAttention(op, position)))
         return failure();
+      if (isDoubtful(op, position) && !doubtful)
+        doubtful = op;
     }
+    if (!doubtful)
+      return success();
+    getOperation()->setAttr(npar::untestedAttribute, UnitAttr::get(&getContext()));
+    doubtful->emitWarning("positions of '")
+        << position.getValue()
+        << "' are mixed here, and not by causal attention: each token that is generated computes the whole sequence again, and that no "
+           "position depends on later ones is tested with the first token";
     return success();
   }
 
@@ -141,22 +153,24 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
     return {};
   }
 
-  /// Whether what `op` computes of a position depends on earlier ones alone, as far as its loops tell.
-  LogicalResult checkBackwards(Operation *op, StringAttr position) {
-    if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getSeqAttr() == position) {
-      if (attention.getCausal())
-        return success();
-      InFlightDiagnostic error = op->emitError("attention over '") << position.getValue()
-                                                                   << "' looks at later positions, which are not known "
-                                                                      "when tokens are generated one after the other";
-      error.attachNote(op->getLoc()) << "help: give it 'causal'";
-      return error;
-    }
-    auto rename = dyn_cast<RenameOp>(op);
-    if (!mixes(op, position) && !(rename && rename.getFromAttr() == position))
+  /// Attention that looks at all positions of its own sequence, whatever a formula would hide, cannot generate.
+  LogicalResult checkAttention(Operation *op, StringAttr position) {
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (!attention || attention.getSeqAttr() != position || attention.getKeysAttr() || attention.getCausal() || attention.getScores())
       return success();
-    return op->emitError("'") << op->getName().stripDialect() << "' mixes positions of '" << position.getValue()
-                              << "': that they depend on earlier ones alone, as generating takes, is known of causal attention only";
+    InFlightDiagnostic error = op->emitError("attention over '") << position.getValue()
+                                                                 << "' looks at later positions, which are not known "
+                                                                    "when tokens are generated one after the other";
+    error.attachNote(op->getLoc()) << "help: give it 'causal'";
+    return error;
+  }
+
+  /// Tells by the loops of `op` whether a position of its result can depend on later ones.
+  static bool isDoubtful(Operation *op, StringAttr position) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      return attention.getSeqAttr() == position && !attention.getKeysAttr() && !attention.getCausal();
+    auto rename = dyn_cast<RenameOp>(op);
+    return mixes(op, position) || (rename && rename.getFromAttr() == position);
   }
 
   void removeTraining(func::FuncOp micro) {

@@ -83,8 +83,11 @@ def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
     nn.result "losses", %loss : B
     ```
 
-    Samples must be computed independently of each other, since those that fill up a last batch do not count; for `generation` positions
-    independently of later ones, for these are not known yet. What mixes them is refused at its line.
+    Samples must be computed independently of each other, since those that fill up a last batch do not count: what mixes them is refused at
+    its line. For `generation` positions must not depend on later ones, which are not known yet. Attention without a mask is refused; causal
+    attention and operations by position are known to be right. Anything else that mixes positions (a mask of its own, a gather or a cumsum
+    along the sequence) is warned of, and the module gets the attribute `npar.untested_positions`: such a program computes the whole
+    sequence, and `npar generate` tests it.
   }];
   let options = [Option<"kind", "kind", "std::string", "\"evaluation\"", "evaluation or generation">];
   let dependentDialects = ["::npar::nn::NnDialect"];

@@ -137,10 +137,11 @@ private:
     }
     auto parts = contributors(rankClass);
     if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute") && hasBlocks())
-      error.attachNote(placeOf("memory_loc")) << "help: activations are the most: `recompute block` keeps what enters a block only, and a "
-                                                 "smaller `micro` makes them smaller";
+      error.attachNote(placeOf("memory_loc")) << "help: activations are the most: `recompute block` keeps what enters a block only"
+                                              << (program.micro == 1 ? "" : ", and a smaller `micro` makes them smaller");
     else
-      error.attachNote(placeOf("memory_loc")) << "help: split the model over more ranks, or use a smaller `micro`";
+      error.attachNote(placeOf("memory_loc")) << "help: split the model over more ranks"
+                                              << (program.micro == 1 ? "" : ", or use a smaller `micro`");
   }
 
   //===- Bubble -------------------------------------------------------------------------------------------------------------===//
@@ -193,9 +194,11 @@ private:
     if (needed > has)
       error.attachNote(placeOf("bubble_loc")) << "help: with equal stages " << needed
                                               << " micro-batches would wait so little, the step has " << has
-                                              << "; a smaller `micro` makes more of them";
+                                              << (program.micro == 1 ? "; a larger batch has" : "; a smaller `micro` makes")
+                                              << " more of them";
     else
-      error.attachNote(placeOf("bubble_loc")) << "help: a smaller `micro` makes more micro-batches"
+      error.attachNote(placeOf("bubble_loc")) << (program.micro == 1 ? "help: a larger batch has" : "help: a smaller `micro` makes")
+                                              << " more micro-batches"
                                               << (splits ? "" : "; `by zb_h1` or `by zb_v` wait less");
   }
 };

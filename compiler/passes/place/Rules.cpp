@@ -2,10 +2,10 @@
 #include "compiler/passes/place/Rules.h"
 
 #include "compiler/dialects/nn/LayerPattern.h"
+#include "dsl/Suggestions.h"
 #include "engine/program/Words.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
 
@@ -154,15 +154,8 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
     return false;
   }
   noteMesh(error, splits.back());
-  SmallVector<std::string> divisors;
-  for (int64_t divisor = 2; divisor <= std::min<int64_t>(size, 64); ++divisor)
-    if (size % divisor == 0)
-      divisors.push_back(std::to_string(divisor));
-  if (divisors.empty())
-    error.attachNote(rule.getLoc()) << "help: pad it: '" << rule.getAxis().getValue() << " pad -> ...'";
-  else
-    error.attachNote(rule.getLoc()) << "help: sizes that divide it: " << llvm::join(divisors, ", ") << "; or pad it: '"
-                                    << rule.getAxis().getValue() << " pad -> ...'";
+  error.attachNote(rule.getLoc()) << "help: " << dsl::divisorsText(size, parts) << "; or pad it: '" << rule.getAxis().getValue()
+                                  << " pad -> ...'";
   return false;
 }
 

@@ -1,6 +1,7 @@
 // What a manifest says, as text and as JSON. The shards are not opened: also a damaged checkpoint can be looked at.
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/View.h"
 
@@ -92,7 +93,7 @@ std::string positionText(const engine::DataPosition &position) {
 
 std::string headText(const Manifest &manifest, const std::string &folder) {
   std::string text = "checkpoint '" + folder + "'\n";
-  auto line = [&](const std::string &name, const std::string &value) { text += fmt::format("  {:<8}{}\n", name, value); };
+  auto line = [&](const std::string &name, const std::string &value) { text += TableRow(2).left(name, 8).text(value).str(); };
   line("model", manifest.model + (manifest.call.text.empty() ? "" : " (" + manifest.call.text + ")"));
   std::string axes;
   for (const auto &axis : manifest.mesh)

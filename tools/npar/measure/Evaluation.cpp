@@ -1,6 +1,8 @@
 // Adds up measures in the order of the data, whatever ranks the values come from.
 #include "tools/npar/measure/Evaluation.h"
 
+#include <algorithm>
+
 namespace npar::driver {
 
 using engine::Result;
@@ -9,11 +11,16 @@ using program::MeasureKind;
 
 Evaluation::Evaluation(const program::Program &program) : program(&program) {
   if (!hasMeasures()) {
-    all.push_back({"", MeasureKind::Loss, 1, MeasureSum(MeasureKind::Loss)});
+    if (program.results()->Get(0)->name()->str() == "losses")
+      all.push_back({"", MeasureKind::Loss, 1, MeasureSum(MeasureKind::Loss)});
     return;
   }
   for (const program::Measure *measure : *program.measures())
     all.push_back({measure->name()->str(), measure->kind(), measure->weight(), MeasureSum(measure->kind())});
+}
+
+bool Evaluation::hasLoss() const {
+  return std::any_of(all.begin(), all.end(), [](const Measured &measure) { return measure.kind == MeasureKind::Loss; });
 }
 
 uint64_t Evaluation::elementsOfSample(const program::LogicalResult &result) {
@@ -36,6 +43,8 @@ Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &b
     }
     return &read[index];
   };
+  if (all.empty())
+    return {};
   if (!hasMeasures()) {
     Result<const std::vector<double> *> losses = values(0);
     for (size_t i = 0; losses.ok() && i < (*losses)->size(); ++i)

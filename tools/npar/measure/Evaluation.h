@@ -32,8 +32,10 @@ public:
   double loss() const;
   /// Positions that count in the losses together; 0: there is nothing to evaluate.
   int64_t counted() const;
-  /// Whether the program says what is measured; else its one loss is of the positions of a text.
+  /// True if the program lists its measures. Otherwise it has one loss over the tokens of a text, or outputs alone.
   bool hasMeasures() const { return program->measures() && program->measures()->size() > 0; }
+  /// True if a loss is among the measures.
+  bool hasLoss() const;
   /// Elements of one sample of a result.
   static uint64_t elementsOfSample(const program::LogicalResult &result);
 

@@ -12,6 +12,9 @@ using nlohmann::ordered_json;
 
 namespace {
 
+/// True for one loss over tokens, which has a perplexity and bits per token: any other loss is listed as a measure.
+bool isOfTokens(const Evaluation &evaluation) { return !evaluation.hasMeasures() && evaluation.hasLoss(); }
+
 /// Of the mean loss of a text, in nats.
 double bitsOf(const Evaluation &evaluation) { return evaluation.loss() / std::log(2.0); }
 
@@ -21,8 +24,9 @@ const char *bitsName(const std::string &tokens) { return tokens == "bytes" ? "bi
 
 ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples) {
   ordered_json json;
-  json["loss"] = evaluation.loss();
-  if (!evaluation.hasMeasures()) {
+  if (evaluation.hasLoss())
+    json["loss"] = evaluation.loss();
+  if (isOfTokens(evaluation)) {
     json["perplexity"] = std::exp(evaluation.loss());
     json["tokens"] = evaluation.counted();
     json["metrics"][bitsName(tokens)] = bitsOf(evaluation);
@@ -43,8 +47,9 @@ ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int
 engine::EvaluationRecord recordOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples) {
   engine::EvaluationRecord record;
   record.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  record.values = {{"loss", evaluation.loss()}};
-  if (!evaluation.hasMeasures()) {
+  if (evaluation.hasLoss())
+    record.values = {{"loss", evaluation.loss()}};
+  if (isOfTokens(evaluation)) {
     record.values.emplace_back("perplexity", std::exp(evaluation.loss()));
     record.values.emplace_back(bitsName(tokens), bitsOf(evaluation));
     record.values.emplace_back("tokens", static_cast<double>(evaluation.counted()));
@@ -65,14 +70,14 @@ std::vector<std::string> namesOf(const engine::EvaluationRecord &record) {
 }
 
 std::string textOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples) {
-  std::string text = fmt::format("loss {:.6f}", evaluation.loss());
-  if (!evaluation.hasMeasures())
+  std::string text = evaluation.hasLoss() ? fmt::format("loss {:.6f}", evaluation.loss()) : "";
+  if (isOfTokens(evaluation))
     return fmt::format("{}, perplexity {:.6g}, {:.4f} bits per {} over {} tokens", text, std::exp(evaluation.loss()), bitsOf(evaluation),
                        tokens == "bytes" ? "byte" : "token", evaluation.counted());
   for (const Measured &measure : evaluation.measures())
     if (std::optional<double> value = measure.sum.value(); !measure.name.empty())
-      text += fmt::format(", {} {}", measure.name, value ? fmt::format("{:.6g}", *value) : "without a value");
-  return fmt::format("{} over {} samples", text, samples);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure.name, value ? fmt::format("{:.6g}", *value) : "without a value");
+  return fmt::format("{} {} sample{}", text.empty() ? "outputs of" : text + " over", samples, samples == 1 ? "" : "s");
 }
 
 } // namespace npar::driver

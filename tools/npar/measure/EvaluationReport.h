@@ -13,8 +13,8 @@ namespace npar::driver {
 /// Of what a file holds (--tokens): the name of the number of bits that a token takes.
 const char *bitsName(const std::string &tokens);
 
-/// {"loss": .., "losses": {..}, "metrics": {..}, "counted": {..}, "samples": n}, null where a measure has no value; of a model without
-/// names or metrics loss, perplexity, tokens and {"metrics": {"bits_per_token": ..}}.
+/// {"loss": .., "losses": {..}, "metrics": {..}, "counted": {..}, "samples": n}, null where a measure has no value; for a
+/// single loss over tokens: loss, perplexity, tokens and {"metrics": {"bits_per_token": ..}}.
 nlohmann::ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
 
 /// The same as a row of a log: NaN where a measure has no value. The step is left to the caller.

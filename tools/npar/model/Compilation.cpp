@@ -72,11 +72,12 @@ Outcome<compiler::SavedActivations> Compilation::saved(const dsl::Program &progr
   return std::move(compiled->saved);
 }
 
-Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool withoutKernels, const std::vector<std::string> &targets) {
+Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool withoutKernels, const std::vector<std::string> &targets,
+                                             bool withWarnings) {
   compiler::CompileOptions options;
   options.targets = targets;
   options.withoutKernels = withoutKernels;
-  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options, withWarnings);
   if (!compiled.ok())
     return compiled.code();
   return std::move(compiled->program);

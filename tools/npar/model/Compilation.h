@@ -33,7 +33,8 @@ public:
   /// What the backward of a micro-batch keeps of the forward.
   Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
-  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
+  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {},
+                                  bool withWarnings = true);
   /// The same for this processor, where the results of these nodes of the model, ascending, are not rounded to a 16-bit type. Without
   /// warnings.
   Outcome<ProgramPointer> compileUnrounded(const dsl::Program &program, const std::vector<int> &nodes);

@@ -89,13 +89,20 @@ void ModelOptions::addTo(CLI::App &app) {
 }
 
 void ModelOptions::addKindTo(CLI::App &app) {
-  static const std::map<std::string, program::ProgramKind> commands = {
-      {"run", program::ProgramKind::Training}, {"eval", program::ProgramKind::Evaluation}, {"generate", program::ProgramKind::Generation}};
+  static const std::map<std::string, program::ProgramKind> commands = {{"run", program::ProgramKind::Training},
+                                                                       {"eval", program::ProgramKind::Evaluation},
+                                                                       {"generate", program::ProgramKind::Generation},
+                                                                       {"outputs", program::ProgramKind::Evaluation}};
   app.add_option_function<std::string>(
-         "--for", [this](const std::string &command) { kind = commands.at(command); },
-         "the command that the program is for: run (the default), or eval or generate, which only go forward")
+         "--for",
+         [this](const std::string &command) {
+           kind = commands.at(command);
+           outputsAlone = command == "outputs";
+         },
+         "the command that the program is for: run (the default), or eval or generate, which only go forward; outputs: eval --outputs "
+         "without losses and metrics, hence without labels")
       ->type_name("COMMAND")
-      ->check(CLI::IsMember({"run", "eval", "generate"}));
+      ->check(CLI::IsMember({"run", "eval", "generate", "outputs"}));
 }
 
 bool ModelOptions::isCompiled() const {
@@ -156,6 +163,9 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   if (!importFolder.empty())
     options.librarySearch.push_back(importFolder);
   options.librarySearch.push_back(standardLibrary());
+  options.purpose = outputsAlone                                ? dsl::Purpose::Outputs
+                    : kind == program::ProgramKind::Evaluation ? dsl::Purpose::Evaluation
+                                                               : dsl::Purpose::Training;
   options.plan = plan;
   options.train = train;
   options.config = config;

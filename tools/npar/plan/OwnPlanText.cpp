@@ -1,6 +1,7 @@
 // Lays a run's own plan beside the best that was found for it.
 #include "tools/npar/plan/OwnPlan.h"
 
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/view/View.h"
 
 #include <cmath>
@@ -85,7 +86,7 @@ std::string choiceOf(const OwnPlan &own, const SearchResult &result) {
 
 std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal goal) {
   std::string text = foreignText(own.flags, own.model, own.tried.attempt.figures.has_value());
-  auto row = [&](const char *name, const std::string &value) { text += fmt::format("  {:<22}{}\n", name, value); };
+  auto row = [&](const char *name, const std::string &value) { text += TableRow(2).left(name, 22).text(value).str(); };
   const Tried *found = bestFound(result, goal);
   row("the run's own plan", outcomeOf(own));
   if (!own.fills && own.tried.attempt.figures)

@@ -1,6 +1,8 @@
 // Two schedules side by side.
 #include "tools/npar/schedule/ScheduleShow.h"
 
+#include "tools/npar/terminal/TableRow.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,9 +62,10 @@ Json sideJson(const TimedSchedule &timed) {
 
 std::string diffText(const TimedSchedule &a, const TimedSchedule &b) {
   std::string text = fmt::format("A  {}\nB  {}\n\n", scheduleTitle(a), scheduleTitle(b));
-  text += fmt::format("{:<14}{:>14}{:>14}{:>14}\n", "", "A", "B", "B - A");
+  text += TableRow().left("", 14).right("A", 14).right("B", 14).right("B - A", 14).str();
   auto line = [&](const char *name, double left, double right) {
-    text += fmt::format("{:<14}{:>14.6g}{:>14.6g}{:>+14.6g}\n", name, left, right, right - left);
+    auto number = [](double value) { return fmt::format("{:.6g}", value); };
+    text += TableRow().left(name, 14).right(number(left), 14).right(number(right), 14).right(fmt::format("{:+.6g}", right - left), 14).str();
   };
   line("makespan", a.times->timeline.makespan, b.times->timeline.makespan);
   line("bubble rate %", 100 * a.bubbleRate, 100 * b.bubbleRate);

@@ -2,6 +2,7 @@
 #include "tools/npar/simulate/Prediction.h"
 
 #include "engine/program/Words.h"
+#include "tools/npar/terminal/TableRow.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +23,7 @@ std::string secondsText(double seconds) {
 }
 
 std::string predictionRow(const std::string &name, const std::string &value, const std::string &remark) {
-  return fmt::format("  {:<22}{:>14}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
+  return TableRow(2).left(name, 22).right(value, 14).text(remark.empty() ? "" : "   " + remark).str();
 }
 
 nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &p) {

@@ -1,6 +1,7 @@
 // Puts together what the flags and a program's data block say.
 #include "tools/npar/train/DataFlags.h"
 
+#include "engine/checkpoint/Safetensors.h"
 #include "engine/data/TokenFile.h"
 #include "engine/program/Words.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <map>
 #include <sys/stat.h>
 
 namespace npar::driver {
@@ -210,6 +212,57 @@ void claim(const DataPlan &plan, FileClaims &claims) {
       claims.read("the data", file.path);
       claims.read("the lengths of documents", file.lengths);
     }
+}
+
+std::optional<std::set<std::string>> fedInputs(const DataFlags &flags, const dsl::Program &program) {
+  std::map<std::string, std::string> tensors; // by input, as the data block calls them
+  if (program.data)
+    for (const dsl::DataGroup &group : program.data->groups)
+      for (const dsl::DataFeed &feed : group.feeds)
+        tensors[feed.input] = feed.tensor;
+  std::set<std::string> fed;
+  bool whole = false; // a file for all inputs
+  for (const std::string &text : flags.files) {
+    DataFile file = dataFileOf(text);
+    if (!file.input.empty()) {
+      fed.insert(file.input);
+      continue;
+    }
+    engine::Result<std::shared_ptr<engine::SafetensorsFile>> opened =
+        hasTensors(file.path) ? engine::SafetensorsFile::open(file.path, "data") : engine::Status::badInput("");
+    if (!opened.ok())
+      return std::nullopt;
+    whole = true;
+    for (const dsl::Node &node : program.model.nodes)
+      if (node.op == "input") {
+        const std::string name = std::get<std::string>(node.attributes.at("name"));
+        if ((*opened)->tensors().count(tensors.count(name) ? tensors[name] : name))
+          fed.insert(name);
+      }
+  }
+  if (!whole)
+    for (const auto &[input, tensor] : tensors)
+      fed.insert(input);
+  return fed.empty() ? std::nullopt : std::optional(fed);
+}
+
+std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
+  const std::vector<double> &shares = plan.split.shares;
+  std::vector<std::string> unused;
+  double left = 1;
+  for (size_t part = 0; part < shares.size(); ++part) {
+    left -= shares[part];
+    if (part > 0 && !(evaluates && part + 1 == shares.size()))
+      unused.push_back(fmt::format("part {} of {} ({:.3g} %)", part + 1, shares.size(), 100 * shares[part]));
+  }
+  if (!shares.empty() && left > 1e-9)
+    unused.push_back(fmt::format("the {:.3g} % that no part has", 100 * left));
+  if (unused.empty())
+    return "";
+  return fmt::format("of the split of the data this run does not read {}{}", fmt::join(unused, " and "),
+                     other       ? ": it evaluates what --eval-data names"
+                     : evaluates ? ""
+                                 : "; --eval-every N evaluates the last part");
 }
 
 bool DataFlags::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), hasTensors); }

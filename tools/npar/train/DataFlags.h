@@ -1,11 +1,14 @@
 // The flags that say where a model's inputs come from, and what they make of its data block: common to `npar run`, `eval` and `data`.
 #pragma once
 
+#include "dsl/Program.h"
 #include "engine/data/DataPlan.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/terminal/Outcome.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,14 @@ struct DataFlags {
 /// Where the inputs of a program come from: its data block, as far as no flag says something else. The exit code of an error is its own:
 /// nothing that feeds a program is a usage error.
 Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
+
+/// The inputs of a text that the flags and its data block feed, by the names of tensors where these are known before anything is compiled;
+/// nothing: it is not known, as of a stream of tokens or of a file that cannot be read.
+std::optional<std::set<std::string>> fedInputs(const DataFlags &flags, const dsl::Program &program);
+
+/// A sentence about the parts of a plan's split that a run does not read; empty: it reads all of them. The run trains on the first part.
+/// `evaluates`: it evaluates the last one; `other`: it evaluates other data.
+std::string unusedParts(const engine::DataPlan &plan, bool evaluates, bool other);
 
 /// The usage error of a command that nothing feeds; `mayBeRandom`: it takes --random-data too.
 ExitCode noData(bool mayBeRandom);

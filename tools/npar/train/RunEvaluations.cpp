@@ -1,6 +1,7 @@
 // Compiles the forward-only program, copies parameters into it, and says whether what it measures has become better.
 #include "tools/npar/train/RunEvaluations.h"
 
+#include "engine/data/SampleCount.h"
 #include "engine/program/Elements.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/train/DataFlags.h"
@@ -16,7 +17,7 @@ using engine::Result;
 using engine::Status;
 using program::MeasureKind;
 
-ExitCode RunEvaluations::prepare(Job &job, FileClaims &files) {
+ExitCode RunEvaluations::prepare(Job &job, const program::Program &training, FileClaims &files) {
   if (!wanted())
     return ExitCode::Good;
   if (ExitCode code = job.agree(flags.model.isCompiled()
@@ -27,10 +28,22 @@ ExitCode RunEvaluations::prepare(Job &job, FileClaims &files) {
   Outcome<ProgramPointer> made = job.shareProgram([&]() -> Outcome<ProgramPointer> {
     ModelOptions options = flags.model;
     options.kind = program::ProgramKind::Evaluation;
-    Outcome<ElaboratedModel> text = elaborateModel(options, {}, /*withWarnings=*/false);
-    if (!text.ok())
-      return text.code();
-    return text->compilation->compile(text->program, /*withoutKernels=*/false, options.targets);
+    EvaluationRequest request;
+    request.options = options;
+    request.countSamples = [&](const program::Program &root) -> Outcome<int64_t> {
+      Outcome<engine::DataPlan> plan = planTo(root);
+      return plan.ok() ? Outcome<int64_t>(engine::countSamples(*plan, engine::BatchShape::of(root))) : plan.code();
+    };
+    request.crew = job.crew(flags.threads, flags.device.backend);
+    request.taken = engine::memoryNeeded(training, request.crew, job.ranksOnHost(training)).total();
+    request.ofTraining = true, request.withWarnings = false;
+    Outcome<EvaluationProgram> program = compileToEvaluate(request, files);
+    if (!program.ok())
+      return program.code();
+    batch = program->batch;
+    if (!flags.quiet)
+      printRemark("an evaluation takes " + program->text());
+    return program->program;
   });
   if (!made.ok())
     return made.code();
@@ -44,10 +57,9 @@ ExitCode RunEvaluations::prepare(Job &job, FileClaims &files) {
   return job.agree(code == ExitCode::Good ? files.check() : code);
 }
 
-ExitCode RunEvaluations::lookAtData(const program::Program &root) {
+Outcome<engine::DataPlan> RunEvaluations::planTo(const program::Program &root) {
   DataFlags named;
   named.files = flags.evalData, named.tokens = flags.data.tokens;
-  engine::BatchShape shape = engine::BatchShape::of(root);
   if (named.files.empty()) {
     bool split = root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
     if (!split)
@@ -57,13 +69,19 @@ ExitCode RunEvaluations::lookAtData(const program::Program &root) {
     named.tokens.clear();
   }
   tokens = named.tokens;
-  Outcome<engine::DataPlan> plan = planOf(named, root, shape);
+  Outcome<engine::DataPlan> plan = planOf(named, root, engine::BatchShape::of(root));
+  if (plan.ok() && named.files.empty())
+    plan->split.part = plan->split.shares.size() - 1;
+  else if (plan.ok())
+    plan->split = {};
+  return plan;
+}
+
+ExitCode RunEvaluations::lookAtData(const program::Program &root) {
+  Outcome<engine::DataPlan> plan = planTo(root);
   if (!plan.ok())
     return plan.code();
-  if (named.files.empty())
-    plan->split.part = plan->split.shares.size() - 1;
-  else
-    plan->split = {};
+  engine::BatchShape shape = engine::BatchShape::of(root);
   Result<std::unique_ptr<engine::OncePass>> opened =
       engine::OncePass::open(*plan, shape, Evaluation::elementsOfSample(*root.results()->Get(0)));
   if (!opened.ok())
@@ -137,7 +155,11 @@ Status RunEvaluations::run(const engine::Session &training, const program::Progr
 
 std::string RunEvaluations::text() const { return textOf(*last, tokens, data->samples()); }
 
-nlohmann::ordered_json RunEvaluations::json() const { return jsonOf(*last, tokens, data->samples()); }
+nlohmann::ordered_json RunEvaluations::json() const {
+  nlohmann::ordered_json json = jsonOf(*last, tokens, data->samples());
+  json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
+  return json;
+}
 
 engine::EvaluationRecord RunEvaluations::record() const {
   engine::EvaluationRecord record = recordOf(*last, tokens, data->samples());

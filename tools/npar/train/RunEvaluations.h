@@ -7,6 +7,7 @@
 #include "tools/npar/job/Job.h"
 #include "tools/npar/measure/EvaluationReport.h"
 #include "tools/npar/train/RunFlags.h"
+#include "tools/npar/use/EvaluationProgram.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -23,7 +24,7 @@ public:
 
   bool wanted() const { return flags.evalEvery > 0; }
   /// Compiles, and looks at the data: those of --eval-data, else the last part of the data block's split.
-  ExitCode prepare(Job &job, FileClaims &files);
+  ExitCode prepare(Job &job, const program::Program &training, FileClaims &files);
   /// Null where nothing is evaluated: for the question whether there is memory for both programs.
   ProgramPointer program() const { return compiled; }
   /// The files that it reads.
@@ -55,6 +56,7 @@ public:
   int64_t bestAt() const { return bestStep; }
 
 private:
+  Outcome<engine::DataPlan> planTo(const program::Program &root);
   ExitCode lookAtData(const program::Program &root);
   ExitCode checkWatched(const program::Program &root);
   void judge(const Evaluation &evaluation, int64_t done);
@@ -62,6 +64,7 @@ private:
 
   const RunFlags &flags;
   ProgramPointer compiled;
+  EvaluationBatch batch;
   std::unique_ptr<engine::OncePass> data;
   std::unique_ptr<engine::Session> session;
   std::optional<Evaluation> last;

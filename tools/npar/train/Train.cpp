@@ -89,9 +89,15 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
                       : 0;
 }
 
+/// Tokens of a sample, where each is predicted: what reads a text and says one thing of it counts samples. 0: it is samples that count.
+int64_t tokensOf(const engine::BatchShape &shape) {
+  bool predicted = shape.find(program::InputRole::Shifted) || shape.inputs.size() == 1;
+  return predicted ? shape.tokensOfSample() : 0;
+}
+
 /// What the rows of the logs have in common.
 engine::LogShape logShapeOf(const program::Program &program, const engine::BatchShape &shape, const RunEvaluations &evaluations) {
-  engine::LogShape result{shape.tokensOfSample() ? "tokens" : "samples", {}, engine::namedLosses(program), evaluations.names()};
+  engine::LogShape result{tokensOf(shape) ? "tokens" : "samples", {}, engine::namedLosses(program), evaluations.names()};
   for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
     result.groups.push_back(program.groups()->Get(i)->str());
   return result;
@@ -103,8 +109,7 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
   using Clock = std::chrono::steady_clock;
   bool computes = flags.device.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
-  int64_t tokens = shape.tokensOfSample();
-  auto amount = shape.rows * std::max<int64_t>(1, tokens);
+  auto amount = shape.rows * std::max<int64_t>(1, tokensOf(shape));
   Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
   stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);

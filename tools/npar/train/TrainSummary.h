@@ -21,7 +21,7 @@ struct Training {
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
   std::vector<engine::NamedLoss> losses;   ///< of the last step, those that have names
-  std::string unit = "tokens";             ///< of speeds: samples where no stream of tokens is fed
+  std::string unit = "tokens";             ///< of speeds: samples where no tokens are predicted
   double perSecond = 0;                    ///< over all steps but the first, which also warms up; of the first when it is the only one
   engine::Status log, checkpoint;          ///< what cannot be written ends the training, but what was learned is not lost
   std::optional<engine::ReplicaDifference> corrupt; ///< replicas that differ end the training; nothing is kept of it

@@ -2,6 +2,7 @@
 #include "tools/npar/trials/VerifyAll.h"
 
 #include "engine/files/AtomicFile.h"
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -66,9 +67,13 @@ void printResult(const ModelReport &report, size_t index, const MatrixFlags &fla
   std::string error = result.error ? fmt::format("{:.1e}", *result.error) : "", mesh;
   for (const auto &[axis, size] : draft.mesh)
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
-  std::cout << fmt::format("  {:<8}{:<18}{:>8}  {:>3} rank{}  {}{}\n",
-                           result.verdict == Verdict::Failed ? "FAILED" : nameOf(result.verdict), draft.name, error, draft.world,
-                           draft.world == 1 ? " " : "s", fmt::join(draft.features, " "), mesh.empty() ? "" : " (" + mesh + ")");
+  std::cout << TableRow(2)
+                   .left(result.verdict == Verdict::Failed ? "FAILED" : nameOf(result.verdict), 8)
+                   .left(draft.name, 18)
+                   .right(error, 8)
+                   .text(fmt::format("  {:>3} rank{}  {}{}", draft.world, draft.world == 1 ? " " : "s", fmt::join(draft.features, " "),
+                                     mesh.empty() ? "" : " (" + mesh + ")"))
+                   .str();
   if (result.verdict != Verdict::Ok)
     std::cout << fmt::format("          {}{}\n", result.at.empty() ? "" : "'" + result.at + "': ", result.reason);
   if (result.verdict == Verdict::Failed)

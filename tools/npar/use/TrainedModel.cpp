@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
@@ -108,7 +109,7 @@ ExitCode shareNames(Job &job, NamedModel &named) {
 }
 
 /// A compiled program, of the kind that is wanted.
-static Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
+Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
   Outcome<ProgramPointer> loaded = loadModel(named.options, files);
   if (!loaded.ok())
     return loaded.code();
@@ -119,7 +120,21 @@ static Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files
   return loaded;
 }
 
-/// The text with the settings that `choose` adds.
+/// The shapes of the parameters, in order.
+static std::vector<std::vector<int64_t>> shapesOf(const dsl::Model &model) {
+  std::map<std::string, int64_t> sizes;
+  for (const dsl::Axis &axis : model.axes)
+    sizes[axis.name] = axis.size;
+  std::vector<std::vector<int64_t>> shapes;
+  for (const dsl::Parameter &parameter : model.parameters) {
+    std::vector<int64_t> &shape = shapes.emplace_back();
+    for (const std::string &axis : parameter.type.axes)
+      shape.push_back(sizes[axis]);
+  }
+  return shapes;
+}
+
+/// The text with the settings that `choose` adds; without those of the model that would make its parameters others than the weights are.
 static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose,
                              std::optional<ElaboratedModel> &result) {
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
@@ -128,21 +143,18 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   Outcome<SettingsList> settings = choose(text->program);
   if (!settings.ok())
     return settings.code();
+  const std::vector<std::vector<int64_t>> shapes = shapesOf(text->program.model);
   text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
+  if (auto length = std::find_if(settings->begin(), settings->end(), [](const auto &setting) { return setting.first == "length"; });
+      text.ok() && length != settings->end() && shapesOf(text->program.model) != shapes) {
+    settings->erase(length);
+    text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
+  }
   if (!text.ok())
     return text.code();
   files.read(text->compilation->texts());
   result = std::move(*text);
   return files.check();
-}
-
-Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose) {
-  if (named.options.isCompiled())
-    return loadOf(named, files);
-  std::optional<ElaboratedModel> text;
-  if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
-    return code;
-  return text->compilation->compile(text->program, /*withoutKernels=*/false, named.options.targets);
 }
 
 /// Positions that a prompt is computed at a time: enough that products have work to do.

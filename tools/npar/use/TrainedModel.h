@@ -36,9 +36,8 @@ ExitCode shareNames(Job &job, NamedModel &named);
 /// What a command wants of a model whose own sizes are known: more settings, such as batch=4.
 using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &model)>;
 
-/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which must be of the kind. `choose` gets the model
-/// under `probe`; the settings of both win over the command line's.
-Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose);
+/// A compiled program, which must be of the kind.
+Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files);
 
 /// Programs of one model and plan that generate.
 struct GeneratingPrograms {
@@ -49,7 +48,8 @@ struct GeneratingPrograms {
   const ProgramPointer &largest() const { return whole ? whole : prompt ? prompt : step; }
 };
 
-/// As compileFor; `choose` also says how many tokens the prompt has. A compiled program is of the whole sequence.
+/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which computes the whole sequence. `choose` gets the
+/// model under `probe`, and sets `promptTokens`; the settings of both win over the command line's.
 Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaims &files, const SettingsList &probe,
                                               const ChooseSettings &choose, const int64_t &promptTokens, bool quiet);
 

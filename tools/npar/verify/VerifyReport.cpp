@@ -2,6 +2,7 @@
 #include "tools/npar/verify/VerifyReport.h"
 
 #include "engine/program/Ranks.h"
+#include "tools/npar/terminal/TableRow.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ ExitCode report(const program::Program &program, const std::vector<Check> &check
                            program::worldOf(program), program.parameters());
   for (const Check &check : checks) {
     std::string error = check.maxRelativeError ? fmt::format("{:.1e}", *check.maxRelativeError) : "";
-    std::cout << fmt::format("  {:<8}{:<26}{:>8}  {}\n", check.ok ? "ok" : "FAILED", check.name, error, check.detail);
+    std::cout << TableRow(2).left(check.ok ? "ok" : "FAILED", 8).left(check.name, 26).right(error, 8).text("  " + check.detail).str();
   }
   std::cout << (good ? "all checks passed\n" : "some checks failed\n");
   return good ? ExitCode::Good : ExitCode::CheckFailed;

@@ -1,6 +1,8 @@
 // Prints planned beside measured, for people and for machines.
 #include "tools/npar/view/Actual.h"
 
+#include "tools/npar/terminal/TableRow.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,31 +15,40 @@ std::string actualText(const View &planned, const Actual &actual) {
   std::string text = fmt::format("\nplanned beside measured, means of {} training step{} and {} rank{}\n", actual.trainingSteps,
                                  actual.trainingSteps == 1 ? "" : "s", planned.world, planned.world == 1 ? "" : "s");
   auto line = [&](const std::string &name, const std::string &count, double plan, double real, const std::string &rest) {
-    text += fmt::format("  {:<24}{:>8}{:>12}{:>12}{:>9}  {}\n", name, count, humanTime(plan), humanTime(real),
-                        plan > 0 ? fmt::format("{:.2f}x", real / plan) : "", rest);
+    text += TableRow(2)
+                .left(name, 24)
+                .right(count, 8)
+                .right(humanTime(plan), 12)
+                .right(humanTime(real), 12)
+                .right(plan > 0 ? fmt::format("{:.2f}x", real / plan) : "", 9)
+                .text("  " + rest)
+                .str();
   };
-  text += fmt::format("  {:<24}{:>8}{:>12}{:>12}{:>9}\n", "per training step", "times", "planned", "measured", "ratio");
+  auto heading = [](const char *name, const char *count) {
+    return TableRow(2).left(name, 24).right(count, 8).right("planned", 12).right("measured", 12).right("ratio", 9);
+  };
+  auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  text += heading("per training step", "times").str();
   line("whole step", "", planned.span, measured.span, "");
   for (const KindTime &kind : actual.kinds)
     line(kind.kind, fmt::format("{:.0f}", kind.count), kind.planned, kind.measured,
          kind.flops > 0 && kind.measured > 0 ? fmt::format("{:.3g} Gflop/s", kind.flops / kind.measured * 1e-9) : "");
   text += "  (communication as measured holds the waiting for peers; a receive is posted early)\n";
-  text += fmt::format("  {:<32}{:>10.1f} %{:>10.1f} %\n", "bubble", 100 * planned.bubble, 100 * measured.bubble);
-  text += fmt::format("  {:<32}{:>12}{:>10.1f} %\n", "ranks compute", "", 100 * actual.computing);
-  text += fmt::format("  {:<32}{:>12}{:>12}\n", "communication not hidden", "", humanTime(actual.exposed));
-  text += fmt::format("\n  {:<24}{:>8}{:>12}{:>12}{:>9}{:>12}{:>12}\n", "busy per stage", "", "planned", "measured", "ratio", "waits plan",
-                      "waits");
+  text += TableRow(2).left("bubble", 32).right(percent(planned.bubble), 12).right(percent(measured.bubble), 12).str();
+  text += TableRow(2).left("ranks compute", 32).right("", 12).right(percent(actual.computing), 12).str();
+  text += TableRow(2).left("communication not hidden", 32).right("", 12).right(humanTime(actual.exposed), 12).str();
+  text += "\n" + heading("busy per stage", "").right("waits plan", 12).right("waits", 12).str();
   for (size_t c = 0; c < measured.classes.size(); ++c)
     line(fmt::format("stage {}", measured.classes[c].stage), "", planned.classes[c].busy, measured.classes[c].busy,
-         fmt::format("{:>8.1f} %{:>10.1f} %", 100 * planned.classes[c].bubble, 100 * measured.classes[c].bubble));
-  text += fmt::format("\n  {:<24}\n", "steps that lose most against the plan, per rank of their stage");
+         fmt::format("{:>10} {:>11}", percent(planned.classes[c].bubble), percent(measured.classes[c].bubble)));
+  text += "\n  steps that lose most against the plan, per rank of their stage\n";
   for (const StepTime &step : actual.steps)
     line(step.name.size() > 23 ? step.name.substr(0, 20) + "..." : step.name, fmt::format("{}", step.count), step.planned, step.measured,
          fmt::format("stage {}  {}", step.stage, step.place));
   if (!actual.stragglers.empty()) {
     text += "\n  stragglers: ranks that compute longer than the others of their stage\n";
     for (const Straggler &one : actual.stragglers)
-      text += fmt::format("    rank {:<6} stage {:<4}{:>12}, typical {}, {:.2f}x\n", one.rank, one.stage, humanTime(one.seconds),
+      text += fmt::format("    rank {:<6} stage {:<4} {:>11}, typical {}, {:.2f}x\n", one.rank, one.stage, humanTime(one.seconds),
                           humanTime(one.typical), one.seconds / one.typical);
   }
   text += "\n  what to change\n";

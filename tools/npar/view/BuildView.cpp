@@ -2,13 +2,13 @@
 #include "tools/npar/view/View.h"
 
 #include "engine/program/Classes.h"
-#include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
 #include "tools/npar/view/Alike.h"
 #include "tools/npar/view/LiveMemory.h"
+#include "tools/npar/view/RankList.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -108,9 +108,7 @@ ClassView classOf(const Program &program, const RankClass &rankClass) {
   ClassView view;
   view.name = rankClass.name()->str();
   view.rankList = ranksOf(program, rankClass);
-  view.ranks = describeRanks(program, rankClass);
-  if (view.ranks.size() > 48)
-    view.ranks = view.ranks.substr(0, view.ranks.rfind(',', 32)) + fmt::format(", ... ({} in all)", view.rankList.size());
+  view.ranks = ranksText(runsOf(view.rankList));
   view.stage = rankClass.stage();
   view.arenaBytes = rankClass.arena_bytes();
   for (const Fragment *fragment : *rankClass.fragments())
@@ -227,6 +225,10 @@ std::string ClassView::taskName(uint32_t task) const {
   return lookOf(fragment.phase).perMicro ? fmt::format("{}:{}", fragment.name, tasks[task].micro) : fragment.name;
 }
 
+std::string ClassView::ranksWithin(size_t width) const { return ranksText(runsOf(rankList), width); }
+
+const char *stepWord(const Program &program) { return program.kind() == ProgramKind::Training ? "training step" : "step"; }
+
 void finishTimes(const Program &program, View &view) {
   view.span = 0;
   for (const ClassView &one : view.classes)
@@ -246,6 +248,7 @@ View viewOf(const Program &program) {
   View view;
   view.model = program.model()->str(), view.plan = program.plan()->str(), view.schedule = program.schedule()->str();
   view.world = worldOf(program), view.microCount = program.micro_count();
+  view.step = stepWord(program), view.trains = program.kind() == ProgramKind::Training;
   for (const MeshAxis *axis : *program.mesh())
     view.mesh.emplace_back(axis->name()->str(), axis->size());
   view.labels = labelsOf(program);

@@ -2,6 +2,8 @@
 #include "tools/npar/view/HostTraffic.h"
 
 #include "engine/program/Ranks.h"
+#include "tools/npar/terminal/TableRow.h"
+#include "tools/npar/view/RankList.h"
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
@@ -13,16 +15,6 @@ namespace npar::driver {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// "0-7", "0, 8, 16, 24", "0, 8, ... 120".
-std::string numbersText(const std::vector<int64_t> &numbers) {
-  bool run = std::adjacent_find(numbers.begin(), numbers.end(), [](int64_t a, int64_t b) { return b != a + 1; }) == numbers.end();
-  if (run && numbers.size() > 1)
-    return fmt::format("{}-{}", numbers.front(), numbers.back());
-  if (numbers.size() > 4)
-    return fmt::format("{}, {}, ... {}", numbers[0], numbers[1], numbers.back());
-  return fmt::format("{}", fmt::join(numbers, ", "));
-}
 
 /// "dp = 0, pp = 0-1" where the ranks are all of some coordinates; empty where they are not.
 std::string boxText(const program::Program &program, const std::vector<int64_t> &ranks) {
@@ -71,23 +63,30 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
   for (size_t host = 0; host < hosts; ++host)
     if (hosts <= shown || host + 2 < shown || host + 1 == hosts)
       some.push_back(host);
+  auto ranksOf = [&](size_t host) { // ascending, whatever their order on the host
+    std::vector<int64_t> ranks = traffic.hosts[host].ranks;
+    std::sort(ranks.begin(), ranks.end());
+    return ranksText(runsOf(ranks));
+  };
   size_t width = 0;
   for (size_t host : some)
-    width = std::max(width, numbersText(traffic.hosts[host].ranks).size());
+    width = std::max(width, ranksOf(host).size());
   for (size_t host : some) {
     if (host + 1 == hosts && some.size() < hosts)
       text += fmt::format("  ... {} more, all in --json\n", hosts - some.size());
-    const std::vector<int64_t> &ranks = traffic.hosts[host].ranks;
-    std::string box = boxText(program, ranks);
-    text += fmt::format("  host {:<6}ranks {:<{}}{}\n", host, numbersText(ranks), box.empty() ? 0 : width + 3, box);
+    std::string box = boxText(program, traffic.hosts[host].ranks);
+    text += TableRow(2).left(fmt::format("host {}", host), 11).left(ranksOf(host), box.empty() ? 0 : width + 3).text(box).str();
   }
   if (traffic.rows.empty())
     return text + "\nranks send each other nothing\n";
-  text += fmt::format("\nbytes per training step, all ranks together\n  {:<12}{:<16}{:>14}{:>16}\n", "over", "", "inside hosts",
-                      "between hosts");
+  text += fmt::format("\nbytes per {}, all ranks together\n", stepWord(program));
+  auto line = [&](const std::string &over, const std::string &kind, const std::string &inside, const std::string &between) {
+    text += TableRow(2).left(over, 12).left(kind, 16).right(inside, 14).right(between, 16).str();
+  };
+  line("over", "", "inside hosts", "between hosts");
   for (const TrafficRow &row : traffic.rows)
-    text += fmt::format("  {:<12}{:<16}{:>14}{:>16}\n", row.over, row.kind, human(row.bytes.inside), human(row.bytes.between));
-  text += fmt::format("  {:<28}{:>14}{:>16}\n", "all", human(traffic.all.inside), human(traffic.all.between));
+    line(row.over, row.kind, human(row.bytes.inside), human(row.bytes.between));
+  line("all", "", human(traffic.all.inside), human(traffic.all.between));
   const HostShare *busiest = &traffic.hosts[0];
   for (const HostShare &host : traffic.hosts)
     if (host.sent + host.received > busiest->sent + busiest->received)

@@ -2,6 +2,7 @@
 #include "tools/npar/view/ParameterBytes.h"
 
 #include "engine/program/Describe.h"
+#include "tools/npar/terminal/TableRow.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -59,8 +60,13 @@ std::string parameterBytesText(const Program &program) {
     text += fmt::format("\n{} ({})\n", rankClass->name()->str(), describeRanks(program, *rankClass));
     uint64_t total = 0;
     auto row = [&](const std::string &what, const std::string &type, uint64_t bytes) {
-      text += fmt::format("  {:<12}{:<8}{:>10.4f}{:>18} bytes{:>12.3f} GB\n", what, type, perParameter(program, bytes), bytes,
-                          static_cast<double>(bytes) / 1e9);
+      text += TableRow(2)
+                  .left(what, 12)
+                  .left(type, 8)
+                  .right(fmt::format("{:.4f}", perParameter(program, bytes)), 10)
+                  .right(fmt::format("{} bytes", bytes), 24)
+                  .right(fmt::format("{:.3f} GB", static_cast<double>(bytes) / 1e9), 15)
+                  .str();
     };
     for (const ParameterBytes &line : parameterBytesOf(program, *rankClass)) {
       row(line.what, line.type, line.bytes);

@@ -6,6 +6,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
+#include "tools/npar/view/View.h"
 
 #include <numeric>
 
@@ -93,6 +94,7 @@ Summary summarize(const Program &program) {
   summary.model = text(program.model());
   summary.plan = text(program.plan());
   summary.schedule = text(program.schedule());
+  summary.step = stepWord(program);
   summary.parameters = program.parameters();
   for (const program::Variable *variable : *program.variables())
     if (variable->frozen())

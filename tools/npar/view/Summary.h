@@ -43,6 +43,7 @@ struct ClassSummary {
 
 struct Summary {
   std::string model, plan, schedule;
+  std::string step = "training step"; ///< stepWord(program)
   uint64_t parameters = 0, frozenParameters = 0;
   int64_t world = 1, batch = 0, micro = 0, microCount = 0;
   uint32_t stages = 1;

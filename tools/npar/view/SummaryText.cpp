@@ -1,6 +1,8 @@
 // Writes a Summary as JSON for machines and as a table for people.
 #include "tools/npar/view/Summary.h"
 
+#include "tools/npar/terminal/TableRow.h"
+#include "tools/npar/view/RankList.h"
 #include "tools/npar/view/View.h"
 
 #include <fmt/format.h>
@@ -17,17 +19,6 @@ std::string humanFlops(double flops) {
   for (; flops >= 1000 && unit < 6; ++unit)
     flops /= 1000;
   return fmt::format("{:.3g}{}", flops, units[unit]);
-}
-
-std::string rangesText(const std::vector<std::pair<int64_t, int64_t>> &ranges) {
-  std::string text;
-  size_t shown = 0;
-  for (const auto &[first, last] : ranges) {
-    if (++shown > 4)
-      return text + fmt::format(", ... ({} ranges)", ranges.size());
-    text += (text.empty() ? "" : ", ") + (first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
-  }
-  return text;
 }
 
 Json classJson(const ClassSummary &summary) {
@@ -81,28 +72,32 @@ std::string summaryTable(const Summary &summary) {
   std::string text =
       fmt::format("model       {}\nparameters  {}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
                   summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "", summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
-  text += fmt::format("batch       {} samples: {} micro-batch{} of {} on each data-parallel rank\n", summary.batch, summary.microCount,
-                      summary.microCount == 1 ? "" : "es", summary.micro);
+  bool isShared = summary.batch > summary.micro * summary.microCount; // by data-parallel ranks
+  text += fmt::format("batch       {} sample{}: {} micro-batch{} of {}{}\n", summary.batch, summary.batch == 1 ? "" : "s", summary.microCount,
+                      summary.microCount == 1 ? "" : "es", summary.micro, isShared ? " on each data-parallel rank" : "");
   if (summary.stages > 1)
     text += fmt::format("pipeline    {} stages, {}\n", summary.stages, summary.schedule);
   for (const ClassSummary &one : summary.classes) {
     std::string coordinates;
     for (const auto &[axis, value] : one.coordinates)
       coordinates += fmt::format("{}{} = {}", coordinates.empty() ? "" : ", ", axis, value);
-    text += fmt::format("\nranks {}{}\n", rangesText(one.ranks), coordinates.empty() ? "" : "   " + coordinates);
-    text += fmt::format("  {:<12}{:>12}{:>16} bytes\n", "arena", humanBytes(static_cast<double>(one.arenaBytes)), one.arenaBytes);
+    text += fmt::format("\n{}{}\n", ranksText(one.ranks), coordinates.empty() ? "" : "   " + coordinates);
+    auto human = [](uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); };
+    text += TableRow(2).left("arena", 12).right(human(one.arenaBytes), 12).right(fmt::format("{}", one.arenaBytes), 16).text("bytes").str();
     for (const auto &[name, bytes] : {std::pair{"parameters", one.parameterBytes},
                                       {"gradients", one.gradientBytes},
                                       {"optimizer", one.optimizerBytes},
                                       {"activations", one.activationBytes}})
-      text += fmt::format("    {:<10}{:>12}{:>16}\n", name, humanBytes(static_cast<double>(bytes)), bytes);
-    text += fmt::format("  per training step: {} program steps, {} flop\n", one.programSteps, humanFlops(one.flops));
+      text += TableRow(4).left(name, 10).right(human(bytes), 12).right(fmt::format("{}", bytes), 16).str();
+    text += fmt::format("  per {}: {} program step{}, {} flop\n", summary.step, one.programSteps, one.programSteps == 1 ? "" : "s",
+                        humanFlops(one.flops));
+    auto count = [&](const std::string &kind, const std::string &way, uint64_t times, uint64_t bytes) {
+      text += TableRow(4).left(kind, 16).left(way, 15).right(fmt::format("{} time{}", times, times == 1 ? " " : "s"), 14).right(human(bytes), 13).str();
+    };
     for (const CollectiveSummary &collective : one.collectives)
-      text += fmt::format("    {:<16}over {:<10}{:>8} times {:>12}\n", collective.kind, collective.over, collective.count,
-                          humanBytes(static_cast<double>(collective.bytes)));
+      count(collective.kind, "over " + collective.over, collective.count, collective.bytes);
     for (const TransferSummary &transfer : one.transfers)
-      text += fmt::format("    {:<16}to   {:<10}{:>8} times {:>12}\n", "send", transfer.to, transfer.count,
-                          humanBytes(static_cast<double>(transfer.bytes)));
+      count("send", "to   " + transfer.to, transfer.count, transfer.bytes);
   }
   return text;
 }

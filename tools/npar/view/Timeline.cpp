@@ -37,7 +37,7 @@ std::vector<TimelineMemory> memoryOf(const ClassView &one, double span) {
 TimelineLane laneOf(const ClassView &one, double span) {
   TimelineLane lane;
   lane.stage = one.stage;
-  lane.ranks = one.ranks.size() > 22 ? one.ranks.substr(0, 18) + " ..." : one.ranks;
+  lane.ranks = one.ranksWithin(22);
   lane.remark = fmt::format("waits {:.0f} %, live {}", 100 * one.bubble, humanBytes(static_cast<double>(one.memory.peakBytes)));
   lane.memory = memoryOf(one, span);
   lane.arenaBytes = one.arenaBytes;

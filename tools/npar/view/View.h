@@ -122,11 +122,15 @@ struct ClassView {
   double balance = 1;                     ///< busy over the mean of all classes
 
   std::string taskName(uint32_t task) const; ///< "F0:3"
+  /// `ranks`, shortened to about `width` characters.
+  std::string ranksWithin(size_t width) const;
 };
 
 struct View {
   std::string model, plan, schedule, title;
   std::string origin = "planned"; ///< or "measured"
+  std::string step = "training step"; ///< stepWord(program)
+  bool trains = true;                 ///< false: it only goes forward
   std::vector<std::pair<std::string, uint32_t>> mesh;
   int64_t world = 1, microCount = 1;
   std::vector<ViewLabel> labels;
@@ -138,6 +142,9 @@ struct View {
 };
 
 View viewOf(const program::Program &program);
+
+/// The name of a program's step: "training step", or "step" if it trains nothing.
+const char *stepWord(const program::Program &program);
 
 /// Fills what follows from the times of tasks and steps: span, bubble, balance, memory, seconds of collectives.
 void finishTimes(const program::Program &program, View &view);

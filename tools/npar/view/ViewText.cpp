@@ -1,7 +1,10 @@
 // Prints a View for people: the stages, the timeline in letters, what makes the memory's peak, the collectives with their causes.
 #include "tools/npar/view/View.h"
 
+#include "tools/npar/terminal/TableRow.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -55,13 +58,25 @@ std::string lettersOf(const ClassView &one, double span, size_t columns) {
 
 std::string stagesText(const View &view) {
   std::string text =
-      fmt::format("\nstages, {} per training step of {}; waiting counts from the first forward to the last backward task\n"
-                  "  {:<6}{:<22}{:>10}{:>10}{:>9}{:>9}{:>13}{:>13}\n",
-                  view.origin, humanTime(view.span), "stage", "ranks", "busy", "collect.", "waits", "balance", "live peak", "arena");
+      fmt::format("\nstages, {} per {} of {}; waiting counts from the first {} task\n", view.origin, view.step, humanTime(view.span),
+                  view.trains ? "forward to the last backward" : "to the last forward");
+  auto row = [&](const std::array<std::string, 8> &cells) {
+    text += TableRow(2)
+                .left(cells[0], 6)
+                .left(cells[1], 22)
+                .right(cells[2], 10)
+                .right(cells[3], 10)
+                .right(cells[4], 9)
+                .right(cells[5], 9)
+                .right(cells[6], 13)
+                .right(cells[7], 13)
+                .str();
+  };
+  row({"stage", "ranks", "busy", "collect.", "waits", "balance", "live peak", "arena"});
   for (const ClassView &one : view.classes)
-    text += fmt::format("  {:<6}{:<22}{:>10}{:>10}{:>7.1f} %{:>8.2f}x{:>13}{:>13}\n", one.stage, cut(one.ranks, 21), humanTime(one.busy),
-                        humanTime(one.communication), 100 * one.bubble, one.balance, humanBytes(static_cast<double>(one.memory.peakBytes)),
-                        humanBytes(static_cast<double>(one.arenaBytes)));
+    row({fmt::format("{}", one.stage), one.ranksWithin(21), humanTime(one.busy), humanTime(one.communication),
+         fmt::format("{:.1f} %", 100 * one.bubble), fmt::format("{:.2f}x", one.balance),
+         humanBytes(static_cast<double>(one.memory.peakBytes)), humanBytes(static_cast<double>(one.arenaBytes))});
   return text + fmt::format("  bubble {:.1f} % of all stages' time\n", 100 * view.bubble);
 }
 
@@ -89,8 +104,14 @@ std::string peakText(const View &view) {
       continue;
     }
     std::string times = tensor.count > 1 ? fmt::format("{} micro-batches", tensor.count) : "";
-    text += fmt::format("  {:>12}  {:<12}{:<40}{:<17} {}\n", humanBytes(static_cast<double>(tensor.bytes)), lookOf(tensor.kind).name,
-                        cut(tensor.name, 39), times, tensor.place);
+    text += TableRow(2)
+                .right(humanBytes(static_cast<double>(tensor.bytes)), 12)
+                .text("  ")
+                .left(lookOf(tensor.kind).name, 12)
+                .left(cut(tensor.name, 39), 40)
+                .left(times, 18)
+                .text(tensor.place)
+                .str();
   }
   if (others)
     text += fmt::format("  {:>12}  in {} more\n", humanBytes(static_cast<double>(rest)), others);
@@ -112,8 +133,14 @@ std::string collectivesText(const View &view) {
         text += fmt::format("  ... and {} more; --json has all\n", one.collectives.size() - 12);
         break;
       }
-      text += fmt::format("  {:>12} {:>6} times {:<15} {:<8}{:<16} {}\n", humanBytes(static_cast<double>(use.bytes)), use.count, use.kind,
-                          use.over, use.phase, cut(use.path, 40));
+      text += TableRow(2)
+                  .right(humanBytes(static_cast<double>(use.bytes)), 12)
+                  .right(fmt::format("{} time{} ", use.count, use.count == 1 ? " " : "s"), 14)
+                  .left(use.kind, 16)
+                  .left(use.over, 8)
+                  .left(use.phase, 17)
+                  .text(cut(use.path, 40))
+                  .str();
       std::string place = use.places.front(), cause = describe(use.cause);
       if (use.places.size() > 1)
         place += fmt::format(" and {} more line{}", use.places.size() - 1, use.places.size() > 2 ? "s" : "");
@@ -132,9 +159,11 @@ std::string viewText(const View &view, size_t width) {
 }
 
 std::string comparisonText(const std::vector<const View *> &views) {
-  std::string text = fmt::format("\ncompared; live peak and collectives are those of the rank that has most\n"
-                                 "  {:>10}{:>10}{:>13}{:>13}\n",
-                                 "step", "bubble", "live peak", "collectives");
+  auto row = [](const std::string &step, const std::string &bubble, const std::string &peak, const std::string &collectives) {
+    return TableRow(2).right(step, 10).right(bubble, 10).right(peak, 13).right(collectives, 13);
+  };
+  std::string text = "\ncompared; live peak and collectives are those of the rank that has most\n" +
+                     row("step", "bubble", "live peak", "collectives").str();
   for (const View *view : views) {
     uint64_t peak = 0, bytes = 0;
     for (const ClassView &one : view->classes) {
@@ -144,8 +173,10 @@ std::string comparisonText(const std::vector<const View *> &views) {
         sum += use.bytes;
       bytes = std::max(bytes, sum);
     }
-    text += fmt::format("  {:>10}{:>8.1f} %{:>13}{:>13}   {}\n", humanTime(view->span), 100 * view->bubble,
-                        humanBytes(static_cast<double>(peak)), humanBytes(static_cast<double>(bytes)), view->title);
+    text += row(humanTime(view->span), fmt::format("{:.1f} %", 100 * view->bubble), humanBytes(static_cast<double>(peak)),
+                humanBytes(static_cast<double>(bytes)))
+                .text("   " + view->title)
+                .str();
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "tools/npar/view/Why.h"
 
 #include "engine/program/Words.h"
+#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/view/Alike.h"
 #include "tools/npar/view/ViewJson.h"
 
@@ -116,13 +117,17 @@ std::string whyText(const View &view) {
   std::string text = fmt::format("{}\n", view.title);
   for (const ClassView &part : view.classes) {
     std::vector<WhyEntry> entries = whyOf(view, part);
-    text += fmt::format("\nwhy stage {} ({}) communicates, per training step and rank\n", part.stage, part.ranks);
+    text += fmt::format("\nwhy stage {} ({}) communicates, per {} and rank\n", part.stage, part.ranks, view.step);
     if (entries.empty())
       text += "  it has no collective\n";
     for (const WhyEntry &entry : entries) {
       std::string each = entry.bytes % entry.count == 0 ? humanBytes(static_cast<double>(entry.bytes / entry.count)) + " each, " : "";
-      text += fmt::format("\n  {:<15}over {:<8}{:<10}{}{}\n", entry.kind, entry.over, entry.phase,
-                          entry.path.empty() ? "" : entry.path + ": ", entry.steps == 1 ? "1 x" : fmt::format("{} x", entry.steps));
+      text += "\n" + TableRow(2)
+                         .left(entry.kind, 15)
+                         .left("over " + entry.over, 13)
+                         .left(entry.phase, 10)
+                         .text(fmt::format("{}{} x", entry.path.empty() ? "" : entry.path + ": ", entry.steps))
+                         .str();
       text += fmt::format("    how often    {}, {}{} in all, {} sent\n", timesText(entry.count), each,
                           humanBytes(static_cast<double>(entry.bytes)), humanBytes(static_cast<double>(entry.sent)));
       text += fmt::format("    cause        {}\n", describe(entry.cause));

@@ -32,6 +32,19 @@ func.func @micro() {
 }
 
 // -----
+// What autodiff-forward has warned of stays whole.
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+// CHECK: untested_positions
+// CHECK: nn.input "tokens"{{.*}}tensor<2x8xi32
+module attributes {npar.kind = "generation", npar.untested_positions} {
+func.func @micro() {
+  %t = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
+  nn.result "logits", %t {at = #nn.at<F, "", -1>} : !t
+  return
+}
+}
+
+// -----
 // expected-error @+1 {{internal error: 'autodiff-decode' takes a program that generates, and at least 1 position}}
 module attributes {npar.kind = "evaluation"} {
 func.func @micro() {

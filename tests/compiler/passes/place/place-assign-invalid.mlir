@@ -26,7 +26,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 // CHECK: plan.npar:9:1: note: help: rules may use 'tp'
 // CHECK: plan.npar:5:1: error: axis 'embed' of size 10 is not divisible by mesh axis 'tp' of size 4
 // CHECK: note: split by operation 'exp' here
-// CHECK: note: help: sizes that divide it: 2, 5, 10; or pad it: 'embed pad -> ...'
+// CHECK: note: help: 2, 5 or 10 divide it; or pad it: 'embed pad -> ...'
 // CHECK: plan.npar:6:1: error: no operation uses the rule 'batch -> tp in op tanh'
 // CHECK: note: help: no operation with the axis 'batch' matches; remove the rule or widen its 'in'
 module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 2>, pipe.axis = "pp",

@@ -1,0 +1,23 @@
+// Losses and metrics that an evaluation cannot give, because nothing feeds the inputs that they need.
+#pragma once
+
+#include "dsl/Program.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace npar::dsl {
+
+/// Names of the model's inputs that some of these nodes are computed from, in the order of the model.
+std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &nodes);
+
+struct UnfedMeasures {
+  std::vector<std::string> measures; ///< "the loss", "loss 'words'", "metric 'right'"
+  std::vector<std::string> inputs;   ///< that they need and nothing feeds
+};
+
+/// Leaves out losses and metrics that need an input that is not in `fed`. Nodes stay: a compiler takes those that something needs.
+UnfedMeasures leaveOutUnfed(Model &model, const std::set<std::string> &fed);
+
+} // namespace npar::dsl
