@@ -49,7 +49,13 @@ program::DataFormat seamOf(dsl::DataFormat format) {
 }
 
 program::DataOrder seamOf(dsl::DataOrder order) {
-  return order == dsl::DataOrder::Shuffled ? program::DataOrder::Shuffled : program::DataOrder::Sequential;
+  switch (order) {
+  case dsl::DataOrder::Shuffled:
+    return program::DataOrder::Shuffled;
+  case dsl::DataOrder::Sequential:
+    break;
+  }
+  return program::DataOrder::Sequential;
 }
 
 program::DataLast seamOf(dsl::DataLast last) {

@@ -53,6 +53,12 @@ Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
     reporter.fail(e.location, "a list of " + std::to_string(e.items.size()) + " axes, at most " + std::to_string(most));
   for (const auto &item : e.items) {
     AxisValue part = axes(*item, scope, "an element of a list");
+    for (const std::string &axis : part.names)
+      if (contains(group.names, axis))
+        reporter.fail(item->location,
+                      "axis '" + axis + "' is in the list twice" +
+                          (part.product ? ", the second time as a factor of '" + part.products.back() + "'" : std::string()),
+                      {"name it once, or declare a second axis of the same size under another name"});
     group.names.insert(group.names.end(), part.names.begin(), part.names.end());
     group.products.insert(group.products.end(), part.products.begin(), part.products.end());
   }
@@ -186,17 +192,23 @@ Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &su
   unknown("layer or operation", callee, scope);
 }
 
-std::string ModelElaborator::partName(const std::string &axis, const ast::Expression &e, const TensorType &type, Scope &scope) {
+std::string ModelElaborator::partName(const std::string &axis, const ast::Expression &e, const AxisValue &given, const TensorType &type) {
   const SumAxis *sum = graph.sum(axis);
-  Binding *binding = sum && e.kind == ast::ExpressionKind::Name ? scope.find(e.text) : nullptr;
-  auto *part = binding ? std::get_if<AxisValue>(&binding->value) : nullptr;
-  if (!part || part->group)
-    return "";
-  if (!contains(sum->parts, part->names[0]))
-    reporter.fail(e.location, "axis '" + e.text + "' is no part of '" + axis + "', which is " + textOf(sum->parts));
-  if (contains(type.axes, part->names[0]))
-    reporter.fail(e.location, "the tensor already has the axis '" + e.text + "': " + textOf(type.axes));
-  return part->names[0];
+  bool isList = given.group && !given.product;
+  const std::string part = given.product ? given.products.back() : given.names[0];
+  if (isList || !sum || !contains(sum->parts, part)) {
+    std::vector<std::string> helps;
+    if (!isList && !sum)
+      helps.push_back("to cut out a part by its name declare a sum: `axis " + axis + " = " + part + " + rest`");
+    if (!isList && graph.sizeOfPart(part) < graph.size(axis))
+      helps.push_back("for the entry whose number is the size of '" + part + "' write [" + axis + " = 1 * " + part + "]");
+    const std::string named = isList ? "the list of axes " + textOf(given.names) : "axis '" + part + "'";
+    reporter.fail(e.location, named + " is no part of '" + axis + "', which is " + (sum ? textOf(sum->parts) : "no sum of axes"), helps);
+  }
+  for (const std::string &factor : graph.factorsOf(part))
+    if (contains(type.axes, factor))
+      reporter.fail(e.location, "the tensor already has the axis '" + factor + "': " + textOf(type.axes));
+  return part;
 }
 
 int64_t ModelElaborator::offsetOf(const std::string &axis, const std::string &part) const {
@@ -204,7 +216,7 @@ int64_t ModelElaborator::offsetOf(const std::string &axis, const std::string &pa
   for (const std::string &each : graph.sum(axis)->parts) {
     if (each == part)
       break;
-    offset += graph.size(each);
+    offset += graph.sizeOfPart(each);
   }
   return offset;
 }
@@ -227,7 +239,9 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
       reporter.fail(a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
     if (axis.names[0] == "batch")
       reporter.fail(a.name.location, "axis 'batch' cannot be selected from: every sequence is treated alike");
-    if (std::string part = partName(axis.names[0], *a.value, type, scope); !part.empty()) {
+    Value chosen = evaluate(*a.value, scope);
+    if (auto *given = std::get_if<AxisValue>(&chosen)) { // its size would be a number, and seldom the one that is meant
+      const std::string part = partName(axis.names[0], *a.value, *given, type);
       node = partOf(graph, at, node, axis.names[0], part, offsetOf(axis.names[0], part));
       continue;
     }

@@ -91,6 +91,13 @@ const ProductAxis &Graph::product(const std::string &name) const {
   return *std::find_if(model.products.begin(), model.products.end(), [&](const ProductAxis &p) { return p.name == name; });
 }
 
+int64_t Graph::sizeOfPart(const std::string &part) const {
+  int64_t size = 1;
+  for (const std::string &factor : factorsOf(part))
+    size *= this->size(factor); // fits: the declaration was checked
+  return size;
+}
+
 bool Graph::isWritten(const std::string &name, const AxisNames &axes) const {
   const AxisNames &factors = product(name).factors;
   return std::search(axes.begin(), axes.end(), factors.begin(), factors.end()) != axes.end();

@@ -13,7 +13,7 @@ using AxisNames = std::vector<std::string>;
 /// Characters of a path with an axis in braces: others are held against it at each of their numbers.
 constexpr size_t longestIndexed = 200;
 
-/// An axis `seq = cls + patch` in which others follow each other.
+/// An axis `seq = cls + patch` in which others follow each other. A part is an axis, or a product of axes by its name.
 struct SumAxis {
   AxisNames parts;
 };
@@ -35,6 +35,9 @@ public:
   }
   bool hasAxis(const std::string &name) const { return axisIndex.count(name) != 0; }
   int64_t size(const std::string &name) const { return model.axes[axisIndex.at(name)].size; }
+  /// The axes of a part of a sum: itself, or the factors of a product.
+  AxisNames factorsOf(const std::string &part) const { return hasAxis(part) ? AxisNames{part} : product(part).factors; }
+  int64_t sizeOfPart(const std::string &part) const;
   AxisNames axisNames() const;
 
   /// Adds a node at the current place and checks its type (no axis twice, bytes within 64 bits).

@@ -193,9 +193,10 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
     const AxisNames &axes = graph.type(node).axes;
     if (!contains(axes, "batch"))
       reporter.fail(argument->value->location, "what a metric is of must keep the axis 'batch', this is over " + textOf(axes));
-    if (!metric.nodes.empty() && axes != graph.type(metric.nodes[0]).axes)
-      reporter.fail(argument->value->location,
-                    name + " compares values over the same axes: " + textOf(graph.type(metric.nodes[0]).axes) + " and " + textOf(axes));
+    if (const AxisNames first = metric.nodes.empty() ? axes : graph.type(metric.nodes[0]).axes; !sameAxes(axes, first))
+      reporter.fail(argument->value->location, name + " compares values over the same axes: " + textOf(first) + " and " + textOf(axes));
+    else
+      node = ordered(graph, argument->value->location, node, first);
     metric.nodes.push_back(node);
   }
   if (whole) {
@@ -213,6 +214,7 @@ void ModelElaborator::prediction(const Statement &s, Scope &scope) {
   named.kind = ast::ExpressionKind::Name;
   named.text = s.name.text, named.location = s.name.location;
   const ast::Expression &value = s.value ? *s.value : named;
+  checkTensorName(s.name, "output");
   Prediction prediction{s.name.text, tensor(value, scope, "an output"), s.location};
   for (const Prediction &other : graph.model.predictions)
     if (other.name == prediction.name) {

@@ -61,11 +61,13 @@ private:
   void axis(const ast::Statement &s, Scope &scope);
   /// The factors when the size of an axis is a product of axes alone, else nothing.
   AxisValue factors(const ast::Expression &size, Scope &scope);
-  /// The parts when it is a sum of different axes alone, else nothing.
+  /// The parts when it is a sum of different axes and products of axes alone, else nothing.
   AxisNames summands(const ast::Expression &size, Scope &scope);
   void condition(const ast::Statement &s, Scope &scope, Body body);
   void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
   void input(const ast::Statement &s, Scope &scope);
+  /// That a file with tensors can call one so.
+  void checkTensorName(const ast::Name &name, const std::string &what);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
 
@@ -124,8 +126,8 @@ private:
   // What expressions mean beyond constants (Expressions.cpp).
   Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
   Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
-  /// The part of a sum of axes that `e` names in `[axis = e]`; empty where it names none.
-  std::string partName(const std::string &axis, const ast::Expression &e, const TensorType &type, Scope &scope);
+  /// The part of a sum of axes that `e` names in `[axis = e]`, whose value is an axis.
+  std::string partName(const std::string &axis, const ast::Expression &e, const AxisValue &given, const TensorType &type);
   int64_t offsetOf(const std::string &axis, const std::string &part) const;
   Value use(const Value &value, Location at);
   [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);

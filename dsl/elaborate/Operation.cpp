@@ -26,7 +26,7 @@ const std::vector<NodeKind> &nodeKinds() {
         result.push_back(kind);
     };
     for (const NodeKind &kind :
-         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare})
+         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare, node::reorder})
       add(kind);
     for (const Operation &op : operations())
       for (const NodeKind &kind : op.makes)
@@ -53,6 +53,13 @@ const Operation *findOperation(const std::string &name) {
 AxisNames without(AxisNames axes, const AxisNames &removed) {
   axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const std::string &a) { return contains(removed, a); }), axes.end());
   return axes;
+}
+
+bool sameAxes(const AxisNames &a, const AxisNames &b) { return a.size() == b.size() && without(a, b).empty(); }
+
+int ordered(Graph &graph, Location at, int x, const AxisNames &axes) {
+  const TensorType type = graph.type(x);
+  return type.axes == axes ? x : graph.add(at, "reorder", {x}, {type.element, axes});
 }
 
 OperationCall::OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,

@@ -109,7 +109,7 @@ std::vector<Operation> contractionOperations();
 
 /// What `left op right` makes, of which operations make some too.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder;
 }
 /// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
@@ -128,8 +128,13 @@ int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 /// That argument i is a rate at which elements may be dropped.
 void checkDropoutRate(OperationCall &call, size_t i, double rate);
 
-/// x along `from`, whole, at the place `offset` of `to`; 0 where it has no such entry.
-int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset);
+/// The part of a sum of axes that begins at entry `offset` of x along it; a product part has its factors side by side.
+int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &part, int64_t offset);
+
+/// Whether both are the same axes, in any order.
+bool sameAxes(const AxisNames &a, const AxisNames &b);
+/// x with its axes in that order.
+int ordered(Graph &graph, Location at, int x, const AxisNames &axes);
 
 AxisNames without(AxisNames axes, const AxisNames &removed);
 

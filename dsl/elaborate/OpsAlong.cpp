@@ -7,13 +7,20 @@
 namespace npar::dsl {
 namespace {
 
-/// The operand under another name of an axis, which no rule splits: there it is whole.
-std::pair<int, std::string> whole(OperationCall &call, int x, const std::string &axis) {
-  const std::string name = axis + ".whole"; // no axis of a text can be called so
-  call.graph.declareAxis(name, call.graph.size(axis), call.at);
-  TensorType type = call.graph.type(x);
+/// Another name of an axis, which no rule splits and no axis of a text can have.
+std::string wholeName(const std::string &axis) { return axis + ".whole"; }
+
+/// The operand under that name: there it is whole.
+int wholeAlong(Graph &graph, Location at, int x, const std::string &axis) {
+  const std::string name = wholeName(axis);
+  graph.declareAxis(name, graph.size(axis), at);
+  TensorType type = graph.type(x);
   std::replace(type.axes.begin(), type.axes.end(), axis, name);
-  return {call.graph.add(call.at, "rename", {x}, type, {{"from", axis}, {"to", name}}), name};
+  return graph.add(at, "rename", {x}, type, {{"from", axis}, {"to", name}});
+}
+
+std::pair<int, std::string> whole(OperationCall &call, int x, const std::string &axis) {
+  return {wholeAlong(call.graph, call.at, x, axis), wholeName(axis)};
 }
 
 /// Integers over axes.
@@ -67,16 +74,57 @@ Value cumsum(OperationCall &call) {
   return TensorValue{call.graph.add(call.at, "cumsum", {parts}, type, {{"part", part}, {"end", over}})};
 }
 
+/// x[i + offset along `from`] with i along `to`, 0 where there is no such entry.
+int shifted(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset) {
+  int renamed = wholeAlong(graph, at, x, from);
+  TensorType result = graph.type(renamed);
+  const std::string name = wholeName(from);
+  std::replace(result.axes.begin(), result.axes.end(), name, to);
+  return graph.add(at, "part", {renamed}, result, {{"from", name}, {"to", to}, {"offset", offset}});
+}
+
+/// Two axes in the place of one, or one in the place of two that are made neighbours.
+int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts) {
+  int node = x;
+  TensorType type = graph.type(x);
+  if (cuts) {
+    node = wholeAlong(graph, at, node, flat);
+    type.axes = graph.type(node).axes;
+    flat = wholeName(flat);
+    auto place = std::find(type.axes.begin(), type.axes.end(), flat);
+    *place = minor;
+    type.axes.insert(place, major);
+  } else {
+    AxisNames order = without(type.axes, {minor});
+    order.insert(std::find(order.begin(), order.end(), major) + 1, minor);
+    node = ordered(graph, at, node, order);
+    for (std::string *axis : {&major, &minor}) {
+      node = wholeAlong(graph, at, node, *axis);
+      *axis = wholeName(*axis);
+    }
+    type.axes = without(graph.type(node).axes, {minor});
+    std::replace(type.axes.begin(), type.axes.end(), major, flat);
+  }
+  return graph.add(at, "fold", {node}, type, {{"flat", flat}, {"major", major}, {"minor", minor}});
+}
+
 } // namespace
 
-int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset) {
-  const std::string name = from + ".whole"; // no axis of a text can be called so
-  graph.declareAxis(name, graph.size(from), at);
-  TensorType type = graph.type(x), result = type;
-  std::replace(type.axes.begin(), type.axes.end(), from, name);
-  std::replace(result.axes.begin(), result.axes.end(), from, to);
-  int renamed = graph.add(at, "rename", {x}, type, {{"from", from}, {"to", name}});
-  return graph.add(at, "part", {renamed}, result, {{"from", name}, {"to", to}, {"offset", offset}});
+int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &part, int64_t offset) {
+  const AxisNames factors = graph.factorsOf(part);
+  std::string flat = factors[0];
+  if (factors.size() > 1)
+    graph.declareAxis(flat = part + ".flat", graph.sizeOfPart(part), at);
+  int node = shifted(graph, at, x, from, flat, offset);
+  // What is left of the product is cut after its first factor.
+  for (size_t i = 0; i + 1 < factors.size(); ++i) {
+    std::string rest = factors.back();
+    if (i + 2 < factors.size())
+      graph.declareAxis(rest = flat + "." + std::to_string(i), graph.size(flat) / graph.size(factors[i]), at);
+    node = folded(graph, at, node, flat, factors[i], rest, true);
+    flat = rest;
+  }
+  return node;
 }
 
 namespace {
@@ -97,14 +145,24 @@ Value concat(OperationCall &call) {
   for (size_t i = 0; i < list.items.size(); ++i) {
     Location at = list.items[i]->location;
     int x = call.element(0, *list.items[i]);
-    const std::string &axis = sum->parts[i];
-    if (!contains(call.axesOf(x), axis))
-      call.reporter.fail(at, "element " + std::to_string(i + 1) + " of 'concat' has no axis '" + axis + "', part " + std::to_string(i + 1) +
-                                 " of '" + along + "': it is over " + textOf(call.axesOf(x)));
+    const AxisNames factors = call.graph.factorsOf(sum->parts[i]);
+    for (const std::string &axis : factors)
+      if (!contains(call.axesOf(x), axis))
+        call.reporter.fail(at, "element " + std::to_string(i + 1) + " of 'concat' has no axis '" + axis + "', " +
+                                   (factors.size() > 1 ? "a factor of '" + sum->parts[i] + "', " : "") + "part " + std::to_string(i + 1) +
+                                   " of '" + along + "': it is over " + textOf(call.axesOf(x)));
     if (contains(call.axesOf(x), along))
       call.reporter.fail(at, "element " + std::to_string(i + 1) + " of 'concat' already has the axis '" + along + "'");
-    parts.push_back(partOf(call.graph, at, x, axis, along, -offset));
-    offset += call.graph.size(axis);
+    // A product becomes one axis, from its last factors on.
+    std::string flat = factors.back();
+    for (size_t k = factors.size() - 1; k-- > 0;) {
+      const std::string joined = sum->parts[i] + ".flat" + (k > 0 ? "." + std::to_string(k - 1) : "");
+      call.graph.declareAxis(joined, call.graph.size(flat) * call.graph.size(factors[k]), at);
+      x = folded(call.graph, at, x, joined, factors[k], flat, false);
+      flat = joined;
+    }
+    parts.push_back(shifted(call.graph, at, x, flat, along, -offset));
+    offset += call.graph.sizeOfPart(sum->parts[i]);
   }
   int joined = parts[0]; // each is 0 where the others are
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -137,7 +195,12 @@ std::vector<Operation> alongOperations() {
       {"concat",
        {{"parts", Formal::Any}, {"along", Formal::Axis}},
        concat,
-       {renamed, {"part", 1, {{"from", Kind::Text}, {"to", Kind::Text}, {"offset", Kind::Integer}}}, node::add, node::integer}},
+       {renamed,
+        {"part", 1, {{"from", Kind::Text}, {"to", Kind::Text}, {"offset", Kind::Integer}}},
+        {"fold", 1, {{"flat", Kind::Text}, {"major", Kind::Text}, {"minor", Kind::Text}}},
+        node::reorder,
+        node::add,
+        node::integer}},
   };
 }
 

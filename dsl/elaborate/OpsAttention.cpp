@@ -145,20 +145,17 @@ void changeScores(OperationCall &call, const AxisNames &rows, const std::string 
 /// contracted in q and k; `feature` is v's own.
 Value attention(OperationCall &call) {
   int q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
-  const AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
+  AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
   std::string seq = "seq";
   if (call.has(Over))
     call.requireAxis(Over, seq = call.axis(Over), q, "the query");
   else if (!contains(axes, seq))
     call.reporter.fail(call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'", {"write over = ..."});
   Looked looked = keysOf(call, seq, keys);
-  std::string feature = values.empty() ? "" : values.back();
-  if (call.has(Feature))
-    call.requireAxis(Feature, feature = call.axis(Feature), v, "the value");
   for (size_t i : {0, 1, 2}) {
     const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
     const std::string letter(1, i == 0 ? 'q' : i == 1 ? 'k' : 'v'), &along = i == 0 ? seq : looked.keys;
-    if (given.size() < 3 || given[0] != "batch" || given[1] != along) {
+    if (given.size() < 3 || !contains(given, "batch") || !contains(given, along)) {
       std::vector<std::string> helps;
       if (i > 0 && given.size() >= 3 && given[0] == "batch" && !contains(given, seq) && !call.has(Keys))
         helps.push_back("for the keys of another sequence write keys = " + call.nameOf(given[1]));
@@ -167,6 +164,18 @@ Value attention(OperationCall &call) {
           "'attention' needs " + letter + " over [batch, " + along + ", heads ..., features ...], this is over " + textOf(given), helps);
     }
   }
+  // Its own feature is the last of its axes that tells nothing else.
+  std::string feature = without(values, {"batch", looked.keys}).back();
+  if (call.has(Feature))
+    call.requireAxis(Feature, feature = call.axis(Feature), v, "the value");
+  // What follows, down to the kernels, has samples first and then the sequence.
+  auto inOrder = [&](int node, const std::string &along) {
+    AxisNames order = without(call.axesOf(node), {"batch", along});
+    order.insert(order.begin(), {"batch", along});
+    return ordered(call.graph, call.at, node, order);
+  };
+  q = inOrder(q, seq), k = inOrder(k, looked.keys), v = inOrder(v, looked.keys);
+  axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
   if (contains(axes, looked.name))
     call.reporter.fail(call.place(Keys), "axis '" + looked.name + "' of the keys is an axis of q, too: q is over " + textOf(axes));
   if (looked.isOther && call.truth(Causal))
@@ -248,7 +257,8 @@ std::vector<Operation> attentionOperations() {
           {"cap", Kind::Number, true},
           {"dropout", Kind::Number, true},
           {"site", Kind::Text, true}},
-         "softmax"}}},
+         "softmax"},
+        node::reorder}},
   };
 }
 

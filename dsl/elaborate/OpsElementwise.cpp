@@ -82,9 +82,11 @@ Value stack(OperationCall &call) {
   std::string along = call.axis(1);
   call.refuseBatch(1, along);
   AxisNames axes = call.axesOf(parts[0]);
-  for (int part : parts)
-    if (call.axesOf(part) != axes)
+  for (int &part : parts) {
+    if (!sameAxes(call.axesOf(part), axes))
       call.reporter.fail(call.place(0), "'stack' needs tensors over the same axes: " + textOf(axes) + " and " + textOf(call.axesOf(part)));
+    part = ordered(call.graph, call.at, part, axes);
+  }
   if (contains(axes, along))
     call.reporter.fail(call.place(1), "the tensors already have the axis '" + along + "', 'stack' makes a new one");
   if (int64_t size = call.graph.size(along); size != static_cast<int64_t>(parts.size()))
@@ -129,7 +131,7 @@ std::vector<Operation> elementwiseOperations() {
       {"stack",
        {{"parts", Formal::Tensors}, {"along", Formal::Axis}, {"before", Formal::Axis, true}},
        stack,
-       {{"stack", NodeKind::anyNumber, {{"axis", Kind::Text}}}}},
+       {{"stack", NodeKind::anyNumber, {{"axis", Kind::Text}}}, node::reorder}},
       {"sinusoid",
        {{"positions", Formal::Indices}, {"over", Formal::Axis}, {"base", Formal::Number, 10000.0}, {"wave", {"cos", "sin"}}},
        sinusoid,

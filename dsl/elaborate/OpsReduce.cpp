@@ -153,7 +153,7 @@ Value crossEntropy(OperationCall &call) {
   std::string over = call.axis(2);
   call.requireAxis(2, over, logits, "the operand 'logits'");
   AxisNames rest = without(call.axesOf(logits), {over});
-  if (call.axesOf(targets) != rest)
+  if (!sameAxes(call.axesOf(targets), rest))
     call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over +
                                           "'; these are over " + textOf(call.axesOf(targets)));
   std::map<std::string, Attribute> attributes{{"axis", over}};
@@ -176,7 +176,7 @@ Value crossEntropy(OperationCall &call) {
 Value squaredError(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
   const AxisNames axes = call.axesOf(x), others = call.axesOf(y);
-  if (!without(axes, others).empty() || !without(others, axes).empty())
+  if (!sameAxes(axes, others))
     call.reporter.fail(call.place(1), "'squared_error' compares values over the same axes: " + textOf(axes) + " and " + textOf(others),
                        {"reduce what has more of them, or, if each entry is compared with the same number, write (x - y) * (x - y)"});
   int difference = call.add("sub", {x, y}, axes).node;
@@ -188,11 +188,11 @@ Value squaredError(OperationCall &call) {
 Value binaryCrossEntropy(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
   const AxisNames axes = call.axesOf(x);
-  if (call.axesOf(y) != axes)
+  if (!sameAxes(call.axesOf(y), axes))
     call.reporter.fail(call.place(1),
                        "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " + textOf(call.axesOf(y)));
   if (!call.graph.isFloat(y))
-    y = call.add("to_float", {y}, axes, {{"below", int64_t{2}}}).node;
+    y = call.add("to_float", {y}, call.axesOf(y), {{"below", int64_t{2}}}).node;
   auto make = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes = {}) {
     return call.add(op, std::move(operands), axes, std::move(attributes)).node;
   };

@@ -82,6 +82,7 @@ public:
     for (size_t i = 0; i < rules.size(); ++i)
       if (!rules[i].freeze && !chosen[i].empty() && isFrozen(chosen[i]))
         reporter.warning(rules[i].location, "all parameters that this is for are frozen");
+    warnHidden(rules, chosen);
     bool trained = std::any_of(train.parameters.begin(), train.parameters.end(), [](const auto &each) { return !each.frozen; });
     auto last = std::find_if(rules.rbegin(), rules.rend(), [](const ParameterRule &rule) { return rule.freeze; });
     if (!trained && last != rules.rend())
@@ -90,6 +91,24 @@ public:
   }
 
 private:
+  /// Warns of each rule whose learning rate, or decay, later rules replace for all its parameters.
+  void warnHidden(const std::vector<ParameterRule> &rules, const std::vector<std::vector<size_t>> &chosen) {
+    for (auto [value, what] : {std::pair(&ParameterRule::rate, "learning rate"), std::pair(&ParameterRule::decay, "decay")}) {
+      std::vector<size_t> last(model.parameters.size(), rules.size()); // the rule whose value a parameter has
+      for (size_t rule = 0; rule < rules.size(); ++rule)
+        for (size_t parameter : chosen[rule])
+          if (rules[rule].*value)
+            last[parameter] = rule;
+      for (size_t rule = 0; rule < rules.size(); ++rule) {
+        auto holds = [&, rule = rule](size_t parameter) { return last[parameter] == rule; };
+        if (rules[rule].*value && !chosen[rule].empty() && std::none_of(chosen[rule].begin(), chosen[rule].end(), holds))
+          reporter.warning(rules[rule].location,
+                           std::string("the ") + what + " of this has no effect: later rules give all its parameters another one",
+                           {"put what is more general first"});
+      }
+    }
+  }
+
   /// The parameters that a rule is for.
   std::vector<size_t> choose(const ParameterRule &rule) {
     std::vector<bool> chosen(model.parameters.size(), false);

@@ -246,9 +246,12 @@ AxisNames ModelElaborator::summands(const ast::Expression &size, Scope &scope) {
   for (const auto &item : size.items) {
     Binding *binding = item->kind == ast::ExpressionKind::Name ? scope.find(item->text) : nullptr;
     auto *axis = binding ? std::get_if<AxisValue>(&binding->value) : nullptr;
-    if (!axis || axis->group || contains(result, axis->names[0]))
+    if (!axis || (axis->group && !axis->product))
       return {};
-    result.push_back(axis->names[0]);
+    const std::string &part = axis->product ? axis->products.back() : axis->names[0];
+    if (contains(result, part))
+      return {};
+    result.push_back(part);
   }
   return result;
 }
@@ -303,9 +306,16 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
                                       : graph.floating(shape.names);
   for (const ast::Item &item : s.items) {
     checkFresh(item.name, scope);
+    checkTensorName(item.name, "input");
     int node = graph.add(item.name.location, "input", {}, type, {{"name", item.name.text}}, shape.products);
     scope.bind(item.name.text, TensorValue{node}, item.name.location);
   }
+}
+
+void ModelElaborator::checkTensorName(const ast::Name &name, const std::string &what) {
+  if (name.text == "__metadata__") // of safetensors
+    reporter.fail(name.location, "no " + what + " can have the name '__metadata__': files with tensors describe themselves there",
+                  {"give it another name"});
 }
 
 void ModelElaborator::param(const Statement &s, Scope &scope) {

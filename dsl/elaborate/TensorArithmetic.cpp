@@ -139,6 +139,7 @@ const NodeKind scale{"scale", 1, {{"factor", AttributeKind::Number}}}, shift{"sh
 const NodeKind fill{"fill", 0, {{"value", AttributeKind::Number}}};
 const NodeKind integer{"integer", 2, {{"kind", AttributeKind::Text}}}, compare{"compare", 2, {{"relation", AttributeKind::Text}}};
 const NodeKind toFloat{"to_float", 1, {{"below", AttributeKind::Integer, true}}};
+const NodeKind reorder{"reorder", 1};
 const NodeKind stopGradient{"stop_gradient", 1, {{"neutral", AttributeKind::Truth, true}}};
 } // namespace node
 

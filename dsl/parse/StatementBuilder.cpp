@@ -1,6 +1,8 @@
 // Builds statements, one case for each kind.
 #include "dsl/parse/StatementBuilder.h"
 
+#include <stdexcept>
+
 namespace npar::dsl {
 
 std::vector<ast::Statement> StatementBuilder::body(Grammar::BodyContext *context) {
@@ -126,9 +128,12 @@ ast::Statement StatementBuilder::statement(Context *context) {
       s.value = expression(c->expression());
     break;
   }
-  default: // return
+  case Grammar::RuleReturnStatement:
     s.kind = StatementKind::Return;
     s.value = expression(static_cast<Context *>(context->children[1]));
+    break;
+  default:
+    throw std::logic_error("a statement of rule " + std::to_string(context->getRuleIndex()));
   }
   return s;
 }

@@ -6,6 +6,7 @@
 #include "dsl/parse/TokenPlace.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace npar::dsl {
 namespace {
@@ -36,6 +37,49 @@ void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t
   if (index >= 4 && text(0) == "(" && text(2) == "for" && text(3) != ")")
     error.help(error.location,
                "constants stand after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
+}
+
+/// Whether a rule of the grammar is being read, the innermost or one around it.
+bool isInside(antlr4::Parser *parser, const std::string &rule) {
+  for (antlr4::tree::ParseTree *at = parser->getContext(); at; at = at->parent)
+    if (parser->getRuleNames()[static_cast<antlr4::ParserRuleContext *>(at)->getRuleIndex()] == rule)
+      return true;
+  return false;
+}
+
+bool isWordToken(const std::string &text) { return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_'); }
+
+/// The clauses of a plan that are lists: whether `next` goes on with one where it follows `last` without a comma.
+bool continues(const std::string &clause, const std::string &last, const std::string &next) {
+  if (!isWordToken(next) || last == "," || last == clause)
+    return false;
+  if (clause == "compute")
+    return next == "gradients" || next == "reduce";
+  if (clause == "require")
+    return next == "memory" || next == "bubble";
+  bool isSetting = next == "micro" || next == "reduce" || next == "inside" || last == "inside";
+  return !isSetting && (isWordToken(last) || std::isdigit(static_cast<unsigned char>(last[0])) || last == ")");
+}
+
+/// `compute bf16 reduce f32 hierarchical`: what follows a forgotten comma is taken for clauses of their own, and the error is found later.
+bool explainMissingComma(Diagnostic &error, uint32_t file, antlr4::TokenStream *tokens, size_t index) {
+  static const std::vector<std::string> lists = {"compute", "mesh", "place", "require"},
+                                        others = {"{", "}", "split", "store", "recompute", "keep", "bucket"};
+  size_t first = index;
+  while (first > 0) {
+    const std::string text = tokens->get(--first)->getText();
+    if (std::find(lists.begin(), lists.end(), text) != lists.end())
+      break;
+    if (first == 0 || std::find(others.begin(), others.end(), text) != others.end())
+      return false;
+  }
+  const std::string clause = tokens->get(first)->getText();
+  for (size_t i = first + 1; i < index; ++i)
+    if (const std::string next = tokens->get(i)->getText(); continues(clause, tokens->get(i - 1)->getText(), next)) {
+      error.help(placeOf(file, tokens->get(i)), "if this goes on with `" + clause + "`, a ',' is missing before '" + next + "'");
+      return true;
+    }
+  return false;
 }
 
 /// The innermost bracket that nothing closes; null when all are closed.
@@ -80,6 +124,10 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
       words.push_back(word);
   if (std::string word = nearest(token->getText(), words); !word.empty() && !isReservedWord(token->getText()))
     error.help(error.location, "did you mean '" + word + "'?");
+  bool inPlan = isInside(parser, "planItem") || isInside(parser, "planDeclaration");
+  bool comma = inPlan && explainMissingComma(error, file, parser->getTokenStream(), index);
+  if (!comma && isInside(parser, "setting") && index > 0 && expected.count("NUMBER") != 0 && isWordToken(before))
+    error.help(placeOf(file, parser->getTokenStream()->get(index - 1)), "'" + before + "' is read as a setting, and its value is missing");
   if (expected.count("'='") != 0 && expected.count("'as'") != 0 && index > 0)
     explainMisspelt(error, placeOf(file, parser->getTokenStream()->get(index - 1)), before);
   if (expected.count("'{'") != 0)

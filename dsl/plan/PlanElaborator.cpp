@@ -67,8 +67,12 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
         reporter.error(s.name.location, "'bucket' needs a size and its unit",
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
       } else if (s.name.text != "micro" && s.name.text != "compute" && s.name.text != "reduce") {
-        std::vector<std::string> helps = didYouMean(
-            s.name.text, {"micro", "compute", "reduce", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
+        std::vector<std::string> helps;
+        if (s.name.text == "gradients")
+          helps.push_back("it stands after `compute`, with a ',' before it: `compute bf16, gradients f32`");
+        else
+          helps = didYouMean(s.name.text,
+                             {"micro", "compute", "reduce", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
         if (helps.empty())
           helps.push_back("it has mesh, place, micro, split, store, recompute, compute, reduce, keep, bucket and require");
         reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
@@ -97,6 +101,7 @@ void PlanElaborator::check(const Model &model) {
   rule.checkConflicts(rules);
   plan.pipeline = PipelineCheck(schedules, plan.mesh, plan.microCount, model, sources, diagnostics, reporter).run(rules);
   checkStores(plan.stores, plan.pipeline, reporter);
+  warnIdle();
   checkKeeps(plan.keeps, model, reporter);
   if (!isHalf(plan.compute) && !plan.tf32)
     plan.keeps.clear();
@@ -116,6 +121,19 @@ void PlanElaborator::check(const Model &model) {
   }
   plan.mesh = products.fineMesh();
   warnUnusedMesh();
+}
+
+/// Clauses about sums between ranks where the mesh has nothing to add up over; sizes do not matter, they are set to 1 for a trial.
+void PlanElaborator::warnIdle() {
+  auto isSummed = [&](const MeshAxis &axis) { return !plan.pipeline || plan.pipeline->mesh != axis.name; };
+  auto axes = std::count_if(plan.mesh.begin(), plan.mesh.end(), isSummed);
+  const std::string but = plan.pipeline ? " besides that of the pipeline" : "";
+  if (plan.hierarchical && axes < 2)
+    reporter.warning(plan.hierarchicalAt,
+                     "'hierarchical' has no effect: it reduces over several mesh axes one after the other, and the mesh has " +
+                         (axes == 0 ? std::string("none") : "one") + but);
+  if (plan.bucket > 0 && axes == 0)
+    reporter.warning(plan.bucketAt, "'bucket' has no effect: no gradients are reduced, since the mesh has no axis" + but);
 }
 
 void PlanElaborator::warnUnusedMesh() {

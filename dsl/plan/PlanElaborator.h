@@ -30,6 +30,7 @@ private:
   std::map<std::string, const ast::Expression *> clauseValues(const ast::Plan *source);
   void readClauses(const ast::Plan &source);
   void warnUnusedMesh();
+  void warnIdle();
 
   const KnownSchedules &schedules;
   Sources &sources;

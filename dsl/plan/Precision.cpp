@@ -45,6 +45,24 @@ std::optional<PlanType> planType(const ast::Expression &expression, const std::s
   return std::nullopt;
 }
 
+/// What a plan that computes in f64 says besides: it would have no effect. That sums and gradients are in f64 is true and may be said.
+void checkDouble(const ast::Plan &source, PlanText &text) {
+  for (const ast::Precision &p : source.precisions)
+    if (p.what.text == "gradients" || p.what.text == "reduce")
+      try {
+        const std::string type = text.word(*p.value);
+        bool isType = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == type; });
+        if (isType && type != "f64")
+          text.reporter.error(p.value->location,
+                              "'" + p.what.text + " " + type + "' has no effect under compute 'f64': everything is in f64",
+                              {"remove it, or compute in another type"});
+      } catch (const Stop &) {
+      }
+  for (const ast::Keep &keep : source.keeps)
+    text.reporter.error(keep.type->location, "'keep' has no effect under compute 'f64': everything is in f64",
+                        {"remove it, or compute in another type"});
+}
+
 } // namespace
 
 bool isHalf(ElementType type) { return type == ElementType::BF16 || type == ElementType::F16; }
@@ -58,7 +76,10 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
   if (!source)
     return result;
   bool half = isHalf(result.compute);
-  // What is computed in f32 has no exceptions but from tf32; f64, in which `npar verify` runs a mixed plan, drops them.
+  // What is computed in f32 has no exceptions but from tf32. In f64 there are none: `npar verify` and others who set it in the place of
+  // what a plan says drop them, a plan that says it itself has none.
+  if (result.compute == ElementType::F64 && !text.settings.find("compute"))
+    checkDouble(*source, text);
   auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
     if (result.compute == ElementType::F32 && isHalf(given))
       reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute '" + (result.tf32 ? "tf32" : "f32") + "'",
@@ -66,6 +87,8 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
   };
   // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
   std::vector<std::string> allowed = {"f32", "bf16", "fp16"};
+  if (result.compute == ElementType::F64)
+    allowed.push_back("f64");
   if (half)
     allowed = {"f32", result.compute == ElementType::BF16 ? "bf16" : "fp16"};
   for (const ast::Precision &p : source->precisions) {
@@ -89,9 +112,14 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
     if (p.hierarchical)
       result.hierarchical = true, result.hierarchicalAt = p.hierarchical->location;
   }
+  auto literal = [&](const ast::Expression &e) { return e.kind == ast::ExpressionKind::Name && !text.scope.find(e.text); };
+  bool alwaysF32 = result.compute == ElementType::F32 && !result.tf32 && !text.settings.find("compute") && (!compute || literal(*compute));
   for (const ast::Keep &keep : source->keeps)
     if (auto type = planType(*keep.type, "keep anything", allowed, text)) {
       refuseNarrow(*keep.type, type->element, "keep in ");
+      if (alwaysF32 && type->element == ElementType::F32)
+        reporter.warning(keep.type->location, "'keep' has no effect: everything is computed in f32",
+                         {"it makes exceptions under compute bf16, fp16 or tf32"});
       for (const ast::Narrowing &what : keep.what) {
         for (const Keep &before : result.keeps)
           if (before.what == what.name.text && before.layer == what.layer)

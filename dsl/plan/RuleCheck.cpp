@@ -106,6 +106,8 @@ void RuleCheck::checkDivision(const PlanRule &e) {
     reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
   if (e.live > 0)
     reporter.error(e.source->live->location, "'live' limits what the stages of a repeat hold, '" + axis.name + "' is an axis");
+  if (e.rule.pad && axis.name == "batch")
+    reporter.error(e.padAt, "'pad' has no effect on 'batch': its size is made of whole micro-batches", {"remove it"});
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
   if (std::none_of(factors.begin(), factors.end(), [&](const std::string &factor) { return inTensor(model, factor); })) {

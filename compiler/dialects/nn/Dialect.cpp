@@ -1,6 +1,7 @@
 // What the nn dialect consists of.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Scores.h"
@@ -9,7 +10,7 @@ using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAlong, addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addFunction, addGather, addInteger,
-                   addNorm, addReduce, addRingAttention, addScores, addSelect, addUpdate, addVariable})
+  for (auto add : {addAlong, addAttention, addChain, addCrossEntropy, addDropout, addEinsum, addElementwise, addFunction, addGather,
+                   addInteger, addNorm, addReduce, addRingAttention, addScores, addSelect, addUpdate, addVariable})
     add(*this);
 }

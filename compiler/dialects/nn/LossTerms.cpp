@@ -1,5 +1,6 @@
 // Reads the terms of the loss from the module, and divides by what counts.
 #include "compiler/dialects/nn/LossTerms.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 using namespace mlir;
 
@@ -16,11 +17,11 @@ SmallVector<LossTerm> lossTerms(ModuleOp module) {
 }
 
 Value perCounted(OpBuilder &builder, Location location, ModuleOp module, const LossTerm &term, Value value) {
-  auto variable = module.lookupSymbol<VariableOp>(term.count());
+  auto variable = findVariable(module, term.count());
   if (!variable)
     return value;
   Type scalar = variable.getType();
-  Value count = ReadOp::create(builder, location, scalar, variable.getSymName());
+  Value count = ReadOp::create(builder, location, scalar, pathOf(variable));
   Value one = FillOp::create(builder, location, scalar, builder.getF64FloatAttr(1));
   return DivOp::create(builder, location, scalar, value, Max2Op::create(builder, location, scalar, count, one));
 }

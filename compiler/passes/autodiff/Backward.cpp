@@ -2,6 +2,7 @@
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -78,7 +79,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     llvm::DenseSet<StringAttr> parameters;
     for (auto variable : getOperation().getOps<VariableOp>())
       if (variable.isKind(VariableKind::Parameter) && !variable.getFrozen())
-        parameters.insert(variable.getSymNameAttr());
+        parameters.insert(StringAttr::get(&getContext(), pathOf(variable)));
     for (Operation *op : forward) {
       auto read = llvm::dyn_cast<ReadOp>(op);
       bool depends = read ? parameters.contains(read.getVariableAttr().getAttr())
@@ -141,7 +142,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     if (!precision.scalesLoss())
       return FillOp::create(builder, loc, type, builder.getF64FloatAttr(weight));
     std::string symbol = Precision::symbolOf(Precision::lossScale);
-    if (!getOperation().lookupSymbol(symbol)) {
+    if (!findVariable(getOperation(), symbol)) {
       OpBuilder outside(getOperation().lookupSymbol<func::FuncOp>("micro"));
       auto scale = VariableOp::create(outside, loc, symbol, type, VariableKind::State);
       scale.setSlot(Precision::lossScale);
@@ -188,11 +189,11 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     for (ReadOp read : llvm::reverse(accumulated))
       reads[read.getVariableAttr().getAttr()].push_back(read);
     for (auto parameter : llvm::to_vector(getOperation().getOps<VariableOp>()))
-      for (ReadOp read : reads.lookup(parameter.getSymNameAttr())) {
+      for (ReadOp read : reads.lookup(StringAttr::get(&getContext(), pathOf(parameter)))) {
         int64_t use = useNumbers.lookup(read);
-        auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(),
+        auto accumulator = VariableOp::create(builder, parameter.getLoc(), (pathOf(parameter) + ".grad." + Twine(use)).str(),
                                               precision.gradientType(parameter.getType()), VariableKind::Accumulator);
-        accumulator.setOf(parameter.getSymName());
+        accumulator.setOf(pathOf(parameter));
         accumulator.setUse(use);
       }
   }

@@ -1,6 +1,7 @@
 // autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,6 +29,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     rate = getOperation()->getAttrOfType<DictionaryAttr>("nn.rate");
     if (!micro || !optimizer || !rate) {
       getOperation().emitError("the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'");
+      return signalPassFailure();
+    }
+    if (auto kind = optimizer.getAs<StringAttr>("kind"); !kind || (kind.getValue() != "adamw" && kind.getValue() != "sgd")) {
+      getOperation().emitError("the optimizer must be of kind \"adamw\" or \"sgd\"");
       return signalPassFailure();
     }
     precision = Precision(getOperation());
@@ -61,7 +66,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     llvm::StringMap<size_t> numbers; // in `trained`
     for (auto variable : getOperation().getOps<VariableOp>()) {
       if (variable.isKind(VariableKind::Parameter)) {
-        numbers[variable.getSymName()] = trained.size();
+        numbers[pathOf(variable)] = trained.size();
         trained.push_back({variable, {}, {}, {}});
       }
       if (!variable.isKind(VariableKind::Accumulator) || !variable.getOf())
@@ -69,7 +74,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       if (auto number = numbers.find(*variable.getOf()); number != numbers.end()) {
         Trained &each = trained[number->second];
         each.accumulators.push_back(variable);
-        each.places.push_back(places.lookup(variable.getSymName()));
+        each.places.push_back(places.lookup(pathOf(variable)));
       }
     }
     llvm::erase_if(trained, [](const Trained &each) { return each.accumulators.empty(); });
@@ -82,13 +87,13 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return op;
   }
   Value read(OpBuilder &builder, VariableOp variable, AtAttr at) {
-    return place(ReadOp::create(builder, variable.getLoc(), variable.getType(), variable.getSymName()), at);
+    return place(ReadOp::create(builder, variable.getLoc(), variable.getType(), pathOf(variable)), at);
   }
   void write(OpBuilder &builder, VariableOp variable, Value value, AtAttr at) {
-    place(WriteOp::create(builder, variable.getLoc(), variable.getSymName(), value), at);
+    place(WriteOp::create(builder, variable.getLoc(), pathOf(variable), value), at);
   }
   void output(OpBuilder &builder, StringRef name, Value value, AtAttr at) {
-    if (auto variable = getOperation().lookupSymbol<VariableOp>(name))
+    if (auto variable = findVariable(getOperation(), name))
       write(builder, variable, value, at);
   }
   double number(DictionaryAttr from, StringRef key) {
@@ -157,7 +162,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     auto normOf = [&](Value sums) {
       Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
       if (precision.scalesLoss() && !scale)
-        scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
+        scale = read(builder, findVariable(getOperation(), Precision::symbolOf(Precision::lossScale)), {});
       return scale ? place(DivOp::create(builder, loc, scalar, norm, scale), {}).getResult() : norm;
     };
     auto groups = getOperation()->getAttrOfType<ArrayAttr>("npar.groups");
@@ -179,7 +184,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Value loss;
     AtAttr lossAt;
     for (const LossTerm &term : lossTerms(getOperation())) {
-      auto sum = getOperation().lookupSymbol<VariableOp>(term.sum());
+      auto sum = findVariable(getOperation(), term.sum());
       if (!sum)
         continue;
       AtAttr at;
@@ -229,7 +234,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     auto variable = VariableOp::create(outside, loc, ("#out." + Precision::lossScale).str(), scalar, VariableKind::Output);
     variable.setOutput(Precision::lossScale);
     write(builder, variable, scale, {});
-    atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
+    atEnd = {{findVariable(getOperation(), Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
              {streak, next.getNewStreak()},
              {steps, next.getNewCounted()}};
   }
@@ -252,8 +257,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Type type = parameter.getType();
     if (isNarrow(type))
       type = withElement(type, outside.getF32Type());
-    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), type, VariableKind::State);
-    variable.setOf(parameter.getSymName());
+    auto variable = VariableOp::create(outside, parameter.getLoc(), (pathOf(parameter) + "." + slot).str(), type, VariableKind::State);
+    variable.setOf(pathOf(parameter));
     variable.setSlot(slot);
     return variable;
   }

@@ -1,5 +1,6 @@
 // Entries of the compiled program from types, variables and locations.
 #include "compiler/passes/export/ProgramTables.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "engine/program/Pieces.h"
 #include "engine/program/Words.h"
@@ -17,7 +18,7 @@ uint64_t storageBytes(Type tensor) {
 std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   auto result = std::make_unique<program::VariableT>();
   RankedTensorType type = variable.getTensorType();
-  result->name = variable.getSymName().str();
+  result->name = nn::pathOf(variable).str();
   result->kind = variable.getKind();
   result->type = *elementTypeOf(type);
   dist::LayoutAttr layout = dist::layoutOf(type);
@@ -147,7 +148,7 @@ static int64_t number(ModuleOp module, StringRef name, int64_t otherwise) {
 static void fillVariables(ModuleOp module, program::ProgramT &program) {
   llvm::StringMap<int32_t> indices;
   for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
-    indices[variable.getSymName()] = static_cast<int32_t>(program.variables.size());
+    indices[nn::pathOf(variable)] = static_cast<int32_t>(program.variables.size());
     program.variables.push_back(variableOf(variable));
   }
   uint32_t index = 0;

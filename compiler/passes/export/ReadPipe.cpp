@@ -2,6 +2,7 @@
 #include "compiler/passes/export/ReadPipe.h"
 
 #include "compiler/dialects/dist/ModuleMachine.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/StepTimes.h"
 #include "compiler/passes/schedule/StageMachines.h"
@@ -54,7 +55,7 @@ uint32_t Tables::addRule(NameLoc rule) {
 uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
   auto [entry, isNew] = reader.variables.try_emplace(name, static_cast<uint32_t>(reader.model.variables.size()));
   if (isNew) {
-    nn::VariableOp variable = tables.symbols.lookup<nn::VariableOp>(name);
+    nn::VariableOp variable = nn::findVariable(tables.symbols, name);
     VariableModel &model = reader.model.variables.emplace_back();
     model.variable = tables.variables.lookup(name);
     model.kind = variable.getKind();
@@ -111,7 +112,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     value.readAt = ~0u;
     Action action;
     action.kind = program::StepKind::Zero;
-    action.label = tables.addLabel(("zero " + name).str(), tables.symbols.lookup<nn::VariableOp>(name));
+    action.label = tables.addLabel(("zero " + name).str(), nn::findVariable(tables.symbols, name));
     action.outputs = {static_cast<uint32_t>(model.values.size())};
     setDuration(action, reader.machines, movedBytes(variable.bytes));
     model.values.push_back(value);
@@ -162,7 +163,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   if (machines->sets().size() > 1)
     tables.pipelineLevel = cost::LinkLevel::Cluster;
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
-    tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
+    tables.variables[nn::pathOf(variable)] = static_cast<uint32_t>(index);
 
   std::vector<ClassModel> classes;
   std::set<uint32_t> owned;
@@ -176,16 +177,16 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
       model.fixed.emplace_back(tables.mesh.indexOf(tables.pipelineAxis), stage);
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       if (isStoredOn(variable, stage))
-        variableIn(reader, tables, variable.getSymName());
+        variableIn(reader, tables, nn::pathOf(variable));
     for (pipe::FragmentOp fragment : module.getOps<pipe::FragmentOp>())
       if (fragment.getStage() == stage && failed(readFragment(fragment, chunkOf(fragment, scheduled), tables, reader)))
         return failure();
     // What nobody stores by attribute or by use still needs a home.
     if (stage + 1 == scheduled.getStages())
       for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
-        uint32_t index = tables.variables.lookup(variable.getSymName());
+        uint32_t index = tables.variables.lookup(nn::pathOf(variable));
         if (!owned.count(index))
-          variableIn(reader, tables, variable.getSymName());
+          variableIn(reader, tables, nn::pathOf(variable));
       }
     for (VariableModel &variable : model.variables)
       variable.piece->owner = owned.insert(variable.variable).second;

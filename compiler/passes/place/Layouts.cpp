@@ -1,5 +1,6 @@
 // Derives the layouts of all values from the rules; see Layouts.h for the order of decisions.
 #include "compiler/passes/place/Layouts.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
@@ -163,21 +164,21 @@ LogicalResult Layouts::placeParameters() {
   auto variableOps = llvm::to_vector(module.getOps<nn::VariableOp>());
   SmallVector<std::pair<nn::VariableOp, LayoutAttr>> parameters;
   for (nn::VariableOp variable : variableOps) {
-    ArrayRef<LayoutAttr> wants = uses[variable.getSymName()];
+    ArrayRef<LayoutAttr> wants = uses[nn::pathOf(variable)];
     LayoutAttr layout = wants.empty() ? replicated(variable.getType()) : common(wants);
-    variables[variable.getSymName()] = layout;
+    variables[nn::pathOf(variable)] = layout;
     if (!variable.isKind(nn::VariableKind::Parameter))
       continue;
     parameters.emplace_back(variable, layout);
-    updates[variable.getSymName()] = layout;
+    updates[nn::pathOf(variable)] = layout;
     if (layout.getNames().empty()) // one element has no shares
       continue;
-    variables[variable.getSymName()] = layout.withFlat(stores.parameters());
-    updates[variable.getSymName()] = layout.withFlat(stores.optimizer());
+    variables[nn::pathOf(variable)] = layout.withFlat(stores.parameters());
+    updates[nn::pathOf(variable)] = layout.withFlat(stores.optimizer());
   }
   for (nn::VariableOp variable : variableOps)
     if (variable.isKind(nn::VariableKind::State) && variable.getOf())
-      variables[variable.getSymName()] = updates.lookup(*variable.getOf());
+      variables[nn::pathOf(variable)] = updates.lookup(*variable.getOf());
   return stores.check(parameters);
 }
 
@@ -186,7 +187,7 @@ LayoutAttr Layouts::updateLayout(Value operand) const {
   auto read = dyn_cast<nn::ReadOp>(definition);
   if (!read)
     return updated.lookup(definition);
-  auto variable = symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr());
+  auto variable = nn::findVariable(symbols, read.getVariable());
   return updates.lookup(variable && variable.getOf() ? *variable.getOf() : read.getVariable());
 }
 
@@ -232,7 +233,7 @@ void Layouts::define(Operation *op) {
     LayoutAttr found = layouts.lookup(accumulate.getValue());
     if (!found)
       found = replicated(accumulate.getValue().getType());
-    auto variable = symbols.lookup<nn::VariableOp>(accumulate.getVariableAttr().getAttr());
+    auto variable = nn::findVariable(symbols, accumulate.getVariable());
     variables[accumulate.getVariable()] = variable && variable.getOf() ? accumulated(found) : found;
   }
   for (Value result : op->getResults()) {

@@ -1,5 +1,6 @@
 // Rewrites the global program to local types by the decided layouts, with dist.reshard where definition and use differ.
 #include "compiler/dialects/dist/Cause.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
 
@@ -34,7 +35,7 @@ public:
         op->erase();
     for (auto variable : module.getOps<nn::VariableOp>()) {
       auto type = cast<RankedTensorType>(variable.getType());
-      variable.setType(dist::localType(type.getElementType(), layouts.variable(variable.getSymName()), mesh));
+      variable.setType(dist::localType(type.getElementType(), layouts.variable(nn::pathOf(variable)), mesh));
     }
   }
 
@@ -139,7 +140,7 @@ private:
     auto read = dyn_cast<nn::ReadOp>(definition);
     if (!read)
       return;
-    auto variable = symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr());
+    auto variable = nn::findVariable(symbols, read.getVariable());
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return;
     // A share can be as long as the whole: the first rank's of one block.

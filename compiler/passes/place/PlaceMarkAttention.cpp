@@ -1,5 +1,6 @@
 // Marks attention that goes round a ring, and attention whose keys are whole, before gradients are built, which either keep other values
 // than probabilities; chooses the order in which the sequence of a ring lies.
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
 
@@ -135,7 +136,7 @@ private:
     std::string what;
     getOperation().walk([&](Operation *op) {
       if (auto variable = dyn_cast<nn::VariableOp>(op); variable && nn::hasAxis(variable.getType(), axis))
-        user = op, what = ("parameter '" + variable.getSymName() + "' has it").str();
+        user = op, what = ("parameter '" + nn::pathOf(variable) + "' has it").str();
       else if (countsPlaces(op, axis))
         user = op, what = ("operation '" + op->getName().stripDialect() + "' counts its places").str();
       return user ? WalkResult::interrupt() : WalkResult::advance();

@@ -1,5 +1,6 @@
 // Reads store rules, and refuses those that make no sense at their lines.
 #include "compiler/passes/place/Stores.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -85,8 +86,8 @@ LogicalResult Stores::check(const Entry &entry, StringAttr axis, nn::VariableOp 
       continue;
     LocationAttr line = lineOf(entry, axis);
     InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
-                                               << "', which splits axis '" << name.getValue() << "' of parameter '"
-                                               << parameter.getSymName() << "' already";
+                                               << "', which splits axis '" << name.getValue() << "' of parameter '" << nn::pathOf(parameter)
+                                               << "' already";
     for (dist::RuleAttr rule : rulesOf(module))
       if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
         error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";

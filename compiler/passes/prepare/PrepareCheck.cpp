@@ -1,5 +1,6 @@
 // prepare-check: whole-program facts of an nn module that no op's verifier can see.
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -60,11 +61,11 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
       if (!variable.isKind(VariableKind::Parameter))
         continue;
       if (int64_t(*variable.getIndex()) != expected)
-        fail(variable) << "parameter '" << variable.getSymName() << "' has index " << int64_t(*variable.getIndex()) << " but is number "
+        fail(variable) << "parameter '" << pathOf(variable) << "' has index " << int64_t(*variable.getIndex()) << " but is number "
                        << expected;
       ++expected;
-      if (!used.contains(variable.getSymName()))
-        fail(variable) << "parameter '" << variable.getSymName() << "' does not affect the loss; use its layer or remove it";
+      if (!used.contains(pathOf(variable)))
+        fail(variable) << "parameter '" << pathOf(variable) << "' does not affect the loss; use its layer or remove it";
     }
   }
 };

@@ -3,6 +3,7 @@
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/Unrounded.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -176,12 +177,12 @@ private:
     }
     for (auto variable : getOperation().getOps<VariableOp>())
       if (variable.isKind(VariableKind::Parameter))
-        if (Type type = types.lookup(variable.getSymName()))
+        if (Type type = types.lookup(pathOf(variable)))
           variable.setType(withElement(variable.getType(), type));
     SymbolTable symbols(getOperation());
     for (func::FuncOp function : functions)
       for (auto read : function.getOps<ReadOp>())
-        if (auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()))
+        if (auto variable = findVariable(symbols, read.getVariable()))
           read.getResult().setType(variable.getTensorType());
   }
 

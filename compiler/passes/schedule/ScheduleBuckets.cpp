@@ -88,7 +88,7 @@ private:
   /// When the gradient that an operation reduces is complete; null unless it reduces an accumulator as it is.
   const Completion *completionOf(Operation *op) const {
     auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
-    auto variable = read ? symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr()) : nn::VariableOp();
+    auto variable = read ? nn::findVariable(symbols, read.getVariable()) : nn::VariableOp();
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return nullptr;
     auto found = completions.find(read.getVariable());

@@ -1,4 +1,5 @@
 // schedule-fragments: @micro and @update become fragments; variables learn where they are stored.
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/MicroFragments.h"
 #include "compiler/passes/schedule/PrologueFragments.h"
 #include "compiler/passes/schedule/Schedule.h"
@@ -42,7 +43,7 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
     if (update)
       outlineUpdate(update, fragments, stored, program->getAxisAttr());
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
-      variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[variable.getSymName()]));
+      variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[nn::pathOf(variable)]));
     for (func::FuncOp function : prologue)
       function.erase();
     micro.erase();
@@ -70,10 +71,10 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
           touch(write.getVariable(), fragment.getStage());
       }
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
-      if (variable.isKind(nn::VariableKind::Parameter) && stored[variable.getSymName()].empty())
-        stored[variable.getSymName()] = {0};
+      if (variable.isKind(nn::VariableKind::Parameter) && stored[nn::pathOf(variable)].empty())
+        stored[nn::pathOf(variable)] = {0};
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
-      Stages &stages = stored[variable.getSymName()];
+      Stages &stages = stored[nn::pathOf(variable)];
       if (!stages.empty() || variable.isKind(nn::VariableKind::Output))
         continue;
       Stages parameter = variable.getOf() ? stored.lookup(*variable.getOf()) : Stages();

@@ -1,5 +1,6 @@
 // Works out on which stages each value of @update is at home, then from the writes backwards which stages need which op, and copies.
 #include "compiler/passes/schedule/UpdateFragments.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -18,7 +19,7 @@ public:
   void run(func::FuncOp update) {
     for (nn::VariableOp variable : update->getParentOfType<ModuleOp>().getOps<nn::VariableOp>())
       if (variable.getIndex())
-        owners[*variable.getIndex()] = stored[variable.getSymName()].front();
+        owners[*variable.getIndex()] = stored[nn::pathOf(variable)].front();
     for (Operation &op : update.getOps())
       findHomes(&op);
     for (Operation &op : llvm::reverse(update.getBody().front()))

@@ -2,6 +2,7 @@
 #include "tests/compiler/import/TinyGpt2.h"
 
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/import/Import.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/prepare/Prepare.h"
@@ -72,7 +73,7 @@ TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
 TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
-  auto weight = module->lookupSymbol<VariableOp>("h.0.attn.c_attn.weight");
+  auto weight = findVariable(*module, "h.0.attn.c_attn.weight");
   ASSERT_TRUE(weight);
   EXPECT_EQ(textOf(weight),
             "nn.variable @h.0.attn.c_attn.weight : tensor<8x3x2x4xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
@@ -168,7 +169,7 @@ TEST_F(ImportTest, HasGradientsOfEveryUse) {
   EXPECT_EQ(countOf<AdamwOp>(update), parameters);
   EXPECT_EQ(countOf<CombineOp>(update), parameters);
   EXPECT_EQ(countOf<StackOp>(micro), 3); // q, k, v of three blocks
-  EXPECT_TRUE(module->lookupSymbol<VariableOp>("wte.weight.grad.1"));
+  EXPECT_TRUE(findVariable(*module, "wte.weight.grad.1"));
   EXPECT_EQ(textOf(*module).find("nn.optimizer"), std::string::npos);
 }
 

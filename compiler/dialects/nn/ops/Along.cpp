@@ -84,6 +84,35 @@ LogicalResult PartOp::verify() {
                  failed(verifyExchange(*this, x, "x", getFromAttr(), getType(), "the result", getToAttr())));
 }
 
+LogicalResult ReorderOp::verify() {
+  return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
+                 failed(requireSameAxes(*this, getX().getType(), "x", getType(), "the result")));
+}
+
+LogicalResult FoldOp::verify() {
+  Type cut = cuts() ? getType() : getX().getType(), flat = cuts() ? getX().getType() : getType();
+  StringRef whatCut = cuts() ? "the result" : "x", whatFlat = cuts() ? "x" : "the result";
+  if (failed(requireSameElement(*this, {getX().getType(), getType()})) || failed(requireAxis(*this, flat, whatFlat, getFlatAttr())) ||
+      failed(requireNoAxis(*this, cut, whatCut, getFlatAttr())))
+    return failure();
+  for (StringAttr axis : {getMajorAttr(), getMinorAttr()})
+    if (failed(requireAxis(*this, cut, whatCut, axis)) || failed(requireNoAxis(*this, flat, whatFlat, axis)))
+      return failure();
+  auto others = [](Type type, ArrayRef<StringAttr> own) {
+    SmallVector<StringAttr> names(axesOf(type));
+    llvm::erase_if(names, [&](StringAttr name) { return llvm::is_contained(own, name); });
+    return names;
+  };
+  if (others(cut, {getMajorAttr(), getMinorAttr()}) != others(flat, {getFlatAttr()}))
+    return emitOpError() << "the other axes of x and the result must be the same in the same order";
+  int64_t parts = sizeOf(cut, getMajorAttr()) * sizeOf(cut, getMinorAttr()), size = sizeOf(flat, getFlatAttr());
+  bool isPlaced = !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(getType()).getEncoding());
+  if (!isPlaced && parts != size)
+    return emitOpError() << "axis '" << getFlat() << "' has size " << size << ", '" << getMajor() << "' by '" << getMinor() << "' "
+                         << parts;
+  return success();
+}
+
 LogicalResult ScatterMatchOp::verify() {
   Type dy = getDy().getType();
   if (failed(requireSameElement(*this, {dy, getType()})) || failed(requireAxis(*this, getType(), "the table", getAxisAttr())) ||
@@ -123,6 +152,13 @@ SmallVector<StringAttr> ScatterMatchOp::getLoopOrder() { return reducedBehind(*t
 
 SmallVector<LoopAxis> PartOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getFromAttr(), LoopKind::Whole); }
 
+SmallVector<LoopAxis> FoldOp::getLoopAxes() {
+  SmallVector<LoopAxis> loops = defaultLoopAxes(*this);
+  if (cuts())
+    return withKind(std::move(loops), getFlatAttr(), LoopKind::Whole);
+  return withKind(withKind(std::move(loops), getMajorAttr(), LoopKind::Whole), getMinorAttr(), LoopKind::Whole);
+}
+
 // Rows that no index names: indices are below the global size.
 ZeroPadding ScatterMatchOp::getZeroPadding(StringAttr axis) {
   return axis == getAxisAttr() ? ZeroPadding::Always : ZeroPadding::WhereOperandsAre;
@@ -143,6 +179,26 @@ SmallVector<Value> PartOp::buildGradients(OpBuilder &builder, ValueRange gradien
       RenameOp::create(builder, getLoc(), withAxes(dy.getElementType(), names, dy.getShape()), gradients[0], getToAttr(), whole);
   return {PartOp::create(builder, getLoc(), getX().getType(), renamed, whole, getFromAttr(),
                          builder.getI64IntegerAttr(-static_cast<int64_t>(getOffset())))};
+}
+
+SmallVector<Value> ReorderOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {ReorderOp::create(builder, getLoc(), getX().getType(), gradients[0])};
+}
+
+SmallVector<Value> FoldOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  auto dy = cast<RankedTensorType>(gradients[0].getType());
+  auto wholeOf = [&](StringAttr axis) { return builder.getStringAttr(axis.getValue() + ".whole"); };
+  Value whole = gradients[0];
+  SmallVector<StringAttr> names(axesOf(dy)),
+      own = cuts() ? SmallVector<StringAttr>{getMajorAttr(), getMinorAttr()} : SmallVector<StringAttr>{getFlatAttr()};
+  for (StringAttr axis : own) {
+    llvm::replace(names, axis, wholeOf(axis));
+    whole = RenameOp::create(builder, getLoc(), withAxes(dy.getElementType(), names, dy.getShape()), whole, axis, wholeOf(axis));
+  }
+  // What x had under a name that no rule splits, the gradient has too.
+  StringAttr flat = cuts() ? getFlatAttr() : wholeOf(getFlatAttr()), major = cuts() ? wholeOf(getMajorAttr()) : getMajorAttr(),
+             minor = cuts() ? wholeOf(getMinorAttr()) : getMinorAttr();
+  return {FoldOp::create(builder, getLoc(), getX().getType(), whole, flat, major, minor)};
 }
 
 //===- Meaning -----------------------------------------------------------------------------------------------------------===//
@@ -207,6 +263,38 @@ LogicalResult PartOp::lower(Lowering &lowering) {
       indices.push_back(axis == getFromAttr() ? clampIndex(index, size) : body.index(axis));
     Scalar value = body.extract(lowering.get(getX()), indices);
     Scalar inside = both(lessi(body.integer(-1), index), lessi(index, body.integer(size)));
+    return {select(inside, value, value.like(0))};
+  });
+}
+
+static Scalar same(Scalar x) { return x; }
+LogicalResult ReorderOp::lower(Lowering &lowering) { return lowerUnary<same>(*this, lowering); }
+
+LogicalResult FoldOp::lower(Lowering &lowering) {
+  auto x = cast<RankedTensorType>(getX().getType());
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    llvm::SmallDenseMap<StringAttr, Scalar> own;
+    Scalar inside;
+    if (cuts()) {
+      Scalar minor = body.globalIndex(getType(), getMinorAttr()), sizeOfMinor = body.integer(body.globalSize(getType(), getMinorAttr()));
+      int64_t size = sizeOf(x, getFlatAttr());
+      Scalar index = addi(muli(body.globalIndex(getType(), getMajorAttr()), sizeOfMinor), minor);
+      inside = both(lessi(minor, sizeOfMinor), lessi(index, body.integer(size)));
+      own[getFlatAttr()] = clampIndex(index, size);
+    } else {
+      int64_t majors = sizeOf(x, getMajorAttr()), minors = sizeOf(x, getMinorAttr());
+      Scalar index = body.globalIndex(getType(), getFlatAttr()), width = body.integer(minors);
+      Scalar major = index.make<arith::DivUIOp>(index, width);
+      inside = lessi(index, body.integer(majors * minors));
+      own[getMajorAttr()] = clampIndex(major, majors);
+      own[getMinorAttr()] = subi(index, muli(major, width));
+    }
+    SmallVector<Scalar> indices;
+    for (StringAttr axis : axesOf(x)) {
+      auto found = own.find(axis);
+      indices.push_back(found == own.end() ? body.index(axis) : found->second);
+    }
+    Scalar value = body.extract(lowering.get(getX()), indices);
     return {select(inside, value, value.like(0))};
   });
 }

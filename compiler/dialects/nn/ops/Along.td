@@ -61,6 +61,27 @@ def Nn_PartOp : Nn_AlongOp<"part", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAx
   let assemblyFormat = "$x `of` $from `to` $to `from` $offset attr-dict `:` functional-type(operands, results)";
 }
 
+def Nn_ReorderOp : Nn_AlongOp<"reorder", [Nn_Language, Nn_Differentiable]> {
+  let summary = "x with its axes in another order";
+  let arguments = (ins Nn_Tensor:$x);
+  let results = (outs Nn_Tensor:$result);
+  let linear = 1;
+  let zeroPadding = "WhereOperandsAre";
+  let effort = "None";
+}
+
+// Linear in x: its gradient is the same op, the other way round.
+def Nn_FoldOp : Nn_AlongOp<"fold", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+  let summary = "x with `major` and `minor` in the place of `flat`, row-major, or the other way round; x is whole along its own of them";
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$flat, StrAttr:$major, StrAttr:$minor);
+  let results = (outs Nn_Tensor:$result);
+  let linear = 1;
+  let masksPadding = 1;
+  let readsElsewhere = 1;
+  let extra = "bool cuts() { return hasAxis(getX().getType(), getFlatAttr()); }";
+  let assemblyFormat = "$x `of` $flat `and` $major `by` $minor attr-dict `:` functional-type(operands, results)";
+}
+
 def Nn_AppendOp : Nn_PureOp<"append", [Nn_OwnLoopAxes]> {
   let summary = "`kept` with other rows: result[positions[i] along `keys`] = rows[i along `axis`]; rows beyond it are left out";
   let description = [{

@@ -1,5 +1,6 @@
 // Elementwise ops: verifiers, gradients, meaning, folds.
 #include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -91,17 +92,17 @@ SmallVector<Value> ScaleOp::buildGradients(OpBuilder &builder, ValueRange gradie
 }
 SmallVector<Value> ShiftOp::buildGradients(OpBuilder &, ValueRange gradients) { return {gradients[0]}; }
 SmallVector<Value> ExpOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {MulOp::create(builder, getLoc(), getX().getType(), gradients[0], getResult())};
+  return {ChainOp::create(builder, getLoc(), getX().getType(), gradients[0], getResult())};
 }
 SmallVector<Value> LogOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {DivOp::create(builder, getLoc(), getX().getType(), gradients[0], getX())};
+  return {LogGradOp::create(builder, getLoc(), getX().getType(), gradients[0], getX())};
 }
 // y = x^(-1/2): dx = -1/2 dy y^3
 SmallVector<Value> RsqrtOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Type type = getX().getType();
   Value square = MulOp::create(builder, getLoc(), type, getResult(), getResult());
   Value cube = MulOp::create(builder, getLoc(), type, square, getResult());
-  return {scaled(builder, getLoc(), MulOp::create(builder, getLoc(), type, gradients[0], cube), -0.5)};
+  return {scaled(builder, getLoc(), ChainOp::create(builder, getLoc(), type, gradients[0], cube), -0.5)};
 }
 SmallVector<Value> TanhOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {TanhGradOp::create(builder, getLoc(), getX().getType(), getResult(), gradients[0])};
@@ -128,7 +129,7 @@ SmallVector<Value> SubOp::buildGradients(OpBuilder &builder, ValueRange gradient
 SmallVector<Value> MulOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Value dy = gradients[0];
   auto side = [&](Value other, Type type) {
-    return reduceTo(builder, getLoc(), MulOp::create(builder, getLoc(), dy.getType(), dy, other), type);
+    return reduceTo(builder, getLoc(), ChainMulOp::create(builder, getLoc(), dy.getType(), dy, other), type);
   };
   Value da = side(getB(), getA().getType());
   return {da, side(getA(), getB().getType())};
@@ -136,9 +137,8 @@ SmallVector<Value> MulOp::buildGradients(OpBuilder &builder, ValueRange gradient
 // da = dy / b, db = -(dy / b) * y
 SmallVector<Value> DivOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Type type = getType();
-  Value quotient = DivOp::create(builder, getLoc(), type, gradients[0], getB());
-  Value da = reduceTo(builder, getLoc(), quotient, getA().getType());
-  Value product = MulOp::create(builder, getLoc(), type, quotient, getResult());
+  Value da = reduceTo(builder, getLoc(), ChainDivOp::create(builder, getLoc(), type, gradients[0], getB()), getA().getType());
+  Value product = DivGradOp::create(builder, getLoc(), type, gradients[0], getResult(), getB());
   return {da, scaled(builder, getLoc(), reduceTo(builder, getLoc(), product, getB().getType()), -1)};
 }
 // The gradient flows to a where a > b, elsewhere to b.
@@ -159,13 +159,14 @@ static Scalar div(Scalar a, Scalar b) { return a / b; }
 static Scalar rsqrt(Scalar x) { return x.like(1.0) / sqrt(x); }
 static Scalar relu(Scalar x) { return maximum(x, x.like(0.0)); }
 static Scalar reluGrad(Scalar x, Scalar dy) { return select(greater(x, x.like(0.0)), dy, dy.like(0.0)); }
-static Scalar tanhGrad(Scalar y, Scalar dy) { return dy * (1.0 - y * y); }
+
+static Scalar tanhGrad(Scalar y, Scalar dy) { return chain(dy, 1.0 - y * y); }
 
 static Scalar silu(Scalar x) { return x / (1.0 + exp(0.0 - x)); }
 // s (1 + x (1 - s)) with the logistic function s.
 static Scalar siluGrad(Scalar x, Scalar dy) {
   Scalar s = 1.0 / (1.0 + exp(0.0 - x));
-  return dy * (s * fma(x, 1.0 - s, x.like(1.0)));
+  return chain(dy, s * fma(x, 1.0 - s, x.like(1.0)));
 }
 
 constexpr double sqrtHalf = 0.70710678118654752, sqrt2OverPi = 0.79788456080286536, gaussian = 0.39894228040143268; // 1 / sqrt(2 pi)
@@ -191,10 +192,11 @@ static Scalar gelu(Scalar x, bool byTanh) {
 
 static Scalar geluGrad(Scalar x, Scalar dy, bool byTanh) {
   if (!byTanh)
-    return dy * fma(x * gaussian, exp(-0.5 * (x * x)), 0.5 * (1.0 + erf(x * sqrtHalf)));
+    return chain(dy, fma(x * gaussian, exp(-0.5 * (x * x)), 0.5 * (1.0 + erf(x * sqrtHalf))));
   Sigmoid sigmoid = tanhSigmoid(x);
-  Scalar twiceSlope = 2 * sqrt2OverPi * fma(x * x, x.like(3 * 0.044715), x.like(1.0));
-  return dy * fma(x * sigmoid.slope, twiceSlope, sigmoid.value);
+  Scalar rest = x * sigmoid.slope, twiceSlope = 2 * sqrt2OverPi * fma(x * x, x.like(3 * 0.044715), x.like(1.0));
+  // Where the slope has vanished the square may be infinite.
+  return chain(dy, select(isZero(rest), sigmoid.value, fma(rest, twiceSlope, sigmoid.value)));
 }
 
 LogicalResult AddOp::lower(Lowering &lowering) { return lowerBinary<add>(*this, lowering); }

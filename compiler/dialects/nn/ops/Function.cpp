@@ -1,6 +1,7 @@
 // Functions of one element: verifiers, gradients, meaning.
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -27,19 +28,19 @@ LogicalResult SinOp::verify() { return verifyFunction(*this); }
 LogicalResult AbsOp::verify() { return verifyFunction(*this); }
 LogicalResult StopGradientOp::verify() { return verifyFunction(*this); }
 
-// y = sqrt(x): dx = dy / (2 y)
+// y = sqrt(x): dx = dy / (2 y), and as of a logarithm no number where x is infinite.
 SmallVector<Value> SqrtOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Value half = scaled(builder, getLoc(), gradients[0], 0.5);
-  return {DivOp::create(builder, getLoc(), getX().getType(), half, getResult())};
+  return {LogGradOp::create(builder, getLoc(), getX().getType(), half, getResult())};
 }
 SmallVector<Value> CosOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Type type = getX().getType();
-  Value product = MulOp::create(builder, getLoc(), type, gradients[0], SinOp::create(builder, getLoc(), type, getX()));
+  Value product = ChainOp::create(builder, getLoc(), type, gradients[0], SinOp::create(builder, getLoc(), type, getX()));
   return {scaled(builder, getLoc(), product, -1)};
 }
 SmallVector<Value> SinOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Type type = getX().getType();
-  return {MulOp::create(builder, getLoc(), type, gradients[0], CosOp::create(builder, getLoc(), type, getX()))};
+  return {ChainOp::create(builder, getLoc(), type, gradients[0], CosOp::create(builder, getLoc(), type, getX()))};
 }
 // dy where x > 0, -dy where x < 0.
 SmallVector<Value> AbsOp::buildGradients(OpBuilder &builder, ValueRange gradients) {

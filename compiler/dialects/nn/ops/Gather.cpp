@@ -1,6 +1,7 @@
 // Table lookups and their inverses: gather, scatter_add, pick, one_hot.
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -91,7 +92,7 @@ SmallVector<Value> PickOp::buildGradients(OpBuilder &builder, ValueRange gradien
   names.push_back(getAxisAttr());
   sizes.push_back(sizeOf(x, getAxisAttr()));
   Value hot = OneHotOp::create(builder, getLoc(), withAxes(x.getElementType(), names, sizes), getIdx(), getAxisAttr());
-  return {MulOp::create(builder, getLoc(), x, hot, gradients[0]), Value()};
+  return {ChainMulOp::create(builder, getLoc(), x, hot, gradients[0]), Value()};
 }
 
 LogicalResult OneHotOp::verify() {

@@ -1,5 +1,6 @@
 // Sums, maxima and broadcasts.
 #include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Chain.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -58,7 +59,7 @@ SmallVector<Value> MaxOp::buildGradients(OpBuilder &builder, ValueRange gradient
   Value isMax = IsMaxOp::create(builder, getLoc(), x, getX(), getResult());
   Value count = reduceTo(builder, getLoc(), isMax, y);
   Value share = DivOp::create(builder, getLoc(), y, gradients[0], count);
-  return {MulOp::create(builder, getLoc(), x, isMax, share)};
+  return {ChainMulOp::create(builder, getLoc(), x, isMax, share)};
 }
 SmallVector<Value> BroadcastOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {reduceTo(builder, getLoc(), gradients[0], getX().getType())};

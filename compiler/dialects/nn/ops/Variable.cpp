@@ -2,10 +2,21 @@
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 
 using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
+
+static ParseResult parseVariableName(OpAsmParser &parser, StringAttr &symbol) {
+  StringAttr path;
+  if (parser.parseSymbolName(path))
+    return failure();
+  symbol = parser.getBuilder().getStringAttr(variableSymbol(path));
+  return success();
+}
+
+static void printVariableName(OpAsmPrinter &printer, VariableOp op, StringAttr) { printer.printSymbolName(pathOf(op)); }
 
 #define GET_OP_CLASSES
 #include "compiler/dialects/nn/ops/Variable.cpp.inc"
@@ -18,12 +29,14 @@ void nn::addVariable(NnDialect &dialect) {
 }
 
 void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, Type type, VariableKind kind) {
-  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
+  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(variableSymbol(name));
   state.getOrAddProperties<Properties>().type = TypeAttr::get(type);
   state.getOrAddProperties<Properties>().kind = VariableKindAttr::get(builder.getContext(), kind);
 }
 
 LogicalResult VariableOp::verify() {
+  if (!getSymName().starts_with(variableMark))
+    return emitOpError() << "has the symbol '" << getSymName() << "', which must begin with '" << variableMark << "'";
   auto require = [&](bool present, StringRef attribute) -> LogicalResult {
     if (!present)
       return emitOpError() << "of kind " << wordOf(getKind()) << " needs the attribute '" << attribute << "'";
@@ -58,7 +71,8 @@ static bool isReduced(VariableOp variable, Type type) { return variable && varia
 /// every use would make it quadratic.
 template <typename Op> static VariableOp variableOf(SymbolTableCollection &symbols, Op op) {
   auto module = op->template getParentOfType<ModuleOp>();
-  return module ? symbols.lookupSymbolIn<VariableOp>(module, op.getVariableAttr().getAttr()) : VariableOp();
+  return module ? symbols.lookupSymbolIn<VariableOp>(module, StringAttr::get(module.getContext(), variableSymbol(op.getVariable())))
+                : VariableOp();
 }
 
 template <typename Op> static LogicalResult verifyUse(Op op, VariableOp variable, Type type) {

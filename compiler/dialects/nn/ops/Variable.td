@@ -4,6 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
+// Its symbol has a mark in memory, which is neither written nor read (VariableName.h).
 def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
   let summary = "a tensor that lives across steps";
   let description = [{
@@ -25,7 +26,7 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
                        OptionalAttr<StrAttr>:$output, OptionalAttr<I64ArrayAttr>:$stored, OptionalAttr<Nn_InitAttr>:$init,
                        OptionalAttr<I64Attr>:$index, OptionalAttr<TypeAttrOf<Nn_Tensor>>:$reduced,
                        UnitAttr:$frozen, OptionalAttr<F64Attr>:$rate, OptionalAttr<F64Attr>:$decay, OptionalAttr<I64Attr>:$group);
-  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let assemblyFormat = "custom<VariableName>($sym_name) `:` $type attr-dict";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type, "VariableKind":$kind)>];
   let extraClassDeclaration = [{

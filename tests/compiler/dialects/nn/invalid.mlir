@@ -750,3 +750,45 @@ func.func @f(%x: !x, %w: !w) {
   %0 = nn.einsum %x, %w {tf32} : (!x, !w) -> tensor<2x8xbf16, #nn.axes<batch, hidden>>
   return
 }
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, flat>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{axis 'flat' has size 8, 'side' by 'half' 6}}
+  %0 = nn.fold %x of "flat" and "side" by "half" : (!x) -> tensor<2x2x3xf32, #nn.axes<batch, side, half>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, flat>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the result has no axis 'half'}}
+  %0 = nn.fold %x of "flat" and "side" by "half" : (!x) -> tensor<2x2x4xf32, #nn.axes<batch, side, rest>>
+  return
+}
+
+// -----
+
+!x = tensor<2x3x8xf32, #nn.axes<batch, seq, flat>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the other axes of x and the result must be the same in the same order}}
+  %0 = nn.fold %x of "flat" and "side" by "half" : (!x) -> tensor<3x2x2x4xf32, #nn.axes<seq, batch, side, half>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x, %y: tensor<3xf32, #nn.axes<seq>>) {
+  // expected-error @+1 {{axis 'seq' of an operand is missing in the result}}
+  %0 = nn.div_grad %x, %x, %y : (!x, !x, tensor<3xf32, #nn.axes<seq>>) -> !x
+  return
+}
+
+// -----
+
+// The written name has no mark; only the generic form shows it.
+// expected-error @+1 {{has the symbol 'w', which must begin with '$'}}
+"nn.variable"() <{sym_name = "w", type = tensor<f32, #nn.axes<>>, kind = #nn.kind<output>, output = "w"}> : () -> ()

@@ -274,5 +274,19 @@ func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
   %18 = nn.sum %t : (!tokens) -> tensor<2xi32, #nn.axes<batch>>
   // CHECK: nn.fill 3.000000e+00 : tensor<i32, #nn.axes<>>
   %19 = nn.fill 3.0 : tensor<i32, #nn.axes<>>
+  // CHECK: nn.fold %{{.+}} of "embed" and "side" by "half" :
+  %20 = nn.fold %x of "embed" and "side" by "half" : (!x) -> tensor<2x8x2x8xf32, #nn.axes<batch, seq, side, half>>
+  // CHECK: nn.fold %{{.+}} of "flat" and "side" by "half" : (tensor<2x8x2x8xf32, {{.*}}>) -> tensor<2x8x16xf32, #nn.axes<batch, seq, flat>>
+  %21 = nn.fold %20 of "flat" and "side" by "half" : (tensor<2x8x2x8xf32, #nn.axes<batch, seq, side, half>>) -> tensor<2x8x16xf32, #nn.axes<batch, seq, flat>>
+  // CHECK: nn.chain %{{.+}}, %{{.+}} :
+  %22 = nn.chain %x, %x : (!x, !x) -> !x
+  // CHECK: nn.chain_mul %{{.+}}, %{{.+}} :
+  %23 = nn.chain_mul %x, %x : (!x, !x) -> !x
+  // CHECK: nn.chain_div %{{.+}}, %{{.+}} :
+  %24 = nn.chain_div %x, %x : (!x, !x) -> !x
+  // CHECK: nn.div_grad %{{.+}}, %{{.+}}, %{{.+}} :
+  %25 = nn.div_grad %x, %x, %x : (!x, !x, !x) -> !x
+  // CHECK: nn.log_grad %{{.+}}, %{{.+}} :
+  %26 = nn.log_grad %x, %x : (!x, !x) -> !x
   return
 }

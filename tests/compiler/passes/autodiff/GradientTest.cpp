@@ -1,4 +1,5 @@
 // Gradients against finite differences of the forward half, on the reference meaning of nn ops, in float64.
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "tests/compiler/import/TinyGpt2.h"
 #include "tests/compiler/passes/autodiff/Interpreter.h"
 
@@ -31,7 +32,7 @@ struct GradientTest : testing::Test {
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     test::Interpreter start;
     for (auto variable : module.getOps<VariableOp>()) {
-      test::Tensor &tensor = start.variables[variable.getSymName().str()] = test::filled(test::shapeOf(variable.getType()));
+      test::Tensor &tensor = start.variables[pathOf(variable).str()] = test::filled(test::shapeOf(variable.getType()));
       if (variable.isKind(VariableKind::Parameter))
         for (double &each : tensor.data)
           each = center + normal(deviation);
@@ -46,7 +47,7 @@ struct GradientTest : testing::Test {
     ASSERT_TRUE(once.run(micro));
     for (auto parameter : module.getOps<VariableOp>())
       if (parameter.isKind(VariableKind::Parameter))
-        checkAlong(module, start, once, parameter.getSymName().str());
+        checkAlong(module, start, once, pathOf(parameter).str());
   }
 
   void checkAlong(ModuleOp module, const test::Interpreter &start, const test::Interpreter &once, const std::string &name) {
@@ -58,7 +59,7 @@ struct GradientTest : testing::Test {
     for (auto variable : module.getOps<VariableOp>())
       if (variable.isKind(VariableKind::Accumulator) && variable.getOf() && *variable.getOf() == name) {
         ++uses;
-        const std::vector<double> &gradient = once.variables.at(variable.getSymName().str()).data;
+        const std::vector<double> &gradient = once.variables.at(pathOf(variable).str()).data;
         for (size_t i = 0; i < direction.size(); ++i)
           built += gradient[i] * direction[i];
       }

@@ -1,6 +1,8 @@
 // One rule: a result element is the sum of a scalar function over the axes that the result lacks.
 #include "tests/compiler/passes/autodiff/Interpreter.h"
 
+#include "compiler/dialects/nn/ops/Chain.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -109,6 +111,12 @@ bool Interpreter::elementwise(Operation *op) {
           .Case([&](ShiftOp shift) { return [=, v = shift.getValue().convertToDouble()](const Index &i) { return x(i) + v; }; })
           .Case([&](AddOp) { return [=](const Index &i) { return x(i) + y(i); }; })
           .Case([&](SubOp) { return [=](const Index &i) { return x(i) - y(i); }; })
+          .Case<ChainOp, ChainMulOp>([&](Operation *) { return [=](const Index &i) { return x(i) * y(i); }; })
+          .Case<ChainDivOp, LogGradOp>([&](Operation *) { return [=](const Index &i) { return x(i) / y(i); }; })
+          .Case([&](DivGradOp) {
+            auto b = [&](const Index &i) { return value(op->getOperand(2)).at(i); };
+            return [=](const Index &i) { return x(i) * y(i) / b(i); };
+          })
           .Case([&](MulOp) { return [=](const Index &i) { return x(i) * y(i); }; })
           .Case([&](DivOp) { return [=](const Index &i) { return x(i) / y(i); }; })
           .Case([&](Max2Op) { return [=](const Index &i) { return std::max(x(i), y(i)); }; })

@@ -18,8 +18,8 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[D:.+]] = nn.sub %[[W]], %[[B]]
 // CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[DY:.+]] = nn.fill 1.000000e+00 {at = #nn.at<B, "m", 2>} : tensor<2x8xf32
-// CHECK: %[[DD:.+]] = nn.mul %[[DY]], %[[B]] {at = #nn.at<B, "m", 2>}
-// CHECK: %[[P:.+]] = nn.mul %[[DY]], %[[D]] {at = #nn.at<B, "m", 2>}
+// CHECK: %[[DD:.+]] = nn.chain_mul %[[DY]], %[[B]] {at = #nn.at<B, "m", 2>}
+// CHECK: %[[P:.+]] = nn.chain_mul %[[DY]], %[[D]] {at = #nn.at<B, "m", 2>}
 // CHECK: %[[B1:.+]] = nn.sum %[[P]] {at = #nn.at<B, "m", 2>} : {{.*}} -> tensor<8xf32
 // CHECK: %[[S:.+]] = nn.sum %[[DD]] {at = #nn.at<B, "m", 1>} : {{.*}} -> tensor<8xf32
 // CHECK: %[[B0:.+]] = nn.scale %[[S]] by -1.000000e+00 {at = #nn.at<B, "m", 1>}
@@ -66,10 +66,10 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[G4:.+]] = nn.tanh_grad %[[T]], %[[G3]]
 // CHECK: %[[R2:.+]] = nn.mul %[[R]], %[[R]]
 // CHECK: %[[R3:.+]] = nn.mul %[[R2]], %[[R]]
-// CHECK: %[[G5:.+]] = nn.mul %[[G4]], %[[R3]]
+// CHECK: %[[G5:.+]] = nn.chain %[[G4]], %[[R3]]
 // CHECK: %[[G7:.+]] = nn.scale %[[G5]] by -1.000000e+00
-// CHECK: %[[G8:.+]] = nn.div %[[G7]], %[[SH]]
-// CHECK: %[[G9:.+]] = nn.mul %[[G8]], %[[E]]
+// CHECK: %[[G8:.+]] = nn.log_grad %[[G7]], %[[SH]]
+// CHECK: %[[G9:.+]] = nn.chain %[[G8]], %[[E]]
 // CHECK: nn.accumulate @w.grad.0, %[[G9]]
 func.func @micro() {
   %w = nn.read @w : !x
@@ -103,8 +103,8 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[M:.+]] = nn.max2 %[[A]], %[[B]]
 // CHECK: %[[Q:.+]] = nn.div %[[M]], %[[B]]
 // CHECK: %[[DY:.+]] = nn.fill 1.0
-// CHECK: %[[DM:.+]] = nn.div %[[DY]], %[[B]]
-// CHECK: %[[P:.+]] = nn.mul %[[DM]], %[[Q]]
+// CHECK: %[[DM:.+]] = nn.chain_div %[[DY]], %[[B]]
+// CHECK: %[[P:.+]] = nn.div_grad %[[DY]], %[[Q]], %[[B]]
 // CHECK: %[[B1:.+]] = nn.scale %[[P]] by -1.0
 // CHECK: %[[D:.+]] = nn.sub %[[A]], %[[B]]
 // CHECK: %[[DA:.+]] = nn.relu_grad %[[D]], %[[DM]]

@@ -105,3 +105,14 @@ module attributes {nn.rate = {schedule = "constant"}} {
     return
   }
 }
+
+// -----
+
+// expected-error @+1 {{the optimizer must be of kind "adamw" or "sgd"}}
+module attributes {nn.optimizer = {kind = "adamv", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-08, decay = 0.1},
+                   nn.rate = {schedule = "constant", peak = 0.1, final = 0.0, warmup = 0, steps = 0}} {
+  nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    return
+  }
+}

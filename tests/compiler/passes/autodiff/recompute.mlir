@@ -17,7 +17,7 @@
 // CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[P2:.+]] = nn.einsum %[[X]], %[[W]] {at = #nn.at<B, "h.0.up", 0>, recompute = 0 : i64}
 // CHECK-NEXT: %[[H2:.+]] = nn.relu %[[P2]] {at = #nn.at<B, "h.0", 0>, recompute = 1 : i64}
-// CHECK-NEXT: nn.mul %{{.+}}, %[[H2]] {at = #nn.at<B, "h.0", 0>}
+// CHECK-NEXT: nn.chain_mul %{{.+}}, %[[H2]] {at = #nn.at<B, "h.0", 0>}
 // CHECK-NOT: recompute
 // CHECK: nn.relu_grad %[[P2]]
 module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
@@ -47,8 +47,8 @@ module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
 // CHECK: %[[D:.+]] = nn.dropout %{{.+}} {at = #nn.at<F, "h.0.up", 0>, rate = 1.000000e-01 : f64, recompute = 1 : i64, site = "h.0.up"}
 // CHECK: %[[T:.+]] = nn.tanh %[[D]] {at = #nn.at<F, "h.0.up", 0>, recompute = 2 : i64}
 // CHECK: nn.mul %[[T]], %[[T]] {at = #nn.at<F, "h.0", 0>}
-// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
-// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
+// CHECK: nn.chain_mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
+// CHECK: nn.chain_mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
 // CHECK: nn.tanh_grad %[[T]], %{{.+}} {at = #nn.at<B, "h.0.up", 0>}
 // CHECK-NOT: nn.tanh
 module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar.blocks = 1 : i64} {
@@ -76,7 +76,7 @@ module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar
 // CHECK-LABEL: @micro
 // CHECK: %[[W:.+]] = nn.read @w
 // CHECK: %[[O:.+]], %{{.+}} = nn.attention %[[W]], %[[W]], %[[W]] {at = #nn.at<F, "h.0.attn", 0>
-// CHECK: nn.mul %{{.+}}, %[[O]] {at = #nn.at<B, "h.0.attn", 0>}
+// CHECK: nn.chain_mul %{{.+}}, %[[O]] {at = #nn.at<B, "h.0.attn", 0>}
 // CHECK: %{{.+}}, %[[P2:.+]] = nn.attention %[[W]], %[[W]], %[[W]] {at = #nn.at<B, "h.0.attn", 0>
 // CHECK-NEXT: nn.attention_grad %[[W]], %[[W]], %[[W]], %[[P2]]
 module attributes {npar.recompute = {kind = "attention"}} {
@@ -159,7 +159,7 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
 // CHECK: %[[V:.+]] = nn.scale %[[W]] by 2.000000e+00 {at = #nn.at<F, "h.0", 0>, recompute = 0 : i64}
 // CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK-NOT: nn.sinusoid
-// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.1", 1>}
+// CHECK: nn.chain_mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.1", 1>}
 // CHECK-NOT: nn.sinusoid
 module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks = 2 : i64} {
   nn.variable @w : !n {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}

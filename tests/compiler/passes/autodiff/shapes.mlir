@@ -20,7 +20,7 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[W1:.+]] = nn.read @w
 // CHECK: %[[D:.+]] = nn.fill 1.0
 // CHECK: %[[HOT:.+]] = nn.one_hot %[[T]] over "vocab" : {{.*}} -> tensor<2x8x30xf64
-// CHECK: %[[DL:.+]] = nn.mul %[[HOT]], %[[D]]
+// CHECK: %[[DL:.+]] = nn.chain_mul %[[HOT]], %[[D]]
 // CHECK-DAG: %[[DX:.+]] = nn.einsum %[[DL]], %[[W1]]
 // CHECK-DAG: %[[D1:.+]] = nn.einsum %[[DL]], %[[X]]
 // CHECK: nn.accumulate @w.grad.1, %[[D1]]
@@ -51,8 +51,8 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[A:.+]] = nn.select %{{.+}} at "part"[0]
 // CHECK: %[[B:.+]] = nn.select %{{.+}} at "part"[2]
 // CHECK: %[[DY:.+]] = nn.fill 1.0
-// CHECK-DAG: %[[DA:.+]] = nn.mul %[[DY]], %[[B]]
-// CHECK-DAG: %[[DB:.+]] = nn.mul %[[DY]], %[[A]]
+// CHECK-DAG: %[[DA:.+]] = nn.chain_mul %[[DY]], %[[B]]
+// CHECK-DAG: %[[DB:.+]] = nn.chain_mul %[[DY]], %[[A]]
 // CHECK: %[[Z:.+]] = nn.fill 0.0
 // CHECK: %[[DW:.+]] = nn.stack %[[DA]], %[[Z]], %[[DB]] along "part"
 // CHECK-NEXT: nn.accumulate @w.grad.0, %[[DW]]
@@ -113,7 +113,7 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[HIT:.*]] = nn.is_max %[[X]], %[[M]] :
 // CHECK: %[[COUNT:.*]] = nn.sum %[[HIT]]
 // CHECK: %[[SHARE:.*]] = nn.div %[[DM]], %[[COUNT]]
-// CHECK: %[[DX:.*]] = nn.mul %[[HIT]], %[[SHARE]]
+// CHECK: %[[DX:.*]] = nn.chain_mul %[[HIT]], %[[SHARE]]
 // CHECK: nn.accumulate @w.grad.0, %[[DX]]
 func.func @micro() {
   %w = nn.read @w : !x

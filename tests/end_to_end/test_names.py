@@ -1,0 +1,155 @@
+"""Names of a text and names of npar's own are apart: whatever a stage prints, and every key of what npar says, may name a parameter, an input,
+an axis, a layer, a constant, a loss, a plan."""
+
+import json
+import re
+
+from driver import DriverTest, settings
+
+RESERVED = set(
+    "and axis false for forward if import input layer loss mesh model not or param plan repeat require return split train true none batch".split()
+)
+SETTINGS = {"batch", "clip", "seed", "micro", "compute", "reduce", "recompute", "data"}
+MEASURES = {"samples"}  # an evaluation says by it how many there were
+STAGES = ("nn", "grad", "dist", "pipe", "rank")
+# Losses that ignore targets, attention with a formula, clipping, a state of each optimizer, stages, dropout: what has internal names.
+TEXT = """
+import "Embedding"
+import "Linear"
+model M(vocab = 16, length = 4) {
+    axis batch, seq = length, key = length, vocab, embed = 8, head = 2, feature = 4, sort = 2
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    x = table(tokens)
+    repeat h[2] {
+        q = Linear(embed, [head, feature])
+        o = Linear([head, feature], embed)
+        x = x + dropout(o(attention(q(x), q(x), q(x), over = seq, keys = key, causal = true, bias = float(index(key)))), 0.1)
+    }
+    kind = Linear(embed, sort)
+    loss words = cross_entropy(project(x, table.weight), targets, over = vocab, ignore = 0)
+    loss sorts = cross_entropy(kind(x[seq = 0]), tokens[seq = 0] / 8, over = sort) weight 0.5
+    metric right = accuracy(argmax(kind(x[seq = 0]), over = sort), tokens[seq = 0] / 8)
+    output x
+}
+train t for M { batch 8 optimizer AdamW(lr = 1e-3) clip 1.0 }
+plan p for M { mesh dp = 2, tp = 2, pp = 2 micro 2 split { batch -> dp  head, vocab -> tp  h -> pp } store { optimizer, gradients -> dp } compute fp16 }
+"""
+ORDINARY = """
+axis batch, embed = 4, class = 3
+input x: f32[batch, embed]
+input y: i32[batch]
+param ordinary: [class, embed] = normal(0.1)
+"""
+END = "train t for M { batch 8 optimizer AdamW(lr = 1e-3) clip 1.0 }\nplan p for M { mesh dp = 2 micro 2 split { batch -> dp } store { optimizer -> dp } }\n"
+
+
+def keys(value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys(inner)
+
+
+class NamesTest(DriverTest):
+    def internal(self):
+        """Symbols, attributes, words in quotes and axes of every stage; keys of JSON and of a log; names in a checkpoint."""
+        (self.folder / "m.npar").write_text(TEXT)
+        names = set()
+        for stage in STAGES:
+            for kind in ("training", "evaluation") if stage == "rank" else ("training",):
+                printed = self.npar("compile", "m.npar", f"--emit={stage}", *(("--for", kind) if kind != "training" else ())).output
+                names.update(re.findall(r'@"?([A-Za-z_][\w.$-]*)', printed))
+                names.update(re.findall(r'"([A-Za-z_][\w.-]*)"', printed))
+                names.update(re.findall(r"([A-Za-z_][\w.]*) = ", printed))
+                names.update(name.strip() for axes in re.findall(r"axes<([^>]*)>", printed) for name in axes.split(","))
+        self.npar("run", "m.npar", "--random-data", "--steps", 2, "--set", "compute=f32", "--log", "log.jsonl", "--quiet")
+        for line in (self.folder / "log.jsonl").read_text().splitlines():
+            names.update(keys(json.loads(line)))
+        names.update(keys(self.npar_json("inspect", "m.npar")))
+        names = {name.split(".")[0] for name in names} | names
+        return sorted(name for name in names if re.fullmatch(r"[A-Za-z_][\w.]*\w|[A-Za-z_]", name) and ".." not in name)
+
+    def check(self, text, *flags):
+        (self.folder / "names.npar").write_text(text)
+        report = self.npar("verify", "names.npar", "--plan", "p", *flags, code=None)
+        self.assertEqual(report.returncode, 0, f"{text}\n{report.output[-1500:]}{report.error[-3000:]}")
+
+    def test_every_internal_name(self):
+        paths = self.internal()
+        for must in ("micro", "update", "start", "count", "formula_0", "loss", "grad_norm"):
+            self.assertIn(must, paths)
+        words = [name for name in paths if "." not in name and name not in RESERVED]
+        self.assertGreater(len(words), 100)
+        free = [word for word in words if word not in ("x", "y", "w", "embed", "class", "ordinary", "M", "t", "p", "dp")]
+
+        with self.subTest("parameters"):
+            body = "".join(f'param w{i} as "{word}": [embed] = ones\nz = z * w{i}\n' for i, word in enumerate(words))
+            self.check("model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("parameters with points"):
+            points = [name for name in paths if "." in name and not any(name.startswith(other + ".") for other in paths if "." in other)]
+            body = "".join(f'param w{i} as "{name}": [embed] = ones\nz = z * w{i}\n' for i, name in enumerate(points))
+            self.check("model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("names of parameters in the text"):
+            body = "".join(f"param {word}: [embed] = ones\nz = z * {word}\n" for word in free if word != "z")
+            self.check("model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("inputs"):
+            body = "".join(f"input {word}: f32[batch]\nz = z + {word}\n" for word in free if word != "z")
+            self.check("model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("axes"):
+            body = "".join(f"axis {word} = {2 + i % 3}\nparam a{i}: [{word}, embed] = ones\nz = z * sum(a{i}, over = {word})\n" for i, word in enumerate(free) if word != "z")
+            self.check("model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("layers, repeats, constants"):
+            layer = "layer Scale(embed) {\nparam weight: [embed] = ones\nforward(x) = x * weight\n}\n"
+            body = "".join(f"{word} = Scale(embed)\nz = {word}(z)\n" for word in free if word not in ("z", "weight"))
+            self.check(layer + "model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+            body = "".join(f"repeat {word}[2] {{\nscale = Scale(embed)\nz = scale(z)\n}}\n" for word in free if word not in ("z", "weight"))
+            self.check(layer + "model M {" + ORDINARY + "z = x\n" + body + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+            constants = [word for word in free if word not in SETTINGS | {"z"}]
+            body = "".join(f"z = z + {word}\n" for word in constants)
+            self.check("model M(" + ", ".join(f"{word} = 1" for word in constants) + ") {" + ORDINARY + "z = x\n" + body
+                       + "loss cross_entropy(project(z, ordinary), y, over = class)\n}\n" + END)
+        with self.subTest("losses, metrics, outputs"):
+            measures = [word for word in words if word not in MEASURES]
+            half = len(measures) // 2
+            body = "".join(f"loss {word} = cross_entropy(project(x, ordinary), y, over = class)\n" for word in measures[:half])
+            body += "".join(f"metric {word} = accuracy(argmax(project(x, ordinary), over = class), y)\n" for word in measures[half:])
+            body += "".join(f"output {word} = x\n" for word in words)
+            text = "model M {" + ORDINARY + body + "}\n" + END
+            self.check(text)
+            self.npar("run", "names.npar", "--random-data", "--steps", 1, "--log", "names.jsonl", "--quiet")
+            told = json.loads((self.folder / "names.jsonl").read_text().splitlines()[-1])
+            self.assertEqual(sorted(told["losses"]), sorted(measures[:half]))
+        with self.subTest("plans, train blocks, mesh axes"):
+            model = "model M {" + ORDINARY + "loss cross_entropy(project(x, ordinary), y, over = class)\n}\n"
+            plans = [word for word in words if word not in ("p", "dp")]
+            body = "".join(f"plan {word} for M {{ mesh dp = 2 micro 2 split {{ batch -> dp }} }}\n" for word in plans)
+            body += "".join(f"train {word} for M {{ batch 8 optimizer Sgd(lr = 0.1) }}\n" for word in words if word != "t")
+            self.check(model + body + END, "--train", "t")
+            for start in range(0, len(plans), 14):
+                axes = plans[start : start + 14]
+                self.check(model + f"train t for M {{ batch 8 optimizer Sgd(lr = 0.1) }}\nplan p for M {{ mesh dp = 2, {', '.join(f'{word} = 1' for word in axes)} micro 2 "
+                           f"split {{ batch -> dp, {', '.join(axes)} }} }}\n")
+
+    def test_generation(self):
+        """A parameter that shares no axis with the sequence was taken for a function of the program, and lost."""
+        for name in ("start", "count", "micro", "update", "logits", "formula_0", "kept"):
+            with self.subTest(name):
+                (self.folder / "m.npar").write_text(
+                    f"""import "Embedding"
+                    model M(vocab = 256, length = 8) {{
+                        axis batch, seq = length, vocab, embed = 8, stream = 2
+                        input tokens, targets: i32[batch, seq]
+                        table = Embedding(vocab, embed)
+                        param {name}: [stream] = ones
+                        xs = table(tokens) * {name}
+                        loss cross_entropy(project(mean(xs, over = stream), table.weight), targets, over = vocab)
+                    }}
+                    train t for M {{ batch 8 optimizer Sgd(lr = 0.1) }}
+                    """
+                )
+                self.npar("compile", "m.npar", "--for", "generation", "-o", "m.npx")
+                self.npar("verify", "m.npar")
