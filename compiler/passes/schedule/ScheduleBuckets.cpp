@@ -1,5 +1,6 @@
 // schedule-buckets: joins the reductions of gradients to buckets, in the order in which the last backward completes the gradients, and the
 // gathers of parameters that are updated in shares, in the order in which they are updated.
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 
