@@ -32,6 +32,8 @@ public:
   /// From now on batches hold these of their samples alone, ascending: for one of several processes. Of the others nothing is read but
   /// targets, where some do not count; `counts` is of all.
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
+  /// Not good once a file could not be read any more: batches since then are not of the data.
+  virtual Status intact() const = 0;
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 

@@ -162,8 +162,7 @@ Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, co
   engine::TextDecoder decoder(tokenizer, flags.skipSpecial);
   Count count;
   std::string text;
-  for (int64_t i = 0; i < tokens.size(); ++i) {
-    int32_t id = tokens.at(i);
+  auto decode = [&](int64_t i, int32_t id) {
     Result<std::string> part = decoder.push(id);
     if (!part.ok())
       return Status::badInput(fmt::format("cannot turn '{}' into text: token {} (from 0): {}", flags.decode, i, part.status().message()));
@@ -173,14 +172,23 @@ Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, co
       count.first.push_back(id);
     bool last = i + 1 == tokens.size();
     if (text.size() < blockBytes && !last)
-      continue;
+      return Status();
     text += last ? decoder.finish() : "";
     if (Status status = write(text); !status.ok())
       return status;
     count.bytes += text.size();
     text.clear();
     waiting.phase(fmt::format("{} of {} million tokens", i / 1'000'000, tokens.size() / 1'000'000));
-  }
+    return Status();
+  };
+  Status done = engine::forTokenBlocks(tokens, 0, tokens.size(), [&](int64_t first, const std::vector<int32_t> &ids) {
+    Status status;
+    for (size_t i = 0; i < ids.size() && status.ok(); ++i)
+      status = decode(first + static_cast<int64_t>(i), ids[i]);
+    return status;
+  });
+  if (!done.ok())
+    return done;
   count.tokens = static_cast<uint64_t>(tokens.size());
   return count;
 }
