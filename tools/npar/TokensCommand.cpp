@@ -9,6 +9,7 @@
 #include "tools/npar/files/TokenFileWriter.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace npar::driver {
@@ -84,7 +86,11 @@ ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Coun
 class TextSource {
 public:
   explicit TextSource(const std::string &path)
-      : path(path), file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error(file < 0 ? errno : 0) {}
+      : path(path), file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error(file < 0 ? errno : 0) {
+    struct stat info;
+    bool device = !error && ::fstat(file, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode));
+    endless = device && path != "-" && !::isatty(file) && path != "/dev/null";
+  }
   TextSource(const TextSource &) = delete;
   ~TextSource() {
     if (file > STDIN_FILENO)
@@ -92,6 +98,8 @@ public:
   }
   /// Nothing at the end.
   Result<std::string_view> next() {
+    if (endless)
+      return Status::badInput("cannot read text '" + path + "': it is a device");
     ssize_t got = 0;
     if (!error)
       do
@@ -105,6 +113,7 @@ public:
 private:
   std::string path;
   int file, error;
+  bool endless = false;
   std::string block = std::string(blockBytes, '\0');
 };
 
@@ -213,7 +222,7 @@ ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
     written += text.size();
     if (file)
       return file->write(written - text.size(), text.data(), text.size());
-    std::cout << text;
+    productOutput() << text;
     return Status();
   });
   if (!count.ok())

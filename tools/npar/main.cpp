@@ -1,5 +1,6 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -125,6 +126,7 @@ ExitCode drive(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   using namespace npar::driver;
+  PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
   try {
     return static_cast<int>(drive(argc, argv));
