@@ -84,6 +84,8 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
   std::string text, wrong;
   if (std::filesystem::is_directory(path, ignored)) {
     wrong = "cannot read the run '" + path + "': it is a directory";
+  } else if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    wrong = "cannot read the run '" + path + "': it is no regular file";
   } else {
     std::ifstream file(path, std::ios::binary);
     text.resize(largest + 1);

@@ -54,6 +54,9 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
 }
 
 std::optional<std::string> readFile(const std::string &path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) // a pipe would keep it waiting
+    return std::nullopt;
   std::ifstream in(path, std::ios::binary);
   std::string text(maximumScheduleText + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -61,6 +64,13 @@ std::optional<std::string> readFile(const std::string &path) {
     return std::nullopt;
   text.resize(static_cast<size_t>(in.gcount()));
   return text;
+}
+
+std::string whyUnreadable(const std::string &path) {
+  int error = errno;
+  std::error_code ignored;
+  bool there = std::filesystem::exists(path, ignored), regular = std::filesystem::is_regular_file(path, ignored);
+  return std::filesystem::is_directory(path, ignored) ? "it is a directory" : there && !regular ? "it is no regular file" : std::strerror(error);
 }
 
 void time(TimedSchedule &timed) {
@@ -83,7 +93,7 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
   std::optional<std::string> text = readFile(flags.import);
   if (!text)
     return fail(ExitCode::BadInput, "cannot read '" + flags.import +
-                                        "': " + (std::filesystem::is_directory(flags.import) ? "it is a directory" : std::strerror(errno)));
+                                        "': " + whyUnreadable(flags.import));
   ReadSchedule read = checkCsv(*text, flags.sending());
   for (const TextError &error : read.errors)
     timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.cycle});
