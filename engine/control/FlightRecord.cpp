@@ -16,6 +16,7 @@
 #include <map>
 #include <new>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -106,12 +107,25 @@ size_t roundUp(size_t size) { return (size + 63) / 64 * 64; }
 } // namespace
 
 Result<std::unique_ptr<FlightRecord>> FlightRecord::create(const FlightOptions &options) {
-  if (Status status = program::makeFolder(options.folder); !status.ok())
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot use the folder '" + options.folder + "': " + why); };
+  if (options.temporary && ::mkdir(options.folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return failure(std::strerror(errno));
+  if (Status status = options.temporary ? Status() : program::makeFolder(options.folder); !status.ok())
     return status;
-  return std::unique_ptr<FlightRecord>(new FlightRecord(options));
+  int folder = ::open(options.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options.temporary ? O_NOFOLLOW : 0));
+  if (folder < 0)
+    return failure(std::strerror(errno));
+  std::unique_ptr<FlightRecord> record(new FlightRecord(options, folder));
+  struct stat info;
+  if (options.temporary && (::fstat(folder, &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0))
+    return failure("it is not this user's alone");
+  return record;
 }
 
-FlightRecord::~FlightRecord() { unmap(); }
+FlightRecord::~FlightRecord() {
+  unmap();
+  ::close(folder);
+}
 
 void FlightRecord::unmap() {
   if (memory)
@@ -119,7 +133,8 @@ void FlightRecord::unmap() {
   memory = nullptr, rings = nullptr, live = nullptr;
 }
 
-std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
+std::string FlightRecord::name() const { return "process-" + std::to_string(options.process) + flightSuffix; }
+std::string FlightRecord::path() const { return options.folder + "/" + name(); }
 
 Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -133,11 +148,11 @@ Status FlightRecord::open(const program::Program &program, const StepGraph &grap
   size = header.ringsOffset + header.ranks * ringBytes;
 
   auto failure = [&](int why) {
-    ::unlink(path().c_str());
+    ::unlinkat(folder, name().c_str(), 0);
     return Status::badInput("cannot write flight record '" + path() + "': " + std::strerror(why));
   };
-  ::unlink(path().c_str()); // another process may still read the one before
-  int file = ::open(path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ::unlinkat(folder, name().c_str(), 0); // another process may still read the one before
+  int file = ::openat(folder, name().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
     return failure(errno);
   // Room is taken now: a mapping without it would end the process at a full disk.
@@ -212,14 +227,13 @@ void FlightRecord::discard() {
   if (live)
     live->ended = 1; // for whoever is reading it now
   unmap();
-  ::unlink(path().c_str());
+  ::unlinkat(folder, name().c_str(), 0);
   ::rmdir(options.folder.c_str());
 }
 
-std::string flightFolderOf(int64_t pidOfProcess0, uint64_t startOfProcess0) {
+std::string flightFolderOf(const std::string &token) {
   const char *folder = std::getenv("TMPDIR");
-  return std::string(folder && *folder ? folder : "/tmp") + "/npar-flight-" + std::to_string(pidOfProcess0) + "-" +
-         std::to_string(startOfProcess0);
+  return std::string(folder && *folder ? folder : "/tmp") + "/npar-flight-" + token;
 }
 
 } // namespace npar::engine

@@ -16,6 +16,7 @@ struct FlightOptions {
   std::string folder; ///< is made where it is not there
   uint32_t process = 0, processes = 1;
   std::string host;
+  bool temporary = false; ///< the folder is where others may write too: it must be this user's alone, and no link
 };
 
 /// One file per process, `process-N.flight`. `note` takes no lock, allocates nothing and calls nothing of the system; any thread may call
@@ -43,12 +44,14 @@ public:
   void discard();
 
 private:
-  explicit FlightRecord(const FlightOptions &options) : options(options) {}
+  FlightRecord(const FlightOptions &options, int folder) : options(options), folder(folder) {}
+  std::string name() const;
   std::string path() const;
   void write(uint32_t local, uint32_t node, int64_t trainingStep, FlightEvent event);
   void unmap();
 
   FlightOptions options;
+  int folder; ///< a descriptor, for its name may lead elsewhere meanwhile
   std::mutex mutex; ///< held while the file comes, goes, or is written to by anyone but `note`
   uint8_t *memory = nullptr;
   size_t size = 0;
@@ -57,7 +60,8 @@ private:
   std::vector<uint32_t> firstNode; ///< of the graph, by place of the rank
 };
 
-/// The same folder for all processes of a job that run on one host, under the system's folder for temporary files.
-std::string flightFolderOf(int64_t pidOfProcess0, uint64_t startOfProcess0);
+/// A folder under the system's one for temporary files. The processes of a job are told one random `token`, which nobody else can guess, so
+/// that those on one host find each other's.
+std::string flightFolderOf(const std::string &token);
 
 } // namespace npar::engine

@@ -5,6 +5,7 @@
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
 #include "engine/control/LateAbort.h"
+#include "engine/files/RandomName.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
 #include "tools/npar/job/Agreement.h"
@@ -168,9 +169,15 @@ Status Job::openControl(bool json) {
   control = std::move(*opened);
   engine::abortLate(secondsToAbort);
   flight = options.flight;
-  if (flight.empty())
-    flight = engine::flightFolderOf(control->peers()[0].name.pid, control->peers()[0].start);
-  Result<std::unique_ptr<engine::FlightRecord>> created = engine::FlightRecord::create({flight, process(), processes(), wanted.host});
+  if (flight.empty()) { // process 0 makes up a name, and tells it
+    std::string token = isVoice() ? program::randomName() : "";
+    Result<std::vector<std::vector<uint8_t>>> tokens = gather({token.begin(), token.end()});
+    if (!tokens.ok())
+      return tokens.status();
+    flight = engine::flightFolderOf({tokens->front().begin(), tokens->front().end()});
+  }
+  Result<std::unique_ptr<engine::FlightRecord>> created =
+      engine::FlightRecord::create({flight, process(), processes(), wanted.host, options.flight.empty()});
   if (std::lock_guard<std::mutex> lock(reporting); created.ok())
     record = std::move(*created);
   if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
