@@ -50,6 +50,9 @@ constexpr double secondsToLeave = 5;
 /// In which it is known why a job has failed.
 constexpr double secondsToJudge = 2;
 
+/// After which a process that has not met process 0, or not any more, says itself what process 0 would have said.
+constexpr double secondsForVoice = 1;
+
 Result<engine::OpenTransport> openerOf(const engine::Launch &launch, double timeout) {
   if (launch.mpi != "tcp")
     return engine::mpiTransport(launch.mpi);
@@ -106,21 +109,16 @@ ExitCode Job::find(const JobOptions &asked) {
 Status Job::open() {
   std::signal(SIGUSR1, SIG_IGN);
   Result<engine::OpenTransport> transport = openerOf(launch, timeout);
-  if (!transport.ok()) {
-    if (!isVoice()) { // nobody else knows what is missing on some machines alone; what is missing everywhere is said by now
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-      takeOver();
-    }
+  if (!transport.ok())
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
-  }
   Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // which waits for all, and knows no limit
     engine::HardExit limit([this] {
-      if (isVoice())
-        sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout)", launch.launcher,
-                             launch.processes, timeout));
+      takeOver();
+      sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout){}", launch.launcher,
+                           launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} has waited for them", process())));
     });
-    limit.arm(timeout, static_cast<int>(ExitCode::Timeout));
+    limit.arm(timeout + (isVoice() ? 0 : secondsForVoice), static_cast<int>(ExitCode::Timeout));
     return engine::ProcessGroup::open(*transport);
   }();
   // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
@@ -144,6 +142,7 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
     return ExitCode::Good;
   if (Status status = open(); !status.ok()) {
     group.reset();
+    parted = true;
     return fail(status);
   }
   if (ExitCode code = introduce(); code != ExitCode::Good)
@@ -239,9 +238,13 @@ ExitCode Job::refuseOthers(const std::string &command) const {
 ExitCode Job::agree(ExitCode own) {
   if (!group)
     return own;
-  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, takeErrors()}), forAsLongAsItTakes);
-  if (!all.ok())
+  std::vector<std::string> errors = takeErrors();
+  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, errors}), forAsLongAsItTakes);
+  if (!all.ok()) {
+    for (const std::string &text : errors) // nobody else has them
+      printError(text);
     return own == ExitCode::Good ? fail(all.status()) : own;
+  }
   std::vector<Verdict> verdicts;
   std::vector<std::string> names;
   for (const std::vector<uint8_t> &each : *all) {
@@ -391,6 +394,8 @@ Result<std::vector<ClockOffset>> Job::measureClocks() const {
 
 ExitCode Job::end(ExitCode code) {
   if (!group) {
+    if (parted)
+      sayInPerson();
     sayErrors();
     return code;
   }
@@ -415,12 +420,24 @@ ExitCode Job::end(ExitCode code) {
   // The farewell of the library would wait for those that are gone.
   std::cout.flush();
   if (!failure)
-    sayErrors();
+    sayInPerson();
   else if (failure->speaker == process())
     control->endStopped(); // nobody else would
   else
     std::this_thread::sleep_for(std::chrono::milliseconds(500)); // a launcher may end the others as soon as one has
   ::_exit(failure ? static_cast<int>(failure->code) : static_cast<int>(code));
+}
+
+void Job::sayInPerson() {
+  std::vector<std::string> errors = takeErrors();
+  if (errors.empty())
+    return;
+  if (!isVoice()) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(secondsForVoice));
+    takeOver();
+  }
+  for (const std::string &text : errors)
+    sayError(isVoice() ? text : text + fmt::format("\nnpar: said by process {}", process()));
 }
 
 /// What the body comes to, whatever it throws; the others are told why this process cannot go on.
