@@ -1,15 +1,12 @@
-// Reads and writes cache entries: a line with the hash of the object, then the object.
+// Reads and writes cache entries: a line with the key and the hash, then the object.
 #include "compiler/codegen/Cache.h"
 
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <dlfcn.h>
 
 namespace npar::codegen {
@@ -31,61 +28,47 @@ static const std::string &buildIdentity() {
   return identity;
 }
 
-KernelCache::KernelCache(std::string given, bool enabled) : folder(std::move(given)) {
-  auto variable = [](const char *name) {
-    const char *value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  if (folder.empty())
-    folder = variable("NPAR_CACHE");
-  if (folder.empty() && !variable("XDG_CACHE_HOME").empty())
-    folder = variable("XDG_CACHE_HOME") + "/npar/kernels";
-  if (folder.empty() && !variable("HOME").empty())
-    folder = variable("HOME") + "/.cache/npar/kernels";
-  if (!enabled || buildIdentity() == "unknown")
-    folder.clear();
-  if (folder.empty())
+/// The first line of an entry.
+static std::string lineOf(llvm::StringRef key, llvm::StringRef object) {
+  return "npar kernel 2 " + key.str() + " " + hash((key + "\n" + object).str()) + "\n";
+}
+
+KernelCache::KernelCache(std::string given, bool enabled) {
+  program::CachePlace place = given.empty() ? program::cachePlace("kernels") : program::CachePlace{std::move(given), "", false};
+  if (!enabled || place.root.empty() || buildIdentity() == "unknown")
     return;
-  std::error_code error = llvm::sys::fs::create_directories(folder);
-  if (!error && !llvm::sys::fs::is_directory(folder))
-    error = std::make_error_code(std::errc::not_a_directory);
-  if (!error)
-    error = llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
-  if (!error)
-    return;
-  if (folder == variable("NPAR_CACHE")) // asked for; the default place may be missing without a word
-    complaint = "'" + folder + "' (NPAR_CACHE) cannot keep kernels: " + error.message() + "; all are compiled each time";
-  folder.clear();
+  engine::Result<program::PrivateFolder> opened = program::PrivateFolder::open(place.root, place.below);
+  std::string why = opened.ok() ? "" : opened.status().message();
+  if (opened.ok() && llvm::sys::fs::access(place.path(), llvm::sys::fs::AccessMode::Write))
+    why = "'" + place.path() + "' cannot be written";
+  bool refused = opened.status().code() == engine::Code::CheckFailed;
+  if (why.empty())
+    folder.emplace(std::move(*opened));
+  else if (place.asked || refused) // the default place may be missing without a word
+    complaint = "'" + place.path() + "'" + (place.asked ? " (NPAR_CACHE)" : "") + " cannot keep kernels: " + why + "; all are compiled each time";
 }
 
 std::string KernelCache::key(llvm::StringRef source) const { return hash((buildIdentity() + "\n" + source).str()); }
 
 std::optional<std::string> KernelCache::find(llvm::StringRef key) const {
-  if (folder.empty())
+  constexpr uint64_t largest = uint64_t{1} << 30;
+  if (!folder)
     return std::nullopt;
-  auto file = llvm::MemoryBuffer::getFile(folder + "/" + key + ".o", false, false);
-  if (!file)
+  engine::Result<std::optional<std::vector<uint8_t>>> bytes = folder->read((key + ".o").str(), largest);
+  if (!bytes.ok() || !*bytes)
     return std::nullopt;
-  auto [line, object] = (*file)->getBuffer().split('\n');
-  if (line != hash(object))
+  llvm::StringRef text(reinterpret_cast<const char *>((*bytes)->data()), (*bytes)->size());
+  llvm::StringRef object = text.substr(std::min(text.size(), text.find('\n') + 1));
+  if (text.drop_back(object.size()) != lineOf(key, object))
     return std::nullopt;
   return object.str();
 }
 
 void KernelCache::put(llvm::StringRef key, llvm::StringRef object) const {
-  if (folder.empty())
+  if (!folder)
     return;
-  int descriptor;
-  llvm::SmallString<128> temporary;
-  if (llvm::sys::fs::createUniqueFile(folder + "/" + key + "-%%%%%%%%.tmp", descriptor, temporary))
-    return;
-  llvm::raw_fd_ostream stream(descriptor, true);
-  stream << hash(object) << '\n' << object;
-  stream.close();
-  bool written = !stream.has_error();
-  stream.clear_error();
-  if (!written || llvm::sys::fs::rename(temporary, folder + "/" + key + ".o"))
-    llvm::sys::fs::remove(temporary);
+  std::string entry = lineOf(key, object) + object.str();
+  (void)folder->write((key + ".o").str(), entry.data(), entry.size()); // a cache that cannot be written costs time, nothing else
 }
 
 } // namespace npar::codegen

@@ -55,7 +55,8 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
   context->loadAllAvailableDialects();
   dist::MeshAttr mesh = dist::meshOf(module);
   KernelCache cache(options.cache, options.useCache);
-  if (!cache.problem().empty())
+  static std::atomic<bool> told{false};
+  if (!cache.problem().empty() && !told.exchange(true))
     emitWarning(UnknownLoc::get(context), cache.problem());
   std::vector<std::string> objects(kernels.size());
   std::atomic<int64_t> begun{0}, compiled{0}, cached{0};

@@ -18,7 +18,7 @@ namespace npar::codegen {
 
 struct CodegenOptions {
   /// Folder of compiled kernels; empty: $NPAR_CACHE, else $XDG_CACHE_HOME/npar/kernels, else ~/.cache/npar/kernels. A folder that cannot
-  /// be written costs time, nothing else.
+  /// be written, or that others can write, costs time, nothing else.
   std::string cache;
   bool useCache = true;
   /// Told of each kernel that begins and of linking; null: nobody is.

@@ -94,6 +94,8 @@ Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
     return status;
   if (Status status = program::syncFolder(partial); !status.ok())
     return status;
+  if (Status status = lock->check(); !status.ok())
+    return status;
   if (Status status = program::renameFolder(partial, committedName(folder, manifest.step)); !status.ok())
     return status;
   return program::syncFolder(folder);
@@ -106,6 +108,8 @@ Status CheckpointFolder::removeOld(uint64_t keep, const std::vector<uint64_t> &s
   for (size_t i = 0; i + keep < committed->size(); ++i) {
     if (std::find(spared.begin(), spared.end(), (*committed)[i].step) != spared.end())
       continue;
+    if (Status status = lock->check(); !status.ok())
+      return status;
     std::string leaving = partialName(folder, (*committed)[i].step, tag + "-old");
     if (Status status = program::renameFolder((*committed)[i].path, leaving); !status.ok())
       return status;

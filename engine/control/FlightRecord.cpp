@@ -17,6 +17,7 @@
 #include <map>
 #include <new>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -111,12 +112,25 @@ size_t roundUp(size_t size) { return (size + 63) / 64 * 64; }
 } // namespace
 
 Result<std::unique_ptr<FlightRecord>> FlightRecord::create(const FlightOptions &options) {
-  if (Status status = program::makeFolder(options.folder); !status.ok())
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot use the folder '" + options.folder + "': " + why); };
+  if (options.temporary && ::mkdir(options.folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return failure(std::strerror(errno));
+  if (Status status = options.temporary ? Status() : program::makeFolder(options.folder); !status.ok())
     return status;
-  return std::unique_ptr<FlightRecord>(new FlightRecord(options));
+  int folder = ::open(options.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options.temporary ? O_NOFOLLOW : 0));
+  if (folder < 0)
+    return failure(std::strerror(errno));
+  std::unique_ptr<FlightRecord> record(new FlightRecord(options, folder));
+  struct stat info;
+  if (options.temporary && (::fstat(folder, &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0))
+    return failure("it is not this user's alone");
+  return record;
 }
 
-FlightRecord::~FlightRecord() { unmap(); }
+FlightRecord::~FlightRecord() {
+  unmap();
+  ::close(folder);
+}
 
 void FlightRecord::unmap() {
   if (memory)
@@ -124,7 +138,8 @@ void FlightRecord::unmap() {
   memory = nullptr, rings = nullptr, live = nullptr;
 }
 
-std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
+std::string FlightRecord::name() const { return "process-" + std::to_string(options.process) + flightSuffix; }
+std::string FlightRecord::path() const { return options.folder + "/" + name(); }
 
 /// The tables of the file: the ranks, then the sections of all sessions, with a count before each list.
 std::vector<uint8_t> FlightRecord::tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const {
@@ -177,13 +192,13 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
   header.ranks = static_cast<uint32_t>(rankOfRing.size()), header.ringEntries = flightRingEntries;
   const size_t newSize = header.ringsOffset + header.ranks * ringBytes;
 
-  const std::string begun = path() + ".begun";
+  const std::string begun = name() + ".begun";
   auto failure = [&](int why) {
-    ::unlink(begun.c_str());
+    ::unlinkat(folder, begun.c_str(), 0);
     return Status::badInput("cannot write flight record '" + path() + "': " + std::strerror(why));
   };
-  ::unlink(begun.c_str());
-  int file = ::open(begun.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ::unlinkat(folder, begun.c_str(), 0);
+  int file = ::openat(folder, begun.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
     return failure(errno);
   // Room is taken now: a mapping without it would end the process at a full disk.
@@ -217,7 +232,7 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
   header.hash = XXH3_64bits_digest(state);
   XXH3_freeState(state);
   std::memcpy(bytes, &header, sizeof(header));
-  if (::rename(begun.c_str(), path().c_str()) != 0) {
+  if (::renameat(folder, begun.c_str(), folder, name().c_str()) != 0) {
     why = errno;
     ::munmap(mapped, newSize);
     return failure(why);
@@ -268,14 +283,13 @@ void FlightRecord::discard() {
     live->ended = 1; // for whoever is reading it now
   unmap();
   parts.clear();
-  ::unlink(path().c_str());
+  ::unlinkat(folder, name().c_str(), 0);
   ::rmdir(options.folder.c_str());
 }
 
-std::string flightFolderOf(int64_t pidOfProcess0, uint64_t startOfProcess0) {
+std::string flightFolderOf(const std::string &token) {
   const char *folder = std::getenv("TMPDIR");
-  return std::string(folder && *folder ? folder : "/tmp") + "/npar-flight-" + std::to_string(pidOfProcess0) + "-" +
-         std::to_string(startOfProcess0);
+  return std::string(folder && *folder ? folder : "/tmp") + "/npar-flight-" + token;
 }
 
 } // namespace npar::engine

@@ -16,6 +16,7 @@ struct FlightOptions {
   std::string folder; ///< is made where it is not there
   uint32_t process = 0, processes = 1;
   std::string host;
+  bool temporary = false; ///< the folder is where others may write too: it must be this user's alone, and no link
 };
 
 /// One event of a rank. `local` is the rank's place in StepGraph::ranks of the session, `node` a node of that graph or noIndex.
@@ -51,12 +52,13 @@ public:
   void discard();
 
 private:
-  explicit FlightRecord(const FlightOptions &options) : options(options) {}
+  FlightRecord(const FlightOptions &options, int folder) : options(options), folder(folder) {}
   /// The layout of one session, by place of the rank in its graph: the ring of the rank, its first node in the graph, and the number of
   /// that node in the file.
   struct Part {
     std::vector<uint32_t> rings, firstNode, firstInFile;
   };
+  std::string name() const;
   std::string path() const;
   void write(const FlightNote &note);
   void unmap();
@@ -64,6 +66,7 @@ private:
   Status replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing);
 
   FlightOptions options;
+  int folder; ///< a descriptor, for its name may lead elsewhere meanwhile
   std::mutex mutex; ///< held while the file comes, goes, or is written to by anyone but `note`
   uint8_t *memory = nullptr;
   size_t size = 0;
@@ -75,7 +78,8 @@ private:
   std::vector<Part> parts;          ///< by session
 };
 
-/// The same folder for all processes of a job that run on one host, under the system's folder for temporary files.
-std::string flightFolderOf(int64_t pidOfProcess0, uint64_t startOfProcess0);
+/// A folder under the system's one for temporary files. The processes of a job are told one random `token`, which nobody else can guess, so
+/// that those on one host find each other's.
+std::string flightFolderOf(const std::string &token);
 
 } // namespace npar::engine

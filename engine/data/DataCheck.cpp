@@ -19,10 +19,7 @@ public:
   }
 
   Status checkValues() const {
-    for (int64_t i = 0, last = looksAtValues() ? size : 0; i < last; ++i)
-      if (Status status = checkValue(i); !status.ok())
-        return status;
-    return {};
+    return looksAtValues() ? forEach(0, size, [this](const TokenWindow &window, int64_t i) { return checkValue(window, i); }) : Status();
   }
 
   /// Checks the tokens that some sample has as targets, which are those from 1 on.
@@ -30,9 +27,13 @@ public:
     if (!data.mask && !isPossible(ignore))
       return std::vector<std::string>();
     int64_t counting = 0, ignored = 0;
-    for (int64_t i = 1; i < last; ++i)
-      if (data.isTarget(i))
-        ++(ignore && data.tokens->at(i) == *ignore ? ignored : counting);
+    Status read = forEach(1, last, [&](const TokenWindow &window, int64_t i) {
+      if (window.isTarget(i))
+        ++(ignore && window.at(i) == *ignore ? ignored : counting);
+      return Status();
+    });
+    if (!read.ok())
+      return read;
     if (counting == 0)
       return Status::badInput(
           data.mask
@@ -53,6 +54,20 @@ private:
 
   static std::string number(int64_t value) { return std::to_string(value); }
 
+  /// Calls `use(window, i)` for the tokens [begin, end) until one is not good.
+  template <typename Use> Status forEach(int64_t begin, int64_t end, Use use) const {
+    TokenWindow window;
+    for (int64_t first = begin; first < end; first += tokenBlock) {
+      int64_t after = std::min(end, first + tokenBlock);
+      if (Status status = window.read(data, first, after); !status.ok())
+        return status;
+      for (int64_t i = first; i < after; ++i)
+        if (Status status = use(window, i); !status.ok())
+          return status;
+    }
+    return {};
+  }
+
   /// "sample 3 of 'x.bin' has target 104 at position 17"; sample and position as the program sees them.
   std::string found(const char *what, int64_t index, int32_t value) const {
     return "sample " + number(index / length) + " of '" + data.path + "' has " + what + " " + number(value) + " at position " +
@@ -70,10 +85,10 @@ private:
     return value && *value >= data.tokens->least() && *value <= data.tokens->largest();
   }
 
-  Status checkValue(int64_t i) const {
-    int32_t value = data.tokens->at(i);
+  Status checkValue(const TokenWindow &window, int64_t i) const {
+    int32_t value = window.at(i);
     for (const Feed &feed : feeds)
-      if (Status status = feed.shift == 0 ? checkToken(*feed.input, i, value) : checkTarget(feed, i, value); !status.ok())
+      if (Status status = feed.shift == 0 ? checkToken(*feed.input, i, value) : checkTarget(feed, window, i); !status.ok())
         return status;
     return {};
   }
@@ -82,10 +97,11 @@ private:
     return input.takes(value) ? Status() : misfit("token", i, value, input);
   }
 
-  Status checkTarget(const Feed &feed, int64_t i, int32_t value) const {
-    if (i < feed.shift || !data.isTarget(i))
+  Status checkTarget(const Feed &feed, const TokenWindow &window, int64_t i) const {
+    if (i < feed.shift || !window.isTarget(i))
       return {};
     const InputShape &input = *feed.input;
+    int32_t value = window.at(i);
     if (input.ignore && value == *input.ignore) {
       if (data.mask && input.has(value))
         return Status::badInput(found("target", i - feed.shift, value) + ", which counts by the mask '" + data.maskPath +
@@ -110,6 +126,14 @@ private:
 };
 
 } // namespace
+
+Status TokenWindow::read(const TokenData &data, int64_t from, int64_t to) {
+  first = from;
+  tokens.resize(static_cast<size_t>(to - from));
+  masked.resize(data.mask ? tokens.size() : 0);
+  Status status = data.tokens->read(from, to - from, tokens.data());
+  return status.ok() && data.mask ? data.mask->read(from, to - from, masked.data()) : status;
+}
 
 Status checkTokenValues(const TokenData &data, const BatchShape &shape) { return DataCheck(data, shape).checkValues(); }
 

@@ -14,8 +14,18 @@ struct TokenData {
   std::shared_ptr<MaskFile> mask; ///< may be null: every token but the first is a target
   std::vector<DataFeed> feeds;
 
-  /// Whether token `index` is a target that the mask keeps.
-  bool isTarget(int64_t index) const { return index > 0 && (!mask || mask->isTarget(index)); }
+};
+
+/// Some tokens of it, and of each whether it is a target that the mask keeps.
+struct TokenWindow {
+  int64_t first = 0;
+  std::vector<int32_t> tokens;
+  std::vector<uint8_t> masked; ///< empty: there is no mask
+
+  /// Reads tokens [from, to). An error, which names the file, where that is not there any more.
+  Status read(const TokenData &data, int64_t from, int64_t to);
+  int32_t at(int64_t index) const { return tokens[static_cast<size_t>(index - first)]; }
+  bool isTarget(int64_t index) const { return index > 0 && (masked.empty() || masked[static_cast<size_t>(index - first)] != 0); }
 };
 
 /// Refuses, with file, sample, position and value, a token or a target without a class in the program (targets that the mask leaves out or

@@ -29,12 +29,7 @@ public:
     return result;
   }
 
-  Status intact() const override {
-    for (const std::unique_ptr<Samples> &file : files)
-      if (Status status = file->intact(); !status.ok())
-        return status;
-    return {};
-  }
+  Status intact() const override { return intactOf(files); }
 
   std::vector<std::string> remarks() const override { return remarksOf(files); }
 

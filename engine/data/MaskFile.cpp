@@ -1,21 +1,34 @@
 // Which tokens of a token file are targets: a file with one byte per token.
 #include "engine/data/MaskFile.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace npar::engine {
 
 Result<std::shared_ptr<MaskFile>> MaskFile::open(const std::string &path, int64_t tokens) {
-  auto failure = [&](const std::string &why) { return Status::badInput("cannot read mask '" + path + "': " + why); };
-  Result<program::MappedFile> mapped = program::MappedFile::open(path, "mask");
-  if (!mapped.ok())
-    return mapped.status();
-  if (mapped->size() != static_cast<size_t>(tokens))
-    return failure("it has " + std::to_string(mapped->size()) + " bytes, but the data has " + std::to_string(tokens) +
-                   " tokens; it needs one byte per token");
-  for (size_t i = 0; i < mapped->size(); ++i)
-    if (mapped->data()[i] > 1)
-      return failure("byte " + std::to_string(i) + " is " + std::to_string(mapped->data()[i]) +
-                     "; 0 (not a target) and 1 (a target) are allowed");
-  return std::shared_ptr<MaskFile>(new MaskFile(std::move(*mapped)));
+  Result<program::RangeFile> file = program::RangeFile::open(path, "mask");
+  if (!file.ok())
+    return file.status();
+  if (file->size() != static_cast<uint64_t>(tokens))
+    return Status::badInput("cannot read mask '" + path + "': it has " + std::to_string(file->size()) + " bytes, but the data has " +
+                            std::to_string(tokens) + " tokens; it needs one byte per token");
+  std::shared_ptr<MaskFile> mask(new MaskFile(std::move(*file)));
+  constexpr int64_t block = 1 << 18;
+  std::vector<uint8_t> bytes(static_cast<size_t>(std::min(block, tokens)));
+  for (int64_t first = 0; first < tokens; first += block)
+    if (Status status = mask->read(first, std::min(block, tokens - first), bytes.data()); !status.ok())
+      return status;
+  return mask;
+}
+
+Status MaskFile::read(int64_t first, int64_t number, uint8_t *targets) const {
+  if (Status status = file.read(static_cast<uint64_t>(first), static_cast<size_t>(number), targets); !status.ok())
+    return status;
+  const uint8_t *end = targets + number, *wrong = std::find_if(targets, targets + number, [](uint8_t byte) { return byte > 1; });
+  return wrong == end ? Status()
+                      : Status::badInput("cannot read " + file.description() + ": byte " + std::to_string(first + (wrong - targets)) + " is " +
+                                         std::to_string(*wrong) + "; 0 (not a target) and 1 (a target) are allowed");
 }
 
 } // namespace npar::engine

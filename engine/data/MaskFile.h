@@ -1,7 +1,7 @@
 // Which tokens of a token file are targets: a file with one byte per token.
 #pragma once
 
-#include "engine/files/MappedFile.h"
+#include "engine/files/RangeFile.h"
 
 #include <cstdint>
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace npar::engine {
 
-/// A memory-mapped file of bytes 0 (not a target) and 1 (a target). Thread-safe to read.
+/// A file of bytes 0 (not a target) and 1 (a target) that is read by ranges. Thread-safe to read.
 class MaskFile {
 public:
   /// Refuses a missing, unreadable or special file, a size that is not `tokens` bytes, and another byte than 0 and 1, which it names with
   /// its position.
   static Result<std::shared_ptr<MaskFile>> open(const std::string &path, int64_t tokens);
-  bool isTarget(int64_t token) const { return file.data()[token] != 0; }
+  /// Copies the bytes of tokens [first, first + number). An error as TokenFile::read has it, and for a byte that is neither 0 nor 1 by now.
+  Status read(int64_t first, int64_t number, uint8_t *targets) const;
 
 private:
-  explicit MaskFile(program::MappedFile file) : file(std::move(file)) {}
-  program::MappedFile file;
+  explicit MaskFile(program::RangeFile file) : file(std::move(file)) {}
+  program::RangeFile file;
 };
 
 } // namespace npar::engine

@@ -2,6 +2,7 @@
 #include "engine/data/OncePass.h"
 
 #include "engine/data/DataCheck.h"
+#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
 
 #include <algorithm>
@@ -23,27 +24,45 @@ public:
 
   int64_t samples() const override { return (targets + length - 1) / length; }
 
+  Status intact() const override { return failure.first(); }
+
   CountedBatch batch(int64_t step) const override {
     CountedBatch result;
     result.samples = std::min(shape.rows, samples() - step * shape.rows);
-    for (const InputShape &input : shape.inputs)
-      result.batch.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, step))
-                                                                    : InputValues(valuesOf<int32_t>(input, step)));
     int64_t first = step * length * shape.rows;
-    for (int64_t i = first; i < first + length * shape.rows; ++i)
-      result.counts.push_back(i < targets && !(ignore && tokens->at(i + 1) == *ignore));
+    std::vector<int32_t> window = read(first);
+    for (const InputShape &input : shape.inputs)
+      result.batch.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, first, window))
+                                                                    : InputValues(valuesOf<int32_t>(input, first, window)));
+    for (int64_t i = 0; i < length * shape.rows; ++i)
+      result.counts.push_back(first + i < targets && !(ignore && window[static_cast<size_t>(i + 1)] == *ignore));
     return result;
   }
 
 private:
+  /// The tokens of a batch and the one after it; zeros for what is not needed or not there.
+  std::vector<int32_t> read(int64_t first) const {
+    std::vector<int32_t> window(static_cast<size_t>(length * shape.rows + 1), 0);
+    auto fill = [&](int64_t from, int64_t number) {
+      if (int64_t there = std::min(number, tokens->size() - first - from); there > 0)
+        failure.keep(tokens->read(first + from, there, window.data() + from));
+    };
+    if (ignore)
+      fill(0, length * shape.rows + 1);
+    else
+      for (int64_t row : keptOf(shape.rows))
+        fill(row * length, length + 1);
+    return window;
+  }
+
   /// What fills up is token 0, of which every model has a class.
-  template <typename T> std::vector<T> valuesOf(const InputShape &input, int64_t step) const {
+  template <typename T> std::vector<T> valuesOf(const InputShape &input, int64_t first, const std::vector<int32_t> &window) const {
     std::vector<T> values;
     std::vector<int64_t> rows = keptOf(shape.rows);
     values.reserve(rows.size() * static_cast<size_t>(length));
     for (int64_t row : rows)
-      for (int64_t i = (step * shape.rows + row) * length, end = i + length; i < end; ++i)
-        values.push_back(i < targets ? static_cast<T>(tokens->at(i + (input.role == InputRole::Shifted))) : T(0));
+      for (int64_t i = row * length, end = i + length; i < end; ++i)
+        values.push_back(first + i < targets ? static_cast<T>(window[static_cast<size_t>(i + (input.role == InputRole::Shifted))]) : T(0));
     return values;
   }
 
@@ -51,6 +70,7 @@ private:
   BatchShape shape;
   std::optional<int32_t> ignore;
   int64_t length, targets;
+  ReadFailure failure;
 };
 
 class SamplesPass final : public OncePass {
@@ -63,6 +83,7 @@ public:
 
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
   int64_t samples() const override { return count; }
+  Status intact() const override { return intactOf(files); }
   std::vector<std::string> remarks() const override { return remarksOf(files); }
 
   CountedBatch batch(int64_t step) const override {

@@ -34,6 +34,8 @@ public:
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
   /// The files that it reads.
   const std::vector<std::string> &paths() const { return read; }
+  /// Not good once a file could not be read any more: batches since then are not of the data.
+  virtual Status intact() const = 0;
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 

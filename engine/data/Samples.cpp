@@ -17,6 +17,13 @@ Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, 
   return std::unique_ptr<Samples>(new TensorSamples(std::move(*data), plan.split, file));
 }
 
+Status intactOf(const std::vector<std::unique_ptr<Samples>> &files) {
+  for (const std::unique_ptr<Samples> &file : files)
+    if (Status status = file->intact(); !status.ok())
+      return status;
+  return {};
+}
+
 std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files) {
   std::vector<std::string> all;
   for (const std::unique_ptr<Samples> &file : files)

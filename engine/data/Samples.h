@@ -29,6 +29,8 @@ public:
 /// target that counts.
 Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape);
 
+/// Not good once one of the files could not be read any more.
+Status intactOf(const std::vector<std::unique_ptr<Samples>> &files);
 /// What is worth knowing of all files.
 std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files);
 

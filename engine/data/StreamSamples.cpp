@@ -54,13 +54,17 @@ Status StreamSamples::readDocuments(const DataFile &file, const Split &split, ui
   if (!lengths.ok())
     return lengths.status();
   std::vector<int64_t> begins{0};
-  for (int64_t i = 0; i < (*lengths)->size(); ++i) {
-    int32_t tokens = (*lengths)->at(i);
-    if (tokens < 1)
-      return Status::badInput("document " + number(i) + " of '" + file.lengths + "' has the length " + number(tokens) +
-                              ": a document has one token at least");
-    begins.push_back(begins.back() + tokens);
-  }
+  Status read = forTokenBlocks(**lengths, 0, (*lengths)->size(), [&](int64_t, const std::vector<int32_t> &block) {
+    for (int32_t tokens : block) {
+      if (tokens < 1)
+        return Status::badInput("document " + number(static_cast<int64_t>(begins.size()) - 1) + " of '" + file.lengths +
+                                "' has the length " + number(tokens) + ": a document has one token at least");
+      begins.push_back(begins.back() + tokens);
+    }
+    return Status();
+  });
+  if (!read.ok())
+    return read;
   if (begins.back() != data.tokens->size())
     return Status::badInput("the " + number((*lengths)->size()) + " lengths of '" + file.lengths + "' are " + number(begins.back()) +
                             " tokens together, but '" + file.path + "' has " + number(data.tokens->size()));
@@ -92,12 +96,16 @@ void StreamSamples::append(int64_t sample, Batch &batch) const {
     const Document &document = *std::prev(after);
     begin = document.begin + (sample - document.first) * length, end = document.end;
   }
+  TokenWindow window;
+  if (!failure.keep(window.read(data, begin, std::max(begin, std::min(end, begin + length + farthest)))))
+    return appendFilling(shape, batch); // which intact() tells
   for (const DataFeed &feed : feeds)
-    std::visit([&](auto &values) { appendTo(values, feed, begin, end); }, batch[feed.input]);
+    std::visit([&](auto &values) { appendTo(values, feed, window, begin, end); }, batch[feed.input]);
 }
 
 /// The check of values saw that they fit.
-template <typename T> void StreamSamples::appendTo(std::vector<T> &values, const DataFeed &feed, int64_t begin, int64_t end) const {
+template <typename T>
+void StreamSamples::appendTo(std::vector<T> &values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const {
   auto ignored = static_cast<T>(shape.inputs[feed.input].ignore.value_or(0)); // the mask is refused where the program ignores none
   for (int64_t i = begin + feed.shift, last = i + length; i < last; ++i)
     if (feed.valid)
@@ -105,7 +113,7 @@ template <typename T> void StreamSamples::appendTo(std::vector<T> &values, const
     else if (i >= end)
       values.push_back(ignored);
     else
-      values.push_back(feed.shift == 0 || data.isTarget(i) ? static_cast<T>(data.tokens->at(i)) : ignored);
+      values.push_back(feed.shift == 0 || window.isTarget(i) ? static_cast<T>(window.at(i)) : ignored);
 }
 
 std::string StreamSamples::description() const {

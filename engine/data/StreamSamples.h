@@ -2,7 +2,10 @@
 #pragma once
 
 #include "engine/data/DataCheck.h"
+#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
+
+#include <algorithm>
 
 namespace npar::engine {
 
@@ -14,14 +17,19 @@ public:
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape);
   int64_t samples() const override { return count; }
   void append(int64_t sample, Batch &batch) const override;
+  Status intact() const override { return failure.first(); }
   std::vector<std::string> remarks() const override { return worthKnowing; }
   std::string description() const override;
 
 private:
   StreamSamples(const DataGroup &group, TokenData data, const BatchShape &shape, SamplePart part)
-      : feeds(group.feeds), data(std::move(data)), shape(shape), length(shape.tokensOfSample()), part(std::move(part)) {}
+      : feeds(group.feeds), data(std::move(data)), shape(shape), length(shape.tokensOfSample()), part(std::move(part)) {
+    for (const DataFeed &feed : feeds)
+      farthest = std::max(farthest, feed.valid ? int64_t{0} : int64_t{feed.shift});
+  }
   Status readDocuments(const DataFile &file, const Split &split, uint64_t number, int64_t reach);
-  template <typename T> void appendTo(std::vector<T> &values, const DataFeed &feed, int64_t begin, int64_t end) const;
+  template <typename T>
+  void appendTo(std::vector<T> &values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const;
 
   /// A document of the part: its tokens are [begin, end), its first sample is number `first`.
   struct Document {
@@ -32,9 +40,11 @@ private:
   TokenData data;
   BatchShape shape;
   int64_t length, count = 0;
+  int64_t farthest = 0; ///< of the tokens that inputs take, the largest shift
   SamplePart part;
   std::vector<Document> documents; ///< empty: the stream is one piece
   std::vector<std::string> worthKnowing;
+  ReadFailure failure;
 };
 
 } // namespace npar::engine

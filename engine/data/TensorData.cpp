@@ -182,11 +182,6 @@ Result<std::vector<uint8_t>> TensorData::read(size_t index, uint64_t first, uint
   return status.ok() ? Result(std::move(bytes)) : status;
 }
 
-Status TensorData::intact() const {
-  std::lock_guard<std::mutex> lock(failure->mutex);
-  return failure->first;
-}
-
 void TensorData::append(int64_t sample, Batch &batch) const {
   for (size_t i = 0; i < batch.size(); ++i)
     appendTo(i, static_cast<uint64_t>(sample), batch[i]);
@@ -195,8 +190,7 @@ void TensorData::append(int64_t sample, Batch &batch) const {
 void TensorData::appendTo(size_t index, uint64_t sample, InputValues &lists) const {
   uint64_t size = shape.inputs[index].elementsOfSample();
   Result<std::vector<uint8_t>> bytes = read(index, sample * size, size);
-  if (std::lock_guard<std::mutex> lock(failure->mutex); !bytes.ok() && failure->first.ok())
-    failure->first = bytes.status();
+  failure.keep(bytes.status());
   std::visit(
       [&](auto &list) {
         size_t before = list.size();

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "engine/checkpoint/Safetensors.h"
+#include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
 
-#include <mutex>
 #include <set>
 
 namespace npar::engine {
@@ -28,7 +28,7 @@ public:
   /// Adds a sample to each input's list; zeros for what cannot be read any more, which intact() tells then.
   void append(int64_t sample, Batch &batch) const;
   /// What went wrong first with reading since the files were opened.
-  Status intact() const;
+  Status intact() const { return failure.first(); }
   /// The first input's file.
   const std::string &path() const { return places[0].path; }
 
@@ -50,11 +50,7 @@ private:
   std::vector<StoredTensor> tensors;                   ///< by input
   int64_t count = 0;
   std::vector<std::string> worthKnowing;
-  struct Failure {
-    std::mutex mutex;
-    Status first;
-  };
-  std::shared_ptr<Failure> failure = std::make_shared<Failure>();
+  ReadFailure failure;
 };
 
 /// The samples of one part of it.

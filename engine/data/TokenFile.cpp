@@ -17,27 +17,36 @@ Result<TokenFormat> tokenFormat(const std::string &name) {
   return Status::badInput("unknown token format '" + name + "': bytes, u16 and i32 exist");
 }
 
-int32_t TokenFile::at(int64_t index) const {
-  const uint8_t *p = file.data() + static_cast<size_t>(index) * bytesOf(kind);
+Status TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
+  size_t each = bytesOf(kind), size = static_cast<size_t>(number) * each;
+  std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
+  if (Status status = file.read(static_cast<uint64_t>(first) * each, size, bytes.get()); !status.ok())
+    return status;
+  const uint8_t *p = bytes.get();
   switch (kind) {
   case TokenFormat::Bytes:
-    return *p;
+    std::copy_n(p, number, tokens);
+    break;
   case TokenFormat::U16:
-    return p[0] | p[1] << 8;
+    for (int64_t i = 0; i < number; ++i, p += 2)
+      tokens[i] = p[0] | p[1] << 8;
+    break;
   case TokenFormat::I32:
   case TokenFormat::Tensors:
+    for (int64_t i = 0; i < number; ++i, p += 4)
+      tokens[i] = static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
     break;
   }
-  return static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
+  return {};
 }
 
 Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, TokenFormat format) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read data '" + path + "': " + why); };
-  Result<program::MappedFile> mapped = program::MappedFile::open(path, "data");
-  if (!mapped.ok())
-    return mapped.status();
-  size_t length = mapped->size(), each = bytesOf(format);
-  std::shared_ptr<TokenFile> tokens(new TokenFile(std::move(*mapped), static_cast<int64_t>(length / each), format));
+  Result<program::RangeFile> file = program::RangeFile::open(path, "data");
+  if (!file.ok())
+    return file.status();
+  uint64_t length = file->size(), each = bytesOf(format);
+  std::shared_ptr<TokenFile> tokens(new TokenFile(std::move(*file), static_cast<int64_t>(length / each), format));
   if (length % each)
     return failure("its " + std::to_string(length) + " bytes are no whole number of " + std::to_string(each) + "-byte tokens");
   return tokens;

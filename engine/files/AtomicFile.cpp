@@ -31,32 +31,41 @@ Status writeFileAtomically(const std::string &path, const void *data, size_t siz
   return status.ok() ? output->commit() : status;
 }
 
-Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t most) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // which does not wait for the other end of a pipe
   if (file < 0)
     return failure("read", path, errno);
-  std::vector<uint8_t> bytes;
-  struct stat status;
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-    bytes.reserve(std::min(static_cast<uint64_t>(status.st_size), most));
-  std::vector<uint8_t> block(1 << 20);
-  while (true) {
-    ssize_t got = ::read(file, block.data(), block.size());
+  auto refuse = [&](const std::string &why) {
+    ::close(file);
+    return Status(Code::BadInput, "cannot read '" + path + "': " + why);
+  };
+  struct stat info;
+  if (::fstat(file, &info) != 0)
+    return refuse(std::strerror(errno));
+  bool pipe = S_ISFIFO(info.st_mode);
+  if (!pipe && !S_ISREG(info.st_mode))
+    return refuse(S_ISDIR(info.st_mode) ? std::strerror(EISDIR) : "it is no regular file");
+  ::fcntl(file, F_SETFL, 0); // waits for what a pipe's writer has still to say
+  uint64_t size = pipe ? largest : static_cast<uint64_t>(info.st_size);
+  if (size > largest)
+    return refuse("it has " + std::to_string(size) + " bytes, at most " + std::to_string(largest) + " are read");
+  std::vector<uint8_t> bytes, block(1 << 20);
+  if (!pipe)
+    bytes.reserve(static_cast<size_t>(size));
+  while (pipe || bytes.size() < size) {
+    ssize_t got = ::read(file, block.data(), pipe ? block.size() : std::min<uint64_t>(block.size(), size - bytes.size()));
     if (got < 0 && errno == EINTR)
       continue;
-    if (got < 0) {
-      Status status = failure("read", path, errno);
-      ::close(file);
-      return status;
-    }
+    if (got < 0)
+      return refuse(std::strerror(errno));
+    if (got == 0 && !pipe)
+      return refuse("it ends at byte " + std::to_string(bytes.size()) + ", but had " + std::to_string(size) +
+                    " bytes when it was opened: something cut it meanwhile");
     if (got == 0)
       break;
-    if (static_cast<uint64_t>(got) > most - bytes.size()) {
-      ::close(file);
-      return Status(Code::BadInput,
-                    "cannot read '" + path + "': it has more than " + std::to_string(most) + " bytes, the most that are read");
-    }
     bytes.insert(bytes.end(), block.begin(), block.begin() + got);
+    if (bytes.size() > largest)
+      return refuse("it has more than the " + std::to_string(largest) + " bytes that are read");
   }
   ::close(file);
   return bytes;

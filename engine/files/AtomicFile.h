@@ -13,7 +13,8 @@ namespace npar::program {
 /// Writes an OutputFile in one piece: on any failure (full disk included) the old file is untouched.
 engine::Status writeFileAtomically(const std::string &path, const void *data, size_t size);
 
-/// Reads a whole file of at most `most` bytes; a pipe is read to its end.
-engine::Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t most = uint64_t{2} << 30);
+/// Reads a whole file, or a pipe to its end; a pipe that no process has open for writing is empty. Refuses directories, devices, more than
+/// `largest` bytes, and a file that something cuts while it is read; what is appended meanwhile does not count.
+engine::Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest = uint64_t{4} << 30);
 
 } // namespace npar::program

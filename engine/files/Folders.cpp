@@ -75,16 +75,24 @@ Status removeFolder(const std::string &path) {
   return ::rmdir(path.c_str()) == 0 || errno == ENOENT ? Status() : failure("remove the folder", path, errno);
 }
 
-Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder) {
+Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder, HeartbeatTimes times) {
   int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0)
     return failure("open the folder", folder, errno);
+  std::string refusal = "cannot write to '" + folder + "': another run is using it";
   std::unique_ptr<FolderLock> lock(new FolderLock(file));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return Status::badInput("cannot write to '" + folder + "': another run is using it");
+    return Status::badInput(refusal);
+  Result<std::unique_ptr<HeartbeatFile>> heartbeat = HeartbeatFile::take(folder + "/" + fileName, refusal, std::move(times));
+  if (!heartbeat.ok())
+    return heartbeat.status();
+  lock->heartbeat = std::move(*heartbeat);
   return lock;
 }
 
-FolderLock::~FolderLock() { ::close(file); }
+FolderLock::~FolderLock() {
+  heartbeat.reset(); // while the other lock holds
+  ::close(file);
+}
 
 } // namespace npar::program

@@ -1,6 +1,7 @@
 // Folders that take their place as a whole: made, synced, renamed, removed.
 #pragma once
 
+#include "engine/files/HeartbeatFile.h"
 #include "engine/status/Status.h"
 
 #include <memory>
@@ -24,19 +25,24 @@ engine::Status removeFolder(const std::string &path);
 /// The names in a folder, ascending, without `.` and `..`. None where there is no such folder.
 engine::Result<std::vector<std::string>> namesIn(const std::string &folder);
 
-/// Held by one process at a time, by a lock of the operating system that ends with its holder whatever ended that. A file system without
-/// locks lets everyone pass.
+/// Held by one process at a time: by a lock of the operating system (flock), which ends with its holder whatever ended that, and, for file
+/// systems that ignore those, by a HeartbeatFile in the folder.
 class FolderLock {
 public:
+  static constexpr const char *fileName = ".npar-lock";
   /// An error that says so when another process holds it.
-  static engine::Result<std::unique_ptr<FolderLock>> take(const std::string &folder);
+  static engine::Result<std::unique_ptr<FolderLock>> take(const std::string &folder, HeartbeatTimes times = {});
   ~FolderLock();
   FolderLock(const FolderLock &) = delete;
   FolderLock &operator=(const FolderLock &) = delete;
 
+  /// An error when another process has taken the folder over: to be asked before each rename in it.
+  engine::Status check() const { return heartbeat->check(); }
+
 private:
   explicit FolderLock(int file) : file(file) {}
   int file;
+  std::unique_ptr<HeartbeatFile> heartbeat;
 };
 
 } // namespace npar::program

@@ -1,6 +1,8 @@
 // POSIX calls, because only they report what a stream hides: a full disk at sync, a directory instead of a file.
 #include "engine/files/OutputFile.h"
 
+#include "engine/files/RandomName.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -91,17 +93,21 @@ int OutputFile::openBeside() {
   bool exists = ::stat(destination.path.c_str(), &existing) == 0;
   if (exists && S_ISDIR(existing.st_mode))
     return EISDIR;
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  mode = exists ? existing.st_mode & 07777 : 0666 & ~mask;
-  file = ::open(folderOf(destination.path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) { // a file system that knows no files without a name
-    temporary = destination.path + ".XXXXXX";
-    file = ::mkostemp(temporary.data(), O_CLOEXEC);
-    if (file < 0)
-      return temporary.clear(), errno;
-  }
-  return ::fchmod(file, mode) == 0 ? 0 : errno;
+  mode = exists ? static_cast<int64_t>(existing.st_mode & 07777) : -1;
+  file = ::open(folderOf(destination.path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, exists ? 0600 : 0666);
+  if (file < 0) // a file system that knows no files without a name
+    return makeNamed();
+  return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
+}
+
+/// Under a name that nobody can guess, next to the place where it goes. Returns 0 or errno.
+int OutputFile::makeNamed() {
+  std::string name = destination.path + "." + randomName().substr(0, 12);
+  file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode < 0 ? 0666 : 0600);
+  if (file < 0)
+    return errno;
+  temporary = name;
+  return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
 }
 
 Status OutputFile::write(uint64_t offset, const void *data, size_t size) {
@@ -133,14 +139,8 @@ int OutputFile::giveName() {
 }
 
 int OutputFile::copyToNamed() {
-  std::string name = destination.path + ".XXXXXX";
-  int copy = ::mkostemp(name.data(), O_CLOEXEC);
-  if (copy < 0)
-    return errno;
-  int from = std::exchange(file, copy);
-  temporary = name;
+  int from = std::exchange(file, -1), error = makeNamed(), copy = file;
   std::vector<uint8_t> block(1 << 20);
-  int error = ::fchmod(copy, mode) == 0 ? 0 : errno;
   ssize_t got = 1;
   for (int64_t at = 0; !error && got != 0; at += std::max<ssize_t>(0, got)) {
     got = ::pread(from, block.data(), block.size(), at);

@@ -33,6 +33,7 @@ public:
 private:
   explicit OutputFile(const std::string &path) : path(path), destination(destinationOf(path)) {}
   int openBeside();
+  int makeNamed();
   int giveName();
   int copyToNamed();
   engine::Status failure(int error) const;
@@ -41,7 +42,7 @@ private:
   Destination destination;
   int file = -1;
   std::string temporary; ///< its name while it is not in place; empty: it has none
-  unsigned mode = 0;     ///< of the file in place
+  int64_t mode = -1;     ///< of the file in place; negative: there is none, and a new one has what the process's umask leaves
   uint64_t position = 0; ///< of an output that is written to directly
 };
 

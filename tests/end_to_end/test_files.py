@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from driver import NPAR, ROOT, SMALL, DriverTest, listen, settings
+from driver import BUILD, NPAR, ROOT, SMALL, DriverTest, listen, settings
 
 ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
 MLP = ["mlp", *settings(width=8, inner=8, depth=1, length=8)]  # compiled in no time, without a cache too
@@ -150,6 +150,38 @@ class SharedLogTest(DriverTest):
         self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "log")  # what is left blocks nobody
         self.assertEqual(len((self.folder / "log").read_text().splitlines()), 2)
         self.assertFalse(partial.exists())
+
+    def test_second_run_is_refused_where_the_file_system_ignores_flock(self):
+        environment = {**os.environ, "LD_PRELOAD": str(BUILD / "lib" / "npar_failing_calls.so"), "NPAR_FAIL_FLOCK": "ignore"}
+        for flag, lock, expected in [("--log", "out.partial.lock", "another run is writing 'out.partial'"),
+                                     ("--checkpoint", "out/.npar-lock", "cannot write to 'out': another run is using it (process ")]:
+            with self.subTest(flag=flag):
+                endless = [str(NPAR), "run", *map(str, ONE), "--random-data", "--steps", "1000000", flag, "out", "--quiet"]
+                first = subprocess.Popen(endless, cwd=self.folder, stdout=subprocess.DEVNULL, env=environment)
+                try:
+                    while not (self.folder / lock).exists() or not (self.folder / lock).stat().st_size:
+                        self.assertIsNone(first.poll())
+                        time.sleep(0.01)
+                    self.assertIn(expected, self.npar("run", *ONE, "--random-data", "--steps", 1, flag, "out", code=1, env=environment).error)
+                finally:
+                    first.kill()
+                    first.wait()
+                begun = time.monotonic()  # who was killed on this machine keeps nobody waiting
+                self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", flag, "out", env=environment)
+                self.assertLess(time.monotonic() - begun, 50)
+                self.assertFalse((self.folder / lock).exists())
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                (self.folder / "out").unlink(missing_ok=True)
+
+    def test_what_grows_is_no_link_and_no_pipe(self):
+        (self.folder / "precious").write_text("text")
+        for make in (lambda path: path.symlink_to("precious"), os.mkfifo, lambda path: path.mkdir()):
+            make(self.folder / "log.partial")
+            error = self.npar("run", *ONE, "--random-data", "--steps", 1, "--log", "log", code=1, timeout=60).error
+            self.assertIn("cannot write 'log.partial', which grows into 'log': it is no regular file; remove it", error)
+            (self.folder / "log.partial").rmdir() if (self.folder / "log.partial").is_dir() else (self.folder / "log.partial").unlink()
+        self.assertEqual((self.folder / "precious").read_text(), "text")
+        self.assertFalse((self.folder / "log").exists())
 
     def test_refused_run_touches_nothing(self):
         partial = self.folder / "log.partial"

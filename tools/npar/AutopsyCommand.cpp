@@ -101,7 +101,7 @@ Command addAutopsyCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand(
       "autopsy", "read the flight records of a job that ended badly: who left the others first\n\n"
                  "Example:\n"
-                 "  npar autopsy /tmp/npar-flight-4711-123456\n\n"
+                 "  npar autopsy /tmp/npar-flight-0f1e2d3c4b5a69788796a5b4c3d2e1f0\n\n"
                  "A run in several processes keeps the last 4,096 events of each rank in files that outlive it, one per process\n"
                  "(npar run --flight FOLDER). Records of several hosts are put into one folder first. Exits with 3 when a rank\n"
                  "left the others, with 0 when the records show none.");

@@ -18,6 +18,7 @@ namespace npar::driver {
 namespace {
 
 using engine::Result;
+using engine::Status;
 using json = nlohmann::ordered_json;
 
 struct ShowFlags {
@@ -156,6 +157,8 @@ ExitCode show(const ShowFlags &flags) {
   if (!data.ok())
     return fail(data.status());
   std::vector<ShownSample> shown = firstSamples(**data, flags);
+  if (Status intact = (*data)->intact(); !intact.ok())
+    return fail(intact);
   json summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
     std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

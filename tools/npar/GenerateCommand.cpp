@@ -6,6 +6,7 @@
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/StopSignals.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/use/Generator.h"
@@ -185,14 +186,14 @@ public:
     if (flags.top > 0)
       json["best"].push_back(bestOf(scores, flags.top));
     show(token, " ");
-    return flags.use.json || bool(std::cout.flush());
+    return flags.use.json || bool(productOutput().flush());
   }
 
   void finish() {
     if (decoder)
       put(decoder->finish());
     if (!flags.use.json) {
-      std::cout << '\n';
+      productOutput() << '\n';
       return;
     }
     if (prompt.tokenizer)
@@ -211,7 +212,7 @@ private:
     started = true;
     text += more;
     if (!flags.use.json)
-      std::cout << more;
+      productOutput() << more;
   }
 
   const GenerateFlags &flags;

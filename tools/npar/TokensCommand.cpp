@@ -9,6 +9,7 @@
 #include "tools/npar/files/TokenFileWriter.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace npar::driver {
@@ -84,7 +86,11 @@ ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Coun
 class TextSource {
 public:
   explicit TextSource(const std::string &path)
-      : path(path), file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error(file < 0 ? errno : 0) {}
+      : path(path), file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error(file < 0 ? errno : 0) {
+    struct stat info;
+    bool device = !error && ::fstat(file, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode));
+    endless = device && path != "-" && !::isatty(file) && path != "/dev/null";
+  }
   TextSource(const TextSource &) = delete;
   ~TextSource() {
     if (file > STDIN_FILENO)
@@ -92,6 +98,8 @@ public:
   }
   /// Nothing at the end.
   Result<std::string_view> next() {
+    if (endless)
+      return Status::badInput("cannot read text '" + path + "': it is a device");
     ssize_t got = 0;
     if (!error)
       do
@@ -105,6 +113,7 @@ public:
 private:
   std::string path;
   int file, error;
+  bool endless = false;
   std::string block = std::string(blockBytes, '\0');
 };
 
@@ -162,8 +171,7 @@ Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, co
   engine::TextDecoder decoder(tokenizer, flags.skipSpecial);
   Count count;
   std::string text;
-  for (int64_t i = 0; i < tokens.size(); ++i) {
-    int32_t id = tokens.at(i);
+  auto decode = [&](int64_t i, int32_t id) {
     Result<std::string> part = decoder.push(id);
     if (!part.ok())
       return Status::badInput(fmt::format("cannot turn '{}' into text: token {} (from 0): {}", flags.decode, i, part.status().message()));
@@ -173,14 +181,23 @@ Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, co
       count.first.push_back(id);
     bool last = i + 1 == tokens.size();
     if (text.size() < blockBytes && !last)
-      continue;
+      return Status();
     text += last ? decoder.finish() : "";
     if (Status status = write(text); !status.ok())
       return status;
     count.bytes += text.size();
     text.clear();
     waiting.phase(fmt::format("{} of {} million tokens", i / 1'000'000, tokens.size() / 1'000'000));
-  }
+    return Status();
+  };
+  Status done = engine::forTokenBlocks(tokens, 0, tokens.size(), [&](int64_t first, const std::vector<int32_t> &ids) {
+    Status status;
+    for (size_t i = 0; i < ids.size() && status.ok(); ++i)
+      status = decode(first + static_cast<int64_t>(i), ids[i]);
+    return status;
+  });
+  if (!done.ok())
+    return done;
   count.tokens = static_cast<uint64_t>(tokens.size());
   return count;
 }
@@ -205,7 +222,7 @@ ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
     written += text.size();
     if (file)
       return file->write(written - text.size(), text.data(), text.size());
-    std::cout << text;
+    productOutput() << text;
     return Status();
   });
   if (!count.ok())

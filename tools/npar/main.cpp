@@ -1,5 +1,6 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
@@ -126,12 +127,18 @@ ExitCode drive(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   using namespace npar::driver;
+  PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
+  auto failed = [](ExitCode code, const std::string &message) {
+    takeOver(); // of a job this process alone knows
+    sayErrors();
+    return static_cast<int>(fail(code, message));
+  };
   try {
     return static_cast<int>(drive(argc, argv));
   } catch (const std::bad_alloc &) {
-    return static_cast<int>(fail(ExitCode::RunFailed, "not enough memory"));
+    return failed(ExitCode::RunFailed, "not enough memory");
   } catch (const std::exception &error) {
-    return static_cast<int>(fail(ExitCode::Internal, std::string("internal error: ") + error.what()));
+    return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
   }
 }

@@ -1,11 +1,7 @@
 // Reads and writes the choices of algorithms.
 #include "engine/backends/cuda/ProductChoices.h"
 
-#include "engine/files/AtomicFile.h"
-
 #include <cctype>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <xxhash.h>
@@ -13,19 +9,6 @@
 namespace npar::engine::cuda {
 
 namespace {
-
-std::string cacheFolder() {
-  auto variable = [](const char *name) {
-    const char *value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  if (std::string given = variable("NPAR_CACHE"); !given.empty())
-    return given;
-  if (std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/npar/kernels";
-  std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.cache/npar/kernels";
-}
 
 /// Only what names a file everywhere.
 std::string fileName(std::string words) {
@@ -66,32 +49,42 @@ std::optional<ProductChoice> choiceOf(const std::string &words) {
 
 ProductChoices::ProductChoices(const std::string &device, size_t version)
     : title("npar's choices of algorithms, 1: cuBLASLt " + cublasLtVersionText(version) + ", " + device) {
-  if (std::string folder = cacheFolder(); !folder.empty())
-    path = folder + "/" + fileName("cublaslt-" + cublasLtVersionText(version) + "-" + device) + ".txt";
+  name = fileName("cublaslt-" + cublasLtVersionText(version) + "-" + device) + ".txt";
+  if (program::CachePlace place = program::cachePlace("kernels"); !place.root.empty()) {
+    Result<program::PrivateFolder> opened = program::PrivateFolder::open(place.root, place.below);
+    if (opened.ok())
+      folder.emplace(std::move(*opened));
+    else
+      said.push_back("choices of algorithms cannot be kept in '" + place.path() + "': " + opened.status().message());
+  }
   choices = read();
 }
 
 ProductChoices::Choices ProductChoices::read() {
-  std::error_code failed;
-  if (path.empty() || !std::filesystem::exists(path, failed))
+  constexpr uint64_t largest = uint64_t{16} << 20;
+  if (!folder)
     return {};
-  Result<std::vector<uint8_t>> bytes = program::readFile(path, 16 << 20);
+  Result<std::optional<std::vector<uint8_t>>> found = folder->read(name, largest);
+  if (found.ok() && !*found)
+    return {};
+  Result<std::vector<uint8_t>> bytes = found.ok() ? Result(std::move(**found)) : Result<std::vector<uint8_t>>(found.status());
   std::string all = bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
   size_t end = all.rfind("hash ");
   std::istringstream lines(end == std::string::npos ? "" : all.substr(0, end));
   std::string line;
   bool good = end != std::string::npos && all.substr(end) == hashLine(all.substr(0, end)) && std::getline(lines, line) && line == title;
-  Choices found;
+  Choices kept;
   while (good && std::getline(lines, line)) {
     size_t colon = line.find(':');
     std::optional<ProductChoice> choice = colon == std::string::npos ? std::nullopt : choiceOf(line.substr(colon + 1));
     good = choice.has_value();
     if (good)
-      found.emplace(line.substr(0, colon), *choice);
+      kept.emplace(line.substr(0, colon), *choice);
   }
   if (good)
-    return found;
-  said.push_back("'" + path + "', which keeps choices of algorithms, is damaged and not used: all are tried again");
+    return kept;
+  said.push_back("'" + folder->name() + "/" + name + "', which keeps choices of algorithms, is damaged and not used: all are tried again" +
+                 (found.ok() ? "" : " (" + found.status().message() + ")"));
   return {};
 }
 
@@ -113,17 +106,15 @@ std::string ProductChoices::text() const {
 }
 
 void ProductChoices::save() {
-  if (path.empty() || !changed)
+  if (!folder || !changed)
     return;
   std::vector<std::string> before = said;
   choices.merge(read());
   said = std::move(before); // what is wrong with the file was said when it was first read
-  std::error_code failed;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
   std::string content = text();
-  Status status = failed ? Status::badInput(failed.message()) : program::writeFileAtomically(path, content.data(), content.size());
+  Status status = folder->write(name, content.data(), content.size());
   if (!status.ok())
-    said.push_back("choices of algorithms cannot be kept in '" + path + "': " + status.message());
+    said.push_back("choices of algorithms cannot be kept in '" + folder->name() + "': " + status.message());
   changed = false;
 }
 

@@ -2,15 +2,17 @@
 #pragma once
 
 #include "engine/backends/cuda/ProductTrial.h"
+#include "engine/files/PrivateFolder.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace npar::engine::cuda {
 
 /// The choices for one device's name and one version of the library, by the words of a shape. A text of a line each, in the folder of
-/// generated kernels ($NPAR_CACHE, else $XDG_CACHE_HOME/npar/kernels, else ~/.cache/npar/kernels), with a hash over all of it at the end.
+/// generated kernels (files/PrivateFolder.h: cachePlace), with a hash over all of it at the end.
 class ProductChoices {
 public:
   /// Reads what is there. What is damaged is as good as nothing, with a remark.
@@ -28,7 +30,8 @@ private:
   Choices read();
   std::string text() const;
 
-  std::string path, title; ///< of the file, empty: there is no place for it; its first line
+  std::optional<program::PrivateFolder> folder; ///< nothing: there is no place for the file
+  std::string name, title;                      ///< of the file; its first line
   Choices choices;
   bool changed = false;
   std::vector<std::string> said;

@@ -8,28 +8,65 @@
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using npar::codegen::KernelCache;
 
 TEST(Cache, FindsWhatWasPutAndRefusesDamage) {
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("npar-cache-test", folder));
-  KernelCache cache(folder.str().str(), true);
+  std::string place = (folder + "/cache").str();
+  KernelCache cache(place, true);
   std::string key = cache.key("source");
   EXPECT_NE(key, cache.key("other"));
   EXPECT_FALSE(cache.find(key));
   cache.put(key, std::string("object\n\0bytes", 13));
   EXPECT_EQ(cache.find(key), std::string("object\n\0bytes", 13));
-  std::string path = (folder + "/" + key + ".o").str();
-  std::fstream(path, std::ios::in | std::ios::out).seekp(40).put('X');
+  std::string path = place + "/" + key + ".o";
+  std::fstream(path, std::ios::in | std::ios::out).seekp(90).put('X');
   EXPECT_FALSE(cache.find(key));
   cache.put(key, "again");
   EXPECT_EQ(cache.find(key), std::string("again"));
   std::ofstream(path, std::ios::trunc).close();
   EXPECT_FALSE(cache.find(key));
-  llvm::sys::fs::remove(path);
-  llvm::sys::fs::remove(folder);
+  cache.put(key, "again");
+  std::string other = cache.key("other");
+  ASSERT_EQ(::rename(path.c_str(), (place + "/" + other + ".o").c_str()), 0);
+  EXPECT_FALSE(cache.find(other)) << "an entry says whose it is";
+  llvm::sys::fs::remove_directories(folder);
+}
+
+// What others can have written is not executed, and is written again.
+TEST(Cache, WhatOthersCanWriteIsNotTaken) {
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("npar-cache-test", folder));
+  std::string place = (folder + "/cache").str();
+  KernelCache cache(place, true);
+  std::string key = cache.key("source"), path = place + "/" + key + ".o";
+  cache.put(key, "object");
+  struct stat info;
+  ASSERT_EQ(::stat(place.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_FALSE(cache.find(key));
+  cache.put(key, "object");
+  EXPECT_TRUE(cache.find(key));
+  ASSERT_EQ(::rename(path.c_str(), (folder + "/elsewhere").str().c_str()), 0);
+  ASSERT_EQ(::symlink((folder + "/elsewhere").str().c_str(), path.c_str()), 0);
+  EXPECT_FALSE(cache.find(key)) << "no link is followed";
+  cache.put(key, "object");
+  EXPECT_TRUE(cache.find(key));
+  ASSERT_EQ(::chmod(place.c_str(), 0777), 0);
+  KernelCache open(place, true);
+  EXPECT_EQ(open.problem(), "'" + place + "' cannot keep kernels: '" + place +
+                                "' is not trusted, others can write it (mode 0777): chmod go-w; all are compiled each time");
+  EXPECT_FALSE(open.find(key));
+  llvm::sys::fs::remove_directories(folder);
 }
 
 TEST(Cache, AFolderThatCannotBeWrittenMisses) {
@@ -54,7 +91,7 @@ TEST(Cache, ASecondCompilationTakesItsKernelsFromIt) {
     })mlir",
                                                         &context);
   npar::codegen::CodegenOptions options;
-  options.cache = folder.str().str();
+  options.cache = (folder + "/cache").str();
   npar::codegen::KernelObject first, second;
   ASSERT_TRUE(succeeded(compileKernels(*module, options, first)));
   ASSERT_TRUE(succeeded(compileKernels(*module, options, second)));

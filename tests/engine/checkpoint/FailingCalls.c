@@ -5,6 +5,7 @@
 //   NPAR_FAIL_AT      the number of the call, from 1
 //   NPAR_FAIL_HOW     kill (as kill -9 does, before the call), or the number of an error
 //   NPAR_FAIL_COUNT   a file that gets the number of calls when the process ends
+//   NPAR_FAIL_FLOCK   ignore: flock() lets everyone pass, as some network file systems do
 // Memory counts in a thread from where it makes a partial folder to where this gets its name or goes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,6 +107,11 @@ ssize_t write(int file, const void *bytes, size_t size) {
   if (!fails("write"))
     return NEXT(write)(file, bytes, size);
   return -1;
+}
+
+int flock(int file, int operation) {
+  const char *wanted = getenv("NPAR_FAIL_FLOCK");
+  return wanted && strcmp(wanted, "ignore") == 0 ? 0 : NEXT(flock)(file, operation);
 }
 
 int fsync(int file) { return isOurs(file) && fails("sync") ? -1 : NEXT(fsync)(file); }

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -159,6 +160,26 @@ TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
 }
 
 // One process per rank; rank 2's record ends a communication before those of the others, which wait for it.
+TEST_F(FlightRecordTest, ATemporaryFolderIsNobodyElses) {
+  std::string other = folder + "-other";
+  FlightOptions options;
+  options.folder = folder, options.temporary = true;
+  auto made = FlightRecord::create(options);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  struct stat info;
+  ASSERT_EQ(::stat(folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  EXPECT_TRUE(FlightRecord::create(options).ok()) << "another process of the job has made it";
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_EQ(FlightRecord::create(options).status().message(), "cannot use the folder '" + folder + "': it is not this user's alone");
+  ASSERT_EQ(::rename(folder.c_str(), other.c_str()), 0);
+  ASSERT_EQ(::chmod(other.c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(other.c_str(), folder.c_str()), 0);
+  EXPECT_FALSE(FlightRecord::create(options).ok()) << "no link is followed";
+  ::unlink(folder.c_str());
+  (void)program::removeFolder(other);
+}
+
 TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
   std::vector<FlightLog> logs;
   for (uint32_t process = 0; process < 4; ++process) {

@@ -64,6 +64,19 @@ TEST_F(OncePassTest, keptRowsAreThoseOfTheWholeBatch) {
   EXPECT_TRUE(valuesOf((*part)->batch(0), 0).empty());
 }
 
+TEST_F(OncePassTest, aFileThatIsCutIsNamed) {
+  std::string path = file("data", "abcdefghijklmnopqrs");
+  auto pass = OncePass::openTokens(path, TokenFormat::Bytes, streamShape(2, 2), 2);
+  ASSERT_TRUE(pass.ok());
+  ASSERT_EQ(::truncate(path.c_str(), 10), 0);
+  (void)(*pass)->batch(1);
+  EXPECT_TRUE((*pass)->intact().ok()) << "what is read is there";
+  CountedBatch cut = (*pass)->batch(2);
+  EXPECT_EQ(std::get<std::vector<int32_t>>(cut.batch[0]).size(), 4u);
+  EXPECT_EQ((*pass)->intact().message(), "cannot read data '" + path +
+                                             "': it ends at byte 10, but had 19 bytes when it was opened: something cut it meanwhile");
+}
+
 TEST_F(OncePassTest, refusesWhatCannotBeEvaluated) {
   EXPECT_NE(OncePass::openTokens(file("data", "x"), TokenFormat::Bytes, streamShape(1, 4), 4)
                 .status()

@@ -121,5 +121,41 @@ TEST_F(SamplesTest, aPartWithFewerSamplesThanABatchIsRefused) {
                                            "repeat them; make the batch smaller or the samples shorter, or give a longer file");
 }
 
+/// A mapping would end this process.
+TEST_F(SamplesTest, aFileThatIsCutIsNamedAndNothingOfItIsUsed) {
+  std::string text = file("text", std::string(100, 'a')), mask = file("mask", std::string(100, '\1'));
+  DataPlan plan = streams({{text, DataFormat::Bytes, 0, ""}});
+  plan.mask = mask, plan.order = Order::Sequential;
+  for (const std::string &path : {text, mask}) {
+    auto source = DataSource::open(plan, 0, streamShape(2, 10, -100));
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    ASSERT_EQ(::truncate(path.c_str(), 50), 0);
+    (void)(*source)->batch(1); // samples 2 and 3, with a target that is token 40
+    EXPECT_TRUE((*source)->intact().ok());
+    Batch cut = (*source)->batch(2);
+    EXPECT_EQ(std::get<std::vector<int32_t>>(cut[0]).size(), 20u) << "as long as ever";
+    EXPECT_EQ((*source)->intact().code(), Code::BadInput);
+    EXPECT_EQ((*source)->intact().message(), std::string("cannot read ") + (path == text ? "data" : "mask") + " '" + path +
+                                                 "': it ends at byte 50, but had 100 bytes when it was opened: something cut it meanwhile");
+    file(path == text ? "text" : "mask", path == text ? std::string(100, 'a') : std::string(100, '\1'));
+  }
+}
+
+TEST_F(SamplesTest, whatIsAppendedOrReplacedMeanwhileChangesNothing) {
+  std::string text = file("text", "abcdefghijk");
+  DataPlan plan = streams({{text, DataFormat::Bytes, 0, ""}});
+  plan.order = Order::Sequential;
+  auto source = DataSource::open(plan, 0, streamShape(2, 5));
+  ASSERT_TRUE(source.ok());
+  Batch before = (*source)->batch(0);
+  std::ofstream(text, std::ios::app) << "lmnopqrstuvwxyz";
+  EXPECT_EQ((*source)->samples(), 2);
+  EXPECT_EQ((*source)->batch(0), before);
+  file("other", "zzzzzzzzzzz");
+  ASSERT_EQ(::rename((folder + "/other").c_str(), text.c_str()), 0);
+  EXPECT_EQ((*source)->batch(0), before);
+  EXPECT_TRUE((*source)->intact().ok());
+}
+
 } // namespace
 } // namespace npar::testing

@@ -2,16 +2,19 @@
 #include "tools/npar/files/PendingFile.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::driver {
 
@@ -21,6 +24,15 @@ using engine::Status;
 namespace {
 
 Status cannotWrite(const std::string &path, int error) { return Status::badInput("cannot write '" + path + "': " + std::strerror(error)); }
+
+/// Signals that a caller holds back come through meanwhile.
+void sleepUntilSignal(double seconds) {
+  auto whole = static_cast<time_t>(seconds);
+  timespec time = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  sigset_t none;
+  ::sigemptyset(&none);
+  (void)::ppoll(nullptr, 0, &time, &none);
+}
 
 bool isFolder(const std::string &path) {
   struct stat status;
@@ -57,28 +69,58 @@ Status PendingFile::claim() {
                                        : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);
     return file < 0 ? failure(errno) : Status();
   }
+  std::string refusal = "another run is writing '" + partial + "': wait for it or stop it, or give another file";
+  program::HeartbeatTimes times;
+  times.sleep = sleepUntilSignal;
+  Result<std::unique_ptr<program::HeartbeatFile>> held = [&] {
+    Waiting waiting("looking whether another run still writes '" + partial + "'");
+    return program::HeartbeatFile::take(partial + ".lock", refusal, times);
+  }();
+  if (!held.ok())
+    return held.status();
+  lock = std::move(*held);
   while (true) {
-    fresh = true;
-    file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0 && errno == EEXIST) {
-      fresh = false;
-      file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    }
-    if (file < 0)
-      return failure(errno);
-    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) {
-        ::close(file);
-        file = -1, fresh = false;
-        return Status::badInput("another run is writing '" + partial + "': wait for it or stop it, or give another file");
-      }
-      printRemark("cannot lock '" + partial + "' (" + std::strerror(errno) + "): see that no other run writes it");
-      return {};
+    if (Status status = openPartial(); !status.ok())
+      return status;
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { // any other failure: there are no such locks
+      ::close(file);
+      file = -1, fresh = false;
+      return Status::badInput(refusal);
     }
     if (stillNamed(file, partial))
       return {};
     ::close(file);
   }
+}
+
+/// Opens a regular file or makes one; follows no link, and waits for nobody at the other end of a pipe.
+Status PendingFile::openPartial() {
+  constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  fresh = true;
+  file = ::open(partial.c_str(), flags | O_EXCL, 0666);
+  if (file < 0 && errno == EEXIST) {
+    fresh = false;
+    file = ::open(partial.c_str(), flags, 0666);
+  }
+  struct stat info;
+  bool regular = file >= 0 && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+  if (regular)
+    return {};
+  int error = errno;
+  bool other = file >= 0 || error == ELOOP || error == ENXIO || error == EISDIR; // a link, a pipe that nobody reads, a folder
+  if (file >= 0)
+    ::close(std::exchange(file, -1));
+  return other ? Status::badInput("cannot write '" + partial + "', which grows into '" + path + "': it is no regular file; remove it")
+               : failure(error);
+}
+
+std::vector<std::string> PendingFile::abandoned() const {
+  std::vector<std::string> names;
+  if (lock)
+    names.push_back(lock->name());
+  if (fresh)
+    names.push_back(partial);
+  return names;
 }
 
 Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> &kept) {
@@ -107,9 +149,11 @@ Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> 
 }
 
 Status PendingFile::commit() {
-  if (!destination.direct && std::rename(partial.c_str(), destination.path.c_str()) != 0)
-    return failure(errno);
-  return {};
+  if (destination.direct)
+    return {};
+  if (Status status = lock->check(); !status.ok())
+    return status;
+  return std::rename(partial.c_str(), destination.path.c_str()) == 0 ? Status() : failure(errno);
 }
 
 Status checkWritable(const std::string &path) {

@@ -2,17 +2,21 @@
 #pragma once
 
 #include "engine/files/Destination.h"
+#include "engine/files/HeartbeatFile.h"
 #include "engine/status/Status.h"
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace npar::driver {
 
 /// Grows as PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for a look.
 /// Only one process can hold it: a lock of the operating system (flock) on PATH.partial, which ends with its holder whatever ended that, so
-/// that a file left behind blocks nobody. Some network file systems know no locks, or none between machines: there two runs can still mix.
-/// A device, a pipe or an open descriptor (/dev/stdout) is written directly and not locked.
+/// that a file left behind blocks nobody, and PATH.partial.lock (HeartbeatFile.h) for file systems that ignore those. A PATH.partial that
+/// is a link, a pipe or anything else than a regular file is refused.
+/// A device, a pipe or an open descriptor (/dev/stdout) is written directly and not locked; a pipe waits for its reader.
 class PendingFile {
 public:
   explicit PendingFile(const std::string &path);
@@ -30,14 +34,16 @@ public:
 
   /// The path under which the file grows.
   const std::string &growing() const { return partial; }
-  /// claim() made the file, and nothing is in it yet.
-  bool isFresh() const { return fresh; }
+  /// What claim() has made and is to go when a signal ends the process now: the lock, and the file while nothing is in it.
+  std::vector<std::string> abandoned() const;
 
 private:
   engine::Status failure(int error) const;
+  engine::Status openPartial();
   std::string path;
   program::Destination destination;
   std::string partial;
+  std::unique_ptr<program::HeartbeatFile> lock;
   int file = -1;
   bool fresh = false;
 };

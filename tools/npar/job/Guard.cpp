@@ -99,8 +99,10 @@ int waitFor(pid_t child, Told &told, bool &ended) {
     pid_t found = ::waitpid(child, &status, WUNTRACED | WCONTINUED);
     if (found < 0 && errno == EINTR)
       continue;
-    if (found < 0)
+    if (found < 0) {
+      printError(fmt::format("cannot wait for process {}: {}", child, std::strerror(errno)));
       return W_EXITCODE(static_cast<int>(ExitCode::RunFailed), 0);
+    }
     if (WIFEXITED(status) || WIFSIGNALED(status))
       return status;
     if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP) // other signals stop it at a terminal, where someone means it
@@ -134,9 +136,12 @@ ExitCode guard(const std::vector<std::string> &command) {
     ::usleep(microsecondsApart);
   if (WIFEXITED(status))
     return static_cast<ExitCode>(WEXITSTATUS(status));
-  if (stopped)
+  if (stopped) {
+    printRemark(fmt::format("process {} was stopped for longer than the others wait for it (--timeout), and was ended", child));
     return ExitCode::Timeout;
-  if (told.timeout()) {
+  }
+  if (told.timeout()) { // the others say why the job fails, where any is left
+    printRemark(fmt::format("process {} was ended by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
     if (std::getenv("OMPI_COMM_WORLD_SIZE"))
       ::sleep(secondsToReport);
     return ExitCode::RunFailed;

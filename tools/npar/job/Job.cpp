@@ -5,6 +5,7 @@
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
 #include "engine/control/LateAbort.h"
+#include "engine/files/RandomName.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
 #include "tools/npar/job/Agreement.h"
@@ -48,6 +49,9 @@ constexpr double secondsToLeave = 5;
 
 /// In which it is known why a job has failed.
 constexpr double secondsToJudge = 2;
+
+/// After which a process that has not met process 0, or not any more, says itself what process 0 would have said.
+constexpr double secondsForVoice = 1;
 
 /// Over TCP a process finds out itself who is missing when the time to join is over; it is ended only if it has not by then.
 constexpr double secondsToSayWhoIsMissing = 5;
@@ -120,21 +124,17 @@ Status Job::open() {
     key = *found;
   }
   Result<engine::OpenTransport> transport = openerOf(launch, key, timeout);
-  if (!transport.ok()) {
-    if (!isVoice()) { // nobody else knows what is missing on some machines alone; what is missing everywhere is said by now
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-      takeOver();
-    }
+  if (!transport.ok())
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
-  }
   Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // which waits for all, and knows no limit
     engine::HardExit limit([this] {
-      if (isVoice())
-        sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout)", launch.launcher,
-                             launch.processes, timeout));
+      takeOver();
+      sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout){}", launch.launcher,
+                           launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} has waited for them", process())));
     });
-    limit.arm(timeout + (launch.mpi == "tcp" ? secondsToSayWhoIsMissing : 0), static_cast<int>(ExitCode::Timeout));
+    const double grace = (launch.mpi == "tcp" ? secondsToSayWhoIsMissing : 0) + (isVoice() ? 0 : secondsForVoice);
+    limit.arm(timeout + grace, static_cast<int>(ExitCode::Timeout));
     return engine::ProcessGroup::open(*transport);
   }();
   // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
@@ -158,6 +158,7 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
     return ExitCode::Good;
   if (Status status = open(); !status.ok()) {
     group.reset();
+    parted = true;
     return fail(status);
   }
   if (ExitCode code = introduce(); code != ExitCode::Good)
@@ -183,9 +184,15 @@ Status Job::openControl(bool json) {
   control = std::move(*opened);
   engine::abortLate(secondsToAbort);
   flight = options.flight;
-  if (flight.empty())
-    flight = engine::flightFolderOf(control->peers()[0].name.pid, control->peers()[0].start);
-  Result<std::unique_ptr<engine::FlightRecord>> created = engine::FlightRecord::create({flight, process(), processes(), wanted.host});
+  if (flight.empty()) { // process 0 makes up a name, and tells it
+    std::string token = isVoice() ? program::randomName() : "";
+    Result<std::vector<std::vector<uint8_t>>> tokens = gather({token.begin(), token.end()});
+    if (!tokens.ok())
+      return tokens.status();
+    flight = engine::flightFolderOf({tokens->front().begin(), tokens->front().end()});
+  }
+  Result<std::unique_ptr<engine::FlightRecord>> created =
+      engine::FlightRecord::create({flight, process(), processes(), wanted.host, options.flight.empty()});
   if (std::lock_guard<std::mutex> lock(reporting); created.ok())
     record = std::move(*created);
   if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
@@ -247,9 +254,13 @@ ExitCode Job::refuseOthers(const std::string &command) const {
 ExitCode Job::agree(ExitCode own) {
   if (!group)
     return own;
-  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, takeErrors()}), forAsLongAsItTakes);
-  if (!all.ok())
+  std::vector<std::string> errors = takeErrors();
+  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, errors}), forAsLongAsItTakes);
+  if (!all.ok()) {
+    for (const std::string &text : errors) // nobody else has them
+      printError(text);
     return own == ExitCode::Good ? fail(all.status()) : own;
+  }
   std::vector<Verdict> verdicts;
   std::vector<std::string> names;
   for (const std::vector<uint8_t> &each : *all) {
@@ -414,6 +425,8 @@ Result<std::vector<ClockOffset>> Job::measureClocks() const {
 
 ExitCode Job::end(ExitCode code) {
   if (!group) {
+    if (parted)
+      sayInPerson();
     sayErrors();
     return code;
   }
@@ -438,12 +451,24 @@ ExitCode Job::end(ExitCode code) {
   // The farewell of the library would wait for those that are gone.
   std::cout.flush();
   if (!failure)
-    sayErrors();
+    sayInPerson();
   else if (failure->speaker == process())
     control->endStopped(); // nobody else would
   else
     std::this_thread::sleep_for(std::chrono::milliseconds(500)); // a launcher may end the others as soon as one has
   ::_exit(failure ? static_cast<int>(failure->code) : static_cast<int>(code));
+}
+
+void Job::sayInPerson() {
+  std::vector<std::string> errors = takeErrors();
+  if (errors.empty())
+    return;
+  if (!isVoice()) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(secondsForVoice));
+    takeOver();
+  }
+  for (const std::string &text : errors)
+    sayError(isVoice() ? text : text + fmt::format("\nnpar: said by process {}", process()));
 }
 
 /// What the body comes to, whatever it throws; the others are told why this process cannot go on.

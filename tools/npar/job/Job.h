@@ -92,6 +92,8 @@ private:
   void report(const engine::FailureReport &failure, bool json);
   /// By process, as --place or the plan says: of equal numbers, else why that cannot be.
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
+  /// Says what is kept, also where another process is the voice, after that one has had its time: it may be what is missing.
+  void sayInPerson();
   /// Takes leave of the others where they are still there; ends the process where they are not.
   ExitCode end(ExitCode code);
 
@@ -108,6 +110,7 @@ private:
   std::vector<Introduction> introductions; ///< by process
   double timeout = 300;
   bool settled = false; ///< all have agreed that the command failed, and it was said why
+  bool parted = false;  ///< the others were not met, or are gone: this process says itself why it ends
   std::mutex reporting; ///< held while the control channel reports, and while the record comes
 };
 

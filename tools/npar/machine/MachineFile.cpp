@@ -3,6 +3,7 @@
 
 #include "dsl/machine/ReadMachine.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/PrivateFolder.h"
 #include "tools/npar/machine/Measure.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Suggest.h"
@@ -38,13 +39,25 @@ std::vector<std::string> knownMachines() {
   return names;
 }
 
+/// The folder of this machine's file, which nobody else can write.
+engine::Result<program::PrivateFolder> hereFolder() {
+  fs::path folder = fs::path(herePath()).parent_path();
+  return program::PrivateFolder::open(folder.parent_path().string(), folder.filename().string());
+}
+
 /// This machine's file; made by measuring where there is none.
 Outcome<std::optional<std::string>> here() {
+  constexpr uint64_t largest = uint64_t{1} << 20;
   std::string path = herePath();
   if (path.empty())
     return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give --machine FILE");
-  std::error_code ignored;
-  if (fs::exists(path, ignored))
+  engine::Result<program::PrivateFolder> folder = hereFolder();
+  if (!folder.ok())
+    return fail(ExitCode::BadInput, "cannot keep this machine's file: " + folder.status().message());
+  engine::Result<std::optional<std::vector<uint8_t>>> there = folder->read(fs::path(path).filename().string(), largest);
+  if (!there.ok())
+    return fail(ExitCode::BadInput, "cannot use this machine's file: " + there.status().message());
+  if (*there)
     return std::optional(path);
   printRemark(fmt::format("measuring this machine for --machine here; '{}' keeps it", path));
   Outcome<Measured> measured = measureMachine(MeasureOptions());
@@ -125,12 +138,17 @@ std::string herePath() {
 }
 
 ExitCode writeMachineFile(const std::string &path, const dsl::Machine &machine, const std::string &remark) {
+  std::string text = "# " + remark + "\n" + dsl::printMachine(machine);
+  if (path == herePath()) {
+    engine::Result<program::PrivateFolder> folder = hereFolder();
+    engine::Status status = folder.ok() ? folder->write(fs::path(path).filename().string(), text.data(), text.size()) : folder.status();
+    return status.ok() ? ExitCode::Good : fail(ExitCode::BadInput, "cannot write '" + path + "': " + status.message());
+  }
   std::error_code failed;
   if (fs::path folder = fs::path(path).parent_path(); !folder.empty())
     fs::create_directories(folder, failed);
   if (failed)
     return fail(ExitCode::BadInput, "cannot write '" + path + "': " + failed.message());
-  std::string text = "# " + remark + "\n" + dsl::printMachine(machine);
   engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
   return status.ok() ? ExitCode::Good : fail(status);
 }

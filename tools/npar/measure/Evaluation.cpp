@@ -80,6 +80,10 @@ Status Evaluation::run(engine::Session &session, const engine::OncePass &data,
   int64_t first = 0;
   for (int64_t step = 0; step < data.steps(); ++step) {
     engine::CountedBatch batch = data.batch(step);
+    if (Status status = data.intact(); !status.ok()) { // nothing is measured on what is not there
+      session.abandon(status);
+      return status;
+    }
     if (Result<engine::StepResult> done = session.step(batch.batch, step); !done.ok())
       return done.status();
     if (Status status = addUp(session, batch); !status.ok())

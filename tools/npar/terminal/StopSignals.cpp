@@ -17,7 +17,7 @@ namespace {
 constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2};
 
 volatile std::sig_atomic_t arrived = 0, silent = 0, drawing = 0; ///< drawing: a line may be half drawn
-char abandonedFiles[8][PATH_MAX]; ///< what a handler may look at; the rest are empty
+char abandonedFiles[16][PATH_MAX]; ///< what a handler may look at; the rest are empty
 const char *awaited = "";
 
 const char *nameOf(int signal) {

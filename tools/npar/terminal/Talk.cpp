@@ -1,6 +1,8 @@
 // Prints the driver's errors and remarks, or keeps what another process of the job is to say.
 #include "tools/npar/terminal/Talk.h"
 
+#include "tools/npar/terminal/Printable.h"
+
 #include <cstdio>
 #include <fcntl.h>
 #include <iostream>
@@ -25,7 +27,7 @@ Voice &voice() {
 
 void print(const std::string &message) {
   std::fflush(stdout);
-  std::fprintf(stderr, "npar: error: %s\n", message.c_str());
+  std::fprintf(stderr, "npar: error: %s\n", printable(message).c_str());
 }
 
 } // namespace
@@ -40,7 +42,7 @@ void printError(const std::string &message) {
 
 void printRemark(const std::string &message) {
   if (speaks())
-    std::fprintf(stderr, "npar: %s\n", message.c_str());
+    std::fprintf(stderr, "npar: %s\n", printable(message).c_str());
 }
 
 ExitCode fail(const engine::Status &status) { return fail(exitCodeOf(status), status.message()); }
@@ -98,7 +100,8 @@ bool speaks() {
 
 bool standardOutputArrived() {
   std::cout.flush();
-  return std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
+  productOutput().flush();
+  return std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good() && productOutput().good();
 }
 
 } // namespace npar::driver

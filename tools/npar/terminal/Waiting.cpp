@@ -1,6 +1,8 @@
 // Wakes now and then, and says where things are.
 #include "tools/npar/terminal/Waiting.h"
 
+#include "tools/npar/terminal/Printable.h"
+
 #include <atomic>
 #include <cstdio>
 #include <fmt/format.h>
@@ -59,7 +61,7 @@ void Waiting::watch() {
 }
 
 void Waiting::show(double seconds) {
-  std::string line = fmt::format("npar: {}{}{}, {:.0f} s", what, current.empty() ? "" : ": ", current, seconds);
+  std::string line = printable(fmt::format("npar: {}{}{}, {:.0f} s", what, current.empty() ? "" : ": ", current, seconds));
   if (terminal)
     std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
   else

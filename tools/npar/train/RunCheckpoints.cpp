@@ -144,7 +144,10 @@ ExitCode RunCheckpoints::open(engine::Session &session, ProgramPointer program) 
     return ExitCode::Good;
   seedInUse = seed(program->root());
   options.folder = flags.checkpoint, options.keep = static_cast<uint64_t>(flags.keep);
-  Result<std::unique_ptr<engine::CheckpointWriter>> opened = engine::CheckpointWriter::open(session, program, options);
+  Result<std::unique_ptr<engine::CheckpointWriter>> opened = [&] {
+    Waiting waiting("looking whether another run still writes to '" + flags.checkpoint + "'");
+    return engine::CheckpointWriter::open(session, program, options);
+  }();
   if (!opened.ok())
     return fail(opened.status());
   writer = std::move(*opened);

@@ -42,8 +42,8 @@ Status RunLogs::claim() {
 std::vector<std::string> RunLogs::fresh() const {
   std::vector<std::string> paths;
   for (const Log &log : logs)
-    if (log.file->isFresh())
-      paths.push_back(log.file->growing());
+    for (std::string &path : log.file->abandoned())
+      paths.push_back(std::move(path));
   return paths;
 }
 

@@ -1,0 +1,62 @@
+// A lock that needs no support by the file system: a small file whose counter its holder moves, and which is free when nobody does.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace npar::program {
+
+/// How often a holder moves its counter, and how long an observer waits for that. Tests set their own clock and need no thread.
+struct HeartbeatTimes {
+  double stale = 60;   ///< seconds of the observer's clock in which a counter that stands still gives the lock up
+  double beat = 5;     ///< seconds between two beats of the holder; 0: the caller beats
+  double settle = 0.2; ///< seconds after a takeover in which another process that took over at the same moment shows
+  std::function<double()> now;         ///< seconds of a clock that never goes back; null: the system's
+  std::function<void(double)> sleep;   ///< for so many seconds; null: the system's
+  std::function<std::string()> holder; ///< identity of this process; null: boot, process namespace, process and its start
+};
+
+/// Held by one process at a time, also on file systems that ignore `flock` or know it within one machine only. A process of this machine
+/// is known to be alive or gone at once; of another one the counter tells. The file goes with the object.
+class HeartbeatFile {
+public:
+  /// An error, which begins with `refusal`, when another process holds it. Waits up to `stale` seconds for the counter of a process that
+  /// cannot be looked at; a counter that moves is answered at once.
+  static engine::Result<std::unique_ptr<HeartbeatFile>> take(const std::string &path, const std::string &refusal, HeartbeatTimes times = {});
+  ~HeartbeatFile();
+  HeartbeatFile(const HeartbeatFile &) = delete;
+  HeartbeatFile &operator=(const HeartbeatFile &) = delete;
+
+  /// Moves the counter.
+  void beat();
+  /// An error when another process has taken the lock over. To be asked before each rename that the lock protects.
+  engine::Status check() const;
+  const std::string &name() const { return path; }
+
+private:
+  HeartbeatFile(std::string path, HeartbeatTimes times) : path(std::move(path)), times(std::move(times)) {}
+  int create(const std::string &name);
+  std::string record() const;
+  bool write();
+  bool isNamed() const;
+  void beatAlways();
+
+  std::string path;
+  HeartbeatTimes times;
+  std::string identity; ///< of the process
+  std::string token;    ///< of this lock, random
+  uint64_t counter = 0;
+  int file = -1;
+  bool ending = false;
+  std::mutex mutex; ///< guards counter and ending
+  std::condition_variable wake;
+  std::thread thread;
+};
+
+} // namespace npar::program

@@ -1,0 +1,178 @@
+// Looks at each folder and file after it is open, never by its name.
+#include "engine/files/PrivateFolder.h"
+
+#include "engine/files/RandomName.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace npar::program {
+
+using engine::Code;
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+/// A descriptor that is closed unless it is taken.
+class Descriptor {
+public:
+  explicit Descriptor(int file) : file(file) {}
+  Descriptor(Descriptor &&other) noexcept : file(other.take()) {}
+  Descriptor &operator=(Descriptor &&other) noexcept {
+    std::swap(file, other.file);
+    return *this;
+  }
+  ~Descriptor() {
+    if (file >= 0)
+      ::close(file);
+  }
+  int get() const { return file; }
+  int take() { return std::exchange(file, -1); }
+
+private:
+  int file;
+};
+
+/// Why others may have written what is open; empty: they cannot have.
+std::string whyOthers(const struct stat &info) {
+  if (info.st_uid != ::geteuid() && info.st_uid != 0)
+    return "user " + std::to_string(info.st_uid) + " owns it";
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return "";
+  char mode[8];
+  std::snprintf(mode, sizeof(mode), "%04o", info.st_mode & 07777);
+  return std::string("others can write it (mode ") + mode + "): chmod go-w";
+}
+
+Status failure(const std::string &path, int error) { return Status::badInput("'" + path + "': " + std::strerror(error)); }
+
+Status check(int file, const std::string &path) {
+  struct stat info;
+  if (::fstat(file, &info) != 0)
+    return failure(path, errno);
+  std::string why = whyOthers(info);
+  return why.empty() ? Status() : Status(Code::CheckFailed, "'" + path + "' is not trusted, " + why);
+}
+
+/// Opens a folder in another one, and makes it where it is missing.
+Result<Descriptor> openFolder(int in, const std::string &name, const std::string &path, int flags) {
+  if (::mkdirat(in, name.c_str(), 0700) != 0 && errno != EEXIST)
+    return failure(path, errno);
+  Descriptor folder(::openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+  if (folder.get() < 0)
+    return failure(path, errno);
+  Status status = check(folder.get(), path);
+  return status.ok() ? Result<Descriptor>(std::move(folder)) : status;
+}
+
+} // namespace
+
+Result<PrivateFolder> PrivateFolder::open(const std::string &root, const std::string &below) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(root, error).lexically_normal();
+  if (!absolute.has_filename()) // a slash at the end
+    absolute = absolute.parent_path();
+  std::filesystem::path above;
+  for (const auto &part : absolute.parent_path()) {
+    above /= part;
+    if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+      return failure(root, errno);
+  }
+  // The root itself may be a link of the user's: where it leads is what is looked at.
+  Result<Descriptor> folder = openFolder(AT_FDCWD, absolute.string(), root, 0);
+  if (!folder.ok())
+    return folder.status();
+  std::string path = root;
+  for (const auto &part : std::filesystem::path(below)) {
+    path += "/" + part.string();
+    Result<Descriptor> inner = openFolder(folder->get(), part.string(), path, O_NOFOLLOW);
+    if (!inner.ok())
+      return inner.status();
+    *folder = std::move(*inner);
+  }
+  return PrivateFolder(path, folder->take());
+}
+
+PrivateFolder::PrivateFolder(PrivateFolder &&other) noexcept : path(std::move(other.path)), folder(std::exchange(other.folder, -1)) {}
+PrivateFolder &PrivateFolder::operator=(PrivateFolder &&other) noexcept {
+  std::swap(path, other.path);
+  std::swap(folder, other.folder);
+  return *this;
+}
+PrivateFolder::~PrivateFolder() {
+  if (folder >= 0)
+    ::close(folder);
+}
+
+Result<std::optional<std::vector<uint8_t>>> PrivateFolder::read(const std::string &name, uint64_t largest) const {
+  std::string full = path + "/" + name;
+  Descriptor file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.get() < 0 && errno == ENOENT)
+    return std::optional<std::vector<uint8_t>>();
+  if (file.get() < 0)
+    return failure(full, errno);
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return Status::badInput("'" + full + "' is no regular file");
+  if (Status status = check(file.get(), full); !status.ok())
+    return status;
+  if (static_cast<uint64_t>(info.st_size) > largest)
+    return Status::badInput("'" + full + "' has " + std::to_string(info.st_size) + " bytes, more than the " + std::to_string(largest) +
+                            " that may be read");
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  for (size_t at = 0; at < bytes.size();) {
+    ssize_t got = ::pread(file.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return got < 0 ? failure(full, errno) : Status::badInput("'" + full + "' was cut while it was read");
+    at += static_cast<size_t>(got);
+  }
+  return std::optional(std::move(bytes));
+}
+
+Status PrivateFolder::write(const std::string &name, const void *data, size_t size) const {
+  std::string full = path + "/" + name, temporary = name + "-" + randomName() + ".tmp";
+  Descriptor file(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0)
+    return failure(full, errno);
+  const auto *bytes = static_cast<const uint8_t *>(data);
+  int error = 0;
+  for (size_t at = 0; at < size && !error;) {
+    ssize_t put = ::write(file.get(), bytes + at, std::min(size - at, size_t{1} << 30));
+    if (put < 0 && errno != EINTR)
+      error = errno;
+    at += static_cast<size_t>(std::max<ssize_t>(0, put));
+  }
+  if (::close(file.take()) != 0 && !error)
+    error = errno;
+  if (!error && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0)
+    error = errno;
+  if (error)
+    ::unlinkat(folder, temporary.c_str(), 0);
+  return error ? failure(full, error) : Status();
+}
+
+CachePlace cachePlace(const std::string &below) {
+  auto variable = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  if (std::string given = variable("NPAR_CACHE"); !given.empty())
+    return {given, "", true};
+  std::string cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  if (cache.empty() && home.empty())
+    return {};
+  return {(cache.empty() ? home + "/.cache" : cache) + "/npar", below, false};
+}
+
+} // namespace npar::program

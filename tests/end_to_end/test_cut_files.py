@@ -1,0 +1,80 @@
+"""Files that something cuts while npar reads them: an error that names the file, in one process and in several, and no crash."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from driver import BUILD, NPAR, SMALL, DriverTest, settings
+from test_torchrun import free_port
+
+MODEL = ["gpt2", *settings(SMALL, depth=1), *settings(ignore=-100)]
+TEXT = bytes(range(97, 123)) * 4000
+
+
+class CutFilesTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        self.restore()
+
+    def restore(self):
+        (self.folder / "text").write_bytes(TEXT)
+        (self.folder / "mask").write_bytes(b"\1" * len(TEXT))
+        (self.folder / "held").write_bytes(TEXT[:2000])
+        for path in self.folder.glob("log*"):
+            path.unlink()
+
+    def start(self, *arguments, **variables):
+        command = [str(NPAR), *map(str, arguments)]
+        process = subprocess.Popen(command, cwd=self.folder, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def cut_when_it_runs(self, name, process, size=0):
+        """Once steps are logged; what is left of the file is nothing that a step needs."""
+        log, begun = self.folder / "log.partial", time.monotonic()
+        while not (log.exists() and log.stat().st_size) and process.poll() is None and time.monotonic() < begun + 60:
+            time.sleep(0.01)
+        os.truncate(self.folder / name, size)
+
+    def check(self, process, what):
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, error[-2000:])
+        self.assertRegex(error, rf"npar: error: cannot read {what}': it ends at byte \d+, but had \d+ bytes when it was opened")
+
+    def test_training(self):
+        run = ["run", *MODEL, "--data", "text", "--tokens", "bytes", "--mask", "mask", "--steps", 1_000_000, "--log", "log", "--quiet"]
+        for name, what in [("text", "data 'text"), ("mask", "mask 'mask")]:
+            with self.subTest(name):
+                self.restore()
+                process = self.start(*run)
+                self.cut_when_it_runs(name, process)
+                self.check(process, what)
+
+    def test_evaluation_in_training(self):
+        process = self.start("run", *MODEL, "--data", "text", "--tokens", "bytes", "--steps", 1_000_000, "--log", "log", "--quiet", "--eval-every", 5,
+                             "--eval-data", "held")
+        self.cut_when_it_runs("held", process)
+        self.check(process, "data 'held")
+
+    def test_two_processes(self):
+        port = free_port()
+        run = ["run", *MODEL, *settings({"mesh.dp": 2}), "--data", "text", "--tokens", "bytes", "--steps", 1_000_000, "--log", "log", "--quiet"]
+        both = [self.start(*run, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                           MASTER_PORT=str(port)) for rank in range(2)]
+        self.cut_when_it_runs("text", both[0])
+        said = [(*process.communicate(timeout=60), process.returncode) for process in both]
+        self.assertEqual([code for *_, code in said], [1, 1], said)
+        text = "".join(error for _, error, _ in said)
+        self.assertEqual(text.count("npar: error: "), 1, text)
+        self.assertIn("cannot read data 'text': it ends at byte ", text)
+
+
+class EndlessInputTest(DriverTest):
+    """Inputs that are no files, or have no end, are answered within limits."""
+
+
+if __name__ == "__main__":
+    unittest.main()

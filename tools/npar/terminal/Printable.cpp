@@ -1,0 +1,145 @@
+// Decodes UTF-8 byte by byte, since a stream may be cut anywhere.
+#include "tools/npar/terminal/Printable.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <unistd.h>
+
+namespace npar::driver {
+namespace {
+
+/// Bytes of the character that begins so; 0: none does.
+size_t lengthOf(unsigned char lead) {
+  return lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+}
+
+uint32_t codeOf(std::string_view character) {
+  auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(character[i])); };
+  uint32_t code = character.size() == 1 ? byte(0) : byte(0) & (0xffu >> (character.size() + 1));
+  for (size_t i = 1; i < character.size(); ++i)
+    code = code << 6 | (byte(i) & 0x3f);
+  return code;
+}
+
+bool isHarmful(uint32_t code) {
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+void append(std::string &out, const char *format, unsigned value) {
+  char text[16];
+  std::snprintf(text, sizeof(text), format, value);
+  out += text;
+}
+
+void appendCharacter(std::string &out, std::string_view character) {
+  if (uint32_t code = codeOf(character); isHarmful(code))
+    append(out, "\\u%04x", code);
+  else
+    out += character;
+}
+
+std::streambuf *unescaped = nullptr; ///< of std::cout, while that is escaped
+
+} // namespace
+
+void Escaper::take(unsigned char byte, std::string &out) {
+  if (pending == "\r") {
+    pending.clear();
+    if (byte == '\n') {
+      out += "\r\n";
+      return;
+    }
+    appendCharacter(out, "\r");
+  }
+  if (!pending.empty() && (byte & 0xc0) == 0x80) {
+    pending += static_cast<char>(byte);
+    if (pending.size() == lengthOf(static_cast<unsigned char>(pending[0])))
+      appendCharacter(out, pending), pending.clear();
+    return;
+  }
+  finish(out);
+  char one = static_cast<char>(byte);
+  if (size_t length = lengthOf(byte); length == 0)
+    append(out, "\\x%02x", byte);
+  else if (length > 1 || byte == '\r')
+    pending = one;
+  else
+    appendCharacter(out, {&one, 1});
+}
+
+void Escaper::add(std::string_view text, std::string &out) {
+  out.reserve(out.size() + text.size());
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (pending.empty() && end < text.size() && ((text[end] >= 0x20 && text[end] < 0x7f) || text[end] == '\n'))
+      ++end;
+    out.append(text, at, end - at);
+    at = end;
+    if (at < text.size())
+      take(static_cast<unsigned char>(text[at++]), out);
+  }
+}
+
+void Escaper::finish(std::string &out) {
+  for (char byte : pending)
+    append(out, "\\x%02x", static_cast<unsigned char>(byte));
+  pending.clear();
+}
+
+std::string printable(std::string_view text) {
+  Escaper escaper;
+  std::string out;
+  escaper.add(text, out);
+  escaper.finish(out);
+  return out;
+}
+
+/// Passes on at once what is certain, so that it buffers no more than what it stands before does.
+class PrintableStreams::Buffer : public std::streambuf {
+public:
+  explicit Buffer(std::ostream &stream) : stream(stream), to(stream.rdbuf(this)) {}
+  ~Buffer() override {
+    std::string rest;
+    escaper.finish(rest);
+    to->sputn(rest.data(), static_cast<std::streamsize>(rest.size()));
+    stream.rdbuf(to);
+  }
+  std::streambuf *target() const { return to; }
+
+protected:
+  int_type overflow(int_type character) override {
+    char one = traits_type::to_char_type(character);
+    return traits_type::eq_int_type(character, traits_type::eof()) || xsputn(&one, 1) == 1 ? traits_type::not_eof(character)
+                                                                                            : traits_type::eof();
+  }
+  std::streamsize xsputn(const char *text, std::streamsize size) override {
+    escaped.clear();
+    escaper.add({text, static_cast<size_t>(size)}, escaped);
+    auto wanted = static_cast<std::streamsize>(escaped.size());
+    return to->sputn(escaped.data(), wanted) == wanted ? size : 0;
+  }
+  int sync() override { return to->pubsync(); }
+
+private:
+  std::ostream &stream;
+  std::streambuf *to;
+  Escaper escaper;
+  std::string escaped;
+};
+
+PrintableStreams::PrintableStreams() : output(new Buffer(std::cout)), errors(new Buffer(std::cerr)) { unescaped = output->target(); }
+PrintableStreams::~PrintableStreams() { unescaped = nullptr; }
+
+std::ostream &productOutput() {
+  static std::ostream raw(nullptr);
+  if (!unescaped || ::isatty(STDOUT_FILENO))
+    return std::cout;
+  std::cout.flush();
+  if (raw.rdbuf() != unescaped)
+    raw.rdbuf(unescaped);
+  return raw;
+}
+
+} // namespace npar::driver
