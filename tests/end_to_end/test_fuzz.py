@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -71,6 +72,49 @@ class FuzzTest(DriverTest):
         for path in (ROOT / "tests" / "reference").glob("huggingface/*/config.json"):
             shutil.copy(path, folder / f"{path.parent.name}.json")
 
+    def Frames(self, folder):
+        """What processes of a group send each other: gathers up and down the tree, broadcasts in blocks, an envelope, frames that come early."""
+        def frame(kind, body, tag=0, stream=0):
+            return struct.pack("<4I", kind, stream, tag, len(body)) + body
+
+        def numbers(*values):
+            return struct.pack(f"<{len(values)}Q", *values)
+
+        def run(size, times, tag=0):
+            return struct.pack("<QII", size, times, tag)
+
+        def group(count, process, *frames):
+            return bytes([count - 2, process]) + b"".join(struct.pack("<BH", sender, len(content)) + content for sender, content in frames)
+
+        given, block = run(3, 1) + b"\1\2\3", 4 << 20
+        files = {
+            "below": group(5, 0, *((sender, frame(0, numbers(0, len(given)) + given)) for sender in range(1, 5))),
+            "above": group(5, 1, (0, frame(0, numbers(0, 19) + run(3, 5) + b"\1\2\3"))),
+            "apart": group(5, 1, (0, frame(0, numbers(0, 35) + run(3, 4) + b"\1\2\3" + run(20000, 1, 9)))),
+            "large": group(5, 0, (1, frame(0, numbers(0, 5000), tag=7))),
+            "blocks": group(5, 1, (0, frame(1, numbers(block + 9, 0, block), tag=3)), (0, frame(1, numbers(block + 9, block, 9), tag=4))),
+            "empty": group(5, 1, (0, frame(1, numbers(0, 0, 0), tag=3))),
+            "envelope": group(2, 0, (1, frame(2, bytes(96) + struct.pack("<2I", 2, 1) + bytes(100), tag=3, stream=1))),
+            "early": group(2, 0, *((1, frame(2, bytes(8), stream=4)) for _ in range(20))),
+        }
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+
+    def Handshake(self, folder):
+        """Hello, claim and answer, with a secret and without one, in small pieces and whole."""
+        number = 0xCBF29CE484222325
+        for byte in b"a job":
+            number = (number ^ byte) * 0x100000001B3 % 2**64
+        for secret in (0, 1):
+            def hello(connects):
+                return struct.pack("<IHBB", 0x4850524E, 1, connects, secret) + bytes(range(32))
+
+            for pieces in (0, 252):
+                accepts = bytes([pieces | secret]) + hello(1) + struct.pack("<QIIII", number, 1, 3, 4711, 0) + bytes(32)
+                connects = bytes([pieces | 2 | secret]) + hello(0) + struct.pack("<4I", 0, 0, 3, 0) + bytes(32)
+                (folder / f"accepts-{secret}-{pieces}").write_bytes(accepts)
+                (folder / f"connects-{secret}-{pieces}").write_bytes(connects)
+
     def Index(self, folder):
         for path in (ROOT / "tests" / "reference").glob("huggingface/*/*.index.json"):
             shutil.copy(path, folder / f"{path.parent.name}.json")
@@ -95,7 +139,7 @@ class FuzzTest(DriverTest):
             model["vocab"] = {word: id for word, id in model["vocab"].items() if len(word) == 1 or word.startswith("<0x") or word in needed}
             (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
 
-    TARGETS = {"Config": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}  # damaged forms of each file
+    TARGETS = {"Config": 300, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}  # damaged forms of each file
 
     def test_corpora(self):
         self.assertIsNone(self.wrong)

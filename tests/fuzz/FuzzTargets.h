@@ -10,6 +10,8 @@ namespace npar::fuzz {
 using Target = void (*)(const uint8_t *bytes, size_t size);
 
 void fuzzConfig(const uint8_t *bytes, size_t size);      ///< a config.json: read, and understood by every family of the standard library
+void fuzzFrames(const uint8_t *bytes, size_t size);      ///< what other processes of a group send: frames, envelopes, announced sizes
+void fuzzHandshake(const uint8_t *bytes, size_t size);   ///< what a stranger sends where a process of the job is to prove itself
 void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensors.index.json: which file has which tensor
 void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json of a checkpoint: as it is, and sealed with a right hash
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again

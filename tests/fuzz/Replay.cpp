@@ -15,7 +15,8 @@
 namespace {
 
 const std::map<std::string, npar::fuzz::Target> targets = {
-    {"Config", npar::fuzz::fuzzConfig},       {"Index", npar::fuzz::fuzzIndex},     {"Manifest", npar::fuzz::fuzzManifest},
+    {"Config", npar::fuzz::fuzzConfig},       {"Frames", npar::fuzz::fuzzFrames},   {"Handshake", npar::fuzz::fuzzHandshake},
+    {"Index", npar::fuzz::fuzzIndex},     {"Manifest", npar::fuzz::fuzzManifest},
     {"ModelText", npar::fuzz::fuzzModelText}, {"Program", npar::fuzz::fuzzProgram}, {"Safetensors", npar::fuzz::fuzzSafetensors},
     {"Tokenizer", npar::fuzz::fuzzTokenizer}};
 
