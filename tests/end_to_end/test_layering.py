@@ -54,6 +54,12 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual([line for top in tops for line in includes(top, r"(pcre2|sentencepiece)")], [])
         self.assertEqual(includes("engine/text", r"engine/(?!(text|files|status)/)"), [])
 
+    def test_one_folder_sees_the_cryptography(self):
+        """Keys stay in engine/network, which hands out proofs and no bytes of them."""
+        tops = [*(f"engine/{path.name}" for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "network"), "compiler", "dsl", "tools"]
+        self.assertEqual([line for top in tops for line in includes(top, r"sodium")], [])
+        self.assertEqual(includes("engine/network", r"engine/(?!(network|status)/)"), [])
+
     def test_compiler_and_dsl_include_no_engine_dependency(self):
         pattern = r"(tbb/|oneapi/|dnnl|omp\.h|mpi|cuda|cublas|cudnn|nccl)"
         self.assertEqual(includes("compiler", pattern) + includes("dsl", pattern), [])
