@@ -78,8 +78,8 @@ private:
   std::vector<Part> parts;          ///< by session
 };
 
-/// A folder under the system's one for temporary files. The processes of a job are told one random `token`, which nobody else can guess, so
-/// that those on one host find each other's.
+/// A folder in the system's one for temporary files. All processes of a job get the same random `token`, which other users cannot guess, so
+/// the processes of one host use the same folder.
 std::string flightFolderOf(const std::string &token);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// What went wrong first with reading data, for whoever asks after a batch.
+// The first failure of reading data, to be asked for after each batch.
 #pragma once
 
 #include "engine/status/Status.h"

@@ -38,7 +38,7 @@ private:
   TokenFormat kind;
 };
 
-/// How many tokens are read at once where all are gone through.
+/// Number of tokens that a scan of a whole file reads at once.
 inline constexpr int64_t tokenBlock = int64_t{1} << 16;
 
 /// Calls `use(first, tokens)` with block after block of the tokens [begin, end), until it returns another status than good.

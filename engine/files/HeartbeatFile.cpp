@@ -35,7 +35,7 @@ std::string firstLine(const std::string &path) {
   return line;
 }
 
-/// Of a process: when it began, in ticks since the machine did, and whether it has ended and nobody has asked for its end. Empty: unknown.
+/// The time when a process began, in ticks since boot, and whether it is a zombie. Empty: unknown.
 struct ProcessStart {
   std::string ticks;
   bool ended = false;
@@ -65,7 +65,7 @@ std::string identityOfSelf() {
   return (machine.empty() ? "unknown unknown" : machine) + " " + process + " " + startOf(process).ticks + " " + (*host ? host : "unknown");
 }
 
-/// What a lock file says.
+/// The content of a lock file.
 struct Record {
   std::string text; ///< all of it: any other text is a sign of life
   std::string machine, process, start, host;
@@ -81,7 +81,7 @@ Record parse(const std::string &text) {
   return record;
 }
 
-/// Nothing where there is no such file; an error where there is something else of that name.
+/// Nothing if the file is missing; an error if the name belongs to something else than a lock.
 Result<std::optional<Record>> read(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0 && errno == ENOENT)

@@ -1,4 +1,4 @@
-// A lock that needs no support by the file system: a small file whose counter its holder moves, and which is free when nobody does.
+// A lock that needs no support by the file system: a small file with a counter that its holder moves, free when the counter stops.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -14,11 +14,11 @@ namespace npar::program {
 
 /// How often a holder moves its counter, and how long an observer waits for that. Tests set their own clock and need no thread.
 struct HeartbeatTimes {
-  double stale = 60;   ///< seconds of the observer's clock in which a counter that stands still gives the lock up
+  double stale = 60;   ///< seconds of the observer's clock after which a counter that has not moved gives the lock up
   double beat = 5;     ///< seconds between two beats of the holder; 0: the caller beats
   double settle = 0.2; ///< seconds after a takeover in which another process that took over at the same moment shows
   std::function<double()> now;         ///< seconds of a clock that never goes back; null: the system's
-  std::function<void(double)> sleep;   ///< for so many seconds; null: the system's
+  std::function<void(double)> sleep;   ///< waits for that number of seconds; null: the system's
   std::function<std::string()> holder; ///< identity of this process; null: boot, process namespace, process and its start
 };
 
@@ -26,8 +26,8 @@ struct HeartbeatTimes {
 /// is known to be alive or gone at once; of another one the counter tells. The file goes with the object.
 class HeartbeatFile {
 public:
-  /// An error, which begins with `refusal`, when another process holds it. Waits up to `stale` seconds for the counter of a process that
-  /// cannot be looked at; a counter that moves is answered at once.
+  /// An error, which begins with `refusal`, when another process holds it. Where it cannot see that process, it watches the counter
+  /// for up to `stale` seconds and answers as soon as that moves.
   static engine::Result<std::unique_ptr<HeartbeatFile>> take(const std::string &path, const std::string &refusal, HeartbeatTimes times = {});
   ~HeartbeatFile();
   HeartbeatFile(const HeartbeatFile &) = delete;

@@ -100,7 +100,7 @@ int OutputFile::openBeside() {
   return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
 }
 
-/// Under a name that nobody can guess, next to the place where it goes. Returns 0 or errno.
+/// Creates the file under a random name next to its destination. Returns 0 or errno.
 int OutputFile::makeNamed() {
   std::string name = destination.path + "." + randomName().substr(0, 12);
   file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode < 0 ? 0666 : 0600);

@@ -87,7 +87,7 @@ Result<PrivateFolder> PrivateFolder::open(const std::string &root, const std::st
     if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
       return failure(root, errno);
   }
-  // The root itself may be a link of the user's: where it leads is what is looked at.
+  // The root itself may be a link of the user's: the folder that it leads to is checked.
   Result<Descriptor> folder = openFolder(AT_FDCWD, absolute.string(), root, 0);
   if (!folder.ok())
     return folder.status();

@@ -1,4 +1,4 @@
-// A folder whose files nobody else can have written: what is read from a cache is trusted, machine code among it.
+// A folder that other users cannot have written to: files of a cache are trusted, machine code among them.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -15,14 +15,14 @@ namespace npar::program {
 class PrivateFolder {
 public:
   /// Opens `root`/`below`, or makes what is missing with mode 0700. Refuses one that another user owns (except root), or that others can
-  /// write: Code::CheckFailed, where anything else that goes wrong is BadInput. Each folder from `root` on is looked at, and links below it
+  /// write: Code::CheckFailed, where anything else that goes wrong is BadInput. It checks each folder from `root` on, and links below it
   /// are not followed. `below` may be empty.
   static engine::Result<PrivateFolder> open(const std::string &root, const std::string &below = "");
   PrivateFolder(PrivateFolder &&other) noexcept;
   PrivateFolder &operator=(PrivateFolder &&other) noexcept;
   ~PrivateFolder();
 
-  /// The content of a file; nothing where there is none. Refuses a link and anything else that is no regular file, one that another user
+  /// The content of a file; nothing if it is missing. Refuses a link and anything else that is no regular file, one that another user
   /// owns or that others can write, and one of more than `largest` bytes.
   engine::Result<std::optional<std::vector<uint8_t>>> read(const std::string &name, uint64_t largest) const;
   /// Whole or not at all, with mode 0600; takes the place of what has the name.

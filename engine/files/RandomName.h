@@ -1,4 +1,4 @@
-// Names that nobody can guess, for files and folders where others may write too.
+// Names that other users cannot guess, for files and folders in places that they can write.
 #pragma once
 
 #include <string>

@@ -1,12 +1,11 @@
 """Files that something cuts while npar reads them: an error that names the file, in one process and in several, and no crash."""
 
 import os
-import signal
 import subprocess
 import time
 import unittest
 
-from driver import BUILD, NPAR, SMALL, DriverTest, settings
+from driver import NPAR, SMALL, DriverTest, settings
 from test_torchrun import free_port
 
 MODEL = ["gpt2", *settings(SMALL, depth=1), *settings(ignore=-100)]
@@ -72,8 +71,52 @@ class CutFilesTest(DriverTest):
         self.assertIn("cannot read data 'text': it ends at byte ", text)
 
 
-class EndlessInputTest(DriverTest):
-    """Inputs that are no files, or have no end, are answered within limits."""
+class NoFilesTest(DriverTest):
+    """Inputs that are no regular files, or have no end, are answered at once; outputs that are links lead to their files."""
+
+    COMMANDS = [  # with `input` for the file
+        ["run", "gpt2", *settings(SMALL), "--data", "input", "--tokens", "bytes", "--steps", 1],
+        ["run", *MODEL, "--data", "text", "--tokens", "bytes", "--mask", "input", "--steps", 1],
+        ["run", "mlp", "--data", "input", "--steps", 1],
+        ["run", "gpt2", *settings(SMALL), "--random-data", "--weights", "input", "--steps", 1],
+        ["run", "input", "--random-data", "--steps", 1],
+        ["run", "gpt2", "--config", "input", "--random-data", "--steps", 1],
+        ["inspect", "input"],
+        ["inspect", "gpt2", *settings(SMALL), "--actual", "input"],
+        ["inspect", "gpt2", "--machine", "input"],
+        ["schedule", "--import", "input"],
+        ["simulate", "--from", "input"],
+        ["tokens", "input", "--text", "text", "--show", 1],
+        ["tokens", "bytes", "--decode", "input.u16"],
+        ["generate", "gpt2", *settings(SMALL), "--prompt-file", "input", "--tokenizer", "bytes"],
+        ["checkpoint", "show", "input"],
+        ["autopsy", "input"],
+    ]
+
+    def test_pipes_folders_and_devices(self):
+        (self.folder / "text").write_text("text " * 1000)
+        kinds = {"pipe": os.mkfifo, "folder": os.mkdir, "endless": lambda path: path.symlink_to("/dev/zero"),
+                 "random": lambda path: path.symlink_to("/dev/urandom")}
+        for kind, make in kinds.items():
+            for name in ("input", "input.u16"):
+                path = self.folder / name
+                if path.is_dir() and not path.is_symlink():
+                    path.rmdir()
+                else:
+                    path.unlink(missing_ok=True)
+                make(path)
+            for command in self.COMMANDS:
+                with self.subTest(kind=kind, command=" ".join(map(str, command))):
+                    done = subprocess.run([str(NPAR), *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, timeout=60)
+                    self.assertIn(done.returncode, (1, 2), done.stderr)
+                    self.assertIn(b"error: ", done.stderr)
+                    self.assertNotIn(b"internal", done.stderr)
+
+    def test_text_that_has_no_end(self):
+        error = self.npar("tokens", "bytes", "--text", "/dev/zero", "--out", "t.u16", code=1, timeout=60).error
+        self.assertIn("cannot read text '/dev/zero': it is a device", error)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":

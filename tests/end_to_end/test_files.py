@@ -246,6 +246,50 @@ class UnwritableTest(DriverTest):
         bare = {name: value for name, value in os.environ.items() if name not in ("HOME", "NPAR_CACHE", "XDG_CACHE_HOME", "TMPDIR")}
         self.npar("compile", *MLP, "-o", "p.npx", env=bare)
 
+    def test_a_cache_that_others_can_write_is_not_used(self):
+        """Its files would be executed."""
+        cache = self.folder / "cache"
+        compile_with = lambda **places: self.npar("compile", *MLP, "-o", "p.npx", env={**os.environ, **places}).error
+        self.assertEqual(compile_with(NPAR_CACHE=str(cache)), "")
+        entries = {path.name: path.read_bytes() for path in cache.iterdir()}
+        self.assertTrue(entries)
+        self.assertEqual({path.stat().st_mode & 0o777 for path in cache.iterdir()}, {0o600})
+        self.assertEqual(cache.stat().st_mode & 0o777, 0o700)
+        good = (self.folder / "p.npx").read_bytes()
+        for name, content in entries.items():
+            (cache / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        self.assertEqual(compile_with(NPAR_CACHE=str(cache)), "")  # damaged ones are written again
+        self.assertEqual({path.name: path.read_bytes() for path in cache.iterdir()}, entries)
+        self.assertEqual((self.folder / "p.npx").read_bytes(), good)
+        one = sorted(entries)
+        for name, other in zip(one, one[1:] + one[:1]):
+            (cache / name).write_bytes(entries[other])
+        compile_with(NPAR_CACHE=str(cache))  # entries under each other's names
+        self.assertEqual({path.name: path.read_bytes() for path in cache.iterdir()}, entries)
+        self.assertEqual((self.folder / "p.npx").read_bytes(), good)
+        cache.chmod(0o777)
+        for path in cache.iterdir():
+            path.write_bytes(b"")
+        error = compile_with(NPAR_CACHE=str(cache))
+        self.assertEqual(error.count("is not trusted, others can write it (mode 0777): chmod go-w"), 1, error)
+        self.assertEqual((self.folder / "p.npx").read_bytes(), good)
+        self.assertEqual({path.stat().st_size for path in cache.iterdir()}, {0})
+        default = self.folder / "home" / ".cache" / "npar"
+        default.mkdir(parents=True)
+        default.chmod(0o770)
+        places = {name: value for name, value in os.environ.items() if name not in ("NPAR_CACHE", "XDG_CACHE_HOME")}
+        error = self.npar("compile", *MLP, "-o", "p.npx", env={**places, "HOME": str(self.folder / "home")}).error
+        self.assertEqual(error.count(".cache/npar' is not trusted, others can write it (mode 0770)"), 1, error)
+        self.assertEqual(list(default.iterdir()), [])
+
+    def test_this_machines_file_is_nobody_elses(self):
+        folder = self.folder / "cache" / "npar" / "machines"
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        error = self.npar("inspect", *MLP, "--machine", "here", code=1, env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}).error
+        self.assertIn("cannot keep this machine's file: '", error)
+        self.assertIn("machines' is not trusted, others can write it (mode 0777): chmod go-w", error)
+
     def test_two_processes_fill_one_cache(self):
         environment = {**os.environ, "NPAR_CACHE": str(self.folder / "cache")}
         both = [subprocess.Popen([NPAR, "compile", *MLP, "-o", f"{i}.npx"], cwd=self.folder, env=environment,

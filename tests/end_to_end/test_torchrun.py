@@ -183,6 +183,16 @@ class TorchrunTest(DriverTest):
         alone = self.start(2, "run", *MODEL, "--steps", 1, "--alone", "--quiet", "--json", processes=[1])
         self.assertTrue(json.loads(self.ended(alone)[0][0]))
 
+    def test_who_misses_process_0_says_so(self):
+        """Process 0 is the voice of a job; where it is what is missing, the others would end without a word."""
+        run = self.start(3, "run", *MODEL, "--steps", 1, "--timeout", 2, processes=[1, 2])
+        for rank, process in enumerate(run, 1):
+            output, error = process.communicate(timeout=120)
+            self.assertIn(process.returncode, (1, 4, 5), error)
+            self.assertEqual(output, "")
+            self.assertIn("torchrun has started 3 processes", error)
+            self.assertIn(f"process {rank}", error)
+
 
 if __name__ == "__main__":
     import unittest

@@ -39,7 +39,7 @@ TEST(Cache, FindsWhatWasPutAndRefusesDamage) {
   llvm::sys::fs::remove_directories(folder);
 }
 
-// What others can have written is not executed, and is written again.
+// Entries that other users can have written are not executed, and are written again.
 TEST(Cache, WhatOthersCanWriteIsNotTaken) {
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("npar-cache-test", folder));

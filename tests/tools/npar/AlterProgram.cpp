@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string>
 #include <string_view>
 
 using namespace npar::program;
@@ -100,6 +101,15 @@ bool raiseLossScale(ProgramT &program) {
   return false;
 }
 
+/// Names that would clear a terminal and turn its lines around.
+bool obeyed(ProgramT &program) {
+  const std::string text = "\x1b[2J\x7f\u009b31m\u202e";
+  program.model += text, program.plan += text;
+  for (auto &variable : program.variables)
+    variable->name += text;
+  return true;
+}
+
 struct Alteration {
   std::string_view name;
   bool (*apply)(ProgramT &program);
@@ -107,7 +117,7 @@ struct Alteration {
 
 constexpr Alteration alterations[] = {{"operand", breakOperand},    {"event", retagReceive},  {"operator", disagree},
                                       {"order", reorder},           {"owner", disown},        {"reuse", forgetReuse},
-                                      {"maximum", reduceByMaximum}, {"scale", raiseLossScale}};
+                                      {"maximum", reduceByMaximum}, {"scale", raiseLossScale}, {"terminal", obeyed}};
 
 } // namespace
 

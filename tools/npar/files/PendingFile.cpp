@@ -93,7 +93,7 @@ Status PendingFile::claim() {
   }
 }
 
-/// Opens a regular file or makes one; follows no link, and waits for nobody at the other end of a pipe.
+/// Opens a regular file or makes one; follows no link, and does not wait for the other end of a pipe.
 Status PendingFile::openPartial() {
   constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   fresh = true;
@@ -107,7 +107,7 @@ Status PendingFile::openPartial() {
   if (regular)
     return {};
   int error = errno;
-  bool other = file >= 0 || error == ELOOP || error == ENXIO || error == EISDIR; // a link, a pipe that nobody reads, a folder
+  bool other = file >= 0 || error == ELOOP || error == ENXIO || error == EISDIR; // a link, a pipe without a reader, a folder
   if (file >= 0)
     ::close(std::exchange(file, -1));
   return other ? Status::badInput("cannot write '" + partial + "', which grows into '" + path + "': it is no regular file; remove it")

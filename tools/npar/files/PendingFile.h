@@ -14,7 +14,7 @@ namespace npar::driver {
 
 /// Grows as PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for a look.
 /// Only one process can hold it: a lock of the operating system (flock) on PATH.partial, which ends with its holder whatever ended that, so
-/// that a file left behind blocks nobody, and PATH.partial.lock (HeartbeatFile.h) for file systems that ignore those. A PATH.partial that
+/// that a file left behind blocks no other run, and PATH.partial.lock (HeartbeatFile.h) for file systems that ignore those. A PATH.partial that
 /// is a link, a pipe or anything else than a regular file is refused.
 /// A device, a pipe or an open descriptor (/dev/stdout) is written directly and not locked; a pipe waits for its reader.
 class PendingFile {
@@ -34,7 +34,7 @@ public:
 
   /// The path under which the file grows.
   const std::string &growing() const { return partial; }
-  /// What claim() has made and is to go when a signal ends the process now: the lock, and the file while nothing is in it.
+  /// Files that claim() has created and that must be removed if a signal ends the process now: the lock, and the log while it is empty.
   std::vector<std::string> abandoned() const;
 
 private:

@@ -257,7 +257,7 @@ ExitCode Job::agree(ExitCode own) {
   std::vector<std::string> errors = takeErrors();
   Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, errors}), forAsLongAsItTakes);
   if (!all.ok()) {
-    for (const std::string &text : errors) // nobody else has them
+    for (const std::string &text : errors) // no other process has them
       printError(text);
     return own == ExitCode::Good ? fail(all.status()) : own;
   }

@@ -96,7 +96,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-/// Passes on at once what is certain, so that it buffers no more than what it stands before does.
+/// Passes complete characters on at once, so it adds no buffering.
 class PrintableStreams::Buffer : public std::streambuf {
 public:
   explicit Buffer(std::ostream &stream) : stream(stream), to(stream.rdbuf(this)) {}

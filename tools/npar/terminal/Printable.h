@@ -39,7 +39,7 @@ private:
   std::unique_ptr<Buffer> output, errors;
 };
 
-/// For text that is the command's product and not about something: escaped on a terminal, byte for byte elsewhere.
+/// The stream for text that is a command's product (decoded or generated text): escaped on a terminal, byte for byte elsewhere.
 std::ostream &productOutput();
 
 } // namespace npar::driver
