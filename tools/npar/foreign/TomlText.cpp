@@ -77,9 +77,20 @@ std::string wordOf(const toml::node &node) {
     return std::to_string(whole->get());
   if (const toml::value<double> *number = node.as_floating_point())
     return fmt::format("{}", number->get());
-  std::ostringstream text;
+  if (node.is_array_of_tables() || node.is_table())
+    return "...";
+  if (const toml::array *list = node.as_array()) {
+    std::string text;
+    for (const toml::node &part : *list) {
+      text += (text.empty() ? "" : ", ") + (part.is_array() || part.is_table() ? "..." : wordOf(part).substr(0, longestFlatList));
+      if (text.size() > longestFlatList)
+        break;
+    }
+    return "[" + text + "]";
+  }
+  std::ostringstream text; // of a date or a time
   text << toml::default_formatter(node);
-  return text.str().substr(0, longestFlatList);
+  return text.str();
 }
 
 bool flatten(const toml::table &table, const std::string &path, size_t depth, EntryList &entries) {
