@@ -96,11 +96,28 @@ void StreamSamples::append(int64_t sample, Batch &batch) const {
     const Document &document = *std::prev(after);
     begin = document.begin + (sample - document.first) * length, end = document.end;
   }
-  TokenWindow window;
-  if (!failure.keep(window.read(data, begin, std::max(begin, std::min(end, begin + length + farthest)))))
+  std::lock_guard<std::mutex> lock(recent->mutex);
+  if (!failure.keep(readInto(recent->window, begin, std::max(begin, std::min(end, begin + length + farthest)))))
     return appendFilling(shape, batch); // which intact() tells
+  const TokenWindow &window = recent->window;
   for (const DataFeed &feed : feeds)
     std::visit([&](auto &values) { appendTo(values, feed, window, begin, end); }, batch[feed.input]);
+}
+
+/// Samples in their own order are read many at once: of short ones most time goes into calls of the system.
+Status StreamSamples::readInto(TokenWindow &window, int64_t begin, int64_t end) const {
+  constexpr int64_t block = int64_t{1} << 14;
+  auto read = static_cast<int64_t>(window.tokens.size());
+  bool inOrder = begin == recent->begin + length;
+  recent->begin = begin;
+  if (begin >= window.first && end <= window.first + read)
+    return {};
+  if (inOrder && window.read(data, begin, std::min(data.tokens->size(), std::max(end, begin + block))).ok())
+    return {};
+  Status status = window.read(data, begin, end);
+  if (!status.ok())
+    window = {};
+  return status;
 }
 
 /// The check of values saw that they fit.

@@ -6,6 +6,7 @@
 #include "engine/data/Samples.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace npar::engine {
 
@@ -27,6 +28,7 @@ private:
     for (const DataFeed &feed : feeds)
       farthest = std::max(farthest, feed.valid ? int64_t{0} : int64_t{feed.shift});
   }
+  Status readInto(TokenWindow &window, int64_t begin, int64_t end) const;
   Status readDocuments(const DataFile &file, const Split &split, uint64_t number, int64_t reach);
   template <typename T>
   void appendTo(std::vector<T> &values, const DataFeed &feed, const TokenWindow &window, int64_t begin, int64_t end) const;
@@ -45,6 +47,12 @@ private:
   std::vector<Document> documents; ///< empty: the stream is one piece
   std::vector<std::string> worthKnowing;
   ReadFailure failure;
+  struct Recent {
+    std::mutex mutex;
+    TokenWindow window; ///< what was read last
+    int64_t begin = -1; ///< of the last sample
+  };
+  std::unique_ptr<Recent> recent = std::make_unique<Recent>();
 };
 
 } // namespace npar::engine

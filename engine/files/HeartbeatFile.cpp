@@ -174,12 +174,15 @@ bool HeartbeatFile::isNamed() const {
   return same;
 }
 
-Result<std::unique_ptr<HeartbeatFile>> HeartbeatFile::take(const std::string &path, const std::string &refusal, HeartbeatTimes times) {
+Result<std::unique_ptr<HeartbeatFile>> HeartbeatFile::take(const std::string &path, const std::string &refusal, HeartbeatTimes times,
+                                                           const std::string &unwritable) {
   times.now = times.now ? times.now : secondsNow;
   times.sleep = times.sleep ? times.sleep : sleepFor;
   std::unique_ptr<HeartbeatFile> lock(new HeartbeatFile(path, times));
   lock->identity = times.holder ? times.holder() : identityOfSelf(), lock->token = randomName();
-  auto failure = [&](int why) { return Status::badInput("cannot lock '" + path + "': " + std::strerror(why)); };
+  auto failure = [&](int why) {
+    return Status::badInput((unwritable.empty() ? "cannot lock '" + path + "'" : unwritable) + ": " + std::strerror(why));
+  };
   auto refuse = [&](const Record &holder) { return Status::badInput(refusal + holderText(holder)); };
   while (true) {
     int error = lock->create(path);

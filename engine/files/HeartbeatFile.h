@@ -28,7 +28,9 @@ class HeartbeatFile {
 public:
   /// An error, which begins with `refusal`, when another process holds it. Where it cannot see that process, it watches the counter
   /// for up to `stale` seconds and answers as soon as that moves.
-  static engine::Result<std::unique_ptr<HeartbeatFile>> take(const std::string &path, const std::string &refusal, HeartbeatTimes times = {});
+  /// `unwritable` begins the error when the file cannot be made; empty: "cannot lock 'PATH'".
+  static engine::Result<std::unique_ptr<HeartbeatFile>> take(const std::string &path, const std::string &refusal, HeartbeatTimes times = {},
+                                                             const std::string &unwritable = "");
   ~HeartbeatFile();
   HeartbeatFile(const HeartbeatFile &) = delete;
   HeartbeatFile &operator=(const HeartbeatFile &) = delete;

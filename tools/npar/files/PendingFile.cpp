@@ -74,7 +74,7 @@ Status PendingFile::claim() {
   times.sleep = sleepUntilSignal;
   Result<std::unique_ptr<program::HeartbeatFile>> held = [&] {
     Waiting waiting("looking whether another run still writes '" + partial + "'");
-    return program::HeartbeatFile::take(partial + ".lock", refusal, times);
+    return program::HeartbeatFile::take(partial + ".lock", refusal, times, "cannot write '" + path + "'");
   }();
   if (!held.ok())
     return held.status();
