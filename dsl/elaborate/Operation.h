@@ -131,7 +131,7 @@ void checkDropoutRate(OperationCall &call, size_t i, double rate);
 /// The part of a sum of axes that begins at entry `offset` of x along it; a product part has its factors side by side.
 int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &part, int64_t offset);
 
-/// Whether both are the same axes, in any order.
+/// Tells whether both lists have the same axes, in any order.
 bool sameAxes(const AxisNames &a, const AxisNames &b);
 /// x with its axes in that order.
 int ordered(Graph &graph, Location at, int x, const AxisNames &axes);

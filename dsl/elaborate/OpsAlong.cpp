@@ -74,7 +74,7 @@ Value cumsum(OperationCall &call) {
   return TensorValue{call.graph.add(call.at, "cumsum", {parts}, type, {{"part", part}, {"end", over}})};
 }
 
-/// x[i + offset along `from`] with i along `to`, 0 where there is no such entry.
+/// Adds the node of x[i + offset along `from`], i along `to`; entries outside of x are 0.
 int shifted(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset) {
   int renamed = wholeAlong(graph, at, x, from);
   TensorType result = graph.type(renamed);
@@ -116,7 +116,7 @@ int partOf(Graph &graph, Location at, int x, const std::string &from, const std:
   if (factors.size() > 1)
     graph.declareAxis(flat = part + ".flat", graph.sizeOfPart(part), at);
   int node = shifted(graph, at, x, from, flat, offset);
-  // What is left of the product is cut after its first factor.
+  // Each step cuts one factor off, from the first one on.
   for (size_t i = 0; i + 1 < factors.size(); ++i) {
     std::string rest = factors.back();
     if (i + 2 < factors.size())

@@ -164,11 +164,11 @@ Value attention(OperationCall &call) {
           "'attention' needs " + letter + " over [batch, " + along + ", heads ..., features ...], this is over " + textOf(given), helps);
     }
   }
-  // Its own feature is the last of its axes that tells nothing else.
+  // The feature of v is its last axis, `batch` and the keys' aside.
   std::string feature = without(values, {"batch", looked.keys}).back();
   if (call.has(Feature))
     call.requireAxis(Feature, feature = call.axis(Feature), v, "the value");
-  // What follows, down to the kernels, has samples first and then the sequence.
+  // The kernels expect samples first and then the sequence.
   auto inOrder = [&](int node, const std::string &along) {
     AxisNames order = without(call.axesOf(node), {"batch", along});
     order.insert(order.begin(), {"batch", along});

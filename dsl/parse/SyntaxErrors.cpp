@@ -39,7 +39,7 @@ void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t
                "constants stand after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
 }
 
-/// Whether a rule of the grammar is being read, the innermost or one around it.
+/// Tells whether the parser is inside a rule of the grammar, at any depth.
 bool isInside(antlr4::Parser *parser, const std::string &rule) {
   for (antlr4::tree::ParseTree *at = parser->getContext(); at; at = at->parent)
     if (parser->getRuleNames()[static_cast<antlr4::ParserRuleContext *>(at)->getRuleIndex()] == rule)
@@ -49,7 +49,7 @@ bool isInside(antlr4::Parser *parser, const std::string &rule) {
 
 bool isWordToken(const std::string &text) { return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_'); }
 
-/// The clauses of a plan that are lists: whether `next` goes on with one where it follows `last` without a comma.
+/// Tells whether `next` can be the next item of a clause of a plan, where it follows `last` without a comma.
 bool continues(const std::string &clause, const std::string &last, const std::string &next) {
   if (!isWordToken(next) || last == "," || last == clause)
     return false;
@@ -76,7 +76,7 @@ bool explainMissingComma(Diagnostic &error, uint32_t file, antlr4::TokenStream *
   const std::string clause = tokens->get(first)->getText();
   for (size_t i = first + 1; i < index; ++i)
     if (const std::string next = tokens->get(i)->getText(); continues(clause, tokens->get(i - 1)->getText(), next)) {
-      error.help(placeOf(file, tokens->get(i)), "if this goes on with `" + clause + "`, a ',' is missing before '" + next + "'");
+      error.help(placeOf(file, tokens->get(i)), "if this continues `" + clause + "`, a ',' is missing before '" + next + "'");
       return true;
     }
   return false;

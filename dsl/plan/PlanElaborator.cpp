@@ -69,7 +69,7 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
       } else if (s.name.text != "micro" && s.name.text != "compute" && s.name.text != "reduce") {
         std::vector<std::string> helps;
         if (s.name.text == "gradients")
-          helps.push_back("it stands after `compute`, with a ',' before it: `compute bf16, gradients f32`");
+          helps.push_back("write it after `compute`, with a ',' in between: `compute bf16, gradients f32`");
         else
           helps = didYouMean(s.name.text,
                              {"micro", "compute", "reduce", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});

@@ -45,7 +45,7 @@ std::optional<PlanType> planType(const ast::Expression &expression, const std::s
   return std::nullopt;
 }
 
-/// What a plan that computes in f64 says besides: it would have no effect. That sums and gradients are in f64 is true and may be said.
+/// Refuses exceptions in a plan that computes in f64, where they have no effect. `reduce f64` and `gradients f64` are true, and accepted.
 void checkDouble(const ast::Plan &source, PlanText &text) {
   for (const ast::Precision &p : source.precisions)
     if (p.what.text == "gradients" || p.what.text == "reduce")
@@ -76,8 +76,8 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
   if (!source)
     return result;
   bool half = isHalf(result.compute);
-  // What is computed in f32 has no exceptions but from tf32. In f64 there are none: `npar verify` and others who set it in the place of
-  // what a plan says drop them, a plan that says it itself has none.
+  // In f32 the only exceptions are from tf32. In f64 there are none: settings that replace the plan's type, as `npar verify` does, drop
+  // them.
   if (result.compute == ElementType::F64 && !text.settings.find("compute"))
     checkDouble(*source, text);
   auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {

@@ -1,4 +1,4 @@
-"""What a text means does not depend on how it is written: parts of sums of axes that are products, operands whose axes stand in other orders."""
+"""Two ways to write the same model give the same losses: parts of sums that are products, and operands with their axes in other orders."""
 
 import json
 import pathlib

@@ -158,7 +158,7 @@ template <typename T> struct Extremes : testing::Test {};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(Extremes, Elements);
 
-// Where the mathematical gradient is a number of the type, so is what is computed; and near it, but for what underflows on the way.
+// Gradients are finite wherever the type can hold the mathematical gradient, and close to it unless a step underflows.
 TYPED_TEST(Extremes, AreNumbersWhereTheSlopeIsOne) {
   using T = TypeParam;
   const std::vector<T> x = extremes<T>();
@@ -178,7 +178,7 @@ TYPED_TEST(Extremes, AreNumbersWhereTheSlopeIsOne) {
     }
 }
 
-// What no gradient arrives at has none, however steep the function is there, and where it has no value.
+// An incoming gradient of 0 stays 0, however steep the function is, and where it has no value.
 TYPED_TEST(Extremes, StayZeroWhereNothingArrives) {
   using T = TypeParam;
   std::vector<T> x = extremes<T>();

@@ -195,7 +195,7 @@ SmallVector<Value> FoldOp::buildGradients(OpBuilder &builder, ValueRange gradien
     llvm::replace(names, axis, wholeOf(axis));
     whole = RenameOp::create(builder, getLoc(), withAxes(dy.getElementType(), names, dy.getShape()), whole, axis, wholeOf(axis));
   }
-  // What x had under a name that no rule splits, the gradient has too.
+  // The gradient also needs the axes of its result under names that no rule splits.
   StringAttr flat = cuts() ? getFlatAttr() : wholeOf(getFlatAttr()), major = cuts() ? wholeOf(getMajorAttr()) : getMajorAttr(),
              minor = cuts() ? wholeOf(getMinorAttr()) : getMinorAttr();
   return {FoldOp::create(builder, getLoc(), getX().getType(), whole, flat, major, minor)};

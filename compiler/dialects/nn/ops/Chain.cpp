@@ -40,7 +40,7 @@ LogicalResult DivGradOp::verify() { return verifyChain(*this); }
 Scalar nn::isZero(Scalar x) { return equal(x, x.like(0.0)); }
 static Scalar isInfinite(Scalar x) { return equal(x.make<math::AbsFOp>(x), x.like(std::numeric_limits<double>::infinity())); }
 
-/// What is no number because of an infinite slope, though no gradient arrives, is 0. All else keeps its bits, a zero its sign.
+/// Replaces NaN by 0 where no gradient arrives. All other values keep their bits, and zeros keep their sign.
 static Scalar unlessZero(Scalar value, Scalar dy) { return select(both(isNan(value), isZero(dy)), value.like(0.0), value); }
 
 Scalar nn::chain(Scalar dy, Scalar slope) { return unlessZero(dy * slope, dy); }
@@ -49,7 +49,7 @@ static Scalar chainMul(Scalar dy, Scalar other) {
   Scalar product = dy * other, nothing = both(isInfinite(dy), isZero(other));
   return select(nothing, product.like(0.0), unlessZero(product, dy));
 }
-/// The sum is x itself, or no number where x is infinite: then so is the logarithm, and how large x is nobody knows.
+/// The divisor is x itself, or NaN where x is infinite: then the logarithm has overflowed too, and the true slope is unknown.
 static Scalar logGrad(Scalar dy, Scalar x) { return unlessZero(dy / (x + (x - x)), dy); }
 static Scalar divGrad(Scalar dy, Scalar y, Scalar b) {
   Scalar quotient = dy / b;

@@ -1,4 +1,4 @@
-// What gradients of functions of one element are made of (RULES.md#N10), and the rule by itself.
+// Products and quotients in gradients of functions of one element (RULES.md#N10), and the rule as a formula.
 #pragma once
 
 #include "compiler/dialects/nn/base/Meaning.h"

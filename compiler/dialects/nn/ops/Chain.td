@@ -1,5 +1,5 @@
-// What gradients of functions of one element are made of: a gradient times or by what the function's slope is (RULES.md#N10). Where nothing
-// overflows they have the bits of nn.mul and nn.div.
+// Gradients of functions of one element: the incoming gradient, multiplied or divided by the slope (RULES.md#N10). These ops have the bits of
+// nn.mul and nn.div unless something overflows.
 #ifndef NPAR_NN_CHAIN_TD
 #define NPAR_NN_CHAIN_TD
 

@@ -195,7 +195,7 @@ static Scalar geluGrad(Scalar x, Scalar dy, bool byTanh) {
     return chain(dy, fma(x * gaussian, exp(-0.5 * (x * x)), 0.5 * (1.0 + erf(x * sqrtHalf))));
   Sigmoid sigmoid = tanhSigmoid(x);
   Scalar rest = x * sigmoid.slope, twiceSlope = 2 * sqrt2OverPi * fma(x * x, x.like(3 * 0.044715), x.like(1.0));
-  // Where the slope has vanished the square may be infinite.
+  // The square can be infinite where the slope is 0.
   return chain(dy, select(isZero(rest), sigmoid.value, fma(rest, twiceSlope, sigmoid.value)));
 }
 

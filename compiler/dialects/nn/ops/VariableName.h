@@ -8,11 +8,11 @@ namespace npar::nn {
 
 constexpr char variableMark = '$';
 
-/// The symbol of the variable that uses call `path`.
+/// The symbol of the variable with that name.
 inline std::string variableSymbol(llvm::StringRef path) { return variableMark + path.str(); }
-/// What uses call it, and files with weights.
+/// The name that reads, writes and files with weights use.
 inline llvm::StringRef pathOf(VariableOp variable) { return variable.getSymName().drop_front(); }
-/// The variable that uses call `path`; null where there is none.
+/// Finds the variable with that name; returns null when the module has none.
 inline VariableOp findVariable(mlir::ModuleOp module, llvm::StringRef path) {
   return module.lookupSymbol<VariableOp>(variableSymbol(path));
 }
