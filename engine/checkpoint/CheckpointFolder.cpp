@@ -2,18 +2,24 @@
 #include "engine/checkpoint/CheckpointFolder.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/files/SyncedFile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <unistd.h>
 
 namespace npar::engine {
 
+using program::OpenFolder;
 using program::SyncedFile;
 
 static constexpr const char *partialMark = ".partial-";
+
+/// The last part of a path in the folder.
+static std::string nameOf(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
 std::string CheckpointFolder::committedName(const std::string &folder, uint64_t step) { return folder + "/step-" + std::to_string(step); }
 
@@ -37,7 +43,7 @@ static Status writeSynced(const std::string &path, const std::string &content) {
   return status.ok() ? file->finish() : status;
 }
 
-Result<CheckpointFolder> CheckpointFolder::open(const std::string &folder) {
+Result<CheckpointFolder> CheckpointFolder::open(const std::string &folder, std::vector<std::string> &remarks) {
   CheckpointFolder result(folder);
   if (Status status = program::makeFolder(folder); !status.ok())
     return status;
@@ -45,36 +51,44 @@ Result<CheckpointFolder> CheckpointFolder::open(const std::string &folder) {
   if (!lock.ok())
     return lock.status();
   result.lock = std::move(*lock);
-  if (Status status = result.removeLeftovers(); !status.ok())
+  if (Status status = result.removeLeftovers(remarks); !status.ok())
     return status;
   // Whether a checkpoint can be written there: as each begins, with a folder and a file in it.
   std::string trial = partialName(folder, 0, freshTag());
-  Status status = program::makeFolder(trial);
-  if (status.ok())
-    status = writeSynced(trial + "/trial", "trial");
-  Status removed = program::removeFolder(trial);
+  Status status = result.begin(trial, {});
+  Status removed = result.discard(trial);
   if (!status.ok() || !removed.ok())
     return status.ok() ? removed : status;
   return result;
 }
 
-Status CheckpointFolder::removeLeftovers() const {
-  Result<std::vector<std::string>> names = program::namesIn(folder);
+Status CheckpointFolder::removeLeftovers(std::vector<std::string> &remarks) const {
+  Result<OpenFolder> top = OpenFolder::open(folder);
+  Result<std::vector<std::string>> names = top.ok() ? top->names() : top.status();
   if (!names.ok())
     return names.status();
   for (const std::string &name : *names) {
     size_t mark = name.find(partialMark);
     bool ours =
         mark != std::string::npos && mark > 5 && name.compare(0, 5, "step-") == 0 && name.find_first_not_of("0123456789", 5) == mark;
-    if (ours)
-      if (Status status = program::removeFolder(folder + "/" + name); !status.ok())
-        return status;
+    if (!ours)
+      continue;
+    Result<FolderRemoval> removed = removeOwnFiles(*top, name);
+    if (!removed.ok())
+      return removed.status();
+    if (std::string text = whatStays(folder + "/" + name, *removed); !text.empty())
+      remarks.push_back(text + "; it is no checkpoint: remove it yourself if nobody needs it");
   }
   return {};
 }
 
+Status CheckpointFolder::begin(const std::string &partial, const std::vector<std::string> &files) const {
+  Status status = program::makeFolder(partial);
+  return status.ok() ? writeSynced(partial + "/" + UnfinishedMark::fileName, UnfinishedMark::text(files)) : status;
+}
+
 Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
-                                const std::vector<std::pair<std::string, std::string>> &texts) const {
+                                const std::vector<std::pair<std::string, std::string>> &texts, std::vector<std::string> &remarks) const {
   if (!texts.empty()) {
     if (Status status = program::makeFolder(partial + "/model"); !status.ok())
       return status;
@@ -92,29 +106,78 @@ Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
                              std::to_string(Manifest::largestFile) + " that may be read");
   if (Status status = writeSynced(partial + "/" + Manifest::fileName, text); !status.ok())
     return status;
-  if (Status status = program::syncFolder(partial); !status.ok())
-    return status;
-  if (Status status = lock->check(); !status.ok())
-    return status;
-  if (Status status = program::renameFolder(partial, committedName(folder, manifest.step)); !status.ok())
-    return status;
-  return program::syncFolder(folder);
+  return publish(nameOf(partial), nameOf(committedName(folder, manifest.step)), text, remarks);
 }
 
-Status CheckpointFolder::removeOld(uint64_t keep, const std::vector<uint64_t> &spared, const std::string &tag) const {
+Status CheckpointFolder::publish(const std::string &partial, const std::string &name, const std::string &manifest,
+                                 std::vector<std::string> &remarks) const {
+  Result<OpenFolder> top = OpenFolder::open(folder);
+  Result<OpenFolder> own = top.ok() ? top->inside(partial) : top.status();
+  if (!own.ok())
+    return own.status();
+  Status status = own->removeFile(UnfinishedMark::fileName); // from here on the manifest says what the files are
+  if (status.ok())
+    status = own->sync();
+  if (status.ok())
+    status = lock->check();
+  if (!status.ok())
+    return status;
+  status = top->rename(partial, name);
+  if (!status.ok() && top->kindOf(name) == OpenFolder::Kind::Folder && holdsCheckpoint(folder + "/" + name)) {
+    Result<OpenFolder> there = top->inside(name);
+    Result<std::string> text = there.ok() ? there->read(Manifest::fileName, Manifest::largestFile) : there.status();
+    if (text.ok() && *text == manifest) { // an earlier try got as far as this, and could not tell whether it is on the disk
+      Result<FolderRemoval> removed = removeOwnFiles(*top, partial);
+      return removed.ok() ? top->sync() : removed.status();
+    }
+    std::string aside = name + ".aside";
+    for (int number = 2; top->kindOf(aside) != OpenFolder::Kind::None; ++number)
+      aside = name + ".aside-" + std::to_string(number);
+    status = top->rename(name, aside);
+    if (status.ok())
+      remarks.push_back("'" + folder + "/" + name + "' was there and is no whole checkpoint: it is '" + aside + "' now");
+    if (status.ok())
+      status = top->rename(partial, name);
+  }
+  return status.ok() ? top->sync() : status;
+}
+
+Status CheckpointFolder::discard(const std::string &partial) const {
+  Result<OpenFolder> top = OpenFolder::open(folder);
+  return top.ok() ? removeOwnFiles(*top, nameOf(partial)).status() : top.status();
+}
+
+Status CheckpointFolder::removeOld(uint64_t keep, const std::vector<uint64_t> &spared, const std::string &tag,
+                                   std::vector<std::string> &remarks) {
   Result<std::vector<CommittedCheckpoint>> committed = committedCheckpoints(folder);
-  if (!committed.ok())
-    return committed.status();
+  Result<OpenFolder> top = OpenFolder::open(folder);
+  if (!committed.ok() || !top.ok())
+    return committed.ok() ? top.status() : committed.status();
   for (size_t i = 0; i + keep < committed->size(); ++i) {
-    if (std::find(spared.begin(), spared.end(), (*committed)[i].step) != spared.end())
+    const CommittedCheckpoint &old = (*committed)[i];
+    const std::string name = nameOf(old.path), leaving = nameOf(partialName(folder, old.step, tag + "-old"));
+    if (staying.count(name) || std::find(spared.begin(), spared.end(), old.step) != spared.end())
       continue;
-    if (Status status = lock->check(); !status.ok())
-      return status;
-    std::string leaving = partialName(folder, (*committed)[i].step, tag + "-old");
-    if (Status status = program::renameFolder((*committed)[i].path, leaving); !status.ok())
-      return status;
-    if (Status status = program::removeFolder(leaving); !status.ok())
-      return status;
+    Result<FolderRemoval> removed = FolderRemoval{"it is a link", {}};
+    bool isFolder = top->kindOf(name) == OpenFolder::Kind::Folder;
+    if (isFolder) {
+      Status status = lock->check();
+      if (status.ok())
+        status = top->rename(name, leaving);
+      if (!status.ok())
+        return status;
+      removed = removeOwnFiles(*top, leaving);
+      if (!removed.ok())
+        return removed.status();
+    }
+    std::string text = whatStays(old.path, *removed);
+    if (text.empty())
+      continue;
+    staying.insert(name);
+    remarks.push_back("old checkpoint " + text);
+    if (isFolder)
+      if (Status status = top->rename(leaving, name); !status.ok())
+        return status;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Opens a checkpoint with all its shards, and reads ranges of its tensors from the pieces that hold them.
 #include "engine/checkpoint/CheckpointStore.h"
 
+#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/PieceGrid.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/files/Folders.h"
@@ -248,13 +249,23 @@ std::optional<uint64_t> stepOf(const std::string &name) {
 
 } // namespace
 
+bool holdsCheckpoint(const std::string &folder) {
+  if (hasManifest(folder))
+    return true;
+  const std::string ending = ".safetensors";
+  Result<std::vector<std::string>> names = program::namesIn(folder);
+  return names.ok() && std::any_of(names->begin(), names->end(), [&](const std::string &name) {
+           return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+         });
+}
+
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder) {
   Result<std::vector<std::string>> names = program::namesIn(folder);
   if (!names.ok())
     return names.status();
   std::vector<CommittedCheckpoint> found;
   for (const std::string &name : *names)
-    if (std::optional<uint64_t> step = stepOf(name))
+    if (std::optional<uint64_t> step = stepOf(name); step && holdsCheckpoint(folder + "/" + name))
       found.push_back({*step, folder + "/" + name});
   std::sort(found.begin(), found.end(), [](const CommittedCheckpoint &a, const CommittedCheckpoint &b) { return a.step < b.step; });
   return found;
@@ -277,7 +288,12 @@ Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::st
       return found.status();
     if (found->empty())
       return Status::badInput("'" + path + "' holds no checkpoint: it has neither a " + Manifest::fileName + " nor a folder 'step-N'");
-    folder = found->back().path;
+    Result<std::shared_ptr<const CheckpointStore>> newest = openCheckpointStore(found->back().path);
+    if (newest.ok())
+      return newest;
+    Result<NewestCheckpoint> whole = newestWhole(folder);
+    return whole.ok() ? Status(newest.status().code(), newest.status().message() + "; '" + whole->store->folder() + "' is whole")
+                      : newest.status();
   }
   Result<Manifest> manifest = readManifest(folder);
   if (!manifest.ok())

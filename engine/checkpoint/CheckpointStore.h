@@ -23,11 +23,15 @@ public:
   virtual Status verify(uint64_t part = 0, uint64_t parts = 1, const std::function<void(uint64_t)> &progress = nullptr) const = 0;
 };
 
-/// `path` is a checkpoint's folder, or a folder of checkpoints, of which the newest is taken.
+/// `path` is a checkpoint's folder, or a folder of checkpoints, of which the newest is taken. The error for one that is damaged names the
+/// newest whole one, if there is another: which one to use is for the caller to say.
 Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::string &path);
 
 /// Whether `path` is a checkpoint or a folder that holds one.
 bool isCheckpoint(const std::string &path);
+
+/// Whether a folder has a manifest, or a shard of a checkpoint that has lost it.
+bool holdsCheckpoint(const std::string &folder);
 
 /// A committed checkpoint in a folder of them.
 struct CommittedCheckpoint {
@@ -35,7 +39,8 @@ struct CommittedCheckpoint {
   std::string path;
 };
 
-/// The committed checkpoints of a folder ("step-100"), ascending; none where the folder does not exist.
+/// The committed checkpoints of a folder ("step-100"), ascending; none where the folder does not exist. A folder of that name that
+/// holds no checkpoint is somebody else's.
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder);
 
 } // namespace npar::engine

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/SessionNews.h"
 #include "engine/checkpoint/Shard.h"
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -55,13 +58,20 @@ struct CheckpointWriter::Implementation {
   Status poll();
   Status finish();
   Status seeSameFolder();
-  void begin();
+  void start();
+  void spawn(std::function<void()> work);
+  void write();
+  void pauseBefore(int retry);
   Status writeShards();
   Status commit(const std::vector<ShardRecord> &shards);
   void removeOld();
   Result<Manifest> manifestOf(const std::vector<ShardRecord> &shards) const;
   Status readCounters();
-  Status conclude(const Status &outcome);
+  Status heard(const SessionNews &own, std::vector<SessionNews> &all);
+  Status conclude();
+  Status fail(const Status &outcome, bool mayRetry);
+  std::vector<std::string> filesToCome() const;
+  void remark(std::vector<std::string> texts);
   void join();
   SessionNews news() const;
 
@@ -81,13 +91,17 @@ struct CheckpointWriter::Implementation {
 
   // Of the save under way.
   bool inFlight = false;
-  Manifest head; ///< all but files and tensors
+  bool started = false; ///< this session has begun to write
+  bool broken = false;  ///< the sessions do not hear each other any more
+  int tries = 0;        ///< that have failed
+  Manifest head;        ///< all but files and tensors
   std::string partial;
   std::thread thread;
   std::atomic<SaveState> state{SaveState::Working}; ///< what the thread has done; what it has found is read afterwards
   std::vector<ShardRecord> shards;
   Status failure;
 
+  std::atomic<bool> leaving{false}; ///< nothing waits for another try
   std::string newest;
   std::vector<std::string> remarks;
   std::mutex shared; ///< guards options.spared and remarks, which the writing thread takes too
@@ -100,7 +114,7 @@ Status CheckpointWriter::Implementation::open() {
     own.failure = Status::runFailed("no memory for the snapshot of checkpoints, " + std::to_string(bytesOf(program, pieces)) + " bytes");
   else if (lowest)
     own.failure = guarded([&] {
-      Result<CheckpointFolder> opened = CheckpointFolder::open(options.folder);
+      Result<CheckpointFolder> opened = CheckpointFolder::open(options.folder, remarks);
       if (opened.ok())
         folder.emplace(std::move(*opened)), own.tag = CheckpointFolder::freshTag();
       return opened.status();
@@ -142,7 +156,7 @@ Status CheckpointWriter::Implementation::seeSameFolder() {
   all = shareNews(session, own);
   if (!all.ok())
     return all.status();
-  Status removed = lowest ? guarded([&] { return removeFolder(trial); }) : Status();
+  Status removed = lowest ? guarded([&] { return folder->discard(trial); }) : Status();
   for (const SessionNews &each : *all)
     if (!each.failure.ok())
       return each.failure;
@@ -173,33 +187,70 @@ Status CheckpointWriter::Implementation::save(const TrainingState &training) {
   if (Status status = finish(); !status.ok())
     return status;
   head.step = training.step, head.seed = training.seed, head.data = training.data, head.rate = training.rate;
-  if (Status status = readCounters(); !status.ok())
+  if (Status status = readCounters(); !status.ok()) {
+    broken = true;
     return status;
-  partial = CheckpointFolder::partialName(options.folder, head.step, tag);
-  shards.clear(), failure = {}, state = SaveState::Working, inFlight = true;
-  failure = session.readPieces(pieces, snapshot.get());
-  if (failure.ok())
-    try {
-      thread = std::thread([this] { begin(); });
-    } catch (const std::exception &error) {
-      failure = Status::runFailed(std::string("cannot start a thread to write it: ") + error.what());
-    }
-  if (!failure.ok())
-    state = SaveState::Failed; // which `poll` tells to the other sessions too
+  }
+  tries = 0, inFlight = true;
+  start();
+  if (Status status = session.readPieces(pieces, snapshot.get()); !status.ok())
+    failure = status, state = SaveState::Lost; // which `poll` tells to the other sessions too
+  else if (lowest)
+    spawn([this] { write(); });
   return {};
 }
 
+/// A try, of which nothing is done yet. Sessions without rank 0 begin when they hear that the folder is there.
+void CheckpointWriter::Implementation::start() {
+  partial = CheckpointFolder::partialName(options.folder, head.step, tries == 0 ? tag : tag + "-" + std::to_string(tries + 1));
+  shards.clear(), failure = {}, state = SaveState::Working, started = false;
+}
+
+void CheckpointWriter::Implementation::spawn(std::function<void()> work) {
+  join();
+  started = true;
+  try {
+    thread = std::thread(std::move(work));
+  } catch (const std::exception &error) {
+    failure = Status::runFailed(std::string("cannot start a thread to write it: ") + error.what());
+    state = SaveState::Failed;
+  }
+}
+
+/// What a full disk or a lost network may take to come back; cut short when the run ends.
+void CheckpointWriter::Implementation::pauseBefore(int retry) {
+  auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(retry ? options.retrySeconds * (1 << (retry - 1)) : 0);
+  while (!leaving && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 /// In the thread: the snapshot and what describes it stay as they are until it ends.
-void CheckpointWriter::Implementation::begin() {
-  failure = guarded([&] { return writeShards(); });
+void CheckpointWriter::Implementation::write() {
+  failure = guarded([&] {
+    if (lowest) {
+      pauseBefore(tries);
+      if (Status status = folder->begin(partial, filesToCome()); !status.ok())
+        return status;
+      state = SaveState::Begun;
+    }
+    return writeShards();
+  });
   if (failure.ok() && alone)
     failure = guarded([&] { return commit(shards); });
   state = !failure.ok() ? SaveState::Failed : alone ? SaveState::Committed : SaveState::Written;
 }
 
+/// Shards of all ranks that may own something, and the texts.
+std::vector<std::string> CheckpointWriter::Implementation::filesToCome() const {
+  std::vector<std::string> files;
+  for (int64_t rank : allRanks(program))
+    files.push_back(shardName(rank));
+  for (const auto &[name, content] : options.texts)
+    files.push_back("model/" + name);
+  return files;
+}
+
 Status CheckpointWriter::Implementation::writeShards() {
-  if (Status status = makeFolder(partial); !status.ok())
-    return status;
   const uint8_t *bytes = snapshot.get();
   for (size_t first = 0, end = 0; first < pieces.size(); first = end) {
     while (end < pieces.size() && pieces[end].rank == pieces[first].rank)
@@ -244,10 +295,17 @@ Status CheckpointWriter::Implementation::commit(const std::vector<ShardRecord> &
   Result<Manifest> manifest = manifestOf(written);
   if (!manifest.ok())
     return manifest.status();
-  if (Status status = folder->commit(partial, std::move(*manifest), options.texts); !status.ok())
-    return status;
-  removeOld();
-  return {};
+  std::vector<std::string> said;
+  Status status = folder->commit(partial, std::move(*manifest), options.texts, said);
+  remark(std::move(said));
+  if (status.ok())
+    removeOld();
+  return status;
+}
+
+void CheckpointWriter::Implementation::remark(std::vector<std::string> texts) {
+  std::lock_guard<std::mutex> lock(shared);
+  std::move(texts.begin(), texts.end(), std::back_inserter(remarks));
 }
 
 void CheckpointWriter::Implementation::removeOld() {
@@ -256,70 +314,89 @@ void CheckpointWriter::Implementation::removeOld() {
     std::lock_guard<std::mutex> lock(shared);
     spared = options.spared;
   }
+  std::vector<std::string> said;
   if (options.keep > 0)
-    if (Status status = folder->removeOld(options.keep, spared, tag); !status.ok()) {
-      std::lock_guard<std::mutex> lock(shared);
-      remarks.push_back("an old checkpoint could not be removed: " + status.message());
-    }
+    if (Status status = folder->removeOld(options.keep, spared, tag, said); !status.ok())
+      said.push_back("an old checkpoint could not be removed: " + status.message());
+  remark(std::move(said));
 }
 
 SessionNews CheckpointWriter::Implementation::news() const {
   SessionNews own;
   own.state = state;
-  if (own.state == SaveState::Failed)
+  if (own.state == SaveState::Failed || own.state == SaveState::Lost)
     own.failure = failure;
   if (own.state == SaveState::Written)
     own.shards = shards;
   return own;
 }
 
+/// The news of all sessions.
+Status CheckpointWriter::Implementation::heard(const SessionNews &own, std::vector<SessionNews> &all) {
+  Result<std::vector<SessionNews>> shared = shareNews(session, own);
+  broken = !shared.ok();
+  if (shared.ok())
+    all = std::move(*shared);
+  return shared.status();
+}
+
 Status CheckpointWriter::Implementation::poll() {
   if (!inFlight)
     return {};
-  Result<std::vector<SessionNews>> all = shareNews(session, news());
-  if (!all.ok())
-    return all.status();
-  for (const SessionNews &each : *all)
-    if (each.state == SaveState::Failed)
-      return conclude(each.failure);
+  std::vector<SessionNews> all;
+  if (Status status = heard(news(), all); !status.ok())
+    return status;
   auto is = [&](SaveState state) { return [state](const SessionNews &each) { return each.state == state; }; };
-  if (std::any_of(all->begin(), all->end(), is(SaveState::Committed)))
-    return conclude({});
-  if (!lowest || alone || !std::all_of(all->begin(), all->end(), is(SaveState::Written)))
+  for (SaveState bad : {SaveState::Lost, SaveState::Failed})
+    if (auto each = std::find_if(all.begin(), all.end(), is(bad)); each != all.end())
+      return fail(each->failure, bad == SaveState::Failed);
+  if (std::any_of(all.begin(), all.end(), is(SaveState::Committed)))
+    return conclude();
+  bool ready = std::any_of(all.begin(), all.end(), [](const SessionNews &each) { return each.state >= SaveState::Begun; });
+  if (ready && !started)
+    spawn([this] { write(); });
+  if (!lowest || alone || !std::all_of(all.begin(), all.end(), is(SaveState::Written)))
     return {};
   std::vector<ShardRecord> everyone;
-  for (SessionNews &each : *all)
+  for (SessionNews &each : all)
     std::move(each.shards.begin(), each.shards.end(), std::back_inserter(everyone));
   std::sort(everyone.begin(), everyone.end(), [](const ShardRecord &a, const ShardRecord &b) { return a.rank < b.rank; });
   join();
-  state = SaveState::Working;
-  try {
-    thread = std::thread([this, everyone = std::move(everyone)] {
-      failure = guarded([&] { return commit(everyone); });
-      state = failure.ok() ? SaveState::Committed : SaveState::Failed;
-    });
-  } catch (const std::exception &error) {
-    failure = Status::runFailed(std::string("cannot start a thread to write it: ") + error.what());
-    state = SaveState::Failed;
-  }
+  state = SaveState::Begun;
+  spawn([this, everyone = std::move(everyone)] {
+    failure = guarded([&] { return commit(everyone); });
+    state = failure.ok() ? SaveState::Committed : SaveState::Failed;
+  });
   return {};
 }
 
-/// What became of the save, which all sessions have heard of at once.
-Status CheckpointWriter::Implementation::conclude(const Status &outcome) {
+/// All sessions have heard at once that it is whole.
+Status CheckpointWriter::Implementation::conclude() {
   join();
   inFlight = false;
-  std::string path = CheckpointFolder::committedName(options.folder, head.step);
-  if (outcome.ok()) {
-    newest = path;
+  newest = CheckpointFolder::committedName(options.folder, head.step);
+  return {};
+}
+
+/// All sessions have heard at once that a try has failed: they make the next one together, or give up.
+Status CheckpointWriter::Implementation::fail(const Status &outcome, bool mayRetry) {
+  join();
+  std::vector<SessionNews> all;
+  if (Status status = heard({}, all); !status.ok()) // nobody writes to the folder any more
+    return status;
+  if (lowest)
+    (void)guarded([&] { return folder->discard(partial); }); // what is left goes when the next run begins
+  const std::string what = "checkpoint '" + CheckpointFolder::committedName(options.folder, head.step) + "' was not written: ";
+  if (mayRetry && tries < options.retries && outcome.code() != Code::Internal) {
+    ++tries;
+    remark({what + outcome.message() + "; try " + std::to_string(tries + 1) + " of " + std::to_string(options.retries + 1) + " follows"});
+    start();
+    if (lowest)
+      spawn([this] { write(); });
     return {};
   }
-  if (Result<std::vector<SessionNews>> all = shareNews(session, {}); !all.ok()) // nobody writes to the folder any more
-    return all.status();
-  if (lowest)
-    (void)guarded([&] { return removeFolder(partial); }); // what is left goes when the next run begins
-  return Status(outcome.code(),
-                "checkpoint '" + path + "' was not written: " + outcome.message() + (newest.empty() ? "" : "; '" + newest + "' is whole"));
+  inFlight = false;
+  return Status(outcome.code(), what + outcome.message() + (newest.empty() ? "" : "; '" + newest + "' is whole"));
 }
 
 Status CheckpointWriter::Implementation::finish() {
@@ -338,7 +415,10 @@ void CheckpointWriter::Implementation::join() {
 }
 
 CheckpointWriter::CheckpointWriter(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
-CheckpointWriter::~CheckpointWriter() { implementation->join(); }
+CheckpointWriter::~CheckpointWriter() {
+  implementation->leaving = true;
+  implementation->join();
+}
 
 Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &session, std::shared_ptr<const LoadedProgram> program,
                                                                  CheckpointOptions options) {
@@ -351,6 +431,7 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &sessio
 Status CheckpointWriter::save(const TrainingState &state) { return implementation->save(state); }
 Status CheckpointWriter::poll() { return implementation->poll(); }
 Status CheckpointWriter::finish() { return implementation->finish(); }
+bool CheckpointWriter::usable() const { return !implementation->broken; }
 void CheckpointWriter::spare(std::vector<uint64_t> steps) {
   std::lock_guard<std::mutex> lock(implementation->shared);
   implementation->options.spared = std::move(steps);

@@ -18,6 +18,8 @@ struct CheckpointOptions {
   std::vector<uint64_t> spared = {};                      ///< steps of some that stay besides
   ModelCall call;                                         ///< but for `texts`
   std::vector<std::pair<std::string, std::string>> texts; ///< name and content of what the model consists of
+  int retries = 2;                                        ///< how often a save that failed is tried again
+  double retrySeconds = 0.5;                              ///< before the first of these tries; twice as long before the second ...
 };
 
 /// What a checkpoint says of the training besides its tensors: fields of Manifest.
@@ -29,7 +31,8 @@ struct TrainingState {
 
 /// A checkpoint is the folder FOLDER/step-N. It grows as step-N.partial-... with one shard for each rank that owns something; when all are
 /// synced, the manifest is written last, and the folder takes its name. So what has that name is whole, and the one before it stays until
-/// then. What a killed run has left behind is removed when the next one begins.
+/// then. What a killed run has left behind is removed when the next one begins. A save that fails, in whichever session, is tried again by
+/// all of them from the same snapshot: a disk may be full, or a network away, for a moment only.
 ///
 /// Each session writes the shards of its ranks, the one with rank 0 the manifest. All sessions make one of these and call the same, in the
 /// same order, between steps. One save is under way at most. Nothing here throws; a failure leaves the checkpoints before it valid.
@@ -43,12 +46,15 @@ public:
   CheckpointWriter(const CheckpointWriter &) = delete;
   CheckpointWriter &operator=(const CheckpointWriter &) = delete;
 
-  /// Takes a snapshot of parameters and state and begins to write it; waits first for a save that is under way.
+  /// Takes a snapshot of parameters and state and begins to write it; waits first for a save that is under way, whose failure it returns
+  /// without another save.
   Status save(const TrainingState &state);
-  /// After every step: how a save that is under way goes on. Its failure is returned once.
+  /// After every step: how a save that is under way continues. Its failure, after all tries, is returned once, in all sessions.
   Status poll();
   /// Waits until nothing is under way.
   Status finish();
+  /// Whether another save may follow: false when the sessions do not hear each other any more, which is no failure of a save.
+  bool usable() const;
   /// From now on the checkpoints of these steps stay, however many newer ones there are; no others.
   void spare(std::vector<uint64_t> steps);
   /// After a save those that are not to be kept are removed; this does it again, for what is spared no longer. Not while a save is under
@@ -56,7 +62,7 @@ public:
   void removeOld();
   /// The newest checkpoint that this has written, its folder; empty before the first.
   const std::string &newest() const;
-  /// What went wrong without harm to a checkpoint, such as an old one that could not be removed, since the last call.
+  /// What went wrong without harm to a checkpoint, such as a try that failed or an old one that could not be removed, since the last call.
   std::vector<std::string> takeRemarks();
 
 private:

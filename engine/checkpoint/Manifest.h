@@ -96,6 +96,7 @@ struct Manifest {
   ModelCall call;
   std::vector<ManifestFile> files;
   std::vector<ManifestTensor> tensors;
+  std::string hash; ///< XXH3-128 of the text that it was read from: what tells two checkpoints of one step apart; it is not written
 
   const ManifestTensor *find(const std::string &name) const;
   uint64_t world() const;
@@ -111,6 +112,9 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
 
 /// Reads the manifest of a committed checkpoint; `folder` is the checkpoint's own.
 Result<Manifest> readManifest(const std::string &folder);
+
+/// Whether a later npar has written the checkpoint, in a format that this one cannot read: it is not damaged.
+bool isOfLaterFormat(const std::string &folder);
 
 /// Whether the folder holds a manifest, good or not.
 bool hasManifest(const std::string &folder);

@@ -2,6 +2,7 @@
 #include "engine/checkpoint/Manifest.h"
 
 #include "engine/checkpoint/JsonTree.h"
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/files/AtomicFile.h"
@@ -109,12 +110,6 @@ bool multiplies(const std::vector<int64_t> &sizes, uint64_t unit) {
   return true;
 }
 
-/// A name that stays in its folder, whatever is done with it.
-bool isPlainName(const std::string &name) {
-  auto plain = [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '/' && c != '\\'; };
-  return !name.empty() && name.size() <= 200 && name[0] != '.' && std::all_of(name.begin(), name.end(), plain);
-}
-
 void readPiece(Fields &fields, const Json &json, const ManifestTensor &tensor, size_t files, ManifestPiece &piece) {
   piece.file = static_cast<uint32_t>(std::min<uint64_t>(fields.number(json, "file"), UINT32_MAX));
   if (piece.file >= files)
@@ -153,8 +148,7 @@ void readTensor(Fields &fields, const Json &json, size_t files, ManifestTensor &
 
 void readFile(Fields &fields, const Json &json, bool isText, std::set<std::string> &names, ManifestFile &file) {
   file.name = fields.text(json, "name");
-  const std::string folder = isText ? "model/" : "";
-  if (file.name.compare(0, folder.size(), folder) != 0 || !isPlainName(file.name.substr(folder.size())))
+  if (!isFileName(file.name, isText))
     fields.fail("file name " + quotedName(file.name) + " is not allowed: it must stay in the folder");
   if (!names.insert(file.name).second || file.name == Manifest::fileName)
     fields.fail("file " + quotedName(file.name) + " occurs twice");
@@ -185,6 +179,12 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });
   if (!call.text.empty() && fields.wrong.empty() && !names.count("model/" + call.text))
     fields.fail("the model's text " + quotedName(call.text) + " is not among its texts");
+}
+
+/// Whether the hash at the end is that of all before it.
+bool hasOwnHash(const std::string &text) {
+  size_t hashed = text.size() - std::min(text.size(), trailerBytes);
+  return text.substr(hashed) == "\"xxh3\":\"" + hashText(text.data(), hashed) + "\"}\n";
 }
 
 Manifest readFields(Fields &fields, const Json &json) {
@@ -235,16 +235,16 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
                             std::to_string(Manifest::version));
   if (!fields.wrong.empty() || version != Manifest::version)
     return failure(fields.wrong.empty() ? "there is no format " + std::to_string(version) : fields.wrong);
-  size_t hashed = text.size() - std::min(text.size(), trailerBytes);
-  if (text.substr(hashed) != "\"xxh3\":\"" + hashText(text.data(), hashed) + "\"}\n")
+  if (!hasOwnHash(text))
     return failure("its hash is not that of its text: it was damaged or edited");
   Manifest manifest = readFields(fields, *tree);
   if (!fields.wrong.empty())
     return failure(fields.wrong);
+  manifest.hash = hashText(text.data(), text.size());
   return manifest;
 }
 
-Result<Manifest> readManifest(const std::string &folder) {
+static Result<std::string> readManifestText(const std::string &folder) {
   std::string path = folder + "/" + Manifest::fileName;
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read checkpoint '" + path + "': " + why); };
   struct stat info;
@@ -258,7 +258,21 @@ Result<Manifest> readManifest(const std::string &folder) {
   Result<std::vector<uint8_t>> bytes = program::readFile(path, Manifest::largestFile);
   if (!bytes.ok())
     return failure(bytes.status().message());
-  return parseManifest(std::string(bytes->begin(), bytes->end()), folder);
+  return std::string(bytes->begin(), bytes->end());
+}
+
+Result<Manifest> readManifest(const std::string &folder) {
+  Result<std::string> text = readManifestText(folder);
+  return text.ok() ? parseManifest(*text, folder) : text.status();
+}
+
+bool isOfLaterFormat(const std::string &folder) {
+  Result<std::string> text = readManifestText(folder);
+  Result<Json> tree = text.ok() ? parseJsonTree(*text) : text.status();
+  if (!tree.ok() || !tree->is_object() || !hasOwnHash(*text))
+    return false;
+  Fields fields;
+  return fields.text(*tree, "format") == "npar checkpoint" && fields.number(*tree, "version") > Manifest::version;
 }
 
 bool hasManifest(const std::string &folder) {

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
@@ -205,11 +206,12 @@ Result<std::string> writeCut(const CheckpointStore &source, Manifest manifest, c
   Result<std::vector<std::pair<std::string, std::string>>> texts = textsOf(source);
   if (!texts.ok())
     return texts.status();
-  Result<CheckpointFolder> target = CheckpointFolder::open(folder);
+  std::vector<std::string> remarks; // of folders that are not touched, which nobody has asked about here
+  Result<CheckpointFolder> target = CheckpointFolder::open(folder, remarks);
   if (!target.ok())
     return target.status();
   std::string partial = CheckpointFolder::partialName(folder, manifest.step, CheckpointFolder::freshTag());
-  if (Status status = program::makeFolder(partial); !status.ok())
+  if (Status status = target->begin(partial, filesOf(manifest)); !status.ok())
     return status;
   std::vector<std::vector<PieceToWrite>> files(manifest.files.size());
   for (ManifestTensor &tensor : manifest.tensors)
@@ -230,9 +232,9 @@ Result<std::string> writeCut(const CheckpointStore &source, Manifest manifest, c
       status = each;
   manifest.call.texts.clear();
   if (status.ok())
-    status = target->commit(partial, std::move(manifest), *texts);
+    status = target->commit(partial, std::move(manifest), *texts, remarks);
   if (!status.ok()) {
-    (void)program::removeFolder(partial);
+    (void)target->discard(partial);
     return status;
   }
   return path;

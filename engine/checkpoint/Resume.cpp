@@ -87,7 +87,7 @@ Status fitsProgram(const CheckpointStore &store, const Program &program) {
 }
 
 /// All sessions compare hashes, each those of another share of the pieces; what one of them finds all of them return.
-static Status verifyTogether(const Session &session, const Program &program, const CheckpointStore &store) {
+static Status verifyTogether(const Session &session, const Program &program, const CheckpointStore &store, bool *damaged) {
   int64_t first = session.ranks().front();
   auto *bytes = reinterpret_cast<const uint8_t *>(&first);
   const std::vector<uint8_t> introduced(bytes, bytes + sizeof(first));
@@ -97,14 +97,19 @@ static Status verifyTogether(const Session &session, const Program &program, con
   auto number = static_cast<uint64_t>(std::find(sessions->begin(), sessions->end(), introduced) - sessions->begin());
   SessionNews own;
   own.failure = fitsProgram(store, program);
-  if (own.failure.ok())
+  if (own.failure.ok()) {
     own.failure = store.verify(number, sessions->size());
+    own.state = own.failure.ok() ? SaveState::Working : SaveState::Failed;
+  }
   Result<std::vector<SessionNews>> all = shareNews(session, own);
   if (!all.ok())
     return all.status();
   for (const SessionNews &each : *all)
-    if (!each.failure.ok())
+    if (!each.failure.ok()) {
+      if (damaged)
+        *damaged = each.state == SaveState::Failed;
       return each.failure;
+    }
   return {};
 }
 
@@ -140,8 +145,10 @@ static std::vector<std::string> remarksOn(const Manifest &manifest, const Progra
   return remarks;
 }
 
-Result<std::vector<std::string>> resumeFrom(Session &session, const Program &program, const CheckpointStore &store) {
-  if (Status status = verifyTogether(session, program, store); !status.ok())
+Result<std::vector<std::string>> resumeFrom(Session &session, const Program &program, const CheckpointStore &store, bool *damaged) {
+  if (damaged)
+    *damaged = false;
+  if (Status status = verifyTogether(session, program, store, damaged); !status.ok())
     return status;
   const Manifest &manifest = store.manifest();
   std::map<std::string, const ManifestTensor *> there = byName(manifest);

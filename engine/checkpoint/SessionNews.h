@@ -9,12 +9,13 @@
 
 namespace npar::engine {
 
-/// How far a session is. Written: its shards are; Committed: said by the session that writes the manifest.
-enum class SaveState : uint8_t { Working, Written, Committed, Failed };
+/// How far a session is. Begun: said by the session with rank 0, the folder is there, and all may write to it; Written: its shards are;
+/// Committed: said by the session that writes the manifest; Lost: it has failed, and there is no snapshot to try it again with.
+enum class SaveState : uint8_t { Working, Begun, Written, Committed, Failed, Lost };
 
 struct SessionNews {
   SaveState state = SaveState::Working;
-  Status failure;                  ///< of Failed
+  Status failure;                  ///< of Failed and Lost
   std::string tag;                 ///< of the lowest session, at the beginning
   std::vector<ShardRecord> shards; ///< of Written
 };

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
 #include "engine/files/Folders.h"
+#include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
 #include "engine/runtime/Convert.h"
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <oneapi/tbb/parallel_for.h>
@@ -126,6 +128,24 @@ std::string fileName(size_t index, size_t count) {
   return name;
 }
 
+constexpr const char *indexName = "model.safetensors.index.json";
+
+/// Removes a folder that `fillFolder` has failed to fill, with what that may have written and nothing else.
+void removeUnfinished(const std::filesystem::path &path, size_t files, const TensorFolder &options) {
+  Result<program::OpenFolder> parent = program::OpenFolder::open(path.has_parent_path() ? path.parent_path().string() : ".");
+  Result<program::OpenFolder> folder = parent.ok() ? parent->inside(path.filename().string()) : parent.status();
+  if (!folder.ok())
+    return;
+  std::vector<std::string> names = {indexName};
+  for (size_t i = 0; i < files; ++i)
+    names.push_back(fileName(i, files));
+  for (const auto &[name, text] : options.texts)
+    names.push_back(name);
+  for (const std::string &name : names)
+    (void)folder->removeFile(name); // what is wrong has been found already
+  (void)parent->removeEmptyFolder(path.filename().string());
+}
+
 /// Into a folder that is there.
 Status fillFolder(const TensorStore &store, const std::vector<std::vector<TensorToStore>> &files, const std::string &folder,
                   const TensorFolder &options, WrittenFolder &result) {
@@ -143,7 +163,7 @@ Status fillFolder(const TensorStore &store, const std::vector<std::vector<Tensor
   index["metadata"]["total_size"] = result.bytes;
   index["weight_map"] = std::move(map);
   if (files.size() > 1)
-    if (Status status = writeText(folder + "/model.safetensors.index.json", index.dump(2) + "\n"); !status.ok())
+    if (Status status = writeText(folder + "/" + indexName, index.dump(2) + "\n"); !status.ok())
       return status;
   for (const auto &[name, text] : options.texts)
     if (Status status = writeText(folder + "/" + name, text); !status.ok())
@@ -191,14 +211,19 @@ Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vec
     return Status::badInput("folder '" + folder + "' is not empty: give the weights another one");
   const std::string beside = folder + ".partial-" + std::to_string(::getpid());
   WrittenFolder result;
-  Status status = program::makeFolder(beside);
+  const std::vector<std::vector<TensorToStore>> files = cutIntoFiles(store, tensors, options.fileBytes);
+  Status made = program::makeNewFolder(beside), status = made;
   if (status.ok())
-    status = fillFolder(store, cutIntoFiles(store, tensors, options.fileBytes), beside, options, result);
+    status = fillFolder(store, files, beside, options, result);
   if (status.ok())
     status = program::renameFolder(beside, folder);
-  if (status.ok())
-    return result;
-  (void)program::removeFolder(beside); // what is wrong has been found already
+  if (status.ok()) {
+    const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
+    status = program::syncFolder(parent.empty() ? "." : parent.string());
+    return status.ok() ? Result<WrittenFolder>(result) : status;
+  }
+  if (made.ok())
+    removeUnfinished(beside, files.size(), options);
   std::string message = status.message();
   for (size_t at; (at = message.find(beside)) != std::string::npos;)
     message.replace(at, beside.size(), folder); // the name that people know

@@ -29,6 +29,10 @@ Status makeFolder(const std::string &path) {
   return error == EEXIST ? Status() : failure("make the folder", path, error);
 }
 
+Status makeNewFolder(const std::string &path) {
+  return ::mkdir(path.c_str(), 0777) == 0 ? Status() : failure("make the folder", path, errno);
+}
+
 Status syncFolder(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0)
@@ -57,22 +61,6 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
   ::closedir(entries);
   std::sort(names.begin(), names.end());
   return names;
-}
-
-Status removeFolder(const std::string &path) {
-  Result<std::vector<std::string>> names = namesIn(path);
-  if (!names.ok())
-    return names.status();
-  for (const std::string &name : *names) {
-    std::string inside = path + "/" + name;
-    struct stat info;
-    if (::lstat(inside.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-      if (Status status = removeFolder(inside); !status.ok())
-        return status;
-    } else if (::unlink(inside.c_str()) != 0 && errno != ENOENT)
-      return failure("remove", inside, errno);
-  }
-  return ::rmdir(path.c_str()) == 0 || errno == ENOENT ? Status() : failure("remove the folder", path, errno);
 }
 
 Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder, HeartbeatTimes times) {

@@ -13,14 +13,14 @@ namespace npar::program {
 /// Makes a folder in one that exists; one that is there already is good.
 engine::Status makeFolder(const std::string &path);
 
+/// Makes a folder; one that is there already is an error.
+engine::Status makeNewFolder(const std::string &path);
+
 /// What has been made, renamed or removed in a folder is on the disk afterwards.
 engine::Status syncFolder(const std::string &path);
 
 /// Gives a folder another name, which no other one may have unless it is empty.
 engine::Status renameFolder(const std::string &from, const std::string &to);
-
-/// Removes a folder with all that is in it; links are removed, not followed. One that is not there is good.
-engine::Status removeFolder(const std::string &path);
 
 /// The names in a folder, ascending, without `.` and `..`. None where there is no such folder.
 engine::Result<std::vector<std::string>> namesIn(const std::string &folder);

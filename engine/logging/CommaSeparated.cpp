@@ -3,6 +3,7 @@
 
 #include "engine/logging/Json.h"
 
+#include <cstring>
 #include <map>
 
 namespace npar::engine {
@@ -63,6 +64,11 @@ public:
     return line(shape, values);
   }
 
+  /// The reason has no column: logs of runs without checkpoints have none either, and one goes on as the other.
+  std::string row(const LogShape &shape, const FailedSaveRecord &record) const override {
+    return line(shape, {{"step", std::to_string(record.step)}, {"kind", failedSave}});
+  }
+
   /// No field of a row has a line end in it, and the head, where names of groups may, is compared whole.
   size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const override {
     std::string first = head(shape);
@@ -76,13 +82,17 @@ public:
         return size;
       int64_t number = std::stoll(log.substr(size, comma - size));
       bool trains = log.compare(comma + 1, 6, "train,") == 0;
-      if (trains ? !followsBefore(number, step, last) : log.compare(comma + 1, 5, "eval,") != 0 || number > step)
+      bool known = trains || log.compare(comma + 1, 5, "eval,") == 0 ||
+                   log.compare(comma + 1, std::strlen(failedSave) + 1, std::string(failedSave) + ",") == 0;
+      if (trains ? !followsBefore(number, step, last) : !known || number > step)
         return size;
     }
     return size;
   }
 
 private:
+  static constexpr const char *failedSave = "checkpoint_error"; ///< a kind of rows
+
   static std::vector<std::string> columns(const LogShape &shape) {
     std::vector<std::string> names = {"step", "kind", "loss", "grad_norm", "lr", shape.unit, shape.unit + "_per_second"};
     for (const char *name : {"flops_per_second", "peak_share", "loss_scale", "skipped", "valid_tokens", "epoch", "sample", "batch_hash"})

@@ -55,6 +55,11 @@ public:
     return line + "}\n";
   }
 
+  /// {"step":20,"checkpoint_error":"..."}
+  std::string row(const LogShape &, const FailedSaveRecord &record) const override {
+    return "{\"step\":" + std::to_string(record.step) + ",\"checkpoint_error\":" + jsonString(record.why) + "}\n";
+  }
+
   size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {
     size_t size = 0;
     std::optional<int64_t> last;

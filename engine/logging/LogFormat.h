@@ -42,6 +42,13 @@ struct EvaluationRecord {
   double time = 0;
 };
 
+/// A checkpoint of so many training steps that could not be written.
+struct FailedSaveRecord {
+  int64_t step = 0;
+  std::string why;
+  double time = 0;
+};
+
 /// What all rows of a log have in common.
 struct LogShape {
   std::string unit = "tokens";            ///< what is counted: tokens, or samples where no tokens are predicted
@@ -58,8 +65,9 @@ public:
   virtual std::string head(const LogShape &) const { return {}; }
   virtual std::string row(const LogShape &shape, const StepRecord &record) const = 0;
   virtual std::string row(const LogShape &shape, const EvaluationRecord &record) const = 0;
+  virtual std::string row(const LogShape &shape, const FailedSaveRecord &record) const = 0;
   /// Bytes of the head and of the rows that come before training step `step`, as far as they are whole and the steps follow each other: an
-  /// evaluation after `step` steps is one of them. 0 where the log is none of this shape.
+  /// evaluation after `step` steps is one of them, and a save that failed then. 0 where the log is none of this shape.
   virtual size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const = 0;
 };
 

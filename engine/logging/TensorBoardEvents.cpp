@@ -119,6 +119,12 @@ public:
     return event(evaluation.time, evaluation.step, values);
   }
 
+  std::string row(const LogShape &, const FailedSaveRecord &failed) const override {
+    Values values;
+    values.add("checkpoint_error", 1);
+    return event(failed.time, failed.step, values);
+  }
+
   size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {
     size_t size = 0;
     std::optional<int64_t> last;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ double copySeconds(const std::string &from, const std::string &to) {
   }
   double seconds = now() - begun;
   if (!to.empty())
-    check(program::removeFolder(to));
+    std::filesystem::remove_all(to);
   return seconds;
 }
 

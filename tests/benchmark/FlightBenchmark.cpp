@@ -1,12 +1,12 @@
 // What an event of the flight record costs, of which a step of 100 ms has some thousands. Prints nanoseconds of the thread's CPU time per
 // event, the median of several runs. Usage: flight_benchmark
 #include "engine/control/FlightRecord.h"
-#include "engine/files/Folders.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <unistd.h>
 #include <vector>
 
@@ -40,5 +40,5 @@ int main() {
   std::sort(runs.begin(), runs.end());
   std::printf("%.1f\n", runs[runs.size() / 2] * 1e9);
   (*record)->discard();
-  (void)program::removeFolder(options.folder);
+  std::filesystem::remove_all(options.folder);
 }

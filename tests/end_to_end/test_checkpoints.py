@@ -14,8 +14,9 @@ import time
 import unittest
 
 import checkpoint_files
-from driver import BUILD, LONG, NPAR, SMALL, DriverTest, listen, mesh, settings
+from driver import BUILD, LONG, NPAR, ROOT, SMALL, DriverTest, listen, mesh, settings
 
+FOREVER = 10**9  # calls
 RUN = BUILD / "bin" / "npar_run_sessions"
 FAIL = BUILD / "lib" / "npar_failing_calls.so"
 MODEL = {**SMALL, "depth": 2}
@@ -208,30 +209,31 @@ class InterruptedTest(CheckpointTest):
             self.assertEqual(json.loads(output)["checkpoint"], f"stopped/{newest[-1].name}")
             self.assertIn(f"--resume goes on from 'stopped/{newest[-1].name}'", error)
 
-    def failing(self, command, folder, kind, at, how, count=None):
-        """Runs with the n-th call on a folder's files failing."""
-        told = {"NPAR_FAIL_FOLDER": str(folder), "NPAR_FAIL_KIND": kind, "NPAR_FAIL_AT": str(at), "NPAR_FAIL_HOW": str(how)}
+    def failing(self, command, folder, kind, at, how, count=None, times=1):
+        """Runs with the n-th call on a folder's files failing, or more from that one on."""
+        told = {"NPAR_FAIL_FOLDER": str(folder), "NPAR_FAIL_KIND": kind, "NPAR_FAIL_AT": str(at), "NPAR_FAIL_HOW": str(how), "NPAR_FAIL_TIMES": str(times)}
         if count:
             told["NPAR_FAIL_COUNT"] = str(count)
         environment = {**os.environ, "LD_PRELOAD": str(FAIL), **told}
         return subprocess.run(list(map(str, command)), cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
 
     def test_every_call_of_a_save_may_fail_or_be_the_last(self):
-        """Each write, sync, rename, new file and piece of memory of one checkpoint: no torn one is accepted, and the training goes on as ever."""
+        """Each write, sync, rename, removal, new file and piece of memory of one checkpoint: what fails once is tried again, what fails for good is
+        told; no torn one is accepted, and the training goes on as ever."""
         program = self.compiled("calls", settings(mesh(dp=2, pp=2)))
         whole = self.sessions(program, 1, "steps=6").splitlines()
         for count in (1, 4):
             base, folder = self.folder / f"base{count}", self.folder / f"run{count}"
             self.sessions(program, count, "steps=2", f"checkpoint={base}")
             command = [RUN, program, count, "steps=4", f"checkpoint={folder}"]
-            for kind, how, sample in (("any", "kill", 3), ("any", 28, 2), ("sync", 5, 1), ("alloc", 12, 1)):
+            for kind, how, sample, times in (("any", "kill", 3, 1), ("any", 28, 2, 1), ("alloc", 12, 1, 1), ("write", 28, 1, FOREVER), ("sync", 5, 1, FOREVER)):
                 calls = self.calls_of(command, base, folder, kind)
                 number = min(calls, 100) if LONG else sample  # of memory there are hundreds
                 chosen = sorted(random.Random(calls).sample(range(1, calls + 1), number))
                 for at in chosen:
                     with self.subTest(sessions=count, kind=kind, how=how, call=f"{at} of {calls}"):
                         self.again(base, folder)
-                        self.check_failed(self.failing(command, folder, kind, at, how), folder, how)
+                        self.check_failed(self.failing(command, folder, kind, at, how, times=times), folder, how, times)
                         newest = int(checkpoint_files.committed(folder)[-1].name[5:])
                         goneOn = self.sessions(program, count, "steps=6", f"checkpoint={folder}").splitlines()
                         expected = [line for line in whole if line.startswith("hash") or int(line.split()[1]) >= newest]
@@ -250,30 +252,121 @@ class InterruptedTest(CheckpointTest):
         self.assertGreater(calls, 5, kind)
         return calls
 
-    def check_failed(self, result, folder, how):
+    def check_failed(self, result, folder, how, times):
         there = sorted(path.name for path in folder.iterdir())
         self.assertIn("step-2", there)
         if how == "kill":
             return self.assertEqual(result.returncode, -signal.SIGKILL, result.stderr)
+        if times == 1 and result.returncode == 0:
+            return self.assertIn("step-4", there)
         self.assertIn(result.returncode, (1, 4), result.stderr)
         self.assertIn({5: "Input/output error", 12: "no memory left", 28: "No space left on device"}[how], result.stderr)
-        if how != 12:  # where memory ran out the next run removes what is left
+        if times == 1:  # what is tried before the first step is tried once
+            self.assertNotIn("was not written", result.stderr)
+        elif how == 28:
             self.assertEqual([name for name in there if "partial" in name], [])
         return None
 
-    def test_a_full_disk_ends_the_run_with_the_last_checkpoint_whole(self):
-        program, folder = self.compiled("one"), self.folder / "full"
-        command = [NPAR, "run", program, "--random-data", "--steps", 6, "--checkpoint", folder, "--every", 2, "--quiet"]
+    def saving(self, folder, *more):
+        return [NPAR, "run", self.compiled("one"), "--random-data", "--steps", 6, "--checkpoint", folder, "--every", 2, "--quiet", "--json", "--log", "log.jsonl", *more]
+
+    def writes_of(self, folder):
+        """How many calls that write each run has."""
         count = self.folder / "count"
-        self.assertEqual(self.failing(command, folder, "write", 0, 28, count).returncode, 0)
+        self.assertEqual(self.failing(self.saving(folder), folder, "write", 0, 28, count).returncode, 0)
         shutil.rmtree(folder)
-        result = self.failing(command, folder, "write", int(count.read_text()) // 2 + 1, 28)
+        return int(count.read_text())
+
+    def test_a_disk_that_is_full_for_a_moment_costs_nothing(self):
+        folder = self.folder / "full"
+        result = self.failing(self.saving(folder), folder, "write", self.writes_of(folder) // 2 + 1, 28)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["failed_checkpoints"], [])
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["step-2", "step-4", "step-6"])
+
+    def test_a_disk_that_stays_full_does_not_stop_the_training(self):
+        """Each save that fails is told at once, in the log and at the end; the last one makes the exit code. What was whole stays so."""
+        folder = self.folder / "full"
+        result = self.failing(self.saving(folder), folder, "write", self.writes_of(folder) // 2 + 1, 28, times=FOREVER)
         self.assertEqual(result.returncode, 1, result.stderr)
         newest = checkpoint_files.committed(folder)[-1]
-        self.assertIn("was not written: cannot write", result.stderr)
+        rows = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+        self.assertEqual([row["step"] for row in rows if "loss" in row], [0, 1, 2, 3, 4, 5])
+        failed = [row["step"] for row in rows if "checkpoint_error" in row]
+        self.assertEqual(failed[-1], 6)
+        for step in sorted(set(failed)):
+            told = f"checkpoint '{folder}/step-{step}' was not written: cannot write '{folder}/step-{step}.partial-"
+            self.assertIn(f"npar: warning: {told}", result.stderr)
+        self.assertIn(f"npar: error: checkpoint '{folder}/step-6' was not written", result.stderr)
         self.assertIn(f"No space left on device; '{newest}' is whole", result.stderr)
-        self.npar(*command[1:], "--resume")
+        self.assertEqual([path.name for path in folder.iterdir() if "partial" in path.name], [])
+        self.npar(*self.saving(folder)[1:], "--resume")
         self.assertEqual(checkpoint_files.committed(folder)[-1].name, "step-6")
+
+    def test_a_damaged_newest_checkpoint_is_left_out(self):
+        """Found when it is opened or when its bytes are compared; the run goes on from the one before, bit for bit, and says so."""
+        program = self.compiled("one")
+        whole = self.bits(self.train(program, 6, "--checkpoint", "whole", "--every", 2))
+        shard = "rank-00000.safetensors"
+
+        def flip(folder):
+            raw = bytearray((folder / shard).read_bytes())
+            raw[checkpoint_files.places(folder / shard)["wte.weight"][0]] ^= 1
+            (folder / shard).write_bytes(raw)
+
+        for name, damage, why in (
+            ("hash", flip, "its bytes are not those that were written"),
+            ("cut", lambda folder: os.truncate(folder / shard, 100), "has 100 bytes, its manifest says"),
+            ("manifest", lambda folder: (folder / "manifest.json").unlink(), "holds no checkpoint"),
+        ):
+            with self.subTest(damage=name):
+                folder = self.folder / name
+                shutil.copytree(self.folder / "whole", folder)
+                damage(folder / "step-6")
+                result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
+                self.assertIn(f"npar: '{name}/step-6' is damaged and left out, the training goes on from '{name}/step-4': ", result.error)
+                self.assertIn(why, result.error)
+                self.assertEqual(json.loads(result.output)["first_step"], 4)
+                rows = [json.loads(line) for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
+                self.assertEqual(self.bits(rows)[:2], whole[4:])
+                self.assertEqual(sorted(path.name for path in folder.iterdir()), ["step-2", "step-4", "step-6", "step-6.aside", "step-8"])
+                self.npar("checkpoint", "verify", f"{name}/step-6")
+        os.truncate(self.folder / "whole" / "step-6" / shard, 100)
+        error = self.npar("eval", "whole", "--data", "text.txt", "--tokens", "bytes", code=1).error
+        self.assertIn("; 'whole/step-4' is whole", error)
+
+    def test_only_what_npar_wrote_is_removed(self):
+        """--keep: a folder that has the name, a link, and files of others stay."""
+        run, elsewhere = self.folder / "run", self.folder / "elsewhere"
+        for folder in (run / "step-1", elsewhere):
+            folder.mkdir(parents=True)
+            (folder / "thesis.tex").write_text("years")
+        (run / "step-2").symlink_to(elsewhere)
+        command = ["run", "gpt2", *settings(MODEL), "--random-data", "--quiet", "--checkpoint", "run", "--every", 3, "--keep", 1]
+        self.npar(*command, "--steps", 6)
+        self.assertEqual(sorted(path.name for path in run.iterdir()), ["step-1", "step-2", "step-6"])
+        (run / "step-6" / "notes.txt").write_text("mine")
+        error = self.npar(*command[: command.index("--quiet")], *command[command.index("--quiet") + 1 :], "--steps", 9, "--resume").error
+        self.assertIn("old checkpoint 'run/step-6' stays: npar has not written 'notes.txt' in it", error)
+        self.assertEqual([path.name for path in (run / "step-6").iterdir()], ["notes.txt"])
+        for path in (run / "step-1" / "thesis.tex", run / "step-2" / "thesis.tex"):
+            self.assertEqual(path.read_text(), "years")
+
+    def test_texts_have_names_that_no_shell_trips_over(self):
+        """Whatever the user calls files; imports in the copies lead to them. Settings are in a file of their own."""
+        (self.folder / "sub").mkdir()
+        gpt2 = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        (self.folder / "sub" / "--my parts.npar").write_text("# nothing\n")
+        (self.folder / "-my model?.npar").write_text('import "sub/--my parts"\n' + gpt2)
+        self.npar("run", "./-my model?.npar", *settings(MODEL), "--random-data", "--steps", 1, "--checkpoint", "run")
+        names = sorted(path.name for path in (self.folder / "run" / "step-1" / "model").iterdir())
+        self.assertEqual(names[0], "Embedding.npar")
+        self.assertTrue({"_-my_model_.npar", "_--my_parts.npar", "settings.txt"} <= set(names), names)
+        self.assertNotIn("--set", names)
+        self.assertIn(f"width={MODEL['width']}\n", (self.folder / "run" / "step-1" / "model" / "settings.txt").read_text())
+        self.assertIn('import "_--my_parts.npar"', (self.folder / "run" / "step-1" / "model" / "_-my_model_.npar").read_text())
+        self.npar("eval", "run", "--data", self.text_file(600), "--tokens", "bytes")
+        self.npar("checkpoint", "verify", "run")
 
 
 class RefusedTest(CheckpointTest):

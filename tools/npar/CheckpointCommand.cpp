@@ -17,9 +17,10 @@ constexpr const char *checkpointWord = "a checkpoint (the folder of its manifest
 void addJson(CLI::App &app, bool &json) { app.add_flag("--json", json, "one JSON object on standard output"); }
 
 void addOnly(CLI::App &app, std::string &only) {
-  app.add_option("--only", only, "take tensors of this kind alone: parameter or state")
+  app.add_option("--only", only, "take tensors of this kind: parameter, state (of the optimizer) or all")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"parameter", "state"}));
+      ->check(CLI::IsMember({"parameter", "state", "all"}))
+      ->capture_default_str();
 }
 
 void addAlone(CLI::App &app, JobOptions &job) {
@@ -51,7 +52,7 @@ Command addCheckpointCommand(CLI::App &driver) {
                                                       "  npar checkpoint show run\n"
                                                       "  npar checkpoint verify run/step-20\n"
                                                       "  npar checkpoint diff run model.safetensors\n"
-                                                      "  npar checkpoint consolidate run --only parameter -o model.safetensors\n"
+                                                      "  npar checkpoint consolidate run -o model.safetensors\n"
                                                       "  npar checkpoint reshard run --shards 2 -o other");
 
   CLI::App *show = app->add_subcommand("show", "print what a checkpoint says of itself: step, model, plan, tensors, files\n\n"
@@ -80,10 +81,10 @@ Command addCheckpointCommand(CLI::App &driver) {
   addJson(*diff, all->diff.json);
 
   CLI::App *consolidate =
-      app->add_subcommand("consolidate", "write whole tensors as one safetensors file, or several\n\n"
+      app->add_subcommand("consolidate", "write the whole parameters as one safetensors file, or several\n\n"
                                          "Example:\n"
-                                         "  npar checkpoint consolidate run/step-20 -o all.safetensors\n"
-                                         "  npar checkpoint consolidate run --only parameter --shard-size 5GB -o model");
+                                         "  npar checkpoint consolidate run/step-20 --only all -o all.safetensors\n"
+                                         "  npar checkpoint consolidate run --shard-size 5GB -o model");
   consolidate->add_option("CHECKPOINT", all->consolidate.path, checkpointWord)->required()->check(notEmpty());
   consolidate->add_option("-o,--output", all->consolidate.output, "the file, or with --shard-size a new folder")
       ->required()

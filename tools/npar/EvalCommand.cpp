@@ -6,6 +6,7 @@
 #include "engine/data/OncePass.h"
 #include "engine/data/SampleCount.h"
 #include "tools/npar/devices/ChosenDevice.h"
+#include "tools/npar/files/OutputName.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/SameFiles.h"
@@ -281,6 +282,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   RunLogs logs(flags.logs);
   logs.name(files);
   files.write("--outputs", flags.outputs);
+  if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
+    return code;
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
@@ -320,8 +323,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
-    if (!flags.outputs.empty() && !EvalFlags::endsWith(flags.outputs, ".safetensors"))
-      return fail(ExitCode::Usage, "--outputs writes safetensors: call the file so, FILE.safetensors, not '" + flags.outputs + "'");
+    if (ExitCode code = checkSafetensorsName("--outputs", flags.outputs); code != ExitCode::Good)
+      return code;
     if (ExitCode code = flags.data.check(); code != ExitCode::Good)
       return code;
     flags.use.quiet |= !job.isVoice();

@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "dsl/Families.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
 #include "tools/npar/huggingface/ConfigFile.h"
@@ -122,6 +123,12 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
 }
 
 ExitCode runExport(ExportFlags flags) {
+  if (engine::isCheckpoint(flags.source)) { // a training may write a newer one between two looks
+    engine::Result<std::shared_ptr<const engine::CheckpointStore>> checkpoint = engine::openCheckpointStore(flags.source);
+    if (!checkpoint.ok())
+      return fail(checkpoint.status());
+    flags.source = (*checkpoint)->folder();
+  }
   engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(flags.source);
   if (!store.ok())
     return fail(store.status());

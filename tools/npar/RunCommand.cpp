@@ -3,6 +3,7 @@
 
 #include "engine/program/Words.h"
 #include "tools/npar/devices/ChosenDevice.h"
+#include "tools/npar/files/OutputName.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -78,6 +79,8 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   files.read("the model", flags.model.file());
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
+  if (ExitCode code = checkSafetensorsName("--save-weights", flags.saveWeights); code != ExitCode::Good)
+    return code;
   if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
     return code;
   if (!job.isVoice())
@@ -93,12 +96,21 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   return ExitCode::Good;
 }
 
-ExitCode runIn(Job &job, const RunFlags &flags) {
+ExitCode runIn(Job &job, RunFlags &flags) {
   FileClaims files;
   RunLogs logs(flags.logs);
   RunCheckpoints checkpoints(flags);
   if (ExitCode code = job.agree(takeFiles(flags, job, files, logs, checkpoints)); code != ExitCode::Good)
     return code;
+  if (ExitCode code = checkpoints.choose(job); code != ExitCode::Good)
+    return code;
+  if (!checkpoints.resumes()) { // else they are not read
+    Outcome<std::string> weights = settleCheckpoint(job, flags.weights);
+    if (!weights.ok())
+      return weights.code();
+    flags.weights = *weights;
+    files.read("--weights", flags.weights);
+  }
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
     ModelOrigin origin;
     Outcome<ProgramPointer> made = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);

@@ -1,6 +1,7 @@
 // Checkpoints of a session: written, committed, kept, read back; what is wrong with one is named, and nothing is applied.
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CheckpointWriter.h"
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/Folders.h"
 #include "tests/engine/runtime/PipelineProgram.h"
@@ -39,7 +40,7 @@ protected:
   std::unique_ptr<CheckpointWriter> writer(Session &session, const std::shared_ptr<const program::LoadedProgram> &program,
                                            uint64_t keep = 0) {
     CheckpointOptions options;
-    options.folder = folder, options.keep = keep;
+    options.folder = folder, options.keep = keep, options.retrySeconds = 0.05;
     options.call.text = "m.npar";
     options.texts = {{"m.npar", "model M() {}\n"}};
     auto opened = CheckpointWriter::open(session, program, options);
@@ -117,8 +118,10 @@ TEST_F(CheckpointTest, TheNewestAreKept) {
 
 TEST_F(CheckpointTest, WhatAKilledRunLeftGoesAndNothingElse) {
   saveOnce();
-  for (const char *name : {"step-7.partial-1-ab", "step-1.partial-x-old", "step-x.partial-1", "notes.partial-1", "step-7.parts"})
+  for (const char *name : {"step-7.partial-1-ab", "step-1.partial-x-old", "step-x.partial-1", "notes.partial-1", "step-7.parts"}) {
     fs::create_directories(fs::path(folder) / name / "model");
+    std::ofstream(fs::path(folder) / name / UnfinishedMark::fileName) << UnfinishedMark::text({"rank-00000.safetensors"});
+  }
   auto loaded = program();
   auto trained = session(loaded);
   auto checkpoints = writer(*trained, loaded);
@@ -143,7 +146,7 @@ TEST_F(CheckpointTest, AFailedSaveLeavesTheOneBefore) {
   auto trained = session(loaded);
   auto checkpoints = writer(*trained, loaded);
   ASSERT_TRUE(save(*checkpoints, 1).ok());
-  fs::create_directories(folder + "/step-2/taken");
+  std::ofstream(folder + "/step-2") << "a file that has the name";
   Status status = save(*checkpoints, 2);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::BadInput);
@@ -151,8 +154,31 @@ TEST_F(CheckpointTest, AFailedSaveLeavesTheOneBefore) {
   EXPECT_NE(status.message().find("'" + folder + "/step-1' is whole"), std::string::npos) << status.message();
   EXPECT_EQ(names(), (std::vector<std::string>{"step-1", "step-2"})) << "no partial folder stays";
   EXPECT_TRUE(checkpoints->poll().ok()) << "a failure is told once";
+  EXPECT_TRUE(checkpoints->usable());
+  EXPECT_EQ(checkpoints->takeRemarks().size(), 2u) << "it was tried three times";
   fs::remove_all(folder + "/step-2");
   EXPECT_TRUE(save(*checkpoints, 2).ok()) << "and the next one is written";
+}
+
+TEST_F(CheckpointTest, AFailedSaveIsTriedAgain) {
+  auto loaded = program();
+  auto trained = session(loaded);
+  auto checkpoints = writer(*trained, loaded);
+  std::ofstream(folder + "/step-2") << "in the way for a moment";
+  TrainingState state;
+  state.step = 2, state.seed = 7;
+  ASSERT_TRUE(checkpoints->save(state).ok());
+  std::vector<std::string> said;
+  while (said.empty()) {
+    ASSERT_TRUE(checkpoints->poll().ok());
+    said = checkpoints->takeRemarks();
+  }
+  EXPECT_NE(said[0].find("; try 2 of 3 follows"), std::string::npos) << said[0];
+  fs::remove(folder + "/step-2");
+  Status status = checkpoints->finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(names(), std::vector<std::string>{"step-2"});
+  EXPECT_EQ(checkpoints->newest(), folder + "/step-2");
 }
 
 TEST_F(CheckpointTest, DamageIsNamed) {

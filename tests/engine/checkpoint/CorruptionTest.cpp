@@ -1,5 +1,6 @@
 // Checkpoints damaged at random: every one is refused, with the file named, and the tensor where a shard is damaged.
 // NPAR_LONG tries 10,000, else a sample.
+#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Reshard.h"
 #include "engine/checkpoint/Safetensors.h"
@@ -144,13 +145,18 @@ public:
   std::mt19937_64 chance{1};
 };
 
-TEST_F(CorruptionTest, everyDamageIsRefusedWithFileAndTensor) {
+using Form = Damage (CorruptionTest::*)();
+const Form forms[] = {&CorruptionTest::flip,      &CorruptionTest::overwrite,   &CorruptionTest::truncate,
+                      &CorruptionTest::lengthen,  &CorruptionTest::swapShards,  &CorruptionTest::removeFile,
+                      &CorruptionTest::moveBytes, &CorruptionTest::editManifest};
+
+int trialsOf(int sample, int many) {
   const char *isLong = std::getenv("NPAR_LONG");
-  const int trials = isLong && *isLong ? 10'000 : 320;
-  using Form = Damage (CorruptionTest::*)();
-  const Form forms[] = {&CorruptionTest::flip,      &CorruptionTest::overwrite,   &CorruptionTest::truncate,
-                        &CorruptionTest::lengthen,  &CorruptionTest::swapShards,  &CorruptionTest::removeFile,
-                        &CorruptionTest::moveBytes, &CorruptionTest::editManifest};
+  return isLong && *isLong ? many : sample;
+}
+
+TEST_F(CorruptionTest, everyDamageIsRefusedWithFileAndTensor) {
+  const int trials = trialsOf(320, 10'000);
   int refused = 0;
   for (int trial = 0; trial < trials; ++trial) {
     Damage damage = (this->*forms[static_cast<size_t>(trial) % std::size(forms)])();
@@ -168,6 +174,39 @@ TEST_F(CorruptionTest, everyDamageIsRefusedWithFileAndTensor) {
   RecordProperty("refused", refused);
   std::printf("%d of %d damaged checkpoints refused\n", refused, trials);
   EXPECT_TRUE(verifyCheckpoint(top.string()).ok()) << "the whole one is still accepted";
+}
+
+/// A training steps back to the whole one before it, at once or when its hashes are compared; damage to a text touches no tensor.
+TEST_F(CorruptionTest, aDamagedNewestOneIsLeftOut) {
+  const fs::path folder = whole.parent_path();
+  fs::create_directory_symlink(top, folder / "step-200");
+  const int trials = trialsOf(160, 4000);
+  int skipped = 0, byHash = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    Damage damage = (this->*forms[static_cast<size_t>(trial) % std::size(forms)])();
+    std::string which = "trial " + std::to_string(trial) + ": " + damage.file + " " + damage.what;
+    Result<NewestCheckpoint> found = newestWhole(folder.string());
+    ASSERT_TRUE(found.ok()) << which << ": " << found.status().message();
+    if (!found->skipped.empty()) {
+      EXPECT_EQ(found->store->folder(), whole.string()) << which;
+      EXPECT_EQ(found->skipped.front().path, (folder / "step-200").string()) << which;
+      EXPECT_FALSE(found->skipped.front().why.empty()) << which;
+      ++skipped;
+    } else if (damage.file.rfind("model/", 0) != 0) {
+      EXPECT_FALSE(found->store->verify().ok()) << which;
+      Result<NewestCheckpoint> older = newestWhole(folder.string(), 200);
+      ASSERT_TRUE(older.ok()) << which;
+      EXPECT_EQ(older->store->folder(), whole.string()) << which;
+      ++byHash;
+    }
+    restore();
+  }
+  EXPECT_GT(skipped, trials / 4);
+  EXPECT_GT(byHash, trials / 20);
+  fs::remove(whole / "manifest.json"), fs::remove(top / "manifest.json");
+  EXPECT_FALSE(newestWhole(folder.string()).ok()) << "none is whole";
+  touched.insert("manifest.json");
+  restore();
 }
 
 TEST_F(CorruptionTest, whatIsNoPartOfItIsTold) {

@@ -2,11 +2,11 @@
 #include "engine/control/FlightRecord.h"
 #include "ForkedJob.h"
 #include "engine/control/Autopsy.h"
-#include "engine/files/Folders.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -24,14 +24,14 @@ using namespace engine;
 class FlightRecordTest : public ::testing::Test {
 protected:
   FlightRecordTest() : folder(::testing::TempDir() + "npar-flight-" + std::to_string(::getpid())) {
-    (void)program::removeFolder(folder);
+    std::filesystem::remove_all(folder);
     loaded = pipelineProgram({})->load();
     for (int64_t rank = 0; rank < 4; ++rank)
       ranks.push_back({rank, DeviceAddress()});
     graph = expandProgram(loaded->root(), ranks);
     operations = std::make_unique<Operations>(loaded->root(), graph);
   }
-  ~FlightRecordTest() override { (void)program::removeFolder(folder); }
+  ~FlightRecordTest() override { std::filesystem::remove_all(folder); }
 
   std::unique_ptr<FlightRecord> open(uint32_t process, uint32_t processes) {
     FlightOptions options;
@@ -154,7 +154,7 @@ TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
   (*record)->note({0, 0, 0, 0, 0, FlightEvent::Began}); // before there is a file: nothing happens
   (*record)->alive();
   (*record)->verdict(FailureReport());
-  (void)program::removeFolder(folder);
+  std::filesystem::remove_all(folder);
   EXPECT_FALSE((*record)->open(loaded->root(), graph, *operations).ok());
   (*record)->note({0, 0, 0, 0, 0, FlightEvent::Began});
 }

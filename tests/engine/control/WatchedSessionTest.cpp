@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <thread>
 #include <unistd.h>
@@ -23,7 +24,7 @@ class WatchedSession {
 public:
   WatchedSession(std::vector<Fault> faults, double timeoutSeconds)
       : folder(::testing::TempDir() + "npar-watched-" + std::to_string(::getpid())) {
-    (void)program::removeFolder(folder);
+    std::filesystem::remove_all(folder);
     FlightOptions flight;
     flight.folder = folder, flight.host = "here";
     record = std::move(*FlightRecord::create(flight));
@@ -40,7 +41,7 @@ public:
   }
   ~WatchedSession() {
     session.reset();
-    (void)program::removeFolder(folder);
+    std::filesystem::remove_all(folder);
   }
 
   Status step(int64_t step) { return session->step({std::vector<int32_t>(32, 1)}, step).status(); }

@@ -4,6 +4,7 @@
 // threads in place of processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints
 // it goes on from the newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
 #include "engine/checkpoint/CheckpointWriter.h"
+#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/data/DataSource.h"
 #include "tests/engine/runtime/Sessions.h"
@@ -38,11 +39,11 @@ public:
     });
     if (!status.ok() || !engine::isCheckpoint(options.folder))
       return status;
-    auto store = engine::openCheckpointStore(options.folder);
-    if (!store.ok())
-      return store.status();
-    first = static_cast<int64_t>((*store)->manifest().step);
-    return together([&](size_t i) { return engine::resumeFrom(*sessions.sessions[i], program->root(), **store).status(); });
+    auto newest = engine::newestWhole(options.folder);
+    if (!newest.ok())
+      return newest.status();
+    first = static_cast<int64_t>(newest->store->manifest().step);
+    return together([&](size_t i) { return engine::resumeFrom(*sessions.sessions[i], program->root(), *newest->store).status(); });
   }
   /// After `done` steps.
   engine::Status afterStep(int64_t done, uint64_t seed, bool last) {
@@ -94,6 +95,7 @@ int main(int count, char **arguments) {
   int64_t steps = 3, first = 0, every = 0;
   std::string copy;
   engine::CheckpointOptions saving;
+  saving.retrySeconds = 0.01;
   saving.texts = {{"note.npar", "# The run was of a compiled program.\n"}}; // so that writing a model's texts is tried too
   for (int i = 3; i < count; ++i) {
     std::string word = arguments[i];

@@ -23,14 +23,14 @@ ExitCode verifyCheckpoint(const VerifyCheckpointFlags &flags);
 
 struct DiffFlags {
   std::string left, right;
-  std::string only; ///< a kind of tensors, "parameter"; empty: all
+  std::string only = "all"; ///< a kind of tensors, "parameter"
   bool json = false;
 };
 ExitCode diffCheckpoints(const DiffFlags &flags);
 
 struct ConsolidateFlags {
   std::string path, output;
-  std::string only;
+  std::string only = "parameter"; ///< a kind of tensors; "all"
   std::optional<uint64_t> most; ///< bytes of one file; then `output` is a folder
   bool json = false;
 };

@@ -2,7 +2,7 @@
 #include "tools/npar/checkpoint/ByteProgress.h"
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
-#include "tools/npar/files/PendingFile.h"
+#include "tools/npar/files/OutputName.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include "engine/checkpoint/TensorFiles.h"
@@ -23,19 +23,25 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   FileClaims claims;
   claimFiles(claims, checkpoint);
   claims.write("-o", flags.output);
-  if (ExitCode code = claims.check(); code != ExitCode::Good)
+  ExitCode code = claims.check();
+  if (code == ExitCode::Good && !flags.most)
+    code = checkSafetensorsName("-o", flags.output);
+  if (code != ExitCode::Good)
     return code;
   std::error_code ignored;
   if (flags.most && std::filesystem::exists(std::filesystem::symlink_status(flags.output, ignored)))
     return fail(ExitCode::BadInput, "'" + flags.output + "' is there already: with --shard-size give the name of a new folder");
   std::vector<engine::TensorToStore> tensors;
   uint64_t bytes = 0;
+  size_t leftOut = 0;
   for (const engine::ManifestTensor &tensor : checkpoint.manifest().tensors)
-    if (flags.only.empty() || tensor.kind == flags.only) {
+    if (flags.only == "all" || tensor.kind == flags.only) {
       tensors.push_back({tensor.name, tensor.name, tensor.type});
       bytes += tensor.elements() * engine::bytesOfType(tensor.type);
+    } else {
+      ++leftOut;
     }
-  if (ExitCode code = refuseDamaged(checkpoint); code != ExitCode::Good)
+  if (code = refuseDamaged(checkpoint); code != ExitCode::Good)
     return code;
   engine::WrittenFolder written{1, bytes};
   {
@@ -55,12 +61,20 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
       return fail(status);
   }
   if (flags.json)
-    std::cout << nlohmann::ordered_json({{"output", flags.output}, {"files", written.files}, {"tensors", tensors.size()}, {"bytes", bytes}})
+    std::cout << nlohmann::ordered_json({{"output", flags.output},
+                                         {"only", flags.only},
+                                         {"files", written.files},
+                                         {"tensors", tensors.size()},
+                                         {"left_out", leftOut},
+                                         {"bytes", bytes}})
                      .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
               << "\n";
   else
-    printRemark(fmt::format("wrote '{}': {} tensors of {} in {} file{}", flags.output, tensors.size(),
-                            humanBytes(static_cast<double>(bytes)), written.files, written.files == 1 ? "" : "s"));
+    printRemark(fmt::format("wrote '{}': {} tensors of {} in {} file{}{}", flags.output, tensors.size(),
+                            humanBytes(static_cast<double>(bytes)), written.files, written.files == 1 ? "" : "s",
+                            leftOut ? fmt::format("; {} tensors of another kind than '{}' are left out, --only all takes them too", leftOut,
+                                                  flags.only)
+                                    : ""));
   return ExitCode::Good;
 }
 

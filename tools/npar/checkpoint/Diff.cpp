@@ -123,7 +123,7 @@ ExitCode diffCheckpoints(const DiffFlags &flags) {
   engine::Result<Side> right = openSide(flags.right);
   if (!right.ok())
     return fail(right.status());
-  auto taken = [&](const std::string &name) { return flags.only.empty() || kindOf(*left, *right, name) == flags.only; };
+  auto taken = [&](const std::string &name) { return flags.only == "all" || kindOf(*left, *right, name) == flags.only; };
   uint64_t bytes = 0;
   for (const auto &[name, entry] : left->store->tensors())
     if (engine::Result<uint64_t> each = engine::bytesOfTensor(entry.type, entry.shape); each.ok() && taken(name))

@@ -62,6 +62,7 @@ Json jsonOf(const Manifest &manifest, const std::string &folder) {
                        {"bytes", bytesOf(tensor)}});
   }
   return {{"checkpoint", folder},
+          {"manifest_hash", manifest.hash},
           {"step", manifest.step},
           {"seed", manifest.seed},
           {"model", manifest.model},

@@ -3,19 +3,21 @@
 
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/JsonTree.h"
+#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/files/BoundedText.h"
-#include "engine/files/OutputFile.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/ModelTexts.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -42,7 +44,7 @@ std::string whyNotWritable(const std::string &path) {
 
 } // namespace
 
-ExitCode RunCheckpoints::look() {
+ExitCode RunCheckpoints::look() const {
   if (!wanted())
     return ExitCode::Good;
   if (std::string why = whyNotWritable(flags.checkpoint); !why.empty())
@@ -53,39 +55,65 @@ ExitCode RunCheckpoints::look() {
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
   if (!committed.ok())
     return fail(committed.status());
-  if (committed->empty())
-    return ExitCode::Good;
-  if (!flags.resume)
+  if (!committed->empty() && !flags.resume)
     return fail(ExitCode::BadInput, fmt::format("'{}' holds checkpoints of a training, the newest of step {}: --resume goes on from it, or "
                                                 "name another folder",
                                                 flags.checkpoint, committed->back().step));
-  return openNewest(*committed);
+  return ExitCode::Good;
 }
 
-ExitCode RunCheckpoints::openNewest(const std::vector<engine::CommittedCheckpoint> &committed) {
-  Result<std::shared_ptr<const engine::CheckpointStore>> opened = engine::openCheckpointStore(committed.back().path);
-  if (!opened.ok())
-    return fail(opened.status().code() == engine::Code::BadInput && committed.size() > 1
-                    ? Status::badInput(fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'", opened.status().message(),
-                                                   committed.back().path, committed[committed.size() - 2].path))
-                    : opened.status());
-  store = std::move(*opened);
-  const engine::Manifest &manifest = store->manifest();
-  if (flags.seed && *flags.seed != manifest.seed)
-    return fail(ExitCode::BadInput, fmt::format("{} has seed {}, --seed says {}: a training goes on with the seed that it began with",
-                                                store->description(), manifest.seed, *flags.seed));
+ExitCode RunCheckpoints::choose(Job &job) { return flags.resume ? takeNewest(job, UINT64_MAX, {}) : ExitCode::Good; }
+
+/// The newest whole one of a step before `below`. `damage`: what is wrong with the one of that step, where this is to take its place.
+ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &damage) {
+  std::shared_ptr<const engine::CheckpointStore> found;
+  CheckpointIdentity own;
+  ExitCode code = ExitCode::Good;
+  Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
+  if (!committed.ok())
+    code = fail(committed.status());
+  else if (job.isVoice() && !committed->empty()) {
+    Result<engine::NewestCheckpoint> newest = engine::newestWhole(flags.checkpoint, below);
+    if (newest.ok()) {
+      found = newest->store, own = identityOf(*found, flags.checkpoint);
+      if (!damage.ok())
+        newest->skipped.insert(newest->skipped.begin(), {store->folder(), damage.message()});
+      for (const engine::SkippedCheckpoint &each : newest->skipped)
+        printRemark(fmt::format("'{}' is damaged and left out, the training goes on from '{}': {}", each.path, found->folder(), each.why));
+    } else {
+      code = fail(damage.ok() ? newest.status() : damage);
+    }
+  }
+  if (code = job.agree(code); code != ExitCode::Good)
+    return code;
+  Outcome<CheckpointIdentity> told = toldByVoice(job, own);
+  if (!told.ok())
+    return told.code();
+  if (!job.isVoice()) {
+    Status same = findsTheSame(*told, flags.checkpoint);
+    if (same.ok() && told->known) {
+      Result<std::shared_ptr<const engine::CheckpointStore>> opened = engine::openCheckpointStore(told->in(flags.checkpoint));
+      same = opened.status();
+      found = opened.ok() ? *opened : nullptr;
+    }
+    code = same.ok() ? ExitCode::Good : fail(same);
+  }
+  if (code == ExitCode::Good && found && flags.seed && *flags.seed != found->manifest().seed)
+    code = fail(ExitCode::BadInput, fmt::format("{} has seed {}, --seed says {}: a training goes on with the seed that it began with",
+                                                found->description(), found->manifest().seed, *flags.seed));
+  if (code == ExitCode::Good && found && store && store->manifest().seed != found->manifest().seed)
+    code = fail(Status::badInput(fmt::format("{}; {} has seed {} and cannot take its place, which needs seed {}", damage.message(),
+                                             found->description(), found->manifest().seed, store->manifest().seed)));
+  if (code = job.agree(code); code != ExitCode::Good)
+    return code;
+  store = std::move(found);
   return ExitCode::Good;
 }
 
 void RunCheckpoints::keepOrigin(const ModelOrigin &origin) {
   if (!origin.texts)
     return;
-  std::set<std::string> names;
-  for (uint32_t i = 0; i < origin.texts->size(); ++i) {
-    std::string name = std::filesystem::path(origin.texts->name(i)).filename().string();
-    if (names.insert(name).second) // of two files of one name the first is the one that is found beside the others
-      options.texts.emplace_back(name, origin.texts->text(i));
-  }
+  options.texts = textsToKeep(*origin.texts);
   engine::ModelCall &call = options.call;
   call.text = options.texts.front().first;
   call.plan = flags.model.plan.value_or(""), call.train = flags.model.train.value_or(""), call.config = flags.model.config.value_or("");
@@ -101,7 +129,7 @@ uint64_t RunCheckpoints::seed(const program::Program &program) const {
 }
 
 ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape) {
-  source = &data;
+  source = &data, batches = shape;
   position.stream = data.stream();
   position.order = data.order();
   position.epochSamples = static_cast<uint64_t>(data.samples());
@@ -139,7 +167,7 @@ uint64_t RunCheckpoints::snapshotBytes(const program::Program &program, const st
   return ranks.empty() ? engine::snapshotBytes(program) : engine::bytesOf(program, engine::checkpointPieces(program, ranks));
 }
 
-ExitCode RunCheckpoints::open(engine::Session &session, ProgramPointer program) {
+ExitCode RunCheckpoints::open(Job &job, engine::Session &session, ProgramPointer program) {
   if (!wanted())
     return ExitCode::Good;
   seedInUse = seed(program->root());
@@ -152,22 +180,65 @@ ExitCode RunCheckpoints::open(engine::Session &session, ProgramPointer program) 
     return fail(opened.status());
   writer = std::move(*opened);
   isFirst = session.ranks().front() == 0;
-  if (!store)
-    return ExitCode::Good;
-  Waiting waiting("reading " + store->description());
-  Result<std::vector<std::string>> remarks = engine::resumeFrom(session, program->root(), *store);
-  if (!remarks.ok())
-    return fail(remarks.status());
-  saved = firstStep();
-  if (flags.quiet)
-    return ExitCode::Good;
-  printRemark(fmt::format("goes on from '{}': {} of {} steps are done", store->folder(), firstStep(), flags.steps));
-  for (const std::string &text : *remarks)
-    printRemark(text);
-  return ExitCode::Good;
+  sayRemarks();
+  return store ? fill(job, session, program->root()) : ExitCode::Good;
+}
+
+/// Whether a checkpoint is damaged all processes find out together, and before any of it is used.
+ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program::Program &program) {
+  while (true) {
+    bool damaged = false;
+    Result<std::vector<std::string>> remarks = [&] {
+      Waiting waiting("reading " + store->description());
+      return engine::resumeFrom(session, program, *store, &damaged);
+    }();
+    if (remarks.ok()) {
+      saved = firstStep();
+      if (!flags.quiet)
+        printRemark(fmt::format("goes on from '{}': {} of {} steps are done", store->folder(), firstStep(), flags.steps));
+      for (const std::string &text : flags.quiet ? std::vector<std::string>() : *remarks)
+        printRemark(text);
+      return ExitCode::Good;
+    }
+    if (!damaged) {
+      Result<engine::NewestCheckpoint> older = engine::newestWhole(flags.checkpoint, store->manifest().step);
+      return fail(older.ok() ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'",
+                                                                           remarks.status().message(), store->folder(),
+                                                                           older->store->folder()))
+                             : remarks.status());
+    }
+    if (ExitCode code = takeNewest(job, store->manifest().step, remarks.status()); code != ExitCode::Good)
+      return code;
+    if (ExitCode code = job.agree(goOn(program, *source, *batches)); code != ExitCode::Good)
+      return code;
+  }
+}
+
+/// What becomes of a save that is over: one that has failed is told, and the next one is made as if it had never been begun. The error is of
+/// processes that do not hear each other any more, and at the end that of the save.
+Status RunCheckpoints::settle(const Status &outcome, bool atEnd) {
+  sayRemarks();
+  if (outcome.ok() || !writer->usable())
+    return outcome;
+  double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  failed.push_back({saved, outcome.message(), now});
+  if (!atEnd)
+    printRemark("warning: " + outcome.message() + "; the training goes on");
+  if (best == saved)
+    best = -1; // the one before it stays the best that there is
+  saved = -1;
+  spareBest();
+  return atEnd ? outcome : Status();
+}
+
+std::vector<engine::FailedSaveRecord> RunCheckpoints::takeFailures() {
+  auto first = failed.begin() + static_cast<std::ptrdiff_t>(std::exchange(told, failed.size()));
+  return {first, failed.end()};
 }
 
 Status RunCheckpoints::save(int64_t done) {
+  if (Status status = settle(writer->finish()); !status.ok())
+    return status;
   engine::TrainingState state;
   state.step = static_cast<uint64_t>(done), state.seed = seedInUse, state.rate = rate;
   engine::DataPosition now = position;
@@ -182,11 +253,11 @@ Status RunCheckpoints::afterStep(int64_t done, double lastRate) {
   if (!writer)
     return {};
   rate = lastRate;
-  Status status = writer->poll();
-  if (status.ok())
-    status = nameBest();
-  if (status.ok() && flags.every > 0 && done % flags.every == 0)
-    status = save(done);
+  if (Status status = settle(writer->poll()); !status.ok())
+    return status;
+  if (Status status = nameBest(); !status.ok() && !std::exchange(bestIsBehind, true))
+    printRemark("warning: the best checkpoint is not named: " + status.message() + "; this is tried again after each step");
+  Status status = flags.every > 0 && done % flags.every == 0 ? save(done) : Status();
   sayRemarks();
   return status;
 }
@@ -195,19 +266,16 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
   if (!writer)
     return {};
   Waiting waiting("writing a checkpoint to '" + flags.checkpoint + "'");
-  Status status = writer->finish();
-  if (status.ok())
-    status = nameBest();
+  Status status = settle(writer->finish());
   if (status.ok() && sound && done > saved)
     status = save(done);
   if (status.ok())
-    status = writer->finish();
-  if (status.ok())
-    status = nameBest();
-  if (status.ok())
+    status = settle(writer->finish(), /*atEnd=*/true);
+  Status named = nameBest();
+  if (status.ok() && named.ok())
     writer->removeOld(); // the best one before this, which stayed until here
   sayRemarks();
-  return status;
+  return status.ok() ? named : status;
 }
 
 Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double value) {
@@ -244,15 +312,12 @@ Status RunCheckpoints::nameBest() {
   const std::string &newest = writer->newest(); // ".../step-N"; those before it are whole, too
   if (best < 0 || newest.empty() || std::stoll(newest.substr(newest.rfind('-') + 1)) < best)
     return {};
-  named = std::exchange(best, -1);
+  if (isFirst)
+    if (Status status = program::writeFileAtomically(flags.checkpoint + "/best.json", bestText.data(), bestText.size()); !status.ok())
+      return status;
+  named = std::exchange(best, -1), bestIsBehind = false;
   spareBest();
-  if (!isFirst)
-    return {};
-  Result<program::OutputFile> file = program::OutputFile::create(flags.checkpoint + "/best.json");
-  if (!file.ok())
-    return file.status();
-  Status status = file->write(0, bestText.data(), bestText.size());
-  return status.ok() ? file->commit() : status;
+  return {};
 }
 
 void RunCheckpoints::spareBest() {

@@ -4,6 +4,8 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/data/DataSource.h"
+#include "engine/logging/LogFormat.h"
+#include "tools/npar/checkpoint/AgreedCheckpoint.h"
 #include "tools/npar/train/RunFlags.h"
 
 #include <memory>
@@ -13,15 +15,18 @@
 
 namespace npar::driver {
 
-/// Without --checkpoint every call does nothing and is good. Errors of the kind ExitCode were printed.
+/// Without --checkpoint every call does nothing and is good. Errors of the kind ExitCode were printed. What takes the job all processes call
+/// together.
 class RunCheckpoints {
 public:
   explicit RunCheckpoints(const RunFlags &flags) : flags(flags) {}
 
   bool wanted() const { return !flags.checkpoint.empty(); }
-  /// Before anything is compiled: whether the folder could be written, and with --resume the newest checkpoint in it. A folder that holds
-  /// checkpoints without --resume is refused, so that no two trainings mix.
-  ExitCode look();
+  /// Before anything is compiled: whether the folder could be written. A folder that holds checkpoints without --resume is refused, so that
+  /// no two trainings mix.
+  ExitCode look() const;
+  /// With --resume: the newest whole checkpoint that process 0 finds, which all others must find too.
+  ExitCode choose(Job &job);
   /// The texts that the model was read from, which every checkpoint keeps a copy of, and how it was called.
   void keepOrigin(const ModelOrigin &origin);
 
@@ -35,13 +40,20 @@ public:
   ExitCode goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape);
   /// Bytes of a snapshot of these ranks, of all where there are none; 0 without checkpoints.
   uint64_t snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const;
-  /// Takes the folder and the snapshot's memory, and with a checkpoint to go on from fills the session.
-  ExitCode open(engine::Session &session, ProgramPointer program);
+  /// Takes the folder and the snapshot's memory, and with a checkpoint to go on from fills the session. Where that turns out to be damaged
+  /// an older one takes its place.
+  ExitCode open(Job &job, engine::Session &session, ProgramPointer program);
 
-  /// After a finished step (`done` in all): how a save goes on, and whether the next one is due.
+  /// After a finished step (`done` in all): how a save goes on, and whether the next one is due. A save that fails is told and remembered,
+  /// and the training continues: what is returned is the end of it.
   engine::Status afterStep(int64_t done, double rate);
   /// At the end of the training, however it came: one more, unless it is there already or `sound` is false; waits until all are written.
+  /// Here the failure of a save is an error.
   engine::Status atEnd(int64_t done, bool sound);
+  /// Saves that have failed, for the log: those since the last call.
+  std::vector<engine::FailedSaveRecord> takeFailures();
+  /// All of them.
+  const std::vector<engine::FailedSaveRecord> &failures() const { return failed; }
   /// The checkpoint of this step, which was the best so far, stays whatever --keep says, and `best.json` in the folder names it with that
   /// value as soon as it is whole. Saves it where that has not begun.
   engine::Status keepBest(int64_t done, const std::string &name, double value);
@@ -51,8 +63,10 @@ public:
   std::string newest() const;
 
 private:
-  ExitCode openNewest(const std::vector<engine::CommittedCheckpoint> &committed);
+  ExitCode takeNewest(Job &job, uint64_t below, const engine::Status &damage);
+  ExitCode fill(Job &job, engine::Session &session, const program::Program &program);
   engine::Status save(int64_t done);
+  engine::Status settle(const engine::Status &outcome, bool atEnd = false);
   /// Names the best checkpoint when it is whole.
   engine::Status nameBest();
   /// Keeps the best checkpoint, and the one that will be it, out of what --keep removes.
@@ -63,14 +77,18 @@ private:
   std::shared_ptr<const engine::CheckpointStore> store; ///< to go on from; null: from the beginning
   std::unique_ptr<engine::CheckpointWriter> writer;
   engine::CheckpointOptions options;
-  engine::DataPosition position;              ///< of the first step of this run
-  const engine::DataSource *source = nullptr; ///< of the training, once it is known
+  engine::DataPosition position;        ///< of the first step of this run
+  engine::DataSource *source = nullptr; ///< of the training, once it is known
+  std::optional<engine::BatchShape> batches;
   uint64_t seedInUse = 0;
-  int64_t saved = 0;  ///< the step of the last save that was begun
+  std::vector<engine::FailedSaveRecord> failed;
+  size_t told = 0;    ///< of these, that the log has
+  int64_t saved = 0;  ///< the step of the last save that was begun; -1: it has failed
   int64_t best = -1;  ///< step of the best checkpoint that is not named yet; -1: none
   int64_t named = -1; ///< that of `best.json`
   std::string bestText;
-  bool isFirst = false; ///< this process has rank 0, and writes what there is once
+  bool isFirst = false;      ///< this process has rank 0, and writes what there is once
+  bool bestIsBehind = false; ///< `best.json` could not be written, which was said
   double rate = 0;
 };
 

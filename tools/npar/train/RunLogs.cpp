@@ -1,6 +1,8 @@
 // Opens, continues and names the files that a run logs to.
 #include "tools/npar/train/RunLogs.h"
 
+#include "engine/files/Folders.h"
+
 #include <filesystem>
 
 namespace npar::driver {
@@ -21,6 +23,9 @@ std::string fileOf(const std::string &path) {
 
 RunLogs::RunLogs(const std::vector<std::string> &paths) {
   for (const std::string &path : paths)
+    if (path.back() == '/')
+      folders.push_back(path);
+  for (const std::string &path : paths)
     logs.push_back({fileOf(path), std::make_unique<PendingFile>(fileOf(path)), nullptr});
 }
 
@@ -33,6 +38,9 @@ void RunLogs::name(FileClaims &files) const {
 }
 
 Status RunLogs::claim() {
+  for (const std::string &folder : folders)
+    if (Status status = program::makeFolder(folder); !status.ok())
+      return status;
   for (Log &log : logs)
     if (Status status = log.file->claim(); !status.ok())
       return status;

@@ -103,6 +103,13 @@ engine::LogShape logShapeOf(const program::Program &program, const engine::Batch
   return result;
 }
 
+/// A row for each save that has failed since the last call.
+void logFailedSaves(RunLogs &logs, RunCheckpoints &checkpoints, Training &training) {
+  for (const engine::FailedSaveRecord &failed : checkpoints.takeFailures())
+    if (training.log.ok())
+      training.log = logs.append(failed);
+}
+
 Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
                   engine::Session &session, const engine::DataSource &data, RunLogs &logs, double peak, RunCheckpoints &checkpoints,
                   RunEvaluations &evaluations, Training &training) {
@@ -178,14 +185,13 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
     if (training.checkpoint.ok() && evaluations.isDue(step + 1) && evaluations.isBest())
       training.checkpoint = checkpoints.keepBest(step + 1, evaluations.watched(), evaluations.best());
+    logFailedSaves(logs, checkpoints, training);
     last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
     last |= evaluations.isStuck() || !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
   }
   progress.finish();
   training.waited = reader.waited();
   training.epoch = epochOf(data, training.steps);
-  if (training.log.ok())
-    training.log = logs.commit();
   return {};
 }
 
@@ -266,15 +272,17 @@ Status collect(const Job &job, const std::vector<ClockOffset> &clocks, engine::T
 /// What is left when the steps are done, or have failed: each is tried whatever became of the others, for the trace of a failed run is
 /// worth looking at too, and a full disk may have room for one.
 ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session, const program::Program &program, engine::Trace &trace,
-                RunCheckpoints &checkpoints, const Status &trained, Training &training) {
+                RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
   job.phase("writing what was learned");
-  std::vector<Status> written = {training.log};
   if (trained.ok())
     training.badParameter = firstParameterNotFinite(session, program);
   bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
     training.checkpoint = checkpoints.atEnd(training.steps, sound);
-  written.push_back(training.checkpoint);
+  logFailedSaves(logs, checkpoints, training);
+  if (trained.ok() && training.log.ok())
+    training.log = logs.commit();
+  std::vector<Status> written = {training.log, training.checkpoint};
   if (!flags.saveWeights.empty() && trained.ok() && sound)
     written.push_back(engine::saveWeights(session, program, job.isVoice() ? flags.saveWeights : ""));
   if (trained.ok())
@@ -339,7 +347,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
     return loaded;
-  if (ExitCode code = job.agree(checkpoints.open(**session, program)); code != ExitCode::Good)
+  if (ExitCode code = job.agree(checkpoints.open(job, **session, program)); code != ExitCode::Good)
     return code;
   engine::LogShape logShape = logShapeOf(root, shape, evaluations);
   training.unit = logShape.unit;
@@ -360,14 +368,14 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   job.phase(""); // where its steps are is seen by itself
   Status trained =
       trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, evaluations, training);
-  ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
+  ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;
   if (code = job.agree(code); code != ExitCode::Good)
     return code;
   if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
     return fail(status);
-  remark(flags, training, evaluations);
+  remark(flags, training, checkpoints, evaluations);
   return verdict(flags, training, checkpoints.newest());
 }
 

@@ -12,7 +12,10 @@ namespace npar::driver {
 using engine::Result;
 using engine::Status;
 
-void remark(const RunFlags &flags, const Training &training, const RunEvaluations &evaluations) {
+void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
+  if (const auto &failed = checkpoints.failures(); !failed.empty())
+    printRemark(fmt::format("warning: {} of the run's checkpoints {} not written, the first after {} steps: {}", failed.size(),
+                            failed.size() == 1 ? "was" : "were", failed.front().step, failed.front().why));
   if (flags.quiet)
     return;
   if (evaluations.isStuck() && training.steps < flags.steps)
@@ -94,6 +97,9 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   if (checkpoints.wanted()) {
     json["first_step"] = training.first;
     json["checkpoint"] = checkpoints.newest();
+    json["failed_checkpoints"] = nlohmann::ordered_json::array();
+    for (const engine::FailedSaveRecord &failed : checkpoints.failures())
+      json["failed_checkpoints"].push_back({{"step", failed.step}, {"error", failed.why}});
   }
   if (!job.isAlone())
     json["processes"] = job.processes();

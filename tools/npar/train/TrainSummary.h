@@ -35,7 +35,7 @@ struct Training {
 };
 
 /// What the run came to that its numbers do not tell.
-void remark(const RunFlags &flags, const Training &training, const RunEvaluations &evaluations);
+void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations);
 
 /// Exit code and message of a run that came to its end but not to a good one. `checkpoint`: the newest one; empty: none.
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint);

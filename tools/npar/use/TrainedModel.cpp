@@ -6,6 +6,7 @@
 #include "engine/program/Kept.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/Arenas.h"
+#include "tools/npar/checkpoint/AgreedCheckpoint.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/FolderModel.h"
@@ -58,6 +59,16 @@ void UseFlags::addTo(CLI::App &app) {
   device.addTo(app);
   app.add_flag("--quiet", quiet, "errors only");
   app.add_flag("--json", json, "one object on standard output");
+}
+
+ExitCode settleFolders(Job &job, UseFlags &flags) {
+  for (std::string *path : {&flags.model.model, &flags.weights}) {
+    Outcome<std::string> settled = settleCheckpoint(job, *path);
+    if (!settled.ok())
+      return settled.code();
+    *path = *settled;
+  }
+  return ExitCode::Good;
 }
 
 Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files) {

@@ -26,6 +26,9 @@ struct NamedModel {
   program::ProgramKind kind = program::ProgramKind::Evaluation; ///< that is wanted
 };
 
+/// Where model or weights are a folder of checkpoints they become the newest one in it that process 0 finds; the others compare theirs.
+ExitCode settleFolders(Job &job, UseFlags &flags);
+
 /// A folder with weights says itself which model it is of; a model, and a compiled program, need --weights. Without --plan it is one rank.
 /// Claims the files in `files`.
 Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files);

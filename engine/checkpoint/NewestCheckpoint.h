@@ -1,0 +1,26 @@
+// The newest checkpoint of a folder that a training can continue from, and which newer ones are damaged.
+#pragma once
+
+#include "engine/checkpoint/CheckpointStore.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+struct SkippedCheckpoint {
+  std::string path;
+  std::string why;
+};
+
+struct NewestCheckpoint {
+  std::shared_ptr<const CheckpointStore> store;
+  std::vector<SkippedCheckpoint> skipped; ///< newer ones that are damaged, the newest first
+};
+
+/// Opens the newest checkpoint of a step before `below` whose manifest, files, sizes and headers are whole; hashes are not compared. Where
+/// none is whole the error says what is wrong with the newest. One of a later format is not damaged: that is an error at once.
+Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below = UINT64_MAX);
+
+} // namespace npar::engine

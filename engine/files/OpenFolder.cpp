@@ -1,0 +1,126 @@
+// The calls of POSIX that end with "at", each of which says what went wrong.
+#include "engine/files/OpenFolder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace npar::program {
+
+using engine::Result;
+using engine::Status;
+
+Status OpenFolder::failure(const std::string &what, const std::string &name, int error) const {
+  return Status::badInput("cannot " + what + " '" + path + (name.empty() ? "" : "/" + name) + "': " + std::strerror(error));
+}
+
+Result<OpenFolder> OpenFolder::open(const std::string &path) {
+  OpenFolder folder(path, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.file < 0)
+    return folder.failure("open the folder", "", errno);
+  return folder;
+}
+
+OpenFolder::OpenFolder(OpenFolder &&other) noexcept : path(std::move(other.path)), file(std::exchange(other.file, -1)) {}
+
+OpenFolder &OpenFolder::operator=(OpenFolder &&other) noexcept {
+  std::swap(path, other.path);
+  std::swap(file, other.file);
+  return *this;
+}
+
+OpenFolder::~OpenFolder() {
+  if (file >= 0)
+    ::close(file);
+}
+
+Result<OpenFolder> OpenFolder::inside(const std::string &name) const {
+  OpenFolder folder(path + "/" + name, ::openat(file, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.file < 0)
+    return folder.failure("open the folder", "", errno);
+  return folder;
+}
+
+OpenFolder::Kind OpenFolder::kindOf(const std::string &name) const {
+  struct stat info;
+  if (::fstatat(file, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return Kind::None;
+  return S_ISREG(info.st_mode) ? Kind::File : S_ISDIR(info.st_mode) ? Kind::Folder : S_ISLNK(info.st_mode) ? Kind::Link : Kind::Other;
+}
+
+Result<std::vector<std::string>> OpenFolder::names() const {
+  int own = ::openat(file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // a stream takes its descriptor, and has a place of its own
+  DIR *entries = own < 0 ? nullptr : ::fdopendir(own);
+  if (!entries) {
+    Status status = failure("read the folder", "", errno);
+    if (own >= 0)
+      ::close(own);
+    return status;
+  }
+  std::vector<std::string> names;
+  while (const dirent *entry = ::readdir(entries))
+    if (std::string name = entry->d_name; name != "." && name != "..")
+      names.push_back(std::move(name));
+  ::closedir(entries);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> OpenFolder::read(const std::string &name, uint64_t most) const {
+  int from = ::openat(file, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); // a pipe would wait for its writer
+  if (from < 0)
+    return failure("read", name, errno);
+  auto ended = [&](Result<std::string> result) {
+    ::close(from);
+    return result;
+  };
+  struct stat info;
+  if (::fstat(from, &info) != 0)
+    return ended(failure("read", name, errno));
+  if (!S_ISREG(info.st_mode))
+    return ended(Status::badInput("cannot read '" + path + "/" + name + "': it is no regular file"));
+  if (static_cast<uint64_t>(info.st_size) > most)
+    return ended(Status::badInput("cannot read '" + path + "/" + name + "': its " + std::to_string(info.st_size) +
+                                  " bytes are more than the " + std::to_string(most) + " that it may have"));
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t got = ::pread(from, &bytes[done], bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return ended(failure("read", name, errno));
+    if (got == 0)
+      break;
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  return ended(std::move(bytes));
+}
+
+Status OpenFolder::removeFile(const std::string &name) const {
+  return ::unlinkat(file, name.c_str(), 0) == 0 || errno == ENOENT ? Status() : failure("remove", name, errno);
+}
+
+Status OpenFolder::removeEmptyFolder(const std::string &name) const {
+  return ::unlinkat(file, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT ? Status() : failure("remove the folder", name, errno);
+}
+
+Status OpenFolder::rename(const std::string &from, const std::string &to) const {
+  return ::renameat(file, from.c_str(), file, to.c_str()) == 0 ? Status() : failure("rename '" + from + "' to", to, errno);
+}
+
+Status OpenFolder::sync() const {
+  int error = ::fsync(file) == 0 ? 0 : errno;
+  if (error == EINVAL || error == EROFS || error == ENOTSUP) // a file system that cannot sync folders
+    return {};
+  return error ? failure("sync the folder", "", error) : Status();
+}
+
+} // namespace npar::program
