@@ -20,6 +20,9 @@ public:
   /// Makes the folder if it is not there, locks it, tries whether it can be written, and removes what killed runs have left behind.
   static Result<CheckpointFolder> open(const std::string &folder, std::vector<std::string> &remarks);
 
+  /// An error when another run has taken the folder over: to be asked before each rename in it.
+  Status check() const { return lock->check(); }
+
   /// A name that no other run uses.
   static std::string freshTag();
   static std::string partialName(const std::string &folder, uint64_t step, const std::string &tag);

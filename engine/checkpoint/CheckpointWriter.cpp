@@ -440,6 +440,7 @@ void CheckpointWriter::removeOld() {
   if (implementation->lowest && !implementation->inFlight && !implementation->newest.empty())
     implementation->removeOld();
 }
+Status CheckpointWriter::check() const { return implementation->folder ? implementation->folder->check() : Status(); }
 const std::string &CheckpointWriter::newest() const { return implementation->newest; }
 std::vector<std::string> CheckpointWriter::takeRemarks() {
   std::lock_guard<std::mutex> lock(implementation->shared);

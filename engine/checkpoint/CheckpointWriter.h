@@ -60,6 +60,8 @@ public:
   /// After a save those that are not to be kept are removed; this does it again, for what is spared no longer. Not while a save is under
   /// way.
   void removeOld();
+  /// An error when another run has taken the folder over: to be asked before any other rename in it. Good in sessions without rank 0.
+  Status check() const;
   /// The newest checkpoint that this has written, its folder; empty before the first.
   const std::string &newest() const;
   /// What went wrong without harm to a checkpoint, such as a try that failed or an old one that could not be removed, since the last call.

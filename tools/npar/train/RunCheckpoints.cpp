@@ -312,9 +312,12 @@ Status RunCheckpoints::nameBest() {
   const std::string &newest = writer->newest(); // ".../step-N"; those before it are whole, too
   if (best < 0 || newest.empty() || std::stoll(newest.substr(newest.rfind('-') + 1)) < best)
     return {};
-  if (isFirst)
+  if (isFirst) {
+    if (Status status = writer->check(); !status.ok())
+      return status;
     if (Status status = program::writeFileAtomically(flags.checkpoint + "/best.json", bestText.data(), bestText.size()); !status.ok())
       return status;
+  }
   named = std::exchange(best, -1), bestIsBehind = false;
   spareBest();
   return {};
