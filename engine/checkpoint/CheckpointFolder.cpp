@@ -88,7 +88,7 @@ Status CheckpointFolder::begin(const std::string &partial, const std::vector<std
 }
 
 Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
-                                const std::vector<std::pair<std::string, std::string>> &texts, std::vector<std::string> &remarks) const {
+                                const std::vector<std::pair<std::string, std::string>> &texts, std::vector<std::string> &remarks) {
   if (!texts.empty()) {
     if (Status status = program::makeFolder(partial + "/model"); !status.ok())
       return status;
@@ -106,40 +106,43 @@ Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
                              std::to_string(Manifest::largestFile) + " that may be read");
   if (Status status = writeSynced(partial + "/" + Manifest::fileName, text); !status.ok())
     return status;
-  return publish(nameOf(partial), nameOf(committedName(folder, manifest.step)), text, remarks);
+  return publish(nameOf(partial), nameOf(committedName(folder, manifest.step)), remarks);
 }
 
-Status CheckpointFolder::publish(const std::string &partial, const std::string &name, const std::string &manifest,
-                                 std::vector<std::string> &remarks) const {
+Status CheckpointFolder::publish(const std::string &partial, const std::string &name, std::vector<std::string> &remarks) {
   Result<OpenFolder> top = OpenFolder::open(folder);
   Result<OpenFolder> own = top.ok() ? top->inside(partial) : top.status();
   if (!own.ok())
     return own.status();
-  Status status = own->removeFile(UnfinishedMark::fileName); // from here on the manifest says what the files are
+  Status status = own->removeFile(UnfinishedMark::fileName); // from here on the manifest lists the files
   if (status.ok())
     status = own->sync();
   if (status.ok())
     status = lock->check();
   if (!status.ok())
     return status;
-  status = top->rename(partial, name);
-  if (!status.ok() && top->kindOf(name) == OpenFolder::Kind::Folder && holdsCheckpoint(folder + "/" + name)) {
-    Result<OpenFolder> there = top->inside(name);
-    Result<std::string> text = there.ok() ? there->read(Manifest::fileName, Manifest::largestFile) : there.status();
-    if (text.ok() && *text == manifest) { // an earlier try got as far as this, and could not tell whether it is on the disk
-      Result<FolderRemoval> removed = removeOwnFiles(*top, partial);
-      return removed.ok() ? top->sync() : removed.status();
+  if (renamed == name) { // an earlier try of this save got that far, and only the sync failed
+    Result<FolderRemoval> removed = removeOwnFiles(*top, partial);
+    status = removed.ok() ? top->sync() : removed.status();
+  } else {
+    status = top->rename(partial, name);
+    if (!status.ok() && top->kindOf(name) == OpenFolder::Kind::Folder && holdsCheckpoint(folder + "/" + name)) {
+      std::string aside = name + ".aside";
+      for (int number = 2; top->kindOf(aside) != OpenFolder::Kind::None; ++number)
+        aside = name + ".aside-" + std::to_string(number);
+      status = top->rename(name, aside);
+      if (status.ok())
+        remarks.push_back("another '" + folder + "/" + name + "' was there: it is '" + aside + "' now");
+      if (status.ok())
+        status = top->rename(partial, name);
     }
-    std::string aside = name + ".aside";
-    for (int number = 2; top->kindOf(aside) != OpenFolder::Kind::None; ++number)
-      aside = name + ".aside-" + std::to_string(number);
-    status = top->rename(name, aside);
+    renamed = status.ok() ? name : "";
     if (status.ok())
-      remarks.push_back("'" + folder + "/" + name + "' was there and is no whole checkpoint: it is '" + aside + "' now");
-    if (status.ok())
-      status = top->rename(partial, name);
+      status = top->sync();
   }
-  return status.ok() ? top->sync() : status;
+  if (status.ok())
+    renamed.clear();
+  return status;
 }
 
 Status CheckpointFolder::discard(const std::string &partial) const {

@@ -33,7 +33,7 @@ public:
   /// Writes texts and manifest into the partial folder, syncs it and gives it its name. A damaged checkpoint that has the
   /// name is moved aside; anything else that has it is an error.
   Status commit(const std::string &partial, Manifest manifest, const std::vector<std::pair<std::string, std::string>> &texts,
-                std::vector<std::string> &remarks) const;
+                std::vector<std::string> &remarks);
   /// Removes a partial folder.
   Status discard(const std::string &partial) const;
   /// Removes all committed checkpoints but the newest `keep` and those of steps `spared`: each loses its name first, so that none is there
@@ -43,9 +43,9 @@ public:
 private:
   explicit CheckpointFolder(std::string folder) : folder(std::move(folder)) {}
   Status removeLeftovers(std::vector<std::string> &remarks) const;
-  Status publish(const std::string &partial, const std::string &name, const std::string &manifest,
-                 std::vector<std::string> &remarks) const;
+  Status publish(const std::string &partial, const std::string &name, std::vector<std::string> &remarks);
   std::string folder;
+  std::string renamed;           ///< the checkpoint that has its name already, but may not have it on the disk; else empty
   std::set<std::string> staying; ///< old checkpoints that cannot go, which has been said
   std::unique_ptr<program::FolderLock> lock;
 };

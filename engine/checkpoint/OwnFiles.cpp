@@ -52,6 +52,12 @@ std::optional<OwnNames> ownNames(const OpenFolder &folder, const std::string &de
   return own;
 }
 
+/// Whether the mark is there as far as it was written.
+bool hasCutMark(const OpenFolder &folder) {
+  Result<std::string> mark = folder.read(UnfinishedMark::fileName, UnfinishedMark::largestFile);
+  return mark.ok() && (beginsWith(*mark, markHead) || beginsWith(markHead, *mark));
+}
+
 /// Removes the own files of one folder, whose names begin with `prefix` in the list; adds those of others to `other`.
 Status removeFrom(const OpenFolder &folder, const std::string &prefix, const OwnNames &own, std::vector<std::string> &other) {
   Result<std::vector<std::string>> names = folder.names();
@@ -139,8 +145,10 @@ Result<FolderRemoval> removeOwnFiles(const OpenFolder &parent, const std::string
   std::optional<OwnNames> own = ownNames(*folder, name);
   if (!own) {
     Result<std::vector<std::string>> names = folder->names();
-    if (names.ok() && names->empty()) { // the process ended right after it was made
-      Status status = parent.removeEmptyFolder(name);
+    if (names.ok() && (names->empty() || (names->size() == 1 && hasCutMark(*folder)))) { // the process ended, or the disk was full, right then
+      Status status = folder->removeFile(UnfinishedMark::fileName);
+      if (status.ok())
+        status = parent.removeEmptyFolder(name);
       return status.ok() ? Result<FolderRemoval>(result) : status;
     }
     result.kept = "neither a " + std::string(Manifest::fileName) + " nor an " + UnfinishedMark::fileName +

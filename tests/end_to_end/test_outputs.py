@@ -32,7 +32,7 @@ class OutputsTest(DriverTest):
             "simulate --svg": [*simulate, "--svg"],
             "simulate --trace": [*simulate, "--trace"],
             "simulate --html": [*simulate, "--html"],
-            "sweep --csv": ["sweep", *ONE, "--machine", "p4d", "--over", "batch=16", "--csv"],
+            "sweep --csv": ["sweep", *ONE[: ONE.index("batch=16") - 1], "--machine", "p4d", "--over", "batch=16", "--csv"],
             "tokens --out": ["tokens", "bytes", "--text", self.text, "--out"],
             "consolidate -o": ["checkpoint", "consolidate", "run", "-o"],
         }
