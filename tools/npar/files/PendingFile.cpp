@@ -2,6 +2,7 @@
 #include "tools/npar/files/PendingFile.h"
 
 #include "engine/files/AtomicFile.h"
+#include "engine/files/Folders.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -153,7 +154,11 @@ Status PendingFile::commit() {
     return {};
   if (Status status = lock->check(); !status.ok())
     return status;
-  return std::rename(partial.c_str(), destination.path.c_str()) == 0 ? Status() : failure(errno);
+  if (::fsync(file) != 0 && errno != EINVAL && errno != EROFS)
+    return failure(errno);
+  if (std::rename(partial.c_str(), destination.path.c_str()) != 0)
+    return failure(errno);
+  return program::syncFolder(destination.path.substr(0, destination.path.rfind('/') + 1)); // which is absolute
 }
 
 Status checkWritable(const std::string &path) {
