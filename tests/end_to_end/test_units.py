@@ -53,7 +53,7 @@ class UnitsTest(DriverTest):
 
     def test_what_trains_nothing_has_no_training_steps(self):
         plan = ["--plan", "three_d", *settings(mesh(dp=1, pp=2, tp=2), vocab=64, width=32, heads=4, depth=4, length=16)]
-        for flags in ([], ["--why"], ["--hosts", 2]):
+        for flags in ([], ["--why"], ["--hosts", 2, "--per-host", 2]):
             with self.subTest(flags=flags):
                 trained, evaluated = (self.npar("inspect", "gpt2", *plan, *flags, *more).output for more in ([], ["--for", "eval"]))
                 self.assertIn("training step", trained)
@@ -70,7 +70,7 @@ class UnitsTest(DriverTest):
 
     def test_columns_stay_apart(self):
         """Mesh axes that a product cuts have long names: they end before the next column begins."""
-        llama = {"vocab": 64, "width": 32, "heads": 4, "kv_heads": 2, "depth": 2, "inner": 32, "length": 16}
+        llama = {"vocab": 64, "width": 32, "heads": 4, "kv_heads": 2, "depth": 2, "length": 16}
         text = self.npar("inspect", "llama", "--plan", "three_d", *settings(llama, mesh(dp=1, pp=1, tp=4)), "--why").output
         self.assertRegex(text, r"over tp\.0,tp\.1 +(forward|backward|update)")
         self.assertNotRegex(text, r"tp\.1[a-z]")
