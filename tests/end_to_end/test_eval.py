@@ -223,7 +223,7 @@ class EvalTest(DriverTest):
         safetensors_file.write_values(self.folder / "points.safetensors", {"x": ("F32", [40, 6], x), "y": ("F32", [40, 1], y)})
         self.npar("run", "curve.npar", "--steps", 2, "--eval-every", 1, "--save-weights", "w.safetensors", "--log", "log.jsonl", "--quiet")
         said = self.npar("eval", "curve.npar", "--weights", "w.safetensors", "--log", "eval.csv")
-        self.assertRegex(said.output, r"^loss [\d.]+ over \d samples\n$")
+        self.assertRegex(said.output, r"^loss [\d.]+ over \d+ samples\n$")
         found = self.npar_json("eval", "curve.npar", "--weights", "w.safetensors")
         self.assertEqual(set(found), {"loss", "samples", "batch"})
         self.assertEqual((self.folder / "eval.csv").read_text().splitlines()[0].count("perplexity"), 0)
@@ -258,7 +258,9 @@ class EvalTest(DriverTest):
         (self.folder / "p.npar").write_text(PICTURES.replace("batch 4 ", "batch 4096 "))
         found = self.npar_json(*flags, "--plan", "divided", "--quiet")
         self.assertEqual(found["batch"], {"samples": 8, "chosen_by": "plan"})
-        trained = ["run", "p.npar", "--data", "p.safetensors", "--steps", 1, "--eval-every", 1, "--eval-data", "p.safetensors", "--quiet"]
+        (self.folder / "p.safetensors").rename(self.folder / "held.safetensors")
+        self.pictures(16)
+        trained = ["run", "p.npar", "--data", "p.safetensors", "--steps", 1, "--eval-every", 1, "--eval-data", "held.safetensors", "--quiet"]
         evaluated = self.npar_json(*trained, "--plan", "divided", *settings(batch=8))["eval"]
         self.assertEqual(evaluated["batch"], {"samples": 8, "chosen_by": "plan"})
         evaluated = self.npar_json(*trained, "--plan", "none", *settings(batch=3))["eval"]
