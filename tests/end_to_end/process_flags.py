@@ -19,7 +19,7 @@ model Guesser(channels = 24, labels = 3) {
     metric right = accuracy(argmax(scores, over = label), answer)
     output scores
 }
-config Narrow for Guesser { channels = 24 }
+config "Narrow" for Guesser(channels = 24)
 data all for Guesser {
     file "all.safetensors" x, answer
     split 0.75, 0.25 seed 3
@@ -42,7 +42,7 @@ model Sayer(vocab = 16, width = 8, length = 8) {
     head  = Linear(embed, vocab)
     loss cross_entropy(head(table(tokens)), targets, over = vocab, ignore = -100)
 }
-config Narrow for Sayer { width = 8 }
+config "Narrow" for Sayer(width = 8)
 train base for Sayer { batch 8 optimizer AdamW(lr = 0.01) }
 plan divided(dp = 2, tp = 1, zero = 0) for Sayer {
     mesh dp, tp
