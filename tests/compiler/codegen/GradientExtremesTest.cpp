@@ -121,7 +121,7 @@ const Function functions[] = {
     {"sin", "%y = nn.sin %x : (!t) -> !t", [](double x) { return std::abs(x) > 1e4 ? 0 : std::cos(x); }, 1.1},
     {"x * x", "%y = nn.mul %x, %x : (!t, !t) -> !t", [](double x) { return 2 * x; }},
     {"1 / x", "%1 = nn.fill 1.0 : !t\n%y = nn.div %1, %x : (!t, !t) -> !t", [](double x) { return x == 0 ? none : -1 / x / x; }},
-    {"x / 1e-40", "%1 = nn.fill 1e-40 : !t\n%y = nn.div %x, %1 : (!t, !t) -> !t", [](double) { return 1e40; }},
+    {"x / 1e-40", "%1 = nn.fill 1.0e-40 : !t\n%y = nn.div %x, %1 : (!t, !t) -> !t", [](double) { return 1e40; }},
     {"0 / x", "%1 = nn.fill 0.0 : !t\n%y = nn.div %1, %x : (!t, !t) -> !t", [](double x) { return x == 0 ? none : 0.0; }},
     {"1 / (1 + exp(-x))",
      "%n = nn.scale %x by -1.0 : (!t) -> !t\n%e = nn.exp %n : (!t) -> !t\n%s = nn.shift %e by 1.0 : (!t) -> !t\n%1 = nn.fill 1.0 : !t\n"
