@@ -198,7 +198,7 @@ std::string ModelElaborator::partName(const std::string &axis, const ast::Expres
   const std::string part = given.product ? given.products.back() : given.names[0];
   if (isList || !sum || !contains(sum->parts, part)) {
     std::vector<std::string> helps;
-    if (!isList && !sum)
+    if (!isList && !sum && part != axis)
       helps.push_back("to cut out a part by its name declare a sum: `axis " + axis + " = " + part + " + rest`");
     if (!isList && graph.sizeOfPart(part) < graph.size(axis))
       helps.push_back("for the entry whose number is the size of '" + part + "' write [" + axis + " = 1 * " + part + "]");
