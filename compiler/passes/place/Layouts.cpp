@@ -103,7 +103,8 @@ LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment, llvm::fun
   SmallVector<int64_t> sizes;
   SmallVector<SmallVector<StringAttr>> splits;
   for (StringAttr name : names) {
-    sizes.push_back(rules.sizeOf(name));
+    int64_t known = rules.sizeOf(name); // of what ops compute: no op reads the parameters of a loss that a program leaves out
+    sizes.push_back(known >= 0 ? known : nn::sizeOf(type, name));
     splits.emplace_back(assignment.splitsOf(loopOf ? loopOf(name) : name));
   }
   return dist::makeLayout(context, names, sizes, splits);
