@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char *singleName = "model.safetensors", *indexName = "model.safetensors.index.json";
 constexpr uint64_t largestIndex = 100'000'000; ///< bytes, as of a safetensors header
+constexpr size_t mostShards = 10'000;
 constexpr JsonLimits indexLimits = {8, 2'000'000};
 
 bool exists(const std::string &path) {
@@ -100,6 +101,8 @@ Result<StorePointer> openShards(const std::string &folder) {
   std::map<std::string, std::string> shards; // by name
   for (const auto &[name, file] : *index)
     if (!shards.count(file)) {
+      if (shards.size() == mostShards)
+        return failure("it names more than " + std::to_string(mostShards) + " files");
       Result<std::string> inside = program::pathInside(folder, file);
       if (!inside.ok())
         return failure("the file " + quotedName(file) + " of tensor " + quotedName(name) + " is not allowed: " + inside.status().message());

@@ -84,7 +84,7 @@ RUNS = [
     ("merged.yaml", "a: &a {num_processes: 8}\n<<: *a\n" + YAML, (1,), "npar does not merge mappings"),
     ("tagged.yaml", YAML + "a: !!python/object/apply:os.system ['true']\n", (1,), "npar knows no tag"),
     ("keys.yaml", YAML + "? [a, b]\n: 1\n", (1,), "this key is no word"),
-    ("quoted.yaml", YAML + 'a: "' + "x\n\n" * 300_000, (1,), ""),
+    ("quoted.yaml", YAML + 'a: "' + "x\n\n" * 300_000, (0, 1), ""),
     ("dots_in_a_comment.toml", "# " + "." * 100 + "\n" + TOML + "# " + "[" * 300 + "\na = 1 # " + "." * 300 + "\nb = '" + "." * 300 + "'\n", (0,), ""),
     ("dots.toml", "a" + ".a" * 200_000 + " = 1\n", (1,), "nested more than 32 deep"),
     ("brackets.toml", "a = " + "[" * 200_000 + "\n", (1,), "nested more than 32 deep"),
@@ -102,7 +102,11 @@ CONFIGS = [
     ("whole.json", LLAMA % '"num_hidden_layers": 1e300', "num_hidden_layers"),
     ("names.json", LLAMA % ('"' + "n" * 900_000 + '": {' + ", ".join(f'"k{i}": 1' for i in range(50_000)) + "}"), "key of more than 1000 bytes"),
     ("zero.json", LLAMA % '"num_attention_heads": -0, "num_hidden_layers": 9223372036854775808', "num_hidden_layers"),
-    ("large.json", '{"a": "' + "x" * 11_000_000 + '"}', "has 11000007 bytes"),
+    ("sizes.json", LLAMA % ", ".join(f'"{key}": 9223372036854775807' for key in ("num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size",
+     "max_position_embeddings")), "this follows from the values of"),
+    ("family.json", '{"model_type": "' + "x" * 1_000_000 + '"}', "the name of a family has at most 200"),
+    ("unknown.json", LLAMA % ", ".join(f'"k{i}": 1' for i in range(100_000)), "more"),
+    ("large.json", '{"a": "' + "x" * 11_000_000 + '"}', "has 11000009 bytes"),
 ]
 
 
@@ -166,9 +170,9 @@ class ForeignLimitsTest(DriverTest):
         os.mkfifo(self.folder / "pipe")
         for file in ("/dev/zero", "/dev/full"):
             self.refused(file, "1048576 bytes (1 MiB)", "simulate", "--from", file, "--world", 8)
-            self.refused(file, "16777216 bytes (16 MiB)", "schedule", "--import", file)
+            self.refused(file, "33554432 bytes (32 MiB)", "schedule", "--import", file)
         self.refused(".", "it is a directory", "simulate", "--from", ".", "--world", 8)
-        with subprocess.Popen(["yes", "--num-layers 4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
+        with subprocess.Popen(["yes", "--", "--num-layers 4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
             code, text = self.limited("simulate", "--from", "/dev/stdin", "--world", 8, stdin=endless.stdout)
             self.assertEqual(code, 1)
             self.assertIn("1048576 bytes (1 MiB)", text)
@@ -240,6 +244,30 @@ class ForeignLimitsTest(DriverTest):
             code, text = self.limited("run", "gpt2", "--random-data", flag, value)
             self.assertEqual(code, 2, text)
             self.assertIn(value, text)
+
+    def test_indexes(self):
+        """An index that names files without number, and one that is a list."""
+        for content, expected in [
+            ('{"weight_map": {' + ", ".join(f'"t{i}": "f{i}"' for i in range(20_000)) + "}}", "more than 10000 files"),
+            ('{"weight_map": [' + "0," * 2_100_000 + "0]}", "more than 2000000 values"),
+        ]:
+            os.makedirs(self.folder / "weights", exist_ok=True)
+            self.write("weights/model.safetensors.index.json", content)
+            self.write("weights/config.json", (ROOT / "tests/end_to_end/foreign/small.json").read_bytes())
+            self.refused("weights", expected, "import", "weights")
+
+    def test_names_that_are_no_text(self):
+        """Names of files are bytes; JSON has them with other letters in place, and a plan is made of such a file all the same."""
+        name = os.fsdecode(b"caf\xe9")
+        os.makedirs(os.fsencode(self.folder) + b"/caf\xe9")
+        with open(os.fsencode(self.folder) + b"/caf\xe9/config.json", "wb") as file:
+            file.write((ROOT / "tests/end_to_end/foreign/small.json").read_bytes())
+        with open(os.fsencode(self.folder) + b"/caf\xe9.sh", "wb") as file:
+            file.write(MODEL.replace("$L", "4").strip().encode() + b" --data-path \xe9\n")
+        self.assertEqual(self.limited("import", name, "--json")[0], 0)
+        for flags in (["--json"], []):
+            code, text = self.limited("simulate", "--from", name + ".sh", "--world", 8, "--machine", "dgx-a100", *flags)
+            self.assertEqual(code, 0, text)
 
     def test_best_checkpoint(self):
         """The file that names the best checkpoint may be any: it is then as if there were none."""

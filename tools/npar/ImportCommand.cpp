@@ -156,6 +156,8 @@ ExitCode runImport(const ImportFlags &flags) {
   settings.emplace_back("batch", "1"); // the parameters are the same for any
   Outcome<ElaboratedModel> elaborated = elaborateModel(model, settings, /*withWarnings=*/false);
   if (!elaborated.ok())
+    printRemark("this follows from the values of '" + flags.source + "'");
+  if (!elaborated.ok())
     return elaborated.code();
   std::optional<FoundWeights> weights;
   if (std::string path = weightsBeside(flags); !path.empty()) {

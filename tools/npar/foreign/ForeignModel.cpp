@@ -159,8 +159,10 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
       return config.code();
     import = config->model, constants = config->settings;
     Outcome<dsl::Program> bare = bareModel(import, joined(constants));
-    if (!bare.ok())
+    if (!bare.ok()) {
+      printRemark("this follows from the values of configuration '" + *flags.modelConfig + "'");
       return bare.code();
+    }
     program = std::move(*bare);
     hints.modelIsKnown = true, hints.layers = program->model.blocks;
   }
@@ -185,8 +187,10 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
     import = run->model;
     std::vector<std::string> settings = joined(run->constants);
     Outcome<dsl::Program> bare = bareModel(import, settings);
-    if (!bare.ok())
+    if (!bare.ok()) {
+      printRemark("this follows from the sizes that '" + flags.from + "' gives");
       return bare.code();
+    }
     program = std::move(*bare);
   }
   run->layers = program->model.blocks;

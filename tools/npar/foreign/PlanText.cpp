@@ -57,7 +57,7 @@ const char *planNameOf(ForeignFormat format) {
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
   std::string name = planNameOf(run.format), shown;
   for (char c : path)
-    shown += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+    shown += c < ' ' || c > '~' ? '?' : c; // the plan's text is UTF-8, which a file's name may not be
   std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
                                  nameOf(run.format), name, target.import);
   std::vector<std::string> constants, tensor;

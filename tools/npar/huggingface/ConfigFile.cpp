@@ -17,6 +17,7 @@ using engine::Status;
 
 constexpr uint64_t largestConfig = 10'000'000; ///< bytes
 constexpr engine::JsonLimits limits = {16, 200'000};
+constexpr size_t longestFamily = 200; ///< bytes of its name
 constexpr size_t longestKey = 1000; ///< bytes, with those of the objects around it
 
 /// What transformers may write for any model: how texts are made with it, names of classes of a task, where the file comes from.
@@ -156,6 +157,9 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   ConfigFile config;
   config.path = path;
   config.modelType = (*tree)["model_type"].get<std::string>();
+  if (config.modelType.size() > longestFamily)
+    return failure("its 'model_type' has " + std::to_string(config.modelType.size()) + " bytes, the name of a family has at most " +
+                   std::to_string(longestFamily));
   tree->erase("model_type");
   if (auto classes = tree->find("architectures"); classes != tree->end()) {
     if (!classes->is_null() && !classes->is_array())

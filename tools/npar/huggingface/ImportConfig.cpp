@@ -11,6 +11,8 @@
 namespace npar::driver {
 namespace {
 
+constexpr size_t mostMistakes = 100; ///< of a configuration that are listed
+
 /// Runs `read(options, sources, diagnostics)` on a model's text and prints what it reports.
 template <typename Read>
 auto withText(const std::string &text, Read read)
@@ -46,15 +48,20 @@ Outcome<ImportedConfig> importConfig(const std::string &path, const std::string 
     auto call = withText(candidate, [&](const dsl::FrontendOptions &options, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
       return dsl::callOf(options, config->modelType, config->architectures, config->entries, sources, diagnostics);
     });
-    if (!call.ok())
+    if (!call.ok()) {
+      printRemark("this follows from the values of configuration '" + path + "'");
       return call.code();
+    }
     if (!*call)
       return fail(ExitCode::Internal, "internal error: family \"" + config->modelType + "\" of '" + candidate + "' was not read");
     if ((*call)->wrong.empty())
       return ImportedConfig{candidate, (*call)->model, config->modelType, (*call)->settings, (*call)->skipped};
     std::string message = "configuration '" + path + "' is of a model that npar would compute differently:";
-    for (const std::string &each : (*call)->wrong)
-      message += "\n  " + each;
+    const std::vector<std::string> &wrong = (*call)->wrong;
+    for (size_t i = 0; i < std::min(wrong.size(), mostMistakes); ++i)
+      message += "\n  " + wrong[i];
+    if (wrong.size() > mostMistakes)
+      message += "\n  and " + std::to_string(wrong.size() - mostMistakes) + " more";
     return fail(ExitCode::BadInput, message);
   }
   std::string message = "configuration '" + path + "' has the model_type \"" + config->modelType + "\", and ";
