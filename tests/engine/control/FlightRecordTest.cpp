@@ -177,7 +177,7 @@ TEST_F(FlightRecordTest, ATemporaryFolderIsNobodyElses) {
   ASSERT_EQ(::symlink(other.c_str(), folder.c_str()), 0);
   EXPECT_FALSE(FlightRecord::create(options).ok()) << "no link is followed";
   ::unlink(folder.c_str());
-  (void)program::removeFolder(other);
+  std::filesystem::remove_all(other);
 }
 
 TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
