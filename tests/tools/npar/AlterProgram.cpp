@@ -105,6 +105,7 @@ bool raiseLossScale(ProgramT &program) {
 bool obeyed(ProgramT &program) {
   const std::string text = "\x1b[2J\x7f\u009b31m\u202e";
   program.model += text, program.plan += text;
+  program.checkpoint.clear(); // which names parameters as they were
   for (auto &variable : program.variables)
     variable->name += text;
   return true;
