@@ -189,7 +189,7 @@ class TwoWatchedSessions {
 public:
   explicit TwoWatchedSessions(const std::vector<Fault> &faultsOfSecond)
       : folder(::testing::TempDir() + "npar-two-watched-" + std::to_string(::getpid())) {
-    (void)program::removeFolder(folder);
+    std::filesystem::remove_all(folder);
     FlightOptions flight;
     flight.folder = folder, flight.host = "here";
     record = std::move(*FlightRecord::create(flight));
@@ -207,7 +207,7 @@ public:
   }
   ~TwoWatchedSessions() {
     sessions.clear();
-    (void)program::removeFolder(folder);
+    std::filesystem::remove_all(folder);
   }
   Status step(size_t session, int64_t step) { return sessions[session]->step({std::vector<int32_t>(32, 1)}, step).status(); }
   FlightLog log() const { return *readFlight(folder + "/process-0.flight"); }

@@ -66,13 +66,13 @@ TEST_F(FingerprintTest, AByteThatNoBlockHoldsShowsInFullAlone) {
   std::string bytes = text(size_t{3} << 20);
   std::vector<std::string> full = of(bytes, FingerprintKind::Full), sampled = of(bytes, FingerprintKind::Sampled);
   size_t missed = 0;
-  for (size_t at = size_t{1} << 20; at < (size_t{1} << 20) + 40 * 4096; at += 4096) {
+  for (size_t at = size_t{1} << 20; at < (size_t{1} << 20) + 10 * 4096; at += 4096) {
     std::string other = bytes;
     other[at] ^= 1;
     EXPECT_NE(of(other, FingerprintKind::Full), full);
     missed += of(other, FingerprintKind::Sampled) == sampled;
   }
-  EXPECT_GT(missed, 20u); // 64 of 768 blocks are read
+  EXPECT_GT(missed, 5u); // 64 of 768 blocks are read
 }
 
 TEST_F(FingerprintTest, TheSeedChoosesTheBlocks) {
