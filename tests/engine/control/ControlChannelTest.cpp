@@ -66,10 +66,14 @@ TEST(ControlChannelTest, AFailureReachesAllWithItsCause) {
     uint32_t teller = processes / 2;
     std::atomic<uint32_t> heard{0};
     runThreads(processes, [&](uint32_t process, ControlChannel &channel) {
-      channel.listen([&](const Status &status) {
-        EXPECT_EQ(status.message(), "the disk is full");
-        ++heard;
-      });
+      // Two sessions of a process listen, and a third one that has ended by then.
+      const int sessions[3] = {};
+      for (const int &session : sessions)
+        channel.listen(&session, [&](const Status &status) {
+          EXPECT_EQ(status.message(), "the disk is full");
+          ++heard;
+        });
+      channel.listen(&sessions[1], {});
       EXPECT_FALSE(channel.verdict(0));
       if (process == teller)
         channel.tell(Status::runFailed("the disk is full"));
@@ -78,11 +82,12 @@ TEST(ControlChannelTest, AFailureReachesAllWithItsCause) {
       EXPECT_EQ(report->code, Code::RunFailed);
       EXPECT_EQ(report->process, teller);
       EXPECT_EQ(report->message, "the disk is full");
-      for (int waited = 0; heard < processes - 1 && waited < 5000; ++waited)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the listener runs after the verdict is known
-      channel.listen(nullptr);
+      for (int waited = 0; heard < 2 * (processes - 1) && waited < 5000; ++waited)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the listeners run after the verdict is known
+      for (const int &session : sessions)
+        channel.listen(&session, {});
     });
-    EXPECT_EQ(heard, processes - 1); // not the one that told it
+    EXPECT_EQ(heard, 2 * (processes - 1)); // not the one that told it
   }
 }
 
@@ -92,9 +97,9 @@ TEST(ControlChannelTest, WhoListensLateIsToldAtOnce) {
       channel.tell(Status::runFailed("early"));
     ASSERT_TRUE(channel.verdict(5));
     bool told = false;
-    channel.listen([&](const Status &) { told = true; });
+    channel.listen(&told, [&](const Status &) { told = true; });
     EXPECT_EQ(told, process == 1);
-    channel.listen(nullptr);
+    channel.listen(&told, {});
   });
 }
 
