@@ -338,11 +338,10 @@ func.func @tf32(%x: tensor<6x8xf32, #nn.axes<batch, embed>>, %w: tensor<8x16xf32
 // -----
 // A rank may have one entry of an axis in one op and all of them in the next, as where a split operand meets a whole one: no kernel has both.
 // CHECK-LABEL: func.func @one_entry_and_all
-// CHECK: %[[Y:.*]] = rank.launch @sum_0(%arg0)
-// CHECK: rank.launch @add_0(%arg1, %[[Y]])
-// CHECK: rank.launch @exp_0(%arg0)
+// CHECK: %[[Y:.*]]:2 = rank.launch @sum_exp_0(%arg0)
+// CHECK: rank.launch @add_0(%arg1, %[[Y]]#0)
 // CHECK: rank.launch @gather_0(%arg1, %arg2)
-// CHECK-LABEL: rank.kernel @sum_0
+// CHECK-LABEL: rank.kernel @sum_exp_0
 func.func @one_entry_and_all(%one: tensor<8x1xf32, #nn.axes<batch, expert>>, %all: tensor<8x4xf32, #nn.axes<batch, expert>>, %i: tensor<8xi32, #nn.axes<batch>>)
     -> (tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8x1xf32, #nn.axes<batch, expert>>, tensor<8xf32, #nn.axes<batch>>) {
   %y = nn.sum %one : (tensor<8x1xf32, #nn.axes<batch, expert>>) -> tensor<8xf32, #nn.axes<batch>>

@@ -45,12 +45,20 @@ TEST(RoundingCause, FindsTheOneThatMakesMostOfIt) {
     }
 }
 
-TEST(RoundingCause, ANumberBeyondTheRangeIsACause) {
-  Places places{std::vector<double>(50, 0.001)};
-  places.errors[31] = INFINITY;
-  std::optional<RoundingCause> cause = places.find();
-  ASSERT_TRUE(cause);
-  EXPECT_EQ(cause->place, 31u);
+// Whatever overflows after it, and however many do: the first one is found.
+TEST(RoundingCause, FindsTheFirstThatOverflows) {
+  for (size_t count : {1u, 2u, 9u, 50u})
+    for (size_t place = 0; place < count; ++place) {
+      Places places{std::vector<double>(count, 0.001)};
+      for (size_t i = place; i < count; i += 3)
+        places.errors[i] = INFINITY;
+      Outcome<std::optional<RoundingCause>> found =
+          findOverflow(count, [&](size_t first, size_t rest) -> Outcome<double> { return places.error(first, rest); });
+      ASSERT_TRUE(found.ok() && *found) << place << " of " << count;
+      EXPECT_EQ((**found).place, place);
+    }
+  Outcome<std::optional<RoundingCause>> none = findOverflow(4, [](size_t, size_t) -> Outcome<double> { return INFINITY; });
+  EXPECT_TRUE(none.ok() && !*none);
 }
 
 // With many equal errors two measurements show that no place is the cause. With two large errors neither is.

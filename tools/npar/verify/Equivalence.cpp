@@ -221,7 +221,7 @@ double roundingOf(const program::Program &program) {
     return 0x1p-11;
   switch (program.compute()) {
   case program::ElementType::BF16:
-    return 0x1p-9;
+    return 0x1p-8;
   case program::ElementType::F16:
     return 0x1p-11;
   case program::ElementType::F64:

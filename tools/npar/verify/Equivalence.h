@@ -22,6 +22,7 @@ struct Check {
   std::string detail;
   double bound = 0;         ///< what the error is allowed to be
   bool isOfOneRank = false; ///< it fails on one rank as well, so no plan is to blame
+  bool isUndecided = false; ///< it fails because these numbers prove nothing: others may
 };
 
 /// Names of a program's variables of one kind, in program order.

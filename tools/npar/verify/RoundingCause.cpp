@@ -8,10 +8,26 @@
 
 namespace npar::driver {
 
-engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed) {
+/// To the nearest number with as many digits as the type has.
+static double rounded(double value, double rounding) {
+  int exponent = 0;
+  double mantissa = std::frexp(value, &exponent); // from 0.5 to 1
+  return std::ldexp(std::nearbyint(mantissa / rounding) * rounding, exponent);
+}
+
+engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding) {
   constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
   if (engine::Status status = disturbParameters(session, program, seed); !status.ok())
     return status;
+  for (const std::string &name : variablesOf(program, program::VariableKind::Parameter)) {
+    engine::Result<std::vector<double>> parameter = session.read(name);
+    if (!parameter.ok())
+      return parameter.status();
+    for (double &entry : *parameter)
+      entry = rounded(entry, rounding);
+    if (engine::Status status = session.write(name, *parameter); !status.ok())
+      return status;
+  }
   engine::Batch batch = dataFor(program, seed)->batch(0);
   engine::Result<engine::StepResult> result = session.step(batch, 0);
   for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
@@ -80,6 +96,26 @@ Outcome<std::optional<RoundingCause>> findRoundingCause(size_t places, double wh
       count = half;
   }
   return count == 1 && holds(least) ? std::optional<RoundingCause>({first, least}) : std::nullopt;
+}
+
+Outcome<std::optional<RoundingCause>> findOverflow(size_t places, const std::function<Outcome<double>(size_t first, size_t count)> &error) {
+  size_t first = 0, end = places; // finite with nothing rounded from `first` on, infinite from `end` on
+  Outcome<double> without = error(0, places);
+  if (!without.ok())
+    return without.code();
+  if (places == 0 || !std::isfinite(*without))
+    return std::optional<RoundingCause>();
+  while (end - first > 1) {
+    size_t middle = first + (end - first) / 2;
+    Outcome<double> found = error(middle, places - middle);
+    if (!found.ok())
+      return found.code();
+    if (std::isfinite(*found))
+      first = middle, without = *found;
+    else
+      end = middle;
+  }
+  return std::optional<RoundingCause>({first, *without});
 }
 
 } // namespace npar::driver

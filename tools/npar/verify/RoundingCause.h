@@ -16,8 +16,9 @@ struct StepValues {
   std::vector<std::vector<double>> gradients; ///< one per use of a parameter
 };
 
-/// The first step on random data, from parameters that are disturbed.
-engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed);
+/// The first step on random data, from parameters that are disturbed and then rounded to a type whose rounding is `rounding`
+/// (Equivalence.h): the comparison is about what operations round, so both sides begin with the same numbers.
+engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding);
 
 /// The square root of the sum of two squares: the relative errors of the loss and, by their norm, of all gradients together. Infinite where
 /// a number is not finite.
@@ -33,5 +34,9 @@ struct RoundingCause {
 /// Nothing where no place alone does. An error's exit code is handed on.
 Outcome<std::optional<RoundingCause>> findRoundingCause(size_t places, double whole,
                                                         const std::function<Outcome<double>(size_t first, size_t count)> &error);
+
+/// The first place, in the order of the model, at which a number leaves the range of the type: `error` is infinite where nothing from the
+/// place after it on is rounded, and finite where that place is not rounded either. Nothing where it is infinite without any rounding.
+Outcome<std::optional<RoundingCause>> findOverflow(size_t places, const std::function<Outcome<double>(size_t first, size_t count)> &error);
 
 } // namespace npar::driver

@@ -74,11 +74,11 @@ dsl::Program inItsType(const dsl::Program &written) {
   return program;
 }
 
-Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions &options, uint64_t seed) {
+Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions &options, uint64_t seed, double rounding) {
   engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
   if (!session.ok())
     return fail(session.status());
-  engine::Result<StepValues> values = firstStep(**session, program->root(), seed);
+  engine::Result<StepValues> values = firstStep(**session, program->root(), seed, rounding);
   if (!values.ok())
     return fail(values.status());
   return std::move(*values);
@@ -88,8 +88,7 @@ Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions 
 
 std::string RoundingWarning::text() const {
   if (!std::isfinite(error))
-    return fmt::format("a number leaves the range of {} at this '{}': loss and gradients are finite where it is not rounded", type,
-                       operation);
+    return fmt::format("a number leaves the range of {} at this '{}'", type, operation);
   return fmt::format("rounding this '{}' to {} makes most of the difference to float64: {:.2g} of loss and gradients, {:.2g} without it",
                      operation, type, error, without);
 }
@@ -102,22 +101,26 @@ std::string RoundingWarning::help() const {
   return fmt::format("`keep {} in f32` in the plan computes it and what takes its result in f32", fmt::join(kept, ", "));
 }
 
-Outcome<std::optional<RoundingWarning>> findRounding(const ElaboratedModel &written, ProgramPointer reference,
-                                                     const engine::SessionOptions &options, uint64_t seed) {
+Outcome<RoundingReport> findRounding(const ElaboratedModel &written, ProgramPointer reference, const engine::SessionOptions &options,
+                                     uint64_t seed) {
   Waiting waiting("looking for what rounding does");
-  Outcome<StepValues> exact = stepOf(reference, options, seed);
-  if (!exact.ok())
-    return exact.code();
   dsl::Program program = inItsType(written.program);
   std::string type;
-  double common = 0;
+  double rounding = 0;
+  std::optional<StepValues> exact;
   auto error = [&](const std::vector<int> &nodes) -> Outcome<double> {
     Outcome<ProgramPointer> compiled = written.compilation->compileUnrounded(program, nodes);
     if (!compiled.ok())
       return compiled.code();
     type = program::computeWord((*compiled)->root());
-    common = commonRoundings * roundingOf((*compiled)->root());
-    Outcome<StepValues> values = stepOf(*compiled, options, seed);
+    rounding = roundingOf((*compiled)->root());
+    if (!exact) {
+      Outcome<StepValues> values = stepOf(reference, options, seed, rounding);
+      if (!values.ok())
+        return values.code();
+      exact = std::move(*values);
+    }
+    Outcome<StepValues> values = stepOf(*compiled, options, seed, rounding);
     if (!values.ok())
       return values.code();
     return distance(*values, *exact);
@@ -125,18 +128,19 @@ Outcome<std::optional<RoundingWarning>> findRounding(const ElaboratedModel &writ
   Outcome<double> whole = error({});
   if (!whole.ok())
     return whole.code();
-  if (*whole < common)
-    return std::optional<RoundingWarning>();
+  if (*whole < commonRoundings * rounding)
+    return RoundingReport{*whole};
   std::vector<Place> places = placesOf(program.model);
+  auto errorWithout = [&](size_t first, size_t count) { return error(nodesOf(places, first, count)); };
   Outcome<std::optional<RoundingCause>> cause =
-      findRoundingCause(places.size(), *whole, [&](size_t first, size_t count) { return error(nodesOf(places, first, count)); });
+      std::isfinite(*whole) ? findRoundingCause(places.size(), *whole, errorWithout) : findOverflow(places.size(), errorWithout);
   if (!cause.ok())
     return cause.code();
   if (!*cause)
-    return std::optional<RoundingWarning>();
+    return RoundingReport{*whole};
   const Place &place = places[(*cause)->place];
   const dsl::Node &node = program.model.nodes[static_cast<size_t>(place.front())];
-  return std::optional<RoundingWarning>({node.location, node.op, usersOf(program.model, place), type, *whole, (*cause)->error});
+  return RoundingReport{*whole, RoundingWarning{node.location, node.op, usersOf(program.model, place), type, *whole, (*cause)->error}};
 }
 
 void print(const RoundingWarning &warning, const dsl::Sources &sources) {

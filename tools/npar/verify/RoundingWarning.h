@@ -23,11 +23,16 @@ struct RoundingWarning {
   std::string help() const;
 };
 
-/// Compiles `written` for one rank in its plan's type and compares a step with that of `reference`, the one-rank program in float64. Only a
-/// difference beyond what the type's rounding commonly makes is looked into: by programs in which a half of the places is not rounded, then
-/// a half of that half, at most two for each halving. Nothing where no single place makes more than half of the difference.
-Outcome<std::optional<RoundingWarning>> findRounding(const ElaboratedModel &written, ProgramPointer reference,
-                                                     const engine::SessionOptions &options, uint64_t seed);
+struct RoundingReport {
+  double error = 0; ///< of one rank in the plan's type, as above
+  std::optional<RoundingWarning> warning = std::nullopt;
+};
+
+/// Compiles `written` for one rank in its plan's type and compares a step with that of `reference`, the one-rank program in float64. A
+/// difference beyond what the type's rounding commonly makes is traced to one place with a few more programs (RoundingCause.h). There is no
+/// warning where no single place makes more than half of it.
+Outcome<RoundingReport> findRounding(const ElaboratedModel &written, ProgramPointer reference, const engine::SessionOptions &options,
+                                     uint64_t seed);
 
 /// Prints it on standard error, with the line of the text.
 void print(const RoundingWarning &warning, const dsl::Sources &sources);

@@ -28,7 +28,7 @@ nlohmann::ordered_json jsonOf(const RoundingWarning &warning, const dsl::Sources
 } // namespace
 
 ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson,
-                const std::optional<RoundingWarning> &warning, const dsl::Sources *sources) {
+                const std::optional<RoundingReport> &rounding, const dsl::Sources *sources) {
   bool good = std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
   std::string plan = program.plan() ? program.plan()->str() : "";
   if (asJson) {
@@ -48,8 +48,10 @@ ExitCode report(const program::Program &program, const std::vector<Check> &check
     json["plan"] = plan;
     json["checks"] = list;
     json["warnings"] = nlohmann::ordered_json::array();
-    if (warning && sources)
-      json["warnings"].push_back(jsonOf(*warning, *sources));
+    if (rounding && rounding->warning && sources)
+      json["warnings"].push_back(jsonOf(*rounding->warning, *sources));
+    if (rounding) // JSON has no infinity
+      json["rounding_error"] = rounding->error;
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return good ? ExitCode::Good : ExitCode::CheckFailed;
   }

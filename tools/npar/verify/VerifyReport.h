@@ -10,9 +10,9 @@
 
 namespace npar::driver {
 
-/// Prints the checks on standard output: a table, or the object {ok, plan, checks, warnings}. Returns Good or CheckFailed; a warning, which
-/// was printed for people, changes nothing. `sources` have its line.
+/// Prints the checks on standard output: a table, or the object {ok, plan, checks, warnings, rounding_error}. Returns Good or CheckFailed;
+/// a warning, which was printed for people, changes nothing. `sources` have its line.
 ExitCode report(const program::Program &program, const std::vector<Check> &checks, bool asJson,
-                const std::optional<RoundingWarning> &warning = std::nullopt, const dsl::Sources *sources = nullptr);
+                const std::optional<RoundingReport> &rounding = std::nullopt, const dsl::Sources *sources = nullptr);
 
 } // namespace npar::driver

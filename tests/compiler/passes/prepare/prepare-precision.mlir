@@ -205,7 +205,7 @@ func.func @micro() {
   %p = nn.index {at = #nn.at<F, "", -1>} : tensor<8xi32, #nn.axes<seq.key>>
   // CHECK: %[[B:.+]] = nn.to_float {{.*}} -> tensor<8xf32
   %b = nn.to_float %p {at = #nn.at<F, "", -1>} : (tensor<8xi32, #nn.axes<seq.key>>) -> !k
-  // CHECK: nn.attention %{{.+}}, %{{.+}}, %{{.+}}, %[[B]] {{.*}}tensor<8xf32, #nn.axes<"seq.key">>) -> (tensor<2x8x4xbf16
+  // CHECK: nn.attention %{{.+}}, %{{.+}}, %{{.+}}, %[[B]] {{.*}}tensor<8xf32, #nn.axes<seq.key>>) -> (tensor<2x8x4xbf16
   %o, %q = nn.attention %x, %x, %x, %b {seq = "seq", key = "seq.key", feature = "feature", causal = false, scale = 0.5, biased = true, at = #nn.at<F, "", -1>}
       : (!x, !x, !x, !k) -> (!x, !r)
   return
