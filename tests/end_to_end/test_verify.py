@@ -144,7 +144,7 @@ for case, changes in MATRIX.items():
     add_case(case, changes)
 
 
-# A choice between two sums that are equal but for the order of their terms, in the samples whose integer is 0.
+# A choice between two sums that differ in the order of their terms alone, in the samples whose integer is 0.
 TIES = """
 model Ties(words = 24) {
     axis batch, embed = 64, word = words

@@ -8,7 +8,7 @@
 
 namespace npar::driver {
 
-/// To the nearest number with as many digits as the type has.
+/// Rounds to the nearest number with as many digits as the type has.
 static double rounded(double value, double rounding) {
   int exponent = 0;
   double mantissa = std::frexp(value, &exponent); // from 0.5 to 1
