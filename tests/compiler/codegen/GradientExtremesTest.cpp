@@ -120,6 +120,7 @@ const Function functions[] = {
      },
      1e-6},
     {"cos", "%y = nn.cos %x : (!t) -> !t", [](double x) { return std::abs(x) > largestAngle ? none : -std::sin(x); }, 1e-5},
+    {"sin", "%y = nn.sin %x : (!t) -> !t", [](double x) { return std::abs(x) > largestAngle ? none : std::cos(x); }, 1e-5},
     {"x * x", "%y = nn.mul %x, %x : (!t, !t) -> !t", [](double x) { return 2 * x; }},
     {"1 / x", "%1 = nn.fill 1.0 : !t\n%y = nn.div %1, %x : (!t, !t) -> !t", [](double x) { return x == 0 ? none : -1 / x / x; }},
     {"x / 1e-40", "%1 = nn.fill 1.0e-40 : !t\n%y = nn.div %x, %1 : (!t, !t) -> !t", [](double) { return 1e40; }},
