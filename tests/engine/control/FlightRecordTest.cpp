@@ -75,7 +75,7 @@ TEST_F(FlightRecordTest, ItOutlivesAProcessThatIsKilled) {
       play(*record, 1, step, 1000);
     return 0;
   });
-  while (!readFlight(path(0)).ok() || readFlight(path(0))->ranks[1].moments.size() < 1000)
+  while (!readFlight(path(0)).ok() || readFlight(path(0))->ranks[1].moments.size() + 1 < flightRingEntries)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   job.signal(0, SIGKILL);
   EXPECT_EQ(job.wait(0), -SIGKILL);
