@@ -18,6 +18,7 @@ using namespace engine;
 struct Notes final : Communicator {
   Status prepare(const CommunicationPlan &) override { return {}; }
   bool needsOrder() const override { return true; }
+  void beginStep(int64_t trainingStep) override { step = trainingStep; }
   void post(const Operation &operation) override {
     posted.push_back(operation.tag);
     if (onPost)
@@ -31,6 +32,7 @@ struct Notes final : Communicator {
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double) override {
     return std::vector<std::vector<uint8_t>>{own};
   }
+  int64_t step = -1;
   std::vector<uint64_t> posted;
   std::function<void(uint64_t)> onPost;
   Status reason;
