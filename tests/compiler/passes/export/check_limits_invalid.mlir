@@ -70,7 +70,7 @@ module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2, pp = 2>, dist.rules 
 // expected-error @+3 {{needs 3.00 MiB (3145728 bytes), the plan allows 1.00 KiB (1024 bytes)}}
 // expected-note @+2 {{it holds activations 2.00 MiB, parameters 1.00 MiB}}
 // expected-note @+1 {{help: activations are the most: `recompute block` keeps what enters a block only, and a smaller `micro` makes them smaller}}
-module attributes {dist.mesh = #dist.mesh<>, npar.blocks = 2 : i64, npar.require = {memory = 1024 : i64}} {
+module attributes {dist.mesh = #dist.mesh<>, npar.batch = 4 : i64, npar.blocks = 2 : i64, npar.require = {memory = 1024 : i64}} {
   nn.variable @w : tensor<262144xf32, #w> {kind = #nn.kind<parameter>, stages = [0], stored = [262144], init = #nn.init<ones>, index = 0 : i64}
   rank.kernel @fill attributes {extent = 1 : i64, flops = 1.0 : f64} {
     %0 = nn.fill 1.0 : tensor<524288xf32, #x>
@@ -90,7 +90,7 @@ module attributes {dist.mesh = #dist.mesh<>, npar.blocks = 2 : i64, npar.require
 // expected-error @+3 {{needs 3.00 KiB (3072 bytes), the plan allows 1.00 KiB (1024 bytes)}}
 // expected-note @+2 {{it holds parameters 2.00 KiB, activations 1.00 KiB}}
 // expected-note @+1 {{help: split the model over more ranks, or use a smaller `micro`}}
-module attributes {dist.mesh = #dist.mesh<>, npar.require = {memory = 1024 : i64}} {
+module attributes {dist.mesh = #dist.mesh<>, npar.batch = 4 : i64, npar.require = {memory = 1024 : i64}} {
   nn.variable @w : tensor<512xf32, #w> {kind = #nn.kind<parameter>, stages = [0], stored = [512], init = #nn.init<ones>, index = 0 : i64}
   rank.kernel @fill attributes {extent = 1 : i64, flops = 1.0 : f64} {
     %0 = nn.fill 1.0 : tensor<256xf32, #x>
@@ -110,7 +110,7 @@ module attributes {dist.mesh = #dist.mesh<>, npar.require = {memory = 1024 : i64
 // expected-error @+3 {{stages wait 33.3 % of the planned time, the plan allows 20.0 %}}
 // expected-note @+2 {{'stage1' waits the most}}
 // expected-note @+1 {{help: with equal stages 4 micro-batches would wait so little, the step has 2; a smaller `micro` makes more of them}}
-module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.schedule = "1f1b", npar.micro_count = 2 : i64, npar.require = {bubble = 0.2}} {
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.schedule = "1f1b", npar.batch = 4 : i64, npar.micro_count = 2 : i64, npar.require = {bubble = 0.2}} {
   rank.kernel @second attributes {extent = 1 : i64, flops = 8.0e+09 : f64} {
     %0 = nn.fill 1.0 : tensor<16xf32, #x>
     rank.yield %0 : tensor<16xf32, #x>
@@ -138,11 +138,11 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.schedule = "1f1b", npar.
 
 // -----
 
-// A schedule without such a formula.
+// A schedule without such a formula, and micro-batches of one sample, which cannot be smaller.
 #x = #dist.layout<embed : 16>
 // expected-error @+3 {{stages wait 50.0 % of the planned time, the plan allows 0.0 %}}
 // expected-note @+2 {{'stage0' waits the most}}
-// expected-note @+1 {{help: a smaller `micro` makes more micro-batches; `by zb_h1` or `by zb_v` wait less}}
+// expected-note @+1 {{help: a larger batch has more micro-batches; `by zb_h1` or `by zb_v` wait less}}
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.schedule = "naive", npar.require = {bubble = 0.0}} {
   rank.kernel @fill attributes {extent = 1 : i64, flops = 1.0 : f64} {
     %0 = nn.fill 1.0 : tensor<16xf32, #x>

@@ -56,10 +56,10 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// A size that nothing near divides can only be padded.
+// A prime size.
 // CHECK: plan.npar:4:1: error: axis 'embed' of size 67 is not divisible by mesh axis 'tp' of size 2
 // CHECK: plan.npar:1:6: note: mesh declared here
-// CHECK: note: help: pad it: 'embed pad -> ...'
+// CHECK: note: help: 67 divides it; or pad it: 'embed pad -> ...'
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.mesh_lines = [loc("plan.npar":1:6)],
                    dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":4:1)>]} {
   func.func @micro() {
