@@ -83,6 +83,9 @@ Status CheckpointFolder::removeLeftovers(std::vector<std::string> &remarks) cons
 }
 
 Status CheckpointFolder::begin(const std::string &partial, const std::vector<std::string> &files) const {
+  for (const std::string &file : files)
+    if (!isFileName(file, /*text=*/file.compare(0, 6, "model/") == 0))
+      return Status(Code::Internal, "a checkpoint cannot have a file '" + file + "'");
   Status status = program::makeFolder(partial);
   return status.ok() ? writeSynced(partial + "/" + UnfinishedMark::fileName, UnfinishedMark::text(files)) : status;
 }

@@ -61,6 +61,8 @@ void MemoryCheckpoint::add(const std::string &name, const std::string &type, std
 }
 
 Status MemoryCheckpoint::read(const std::string &name, uint64_t first, uint64_t count, uint8_t *to) const {
+  if (name == unreadable)
+    return Status::badInput("tensor '" + name + "' cannot be read");
   uint64_t unit = bytesOfType(entries.at(name).type);
   if (count)
     std::memcpy(to, bytes.at(name).data() + first * unit, count * unit);

@@ -31,6 +31,7 @@ public:
   /// The bytes of a tensor, to change them.
   std::vector<uint8_t> &bytesOf(const std::string &name) { return bytes.at(name); }
   void remove(const std::string &name);
+  std::string unreadable; ///< a tensor that cannot be read
   /// A cut into three files: the matrix as a grid of rectangles, one of them in two ranges, the rest whole.
   engine::Manifest threeFiles() const;
 
