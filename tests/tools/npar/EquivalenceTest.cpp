@@ -63,6 +63,9 @@ public:
   engine::Result<std::vector<double>> readResult(const std::string &, uint64_t, uint64_t) const override { return std::vector<double>(); }
   engine::Status initialise(const std::string &) override { return {}; }
   engine::Status readPieces(const std::vector<engine::OwnedPiece> &, uint8_t *) const override { return {}; }
+  engine::Result<std::vector<engine::ElementsHash>> hashPieces(const std::vector<engine::OwnedPiece> &) const override {
+    return std::vector<engine::ElementsHash>();
+  }
   std::vector<int64_t> ranks() const override { return {0}; }
   std::vector<int64_t> rows() const override { return {0}; }
   void abandon(const engine::Status &) override {}
