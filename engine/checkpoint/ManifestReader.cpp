@@ -181,7 +181,7 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
     fields.fail("the model's text " + quotedName(call.text) + " is not among its texts");
 }
 
-/// Whether the hash at the end is that of all before it.
+/// Compares the hash at the end with that of the text before it.
 bool hasOwnHash(const std::string &text) {
   size_t hashed = text.size() - std::min(text.size(), trailerBytes);
   return text.substr(hashed) == "\"xxh3\":\"" + hashText(text.data(), hashed) + "\"}\n";

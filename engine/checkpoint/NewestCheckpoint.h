@@ -19,8 +19,8 @@ struct NewestCheckpoint {
   std::vector<SkippedCheckpoint> skipped; ///< newer ones that are damaged, the newest first
 };
 
-/// Opens the newest checkpoint of a step before `below` whose manifest, files, sizes and headers are whole; hashes are not compared. Where
-/// none is whole the error says what is wrong with the newest. One of a later format is not damaged: that is an error at once.
+/// Opens the newest checkpoint of a step before `below` whose manifest, files, sizes and headers are whole; hashes are not compared. If
+/// none is whole, the error is that of the newest one. A checkpoint of a later format is not damaged and is an error at once.
 Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below = UINT64_MAX);
 
 } // namespace npar::engine

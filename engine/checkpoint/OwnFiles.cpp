@@ -32,7 +32,7 @@ struct OwnNames {
   }
 };
 
-/// Nothing where neither mark nor manifest says what is npar's own.
+/// Returns nothing if there is neither a mark nor a manifest.
 std::optional<OwnNames> ownNames(const OpenFolder &folder, const std::string &description) {
   OwnNames own;
   if (Result<std::string> mark = folder.read(UnfinishedMark::fileName, UnfinishedMark::largestFile); mark.ok())
@@ -52,7 +52,7 @@ std::optional<OwnNames> ownNames(const OpenFolder &folder, const std::string &de
   return own;
 }
 
-/// Whether the mark is there as far as it was written.
+/// Returns whether the mark is there and was cut while npar wrote it.
 bool hasCutMark(const OpenFolder &folder) {
   Result<std::string> mark = folder.read(UnfinishedMark::fileName, UnfinishedMark::largestFile);
   return mark.ok() && (beginsWith(*mark, markHead) || beginsWith(markHead, *mark));
@@ -152,7 +152,7 @@ Result<FolderRemoval> removeOwnFiles(const OpenFolder &parent, const std::string
       return status.ok() ? Result<FolderRemoval>(result) : status;
     }
     result.kept = "neither a " + std::string(Manifest::fileName) + " nor an " + UnfinishedMark::fileName +
-                  " in it says which files npar has written";
+                  " in it lists the files that npar has written";
     return result;
   }
   if (Status status = removeFrom(*folder, "", *own, result.other); !status.ok())

@@ -1,4 +1,4 @@
-// Which files in a folder npar has written as parts of a checkpoint, so that nothing else is ever removed with one.
+// Knows the files that npar has written as parts of a checkpoint, so that nothing else is ever removed with one.
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
@@ -10,7 +10,7 @@
 namespace npar::engine {
 
 /// The first file of a folder that becomes a checkpoint, gone before the folder gets its name: a list of the files that will be in it. It
-/// tells a half-written checkpoint from somebody else's folder.
+/// tells a half-written checkpoint from a folder of the user's.
 struct UnfinishedMark {
   static constexpr const char *fileName = "unfinished.txt";
   static constexpr uint64_t largestFile = 100'000'000;
@@ -19,13 +19,13 @@ struct UnfinishedMark {
   static Result<std::vector<std::string>> files(const std::string &text);
 };
 
-/// Every file of a checkpoint, but for its manifest: shards, then texts ("model/gpt2.npar").
+/// Every file of a checkpoint except its manifest: shards, then texts ("model/gpt2.npar").
 std::vector<std::string> filesOf(const Manifest &manifest);
 
-/// Whether a manifest may name a file so: in the folder itself, or with `text` in "model/"; printable ASCII, not hidden.
+/// Returns whether a manifest can contain this file name: in the folder itself, or with `text` in "model/"; printable ASCII, not hidden.
 bool isFileName(const std::string &name, bool text);
 
-/// What became of a folder whose own files were to go.
+/// The result of removing npar's files from a folder.
 struct FolderRemoval {
   std::string kept;               ///< why nothing was removed; empty: npar's own files are gone
   std::vector<std::string> other; ///< names of what npar has not written, which stays, and so does the folder; empty: it is gone

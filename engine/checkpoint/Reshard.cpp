@@ -206,7 +206,7 @@ Result<std::string> writeCut(const CheckpointStore &source, Manifest manifest, c
   Result<std::vector<std::pair<std::string, std::string>>> texts = textsOf(source);
   if (!texts.ok())
     return texts.status();
-  std::vector<std::string> remarks; // of folders that are not touched, which nobody has asked about here
+  std::vector<std::string> remarks; // about folders that stay; this command does not show them
   Result<CheckpointFolder> target = CheckpointFolder::open(folder, remarks);
   if (!target.ok())
     return target.status();

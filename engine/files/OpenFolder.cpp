@@ -1,4 +1,4 @@
-// The calls of POSIX that end with "at", each of which says what went wrong.
+// Uses the POSIX calls that end with "at", and reports the error of each.
 #include "engine/files/OpenFolder.h"
 
 #include <algorithm>

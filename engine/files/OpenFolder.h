@@ -1,4 +1,4 @@
-// A folder that is held by a descriptor, for whoever removes or renames what is in it: no link can lead that elsewhere.
+// A folder that is held by a descriptor, for code that removes or renames its entries: no link can redirect it.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -33,9 +33,9 @@ public:
   engine::Status removeFile(const std::string &name) const;
   /// Removes a folder, which must be empty; one that is not there is good.
   engine::Status removeEmptyFolder(const std::string &name) const;
-  /// Within this folder. What has the new name already is an error, unless it is an empty folder.
+  /// Renames within this folder. An entry that has the new name already is an error, unless it is an empty folder.
   engine::Status rename(const std::string &from, const std::string &to) const;
-  /// What has been made, renamed or removed in it is on the disk afterwards.
+  /// Brings all changes of its entries to the disk.
   engine::Status sync() const;
 
 private:

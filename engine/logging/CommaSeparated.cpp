@@ -64,7 +64,7 @@ public:
     return line(shape, values);
   }
 
-  /// The reason has no column: logs of runs without checkpoints have none either, and one goes on as the other.
+  /// The reason has no column: logs of runs without checkpoints have none either, and the columns must not differ.
   std::string row(const LogShape &shape, const FailedSaveRecord &record) const override {
     return line(shape, {{"step", std::to_string(record.step)}, {"kind", failedSave}});
   }

@@ -287,7 +287,7 @@ class InterruptedTest(CheckpointTest):
         self.assertEqual(sorted(path.name for path in folder.iterdir()), ["step-2", "step-4", "step-6"])
 
     def test_a_disk_that_stays_full_does_not_stop_the_training(self):
-        """Each save that fails is told at once, in the log and at the end; the last one makes the exit code. What was whole stays so."""
+        """Each save that fails is told at once, in the log and at the end; the last one makes the exit code. The whole ones stay whole."""
         folder = self.folder / "full"
         result = self.failing(self.saving(folder), folder, "write", self.writes_of(folder) // 2 + 1, 28, times=FOREVER)
         self.assertEqual(result.returncode, 1, result.stderr)
@@ -306,7 +306,7 @@ class InterruptedTest(CheckpointTest):
         self.assertEqual(checkpoint_files.committed(folder)[-1].name, "step-6")
 
     def test_a_damaged_newest_checkpoint_is_left_out(self):
-        """Found when it is opened or when its bytes are compared; the run goes on from the one before, bit for bit, and says so."""
+        """Found when it is opened or when its bytes are compared; the run resumes from the one before, bit for bit, and reports that."""
         program = self.compiled("one")
         whole = self.bits(self.train(program, 6, "--checkpoint", "whole", "--every", 2))
         shard = "rank-00000.safetensors"

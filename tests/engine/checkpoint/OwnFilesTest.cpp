@@ -1,4 +1,4 @@
-// What is removed with a checkpoint: what npar has written, and nothing that a link, a name or a bad manifest leads to.
+// Removing a checkpoint takes the files that npar has written, and nothing that a link, a name or a bad manifest leads to.
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/OwnFiles.h"
@@ -42,7 +42,7 @@ protected:
     EXPECT_TRUE(folder.ok()) << folder.status().message();
     return remarks;
   }
-  /// Removes all but the newest.
+  /// Removes all checkpoints except the newest.
   std::vector<std::string> keepOne(int times = 1) {
     std::vector<std::string> remarks, first;
     Result<CheckpointFolder> folder = CheckpointFolder::open(run.string(), remarks);

@@ -15,7 +15,7 @@ namespace {
 
 const std::string settingName = "--set"; // how the front end calls the text of a setting
 
-/// Where texts lie, and what they are called in a checkpoint.
+/// Maps the path of each text to its name in a checkpoint.
 using Names = std::map<std::string, std::string>;
 
 std::string normal(const fs::path &path) { return path.lexically_normal().string(); }
@@ -55,7 +55,7 @@ std::string renamed(const Names &names, const std::string &from, const std::stri
   return "";
 }
 
-/// Whether the literal at a place names a file: what follows `import`, and a schedule's `by`.
+/// Returns whether the literal at this place names a file: it follows `import`, or a schedule's `by`.
 bool namesFile(const std::string &text, size_t at) {
   size_t end = at;
   while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1])))
