@@ -14,23 +14,6 @@ namespace npar::driver {
 using engine::Result;
 using engine::Status;
 
-/// Some roundings of a type: sums of masked terms may be taken in another order of magnitude.
-static double roundingOf(program::ElementType type) {
-  switch (type) {
-  case program::ElementType::F64:
-    return 1e-12;
-  case program::ElementType::F16:
-    return 4e-3;
-  case program::ElementType::BF16:
-    return 3e-2;
-  case program::ElementType::F32:
-  case program::ElementType::I32:
-  case program::ElementType::U8:
-    break;
-  }
-  return 1e-5;
-}
-
 Result<GeneratorShape> GeneratorShape::of(const program::Program &program) {
   engine::BatchShape inputs = engine::BatchShape::of(program);
   if (inputs.inputs.size() != 1 || inputs.inputs[0].role != program::InputRole::Stream)
@@ -45,7 +28,7 @@ Result<GeneratorShape> GeneratorShape::of(const program::Program &program) {
     return Status::badInput("the model's logits are over [" + axes + "]; generating takes [batch, " + tokens.axes[1] +
                             ", CLASSES]: scores of the next token at each position");
   }
-  return GeneratorShape{inputs.rows, tokens.shape[1], logits.shape()->Get(2), tokens.range.classes, roundingOf(program.compute())};
+  return GeneratorShape{inputs.rows, tokens.shape[1], logits.shape()->Get(2), tokens.range.classes};
 }
 
 Status Generator::compute(const GeneratorPart &part, int64_t first, int64_t end, int64_t position) {
@@ -102,12 +85,7 @@ Status Generator::compare() {
     Result<std::vector<double>> now = scoresAt(parts[0], place);
     if (!now.ok())
       return now.status();
-    double largest = 0;
-    for (double score : before)
-      largest = std::max(largest, std::isfinite(score) ? std::abs(score) : 0);
-    auto isSame = [&](double a, double b) {
-      return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= parts[0].shape.rounding * largest;
-    };
+    auto isSame = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     if (!std::equal(before.begin(), before.end(), now->begin(), now->end(), isSame))
       return Status::badInput("the model cannot generate: its scores after " + std::to_string(place + 1) +
                               (place == 0 ? " token" : " tokens") +

@@ -12,8 +12,7 @@ namespace npar::driver {
 /// The sizes of a program for generating: from [batch, positions] tokens to [batch, positions, classes] logits.
 struct GeneratorShape {
   int64_t rows = 0, positions = 0, classes = 0;
-  int64_t tokens = 0;  ///< the number of tokens that the input knows; 0: any integer
-  double rounding = 0; ///< the largest difference that counts as rounding, as a share of the largest score
+  int64_t tokens = 0; ///< the number of tokens that the input knows; 0: any integer
 
   /// Refuses a program that takes other inputs than a stream of tokens, or leaves other logits.
   static engine::Result<GeneratorShape> of(const program::Program &program);
@@ -37,7 +36,7 @@ public:
       : parts(std::move(parts)), length(length), keeps(true), sequence(std::move(prompt)) {}
 
   /// The scores of what follows the sequence, or the end of it if it is longer than the program. A program that computes the whole sequence
-  /// is tested: its scores must not change with later tokens, except by rounding. Before the first scores it computes other later tokens
+  /// is tested: no bit of its scores may change with later tokens. Before the first scores it computes other later tokens
   /// once, and each step compares the scores of the step before. A program that fails the test is bad input.
   engine::Result<std::vector<double>> scores();
   void append(int32_t token) { sequence.push_back(token); }
