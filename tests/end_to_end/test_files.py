@@ -51,7 +51,7 @@ class CollisionTest(DriverTest):
         for name in ("Mlp.npar", "mine.csv", "library/layers/LayerNorm.npar"):
             for command in (
                 ["compile", *model, "-o", name],
-                ["run", *model, "--random-data", "--steps", 1, "--save-weights", name],
+                ["run", *model, "--random-data", "--steps", 1, "--trace", name],
                 ["inspect", *model, "--html", name],
                 ["inspect", "gpt2", *model[1:], "--compare", "m.npar", "--svg", name],
             ):
