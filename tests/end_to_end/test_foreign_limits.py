@@ -20,6 +20,7 @@ SECONDS = 60  # a hang, on any machine
 MODEL = "pretrain_gpt.py --num-layers $L --hidden-size 256 --num-attention-heads 4 --seq-length 128 --vocab-size 512\n"
 YAML = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 TOML = "[model]\nname = 'llama3'\nflavor = '8B'\n"
+SMALL_LLAMA = ROOT / "tests" / "end_to_end" / "foreign" / "small.json"
 LLAMA = '{"model_type": "llama", "hidden_size": 64, %s}'
 
 
@@ -101,11 +102,11 @@ CONFIGS = [
     ("twice.json", LLAMA % '"hidden_size": 65', "occurs twice"),
     ("whole.json", LLAMA % '"num_hidden_layers": 1e300', "num_hidden_layers"),
     ("names.json", LLAMA % ('"' + "n" * 900_000 + '": {' + ", ".join(f'"k{i}": 1' for i in range(50_000)) + "}"), "key of more than 1000 bytes"),
-    ("zero.json", LLAMA % '"num_attention_heads": -0, "num_hidden_layers": 9223372036854775808', "num_hidden_layers"),
+    ("zero.json", LLAMA % '"num_attention_heads": -0, "num_hidden_layers": 9223372036854775808', "this follows from the values of configuration"),
     ("sizes.json", LLAMA % ", ".join(f'"{key}": 9223372036854775807' for key in ("num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size",
      "max_position_embeddings")), "this follows from the values of"),
     ("family.json", '{"model_type": "' + "x" * 1_000_000 + '"}', "the name of a family has at most 200"),
-    ("unknown.json", LLAMA % ", ".join(f'"k{i}": 1' for i in range(100_000)), "more"),
+    ("unknown.json", json.dumps({**json.loads(SMALL_LLAMA.read_text()), **{f"k{i}": 1 for i in range(100_000)}}), "and 99900 more"),
     ("large.json", '{"a": "' + "x" * 11_000_000 + '"}', "has 11000009 bytes"),
 ]
 
@@ -145,7 +146,7 @@ class ForeignLimitsTest(DriverTest):
         self.assertIn(expected, text)
 
     def test_runs_of_other_programs(self):
-        small = self.write("model.json", (ROOT / "tests/end_to_end/foreign/small.json").read_bytes())
+        small = self.write("model.json", SMALL_LLAMA.read_bytes())
         for name, content, codes, expected in RUNS:
             with self.subTest(name=name):
                 self.write(name, content)
@@ -253,7 +254,7 @@ class ForeignLimitsTest(DriverTest):
         ]:
             os.makedirs(self.folder / "weights", exist_ok=True)
             self.write("weights/model.safetensors.index.json", content)
-            self.write("weights/config.json", (ROOT / "tests/end_to_end/foreign/small.json").read_bytes())
+            self.write("weights/config.json", SMALL_LLAMA.read_bytes())
             self.refused("weights", expected, "import", "weights")
 
     def test_names_that_are_no_text(self):
@@ -261,7 +262,7 @@ class ForeignLimitsTest(DriverTest):
         name = os.fsdecode(b"caf\xe9")
         os.makedirs(os.fsencode(self.folder) + b"/caf\xe9")
         with open(os.fsencode(self.folder) + b"/caf\xe9/config.json", "wb") as file:
-            file.write((ROOT / "tests/end_to_end/foreign/small.json").read_bytes())
+            file.write(SMALL_LLAMA.read_bytes())
         with open(os.fsencode(self.folder) + b"/caf\xe9.sh", "wb") as file:
             file.write(MODEL.replace("$L", "4").strip().encode() + b" --data-path \xe9\n")
         self.assertEqual(self.limited("import", name, "--json")[0], 0)

@@ -48,7 +48,7 @@ TEST_F(BoundedText, RefusesMore) {
   EXPECT_EQ(errorOf("the run", 4096), "cannot read the run '" + path + "': it has more than 4096 bytes (4 KiB), the most that is read");
   EXPECT_EQ(errorOf("", 100), "cannot read '" + path + "': it has more than 100 bytes, the most that is read");
   EXPECT_EQ(errorOf("", 4097), "read");
-  EXPECT_EQ(readFile(path, 4096).status().message(), "cannot read '" + path + "': it has more than 4096 bytes, the most that are read");
+  EXPECT_EQ(readFile(path, 4096).status().message(), "cannot read '" + path + "': it has 4097 bytes, at most 4096 are read");
   EXPECT_TRUE(readFile(path, 4097).ok());
 }
 
