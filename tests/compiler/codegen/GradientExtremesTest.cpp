@@ -142,7 +142,7 @@ const Function functions[] = {
      "-> !t\n%y = nn.where %c, %p, %0 : (!i, !t, !t) -> !t",
      [](double x) { return x > 1e36 ? none
                            : x > 0  ? std::log(x) + 1
-                                    : 0; }, 1e-5},
+                                    : 0; }, 1.1},
     {"where(x > 0, sqrt(x), 0)",
      "%0 = nn.fill 0.0 : !t\n%c = nn.compare \"less\" %0, %x : (!t, !t) -> !i\n%l = nn.sqrt %x : (!t) -> !t\n"
      "%y = nn.where %c, %l, %0 : (!i, !t, !t) -> !t",
