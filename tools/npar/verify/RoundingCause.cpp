@@ -15,18 +15,23 @@ static double rounded(double value, double rounding) {
   return std::ldexp(std::nearbyint(mantissa / rounding) * rounding, exponent);
 }
 
-engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding) {
+engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding,
+                                     const StepValues *start) {
   constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
   if (engine::Status status = disturbParameters(session, program, seed); !status.ok())
     return status;
+  StepValues values;
   for (const std::string &name : variablesOf(program, program::VariableKind::Parameter)) {
     engine::Result<std::vector<double>> parameter = session.read(name);
     if (!parameter.ok())
       return parameter.status();
     for (double &entry : *parameter)
       entry = rounded(entry, rounding);
+    if (start && values.parameters.size() < start->parameters.size())
+      *parameter = start->parameters[values.parameters.size()];
     if (engine::Status status = session.write(name, *parameter); !status.ok())
       return status;
+    values.parameters.push_back(std::move(*parameter));
   }
   engine::Batch batch = dataFor(program, seed)->batch(0);
   engine::Result<engine::StepResult> result = session.step(batch, 0);
@@ -34,7 +39,6 @@ engine::Result<StepValues> firstStep(engine::Session &session, const program::Pr
     result = session.step(batch, 0);
   if (!result.ok())
     return result.status();
-  StepValues values;
   values.loss = result->loss;
   double scale = result->lossScale > 0 ? result->lossScale : 1;
   for (const std::string &name : gradientsOf(program)) {

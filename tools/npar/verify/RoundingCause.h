@@ -13,12 +13,15 @@ namespace npar::driver {
 /// Loss and gradients of the first step of a session, without fp16's loss scale.
 struct StepValues {
   double loss = 0;
-  std::vector<std::vector<double>> gradients; ///< one per use of a parameter
+  std::vector<std::vector<double>> gradients;       ///< one per use of a parameter
+  std::vector<std::vector<double>> parameters = {}; ///< before the step
 };
 
 /// The first step on random data, from parameters that are disturbed and then rounded to a type whose rounding is `rounding`
-/// (Equivalence.h): the comparison is about what operations round, so both sides begin with the same numbers.
-engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding);
+/// (Equivalence.h), or from those of `start`, which may be null: both sides begin with the same numbers, so only what operations round
+/// differs.
+engine::Result<StepValues> firstStep(engine::Session &session, const program::Program &program, uint64_t seed, double rounding,
+                                     const StepValues *start);
 
 /// The square root of the sum of two squares: the relative errors of the loss and, by their norm, of all gradients together. Infinite where
 /// a number is not finite.

@@ -1,7 +1,6 @@
 // Groups a model's operations by their places in the text and asks which of them to blame.
 #include "tools/npar/verify/RoundingWarning.h"
 
-#include "engine/program/Compute.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/verify/Equivalence.h"
@@ -74,11 +73,12 @@ dsl::Program inItsType(const dsl::Program &written) {
   return program;
 }
 
-Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions &options, uint64_t seed, double rounding) {
+Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions &options, uint64_t seed, double rounding,
+                           const StepValues *start) {
   engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
   if (!session.ok())
     return fail(session.status());
-  engine::Result<StepValues> values = firstStep(**session, program->root(), seed, rounding);
+  engine::Result<StepValues> values = firstStep(**session, program->root(), seed, rounding, start);
   if (!values.ok())
     return fail(values.status());
   return std::move(*values);
@@ -105,22 +105,21 @@ Outcome<RoundingReport> findRounding(const ElaboratedModel &written, ProgramPoin
                                      uint64_t seed) {
   Waiting waiting("looking for what rounding does");
   dsl::Program program = inItsType(written.program);
-  std::string type;
+  std::string type = program.plan.compute == dsl::ElementType::F16 ? "fp16" : "bf16";
   double rounding = 0;
   std::optional<StepValues> exact;
   auto error = [&](const std::vector<int> &nodes) -> Outcome<double> {
     Outcome<ProgramPointer> compiled = written.compilation->compileUnrounded(program, nodes);
     if (!compiled.ok())
       return compiled.code();
-    type = program::computeWord((*compiled)->root());
     rounding = roundingOf((*compiled)->root());
     if (!exact) {
-      Outcome<StepValues> values = stepOf(reference, options, seed, rounding);
+      Outcome<StepValues> values = stepOf(reference, options, seed, rounding, nullptr);
       if (!values.ok())
         return values.code();
       exact = std::move(*values);
     }
-    Outcome<StepValues> values = stepOf(*compiled, options, seed, rounding);
+    Outcome<StepValues> values = stepOf(*compiled, options, seed, rounding, &*exact);
     if (!values.ok())
       return values.code();
     return distance(*values, *exact);
