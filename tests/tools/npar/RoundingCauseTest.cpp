@@ -75,9 +75,9 @@ TEST(RoundingCause, NoneWhereNoneAloneMakesHalf) {
 TEST(RoundingCause, DistanceCountsLossAndGradientsTogether) {
   StepValues reference{2, {{3, 0}, {4}}};
   EXPECT_EQ(distance(reference, reference), 0);
-  EXPECT_DOUBLE_EQ(distance({2.2, {{3, 0}, {4}}}, reference), 0.1);
-  EXPECT_DOUBLE_EQ(distance({2, {{3, 0.5}, {4}}}, reference), 0.1);
-  EXPECT_DOUBLE_EQ(distance({2.6, {{3, 2}, {4}}}, reference), 0.5);
+  EXPECT_NEAR(distance({2.2, {{3, 0}, {4}}}, reference), 0.1, 1e-12);
+  EXPECT_NEAR(distance({2, {{3, 0.5}, {4}}}, reference), 0.1, 1e-12);
+  EXPECT_NEAR(distance({2.6, {{3, 2}, {4}}}, reference), 0.5, 1e-12);
   EXPECT_TRUE(std::isinf(distance({NAN, {{3, 0}, {4}}}, reference)));
   EXPECT_TRUE(std::isinf(distance({2, {{3, INFINITY}, {4}}}, reference)));
   EXPECT_TRUE(std::isinf(distance({2, {{3, 0}}}, reference)));
