@@ -18,7 +18,7 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
 #include "tools/npar/train/RunLogs.h"
-#include "tools/npar/use/EvaluationProgram.h"
+#include "tools/npar/measure/EvaluationProgram.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // An evaluation chooses its batch from the planned cost of one sample and of four.
-#include "tools/npar/use/EvaluationBatch.h"
+#include "tools/npar/measure/EvaluationBatch.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "tools/npar/job/Job.h"
 #include "tools/npar/measure/EvaluationReport.h"
 #include "tools/npar/train/RunFlags.h"
-#include "tools/npar/use/EvaluationProgram.h"
+#include "tools/npar/measure/EvaluationProgram.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

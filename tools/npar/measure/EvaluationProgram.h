@@ -3,7 +3,7 @@
 
 #include "engine/runtime/MemoryNeed.h"
 #include "tools/npar/model/Compilation.h"
-#include "tools/npar/use/EvaluationBatch.h"
+#include "tools/npar/measure/EvaluationBatch.h"
 
 #include <functional>
 

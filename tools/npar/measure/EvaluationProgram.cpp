@@ -1,5 +1,5 @@
 // Elaborates and compiles the text for each candidate batch.
-#include "tools/npar/use/EvaluationProgram.h"
+#include "tools/npar/measure/EvaluationProgram.h"
 
 #include "engine/runtime/MachineMemory.h"
 

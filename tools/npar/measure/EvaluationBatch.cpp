@@ -1,5 +1,5 @@
 // Weighs what a step costs against what its samples do.
-#include "tools/npar/use/EvaluationBatch.h"
+#include "tools/npar/measure/EvaluationBatch.h"
 
 #include "tools/npar/view/View.h"
 
