@@ -209,6 +209,12 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
         leaps.push_back({"near tie", true, std::nullopt, leapText(seed, *leap, rounding, choices)});
     }
     if (isLast) {
+      if (leaps.size() + 1 == mostSeeds)
+        for (Check &check : found)
+          if (!check.ok)
+            check.detail += fmt::format("; one rank itself leaps with each of the {} seeds before: its training is unstable, which a lower "
+                                        "learning rate may change",
+                                        leaps.size());
       checks.insert(checks.end(), leaps.begin(), leaps.end());
       checks.insert(checks.end(), found.begin(), found.end());
       return session;
