@@ -160,8 +160,8 @@ class Mutator:
         return "".join(lines[: chance.randrange(len(lines))] + others[chance.randrange(len(others)) :])
 
 
-def run(arguments, folder, most=SECONDS):
-    """Exit code (negative: a signal), what was said on stderr, seconds of processor time."""
+def run(arguments, folder, most=SECONDS, with_output=False):
+    """Exit code (negative: a signal), standard error (with standard output if asked for), seconds of processor time."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -170,8 +170,8 @@ def run(arguments, folder, most=SECONDS):
 
     environment = dict(os.environ, NPAR_STDLIB=str(STDLIB), OMP_NUM_THREADS="1")
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([NPAR, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-                                   preexec_fn=limit, env=environment)  # fmt: skip
+        process = subprocess.Popen([NPAR, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=said if with_output else subprocess.DEVNULL,
+                                   stderr=said, preexec_fn=limit, env=environment)  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
@@ -212,7 +212,7 @@ class Trial:
         return run(["inspect", path.name], folder)
 
     def check(self, number, folder):
-        return run(["verify", f"m{number}.npar", "--threads", "1"], folder, SECONDS_OF_CHECK)
+        return run(["verify", f"m{number}.npar", "--threads", "1"], folder, SECONDS_OF_CHECK, with_output=True)
 
     def found(self, number, what, said):
         self.findings += 1
