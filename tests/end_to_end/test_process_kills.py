@@ -26,7 +26,7 @@ class KilledTest(JobTest):
         flags = ["run", program, "--data", text, "--tokens", "bytes", "--steps", STEPS, "--threads", 1, "--json", "--quiet"]
         alone = json.loads(self.npar(*flags, "--log", "whole.jsonl").output)
         whole, chance, gone_on, others = self.log_of("whole.jsonl"), random.Random(8), 0, [1, 2, 8]
-        for trial in range(50 if LONG else 2):
+        for trial in range(200 if LONG else 2):
             with self.subTest(trial=trial):
                 folder, log = self.folder / "killed", self.folder / "killed.jsonl"
                 before = self.newest(folder)
