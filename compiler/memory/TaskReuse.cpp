@@ -12,13 +12,13 @@ namespace {
 
 using program::isAsync;
 
-struct Access {
+struct TaskAccess {
   uint32_t step, region;
   uint64_t begin, end;
   bool write;
 };
 
-bool conflict(const Access &a, const Access &b) {
+bool conflict(const TaskAccess &a, const TaskAccess &b) {
   return (a.write || b.write) && a.region == b.region && a.begin < b.end && b.begin < a.end;
 }
 
@@ -34,7 +34,7 @@ public:
 
 private:
   program::RankClassT &rankClass;
-  std::vector<std::vector<Access>> accesses;                             // per fragment, in step order, of regions that asyncs touch
+  std::vector<std::vector<TaskAccess>> accesses;                             // per fragment, in step order, of regions that asyncs touch
   std::vector<bool> asyncRegion;                                         // touched by an async step of any fragment
   std::vector<program::StepOrder> orders;                                // per fragment
   std::vector<std::pair<uint32_t, uint32_t>> asyncs;                     // task, step
@@ -57,14 +57,14 @@ private:
         }
       }
     }
-    for (std::vector<Access> &list : accesses)
-      list.erase(std::remove_if(list.begin(), list.end(), [&](const Access &access) { return !asyncRegion[access.region]; }), list.end());
+    for (std::vector<TaskAccess> &list : accesses)
+      list.erase(std::remove_if(list.begin(), list.end(), [&](const TaskAccess &access) { return !asyncRegion[access.region]; }), list.end());
   }
 
   const program::Step &stepOf(uint32_t task, uint32_t step) const {
     return rankClass.fragments[rankClass.tasks[task].fragment()]->steps[step];
   }
-  const std::vector<Access> &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
+  const std::vector<TaskAccess> &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
   uint64_t baseOf(uint32_t task, uint32_t region) const { return rankClass.bases[rankClass.tasks[task].first_base() + region]; }
   bool sameBase(uint32_t a, uint32_t b, uint32_t region) const { return baseOf(a, region) == baseOf(b, region); }
 
@@ -90,7 +90,7 @@ private:
 
   void visit(uint32_t task) {
     const program::FragmentT &fragment = *rankClass.fragments[rankClass.tasks[task].fragment()];
-    const std::vector<Access> &own = accessesOf(task);
+    const std::vector<TaskAccess> &own = accessesOf(task);
     std::vector<Known> known(fragment.steps.size());
     Known chainEnd = chainKnown;
     size_t firstOwn = asyncs.size(), next = 0;
@@ -111,7 +111,7 @@ private:
         asyncs.emplace_back(task, index);
         state.add(number[index]);
         asyncKnown.push_back(state);
-        for (const Access &access : own)
+        for (const TaskAccess &access : own)
           if (access.step == index)
             touching[{access.region, baseOf(task, access.region)}].push_back(number[index]);
       } else {
@@ -126,14 +126,14 @@ private:
   }
 
   /// Adds the edges that one access of a step needs to accesses of earlier tasks, nearest tasks first.
-  void orderAfterEarlier(uint32_t task, uint32_t step, const Access &access, size_t firstOwn, Known &state) {
+  void orderAfterEarlier(uint32_t task, uint32_t step, const TaskAccess &access, size_t firstOwn, Known &state) {
     const std::vector<size_t> &candidates = touching[{access.region, baseOf(task, access.region)}];
     for (size_t i = candidates.size(); i-- > 0;) {
       size_t async = candidates[i];
       if (async >= firstOwn || state.has(async))
         continue;
       auto [otherTask, otherStep] = asyncs[async];
-      for (const Access &other : accessesOf(otherTask))
+      for (const TaskAccess &other : accessesOf(otherTask))
         if (other.step == otherStep && conflict(access, other)) {
           wait(task, step, otherTask, otherStep);
           state.unite(asyncKnown[async]);
@@ -147,7 +147,7 @@ private:
       if (!sameBase(task, other, access.region))
         continue;
       std::vector<uint32_t> found;
-      for (const Access &candidate : accessesOf(other))
+      for (const TaskAccess &candidate : accessesOf(other))
         if (!isAsync(stepOf(other, candidate.step)) && conflict(access, candidate) && (found.empty() || found.back() != candidate.step))
           found.push_back(candidate.step);
       const program::StepOrder &order = orders[rankClass.tasks[other].fragment()];

@@ -8,8 +8,6 @@ namespace npar::schedules {
 
 namespace {
 
-constexpr size_t mostErrors = 100; // more are noise
-
 using What = ListedAction::What;
 using Lists = std::vector<std::vector<ListedAction>>;
 
@@ -48,7 +46,7 @@ private:
   std::string quoted(Where where) const { return quoted(at(where)); }
 
   void error(Where where, const std::string &reason) {
-    if (errors.size() < mostErrors)
+    if (errors.size() < mostScheduleErrors)
       errors.push_back({where.stage, where.place, reason, {}});
   }
 

@@ -10,14 +10,14 @@ namespace npar::schedules {
 
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double notYet = std::numeric_limits<double>::infinity();
 
 class Filling {
 public:
   Filling(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules)
       : schedule(schedule), costs(costs), transfer(transfer), rules(rules), chunks(schedule.chunks), micros(schedule.micros),
-        stages(schedule.stages()), places(schedule.stages()), forwards(schedule.placement.size() * micros, never),
-        backwards(schedule.placement.size() * micros, never), lists(schedule.stages()) {
+        stages(schedule.stages()), places(schedule.stages()), forwards(schedule.placement.size() * micros, notYet),
+        backwards(schedule.placement.size() * micros, notYet), lists(schedule.stages()) {
     for (size_t place = 0; place < schedule.placement.size(); ++place)
       places[schedule.placement[place]].push_back(place);
     std::fill_n(forwards.begin(), micros, 0);
@@ -67,7 +67,7 @@ private:
     const std::vector<Task> &tasks = schedule.lists[index];
     while (stage.next < tasks.size() && tasks[stage.next].phase == Phase::W)
       ++stage.next;
-    double soon = never;
+    double soon = notYet;
     if (stage.next < tasks.size()) {
       const Task &task = tasks[stage.next];
       int place = places[index][task.chunk];

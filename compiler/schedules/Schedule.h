@@ -21,6 +21,9 @@ struct Task {
   bool operator==(const Task &other) const { return phase == other.phase && micro == other.micro && chunk == other.chunk; }
 };
 
+constexpr size_t mostScheduleErrors = 100; ///< that are listed: more are noise, and a text may ask for a million micro-batches
+constexpr size_t mostCycleLinks = 12;      ///< of a cycle of waiting that are written out
+
 /// Per stage, its tasks in order.
 using TaskLists = std::vector<std::vector<Task>>;
 

@@ -11,7 +11,7 @@ namespace npar::schedules {
 
 namespace {
 
-constexpr size_t mostErrors = 20; // of the text; what follows is mostly noise
+constexpr size_t mostTextErrors = 20; // of the text; what follows is mostly noise
 
 /// `word` as messages show it: printable, and short.
 std::string shown(std::string_view word) {
@@ -65,8 +65,6 @@ struct Action {
 
   bool isTask() const { return kind->listed && kind->what == What::Task; }
 };
-
-constexpr size_t mostLinks = 12; // of a cycle of waiting that are written out
 
 class Reader {
 public:
@@ -122,15 +120,15 @@ private:
       return "'" + link.action + "' (" + std::to_string(link.at.row) + ":" + std::to_string(link.at.column) + ")";
     };
     std::string text;
-    for (size_t i = 0; i < cycle.size() && i < mostLinks; ++i) {
+    for (size_t i = 0; i < cycle.size() && i < mostCycleLinks; ++i) {
       const TextLink &next = cycle[(i + 1) % cycle.size()];
       text += (!cycle[i].otherEnd ? ", which comes after " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
     }
-    return cycle.size() > mostLinks ? text + "; and so on, over " + std::to_string(cycle.size() / 2) + " stages" : text;
+    return cycle.size() > mostCycleLinks ? text + "; and so on, over " + std::to_string(cycle.size() / 2) + " stages" : text;
   }
 
   void error(TextPlace at, const std::string &reason) {
-    if (result.errors.size() < mostErrors)
+    if (result.errors.size() < mostTextErrors)
       result.errors.push_back({at, at.row - 1, 0, reason, false, {}});
   }
   void error(const Action &action, const std::string &reason) { error(action.at, reason); }
@@ -150,7 +148,7 @@ private:
         }
       readRow(line, row);
       rowEnds.push_back({row, static_cast<int>(line.size() + 1), 1});
-      if (result.errors.size() >= mostErrors || isFull)
+      if (result.errors.size() >= mostTextErrors || isFull)
         return false;
     }
     rowEnds.resize(lastFilled); // empty lines at the end are no stages
@@ -173,7 +171,7 @@ private:
         lastFilled = row;
       }
       begin = comma + 1;
-      if (result.errors.size() >= mostErrors || isFull)
+      if (result.errors.size() >= mostTextErrors || isFull)
         return;
     }
   }

@@ -11,9 +11,6 @@ namespace npar::schedules {
 
 namespace {
 
-constexpr size_t mostErrors = 100; // more are noise, and a text may ask for a million micro-batches
-constexpr size_t mostLinks = 12;   // of a cycle of waiting that are written out
-
 std::string count(int number, const std::string &word) { return std::to_string(number) + " " + word + (number == 1 ? "" : "s"); }
 
 class Validation {
@@ -35,7 +32,7 @@ public:
   }
 
 private:
-  bool full() const { return errors.size() >= mostErrors; }
+  bool full() const { return errors.size() >= mostScheduleErrors; }
 
   std::string name(int stage, const Task &task) const {
     if (taskName)
@@ -109,7 +106,7 @@ private:
       if (full())
         return;
       std::string text;
-      for (size_t i = 0; i < cycle.size() && i < mostLinks; ++i) {
+      for (size_t i = 0; i < cycle.size() && i < mostCycleLinks; ++i) {
         const Wait &wait = cycle[i];
         const Task &task = lists[wait.stage][wait.place];
         text += i == 0 ? name(wait.stage, task) + " never starts: it" : "; " + name(wait.stage, task);
@@ -123,7 +120,7 @@ private:
         if (const Task &head = lists[next.stage][next.place]; !(head == wait.need.task))
           text += ", which is ordered after " + name(next.stage, head);
       }
-      if (cycle.size() > mostLinks)
+      if (cycle.size() > mostCycleLinks)
         text += "; and so on, over " + std::to_string(cycle.size()) + " stages";
       errors.push_back({cycle[0].stage, cycle[0].place, text});
     }

@@ -56,6 +56,8 @@ struct FlightEntry {
 };
 
 constexpr uint32_t noFlightNode = ~uint32_t{0};
+constexpr size_t flightRingBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
+constexpr size_t longestFlightName = 400; ///< bytes of a node's name in the tables
 
 /// What a node is, in the tables.
 enum class FlightNodeKind : uint8_t { Compute, Collective, Send, Receive };

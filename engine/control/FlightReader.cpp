@@ -15,8 +15,6 @@ namespace npar::engine {
 namespace {
 
 constexpr uint64_t greatestFile = uint64_t{1} << 30, greatestTables = uint64_t{256} << 20; // bytes
-constexpr size_t longestName = 400;
-constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
 constexpr uint32_t mostNames = 1 << 22, mostGroups = 1 << 20, mostMembers = 1 << 20, mostNodes = 1 << 24, mostRanks = 1 << 16, mostSessions = 1024;
 
 /// What lies in a file as the process left it: plain numbers here.
@@ -66,7 +64,7 @@ private:
     if (header.tablesBytes > size - sizeof(header) || header.liveOffset < sizeof(header) + header.tablesBytes || header.liveOffset > size ||
         sizeof(FlightLive) > size - header.liveOffset || header.ringsOffset < header.liveOffset + sizeof(FlightLive) ||
         header.ringsOffset > size || header.ringEntries != flightRingEntries ||
-        header.ranks * ringBytes > size - header.ringsOffset)
+        header.ranks * flightRingBytes > size - header.ringsOffset)
       return "is cut or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
     tables = read(sizeof(header), header.tablesBytes);
     XXH3_state_t *state = XXH3_createState();
@@ -101,7 +99,7 @@ private:
     const size_t firstName = log.names.size(), firstGroup = log.groups.size();
     log.names.resize(firstName + from.count(mostNames, sizeof(uint32_t)));
     for (size_t i = firstName; i < log.names.size(); ++i)
-      log.names[i] = from.text(longestName);
+      log.names[i] = from.text(longestFlightName);
     log.groups.resize(firstGroup + from.count(mostGroups, sizeof(uint32_t)));
     for (size_t i = firstGroup; i < log.groups.size(); ++i) {
       log.groups[i].resize(from.count(mostMembers, sizeof(int64_t)));
@@ -163,7 +161,7 @@ private:
   std::string readRings() {
     for (size_t local = 0; local < log.ranks.size(); ++local) {
       FlightRank &rank = log.ranks[local];
-      const std::vector<uint8_t> ring = read(header.ringsOffset + local * ringBytes, ringBytes);
+      const std::vector<uint8_t> ring = read(header.ringsOffset + local * flightRingBytes, flightRingBytes);
       for (size_t i = 0; i < flightRingEntries; ++i) {
         PlainEntry entry;
         std::memcpy(&entry, ring.data() + sizeof(FlightRing) + i * sizeof(entry), sizeof(entry));

@@ -25,8 +25,6 @@ namespace npar::engine {
 
 namespace {
 
-constexpr size_t longestName = 400;
-constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
 
 template <typename Clock> int64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
@@ -94,7 +92,7 @@ std::vector<uint8_t> sectionOf(const program::Program &program, const StepGraph 
   tables.number<uint8_t>(program.kind() != program::ProgramKind::Training);
   tables.number(static_cast<uint32_t>(names.things.size()));
   for (const std::string *name : names.things)
-    tables.text(*name, longestName);
+    tables.text(*name, longestFlightName);
   tables.number(static_cast<uint32_t>(groups.things.size()));
   for (const std::vector<int64_t> *group : groups.things) {
     tables.number(static_cast<uint32_t>(group->size()));
@@ -190,7 +188,7 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
   header.liveOffset = roundUp(sizeof(FlightHeader) + tables.size());
   header.ringsOffset = roundUp(header.liveOffset + sizeof(FlightLive));
   header.ranks = static_cast<uint32_t>(rankOfRing.size()), header.ringEntries = flightRingEntries;
-  const size_t newSize = header.ringsOffset + header.ranks * ringBytes;
+  const size_t newSize = header.ringsOffset + header.ranks * flightRingBytes;
 
   const std::string begun = name() + ".begun";
   auto failure = [&](int why) {
@@ -214,9 +212,9 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
   auto *newLive = new (bytes + header.liveOffset) FlightLive();
   newLive->aliveAt = steadyNanoseconds();
   for (size_t ring = 0; ring < rankOfRing.size(); ++ring) {
-    uint8_t *at = bytes + header.ringsOffset + ring * ringBytes;
+    uint8_t *at = bytes + header.ringsOffset + ring * flightRingBytes;
     if (ring < ranks.size() && rings)
-      std::memcpy(at, rings + ring * ringBytes, ringBytes);
+      std::memcpy(at, rings + ring * flightRingBytes, flightRingBytes);
     else
       (new (at) FlightRing())->rank = rankOfRing[ring];
   }
@@ -244,7 +242,7 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
 
 void FlightRecord::write(const FlightNote &note) {
   const Part &part = parts[note.session];
-  auto *ring = reinterpret_cast<FlightRing *>(rings + part.rings[note.local] * ringBytes);
+  auto *ring = reinterpret_cast<FlightRing *>(rings + part.rings[note.local] * flightRingBytes);
   uint64_t at = ring->next.fetch_add(1, std::memory_order_relaxed);
   FlightEntry &entry = reinterpret_cast<FlightEntry *>(ring + 1)[at % flightRingEntries];
   entry.number.store(0, std::memory_order_relaxed);

@@ -1,6 +1,8 @@
 // Whether a token file fits a program: every value, as a token and as a target, before anything is trained.
 #include "engine/data/DataCheck.h"
 
+#include "engine/data/NumberText.h"
+
 #include <algorithm>
 
 namespace npar::engine {
@@ -52,7 +54,6 @@ private:
     int64_t shift;
   };
 
-  static std::string number(int64_t value) { return std::to_string(value); }
 
   /// Calls `use(window, i)` for the tokens [begin, end) until one is not good.
   template <typename Use> Status forEach(int64_t begin, int64_t end, Use use) const {

@@ -1,6 +1,7 @@
 // The source of global batches that reads files.
 #include "engine/data/DataSource.h"
 
+#include "engine/data/NumberText.h"
 #include "engine/data/Samples.h"
 
 namespace npar::engine {
@@ -39,8 +40,6 @@ private:
   SampleOrder sampler;
   BatchShape shape;
 };
-
-std::string number(int64_t value) { return std::to_string(value); }
 
 /// Refuses samples that a batch would repeat, and files that have none.
 Status checkEnough(const DataPlan &plan, const std::vector<std::unique_ptr<Samples>> &files, const BatchShape &shape) {

@@ -1,12 +1,13 @@
 // Cuts a stream of tokens into samples.
 #include "engine/data/StreamSamples.h"
 
+#include "engine/data/NumberText.h"
+
 #include <algorithm>
 
 namespace npar::engine {
 
 namespace {
-std::string number(int64_t value) { return std::to_string(value); }
 } // namespace
 
 Result<std::unique_ptr<Samples>> StreamSamples::open(const DataPlan &plan, size_t file, const BatchShape &shape) {

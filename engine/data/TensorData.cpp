@@ -2,6 +2,7 @@
 #include "engine/data/TensorData.h"
 
 #include "engine/checkpoint/StoredType.h"
+#include "engine/data/NumberText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +13,6 @@ namespace npar::engine {
 using program::ElementType;
 
 namespace {
-
-std::string number(int64_t value) { return std::to_string(value); }
 
 /// Types of tensors that an input of this type takes.
 const std::vector<std::string> &typesFor(ElementType type) {

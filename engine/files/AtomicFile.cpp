@@ -1,6 +1,7 @@
 // Whole files through POSIX calls, because only they report what a stream hides: a directory instead of a file, a disk that fails.
 #include "engine/files/AtomicFile.h"
 
+#include "engine/files/FileFailure.h"
 #include "engine/files/OutputFile.h"
 
 #include <algorithm>
@@ -15,14 +16,6 @@ using engine::Code;
 using engine::Result;
 using engine::Status;
 
-namespace {
-
-Status failure(const std::string &what, const std::string &path, int error) {
-  return Status(Code::BadInput, "cannot " + what + " '" + path + "': " + std::strerror(error));
-}
-
-} // namespace
-
 Status writeFileAtomically(const std::string &path, const void *data, size_t size) {
   Result<OutputFile> output = OutputFile::create(path);
   if (!output.ok())
@@ -34,7 +27,7 @@ Status writeFileAtomically(const std::string &path, const void *data, size_t siz
 Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // which does not wait for the other end of a pipe
   if (file < 0)
-    return failure("read", path, errno);
+    return fileFailure("read", path, errno);
   auto refuse = [&](const std::string &why) {
     ::close(file);
     return Status(Code::BadInput, "cannot read '" + path + "': " + why);

@@ -16,7 +16,7 @@ using engine::Status;
 
 namespace {
 
-constexpr size_t blockBytes = size_t{1} << 20;
+constexpr size_t readBytes = size_t{1} << 20;
 
 /// Closes the file at the end of a scope.
 struct OpenFile {
@@ -75,7 +75,7 @@ template <typename Bytes> Result<Bytes> readBounded(const std::string &path, con
   size_t size = 0;
   while (true) {
     if (size == bytes.size()) // also at the end that a regular file stated: it may have grown
-      bytes.resize(size + static_cast<size_t>(std::min<uint64_t>(blockBytes, most - size + 1)));
+      bytes.resize(size + static_cast<size_t>(std::min<uint64_t>(readBytes, most - size + 1)));
     ssize_t got = readSome(file.number, bytes.data() + size, bytes.size() - size);
     if (got < 0)
       return failure(errno == ETIMEDOUT ? "no data came from it for " + std::to_string(longestSilence) + " s" : std::strerror(errno));

@@ -1,6 +1,8 @@
 // POSIX calls, each of which says what went wrong.
 #include "engine/files/Folders.h"
 
+#include "engine/files/FileFailure.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,10 +17,6 @@ namespace npar::program {
 using engine::Result;
 using engine::Status;
 
-static Status failure(const std::string &what, const std::string &path, int error) {
-  return Status::badInput("cannot " + what + " '" + path + "': " + std::strerror(error));
-}
-
 Status makeFolder(const std::string &path) {
   if (::mkdir(path.c_str(), 0777) == 0)
     return {};
@@ -26,26 +24,26 @@ Status makeFolder(const std::string &path) {
   struct stat info;
   if (error == EEXIST && ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
     error = ENOTDIR;
-  return error == EEXIST ? Status() : failure("make the folder", path, error);
+  return error == EEXIST ? Status() : fileFailure("make the folder", path, error);
 }
 
 Status makeNewFolder(const std::string &path) {
-  return ::mkdir(path.c_str(), 0777) == 0 ? Status() : failure("make the folder", path, errno);
+  return ::mkdir(path.c_str(), 0777) == 0 ? Status() : fileFailure("make the folder", path, errno);
 }
 
 Status syncFolder(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0)
-    return failure("sync the folder", path, errno);
+    return fileFailure("sync the folder", path, errno);
   int error = ::fsync(file) == 0 ? 0 : errno;
   ::close(file);
   if (error == EINVAL || error == EROFS || error == ENOTSUP) // a file system that cannot sync folders
     return {};
-  return error ? failure("sync the folder", path, error) : Status();
+  return error ? fileFailure("sync the folder", path, error) : Status();
 }
 
 Status renameFolder(const std::string &from, const std::string &to) {
-  return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failure("rename '" + from + "' to", to, errno);
+  return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : fileFailure("rename '" + from + "' to", to, errno);
 }
 
 Result<std::vector<std::string>> namesIn(const std::string &folder) {
@@ -54,7 +52,7 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
   if (!entries && errno == ENOENT)
     return names;
   if (!entries)
-    return failure("read the folder", folder, errno);
+    return fileFailure("read the folder", folder, errno);
   while (const dirent *entry = ::readdir(entries))
     if (std::string name = entry->d_name; name != "." && name != "..")
       names.push_back(std::move(name));
@@ -66,7 +64,7 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
 Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder, HeartbeatTimes times) {
   int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0)
-    return failure("open the folder", folder, errno);
+    return fileFailure("open the folder", folder, errno);
   std::string refusal = "cannot write to '" + folder + "': another run is using it";
   std::unique_ptr<FolderLock> lock(new FolderLock(file));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

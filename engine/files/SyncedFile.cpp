@@ -1,6 +1,8 @@
 // POSIX calls, each of which says what went wrong.
 #include "engine/files/SyncedFile.h"
 
+#include "engine/files/FileFailure.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,16 +15,12 @@ namespace npar::program {
 using engine::Result;
 using engine::Status;
 
-static Status failure(const std::string &path, int error) {
-  return Status::badInput("cannot write '" + path + "': " + std::strerror(error));
-}
-
 Result<SyncedFile> SyncedFile::create(const std::string &path) {
   SyncedFile result;
   result.path = path;
   result.file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (result.file < 0)
-    return failure(path, errno);
+    return fileFailure("write", path, errno);
   return result;
 }
 
@@ -48,7 +46,7 @@ Status SyncedFile::write(const void *bytes, size_t size) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      return failure(path, errno);
+      return fileFailure("write", path, errno);
     from += got, size -= static_cast<size_t>(got), written += static_cast<uint64_t>(got);
   }
   return {};
@@ -58,7 +56,7 @@ Status SyncedFile::finish() {
   int error = ::fsync(file) == 0 ? 0 : errno;
   if (::close(std::exchange(file, -1)) != 0 && !error)
     error = errno;
-  return error ? failure(path, error) : Status();
+  return error ? fileFailure("write", path, error) : Status();
 }
 
 } // namespace npar::program

@@ -7,13 +7,13 @@ namespace npar::engine {
 
 using Json = nlohmann::json;
 
-static const Json nothing;
+static const Json absent;
 
 const Json &member(const Json &object, const char *name) {
   if (!object.is_object())
-    return nothing;
+    return absent;
   auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
+  return found == object.end() ? absent : *found;
 }
 
 std::string typeOf(const Json &part) {

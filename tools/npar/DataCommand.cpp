@@ -21,7 +21,7 @@ using engine::Result;
 using engine::Status;
 using json = nlohmann::ordered_json;
 
-struct ShowFlags {
+struct DataShowFlags {
   ModelOptions model;
   DataFlags data;
   int64_t count = 4, epoch = 0, part = 1;
@@ -51,7 +51,7 @@ struct ShownSample {
 };
 
 /// The first samples of an epoch, in the order in which they are trained on; of data in batches of one sample.
-std::vector<ShownSample> firstSamples(engine::DataSource &data, const ShowFlags &flags) {
+std::vector<ShownSample> firstSamples(engine::DataSource &data, const DataShowFlags &flags) {
   std::vector<ShownSample> shown;
   data.goOnFrom(0, flags.epoch * data.samples());
   for (int64_t step = 0; step < std::min(flags.count, data.samples()); ++step)
@@ -61,7 +61,7 @@ std::vector<ShownSample> firstSamples(engine::DataSource &data, const ShowFlags 
 
 std::string pathOf(const engine::DataPlan &plan, int32_t file) { return plan.groups[0].files[static_cast<size_t>(file)].path; }
 
-json describe(const ShowFlags &flags, const engine::DataPlan &plan, const engine::BatchShape &shape, const Counts &counts,
+json describe(const DataShowFlags &flags, const engine::DataPlan &plan, const engine::BatchShape &shape, const Counts &counts,
               const engine::DataSource &data, const std::vector<ShownSample> &shown) {
   json result;
   result["stream"] = plan.stream();
@@ -133,7 +133,7 @@ void print(const json &summary, const engine::BatchShape &shape, const std::vect
   }
 }
 
-ExitCode show(const ShowFlags &flags) {
+ExitCode show(const DataShowFlags &flags) {
   FileClaims files;
   flags.data.claim(files);
   Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/true);
@@ -172,7 +172,7 @@ ExitCode show(const ShowFlags &flags) {
 } // namespace
 
 Command addDataCommand(CLI::App &driver) {
-  auto flags = std::make_shared<ShowFlags>();
+  auto flags = std::make_shared<DataShowFlags>();
   CLI::App *app = driver.add_subcommand("data", "show what feeds a model\n\n"
                                                 "Example:\n"
                                                 "  npar data show mlp --data book.txt --tokens bytes\n");

@@ -6,6 +6,7 @@
 #include "engine/data/OncePass.h"
 #include "engine/data/SampleCount.h"
 #include "tools/npar/devices/ChosenDevice.h"
+#include "tools/npar/files/Ending.h"
 #include "tools/npar/files/OutputName.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
@@ -44,16 +45,13 @@ struct EvalFlags {
 
   /// The one file of tokens, where such is given; else empty.
   std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
-  static bool endsWith(const std::string &text, const std::string &suffix) {
-    return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-  }
 };
 
 /// What a file of tokens holds where --tokens does not say: what its name ends with, what the checkpoint was trained on, or bytes for a
 /// model that knows 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (EvalFlags::endsWith(flags.stream(), std::string(".") + kind))
+    if (endsWith(flags.stream(), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))

@@ -83,7 +83,7 @@ ExitCode showExplanation(const ScheduleFlags &flags) {
     return timed.code();
   if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
     return code;
-  Explanation explanation = explain(*timed);
+  ScheduleExplanation explanation = explain(*timed);
   std::cout << (flags.asJson() ? explanationJson(*timed, explanation) : explanationText(*timed, explanation));
   return ExitCode::Good;
 }

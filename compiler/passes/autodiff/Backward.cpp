@@ -8,11 +8,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#define GEN_PASS_DEF_AUTODIFFBACKWARD
-#include "compiler/passes/autodiff/Passes.h.inc"
+namespace npar {
 
 using namespace mlir;
-using namespace npar::nn;
+using namespace nn;
+
+#define GEN_PASS_DEF_AUTODIFFBACKWARD
+#include "compiler/passes/autodiff/Passes.h.inc"
 
 namespace {
 
@@ -25,7 +27,7 @@ struct PlaceListener : OpBuilder::Listener {
   }
 };
 
-struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
+struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro || !micro.getBody().hasOneBlock()) {
@@ -242,4 +244,6 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createAutodiffBackwardPass() { return std::make_unique<AutodiffBackward>(); }
+std::unique_ptr<Pass> createAutodiffBackwardPass() { return std::make_unique<AutodiffBackward>(); }
+
+} // namespace npar

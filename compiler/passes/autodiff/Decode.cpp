@@ -6,12 +6,14 @@
 #include "engine/program/Words.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+namespace npar {
+
+using namespace mlir;
+using namespace nn;
+
 #define GEN_PASS_DECL_AUTODIFFDECODE
 #define GEN_PASS_DEF_AUTODIFFDECODE
 #include "compiler/passes/autodiff/Passes.h.inc"
-
-using namespace mlir;
-using namespace npar::nn;
 
 namespace {
 
@@ -172,7 +174,7 @@ private:
   OpBuilder builder;
 };
 
-struct AutodiffDecode : ::impl::AutodiffDecodeBase<AutodiffDecode> {
+struct AutodiffDecode : impl::AutodiffDecodeBase<AutodiffDecode> {
   using AutodiffDecodeBase::AutodiffDecodeBase;
 
   void runOnOperation() override {
@@ -197,8 +199,10 @@ struct AutodiffDecode : ::impl::AutodiffDecodeBase<AutodiffDecode> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createAutodiffDecodePass(int64_t positions) {
+std::unique_ptr<Pass> createAutodiffDecodePass(int64_t positions) {
   AutodiffDecodeOptions options;
   options.positions = positions;
   return std::make_unique<AutodiffDecode>(options);
 }
+
+} // namespace npar

@@ -9,12 +9,14 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+namespace npar {
+
+using namespace mlir;
+using namespace nn;
+
 #define GEN_PASS_DECL_AUTODIFFFORWARD
 #define GEN_PASS_DEF_AUTODIFFFORWARD
 #include "compiler/passes/autodiff/Passes.h.inc"
-
-using namespace mlir;
-using namespace npar::nn;
 
 namespace {
 
@@ -25,7 +27,7 @@ bool mixes(Operation *op, StringAttr axis) {
          llvm::any_of(shardable.getLoopAxes(), [&](const LoopAxis &loop) { return loop.name == axis && loop.kind != LoopKind::Parallel; });
 }
 
-struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
+struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
   using AutodiffForwardBase::AutodiffForwardBase;
 
   void runOnOperation() override {
@@ -209,8 +211,10 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createAutodiffForwardPass(program::ProgramKind kind) {
+std::unique_ptr<Pass> createAutodiffForwardPass(program::ProgramKind kind) {
   AutodiffForwardOptions options;
   options.kind = program::wordOf(kind);
   return std::make_unique<AutodiffForward>(options);
 }
+
+} // namespace npar

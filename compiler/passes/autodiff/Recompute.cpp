@@ -5,12 +5,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#define GEN_PASS_DEF_AUTODIFFRECOMPUTE
-#include "compiler/passes/autodiff/Passes.h.inc"
+namespace npar {
 
 using namespace mlir;
-using namespace npar;
-using namespace npar::nn;
+using namespace nn;
+
+#define GEN_PASS_DEF_AUTODIFFRECOMPUTE
+#include "compiler/passes/autodiff/Passes.h.inc"
 
 namespace {
 
@@ -110,7 +111,7 @@ private:
   llvm::DenseSet<Value> kept;                                   ///< for a use outside of their segment
 };
 
-struct AutodiffRecompute : ::impl::AutodiffRecomputeBase<AutodiffRecompute> {
+struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<DictionaryAttr>("npar.recompute");
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
@@ -124,4 +125,6 @@ struct AutodiffRecompute : ::impl::AutodiffRecomputeBase<AutodiffRecompute> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createAutodiffRecomputePass() { return std::make_unique<AutodiffRecompute>(); }
+std::unique_ptr<Pass> createAutodiffRecomputePass() { return std::make_unique<AutodiffRecompute>(); }
+
+} // namespace npar

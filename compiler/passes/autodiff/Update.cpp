@@ -6,11 +6,13 @@
 #include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#define GEN_PASS_DEF_AUTODIFFUPDATE
-#include "compiler/passes/autodiff/Passes.h.inc"
+namespace npar {
 
 using namespace mlir;
-using namespace npar::nn;
+using namespace nn;
+
+#define GEN_PASS_DEF_AUTODIFFUPDATE
+#include "compiler/passes/autodiff/Passes.h.inc"
 
 namespace {
 
@@ -22,7 +24,7 @@ struct Trained {
   Value gradient;                       ///< combined
 };
 
-struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
+struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
   void runOnOperation() override {
     micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     optimizer = getOperation()->getAttrOfType<DictionaryAttr>("nn.optimizer");
@@ -327,4 +329,6 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createAutodiffUpdatePass() { return std::make_unique<AutodiffUpdate>(); }
+std::unique_ptr<Pass> createAutodiffUpdatePass() { return std::make_unique<AutodiffUpdate>(); }
+
+} // namespace npar

@@ -5,14 +5,16 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
+namespace npar {
+
+using namespace mlir;
+using namespace nn;
+
 #define GEN_PASS_DEF_PREPARECHECK
 #include "compiler/passes/prepare/Passes.h.inc"
 
-using namespace mlir;
-using namespace npar::nn;
-
 namespace {
-struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
+struct PrepareCheck : impl::PrepareCheckBase<PrepareCheck> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro) {
@@ -71,4 +73,6 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createPrepareCheckPass() { return std::make_unique<PrepareCheck>(); }
+std::unique_ptr<Pass> createPrepareCheckPass() { return std::make_unique<PrepareCheck>(); }
+
+} // namespace npar

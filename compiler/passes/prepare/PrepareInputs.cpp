@@ -5,14 +5,16 @@
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+namespace npar {
+
+using namespace mlir;
+using namespace nn;
+
 #define GEN_PASS_DEF_PREPAREINPUTS
 #include "compiler/passes/prepare/Passes.h.inc"
 
-using namespace mlir;
-using namespace npar::nn;
-
 namespace {
-struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
+struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     auto inputs = llvm::to_vector(micro.getOps<InputOp>());
@@ -121,4 +123,6 @@ struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createPrepareInputsPass() { return std::make_unique<PrepareInputs>(); }
+std::unique_ptr<Pass> createPrepareInputsPass() { return std::make_unique<PrepareInputs>(); }
+
+} // namespace npar

@@ -8,11 +8,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#define GEN_PASS_DEF_PREPAREPRECISION
-#include "compiler/passes/prepare/Passes.h.inc"
+namespace npar {
 
 using namespace mlir;
-using namespace npar::nn;
+using namespace nn;
+
+#define GEN_PASS_DEF_PREPAREPRECISION
+#include "compiler/passes/prepare/Passes.h.inc"
 
 namespace {
 
@@ -37,7 +39,7 @@ struct Keep {
   }
 };
 
-struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
+struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
   void runOnOperation() override {
     auto precision = getOperation()->getAttrOfType<DictionaryAttr>("nn.precision");
     if (!precision || !getOperation().lookupSymbol<func::FuncOp>("micro"))
@@ -259,4 +261,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createPreparePrecisionPass() { return std::make_unique<PreparePrecision>(); }
+std::unique_ptr<Pass> createPreparePrecisionPass() { return std::make_unique<PreparePrecision>(); }
+
+} // namespace npar

@@ -11,11 +11,13 @@
 #include <limits>
 #include <map>
 
-#define GEN_PASS_DEF_PREPARESCORES
-#include "compiler/passes/prepare/Passes.h.inc"
+namespace npar {
 
 using namespace mlir;
-using namespace npar::nn;
+using namespace nn;
+
+#define GEN_PASS_DEF_PREPARESCORES
+#include "compiler/passes/prepare/Passes.h.inc"
 
 namespace {
 
@@ -349,7 +351,7 @@ private:
   llvm::DenseMap<Value, bool> parameters;
 };
 
-struct PrepareScores : ::impl::PrepareScoresBase<PrepareScores> {
+struct PrepareScores : impl::PrepareScoresBase<PrepareScores> {
   void runOnOperation() override {
     SmallVector<AttentionOp> attentions;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -374,4 +376,6 @@ struct PrepareScores : ::impl::PrepareScoresBase<PrepareScores> {
 };
 } // namespace
 
-std::unique_ptr<Pass> npar::createPrepareScoresPass() { return std::make_unique<PrepareScores>(); }
+std::unique_ptr<Pass> createPrepareScoresPass() { return std::make_unique<PrepareScores>(); }
+
+} // namespace npar

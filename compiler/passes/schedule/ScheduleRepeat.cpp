@@ -19,11 +19,6 @@ namespace npar {
 
 namespace {
 
-bool isBackward(Operation *op) {
-  nn::AtAttr at = nn::getAt(op);
-  return at && at.getPhase() == nn::Phase::Backward;
-}
-
 int64_t partOf(Operation *op) {
   auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
   return place ? place.getInt() : 0;

@@ -21,6 +21,12 @@ struct Pipeline {
   llvm::SmallVector<int64_t> counts; ///< blocks of each part along the chain, as the plan has them; empty: balanced by cost
 };
 
+/// Whether an op is of the backward of a micro-batch.
+inline bool isBackward(mlir::Operation *op) {
+  nn::AtAttr at = nn::getAt(op);
+  return at && at.getPhase() == nn::Phase::Backward;
+}
+
 /// Fails with an error at the module when the attributes make no sense.
 mlir::FailureOr<Pipeline> pipelineOf(mlir::ModuleOp module);
 

@@ -18,11 +18,6 @@ bool isRepeated(Operation *op) {
 
 namespace {
 
-bool isBackward(Operation *op) {
-  nn::AtAttr at = nn::getAt(op);
-  return at && at.getPhase() == nn::Phase::Backward;
-}
-
 /// Whether a use of a value of `op` by `user`, or by what a repeated user passes it on to, keeps `op` in B.
 bool needs(Operation *user, Operation *op) {
   if (isRepeated(user))

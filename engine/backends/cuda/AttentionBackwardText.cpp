@@ -4,7 +4,6 @@
 
 #include "engine/program/Elements.h"
 
-#include <limits>
 
 namespace npar::engine::cuda {
 
@@ -12,7 +11,6 @@ using program::ElementType;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Operands of the gradient's step, in their order.
 enum Operands { Q, K, V, Out, Dout, Lse, Dq, Dk, Dv };

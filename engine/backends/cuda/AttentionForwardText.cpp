@@ -3,7 +3,6 @@
 
 #include "engine/program/Elements.h"
 
-#include <limits>
 
 namespace npar::engine::cuda {
 
@@ -12,7 +11,6 @@ using program::ElementType;
 namespace {
 
 constexpr int lanes = 16; ///< of a row's maximum and sum (SoftmaxKernels.h)
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class ForwardWriter final : public AttentionWriter {
 public:

@@ -4,7 +4,11 @@
 #include "engine/backends/cuda/AttentionText.h"
 #include "engine/backends/cuda/Numbers.h"
 
+#include <limits>
+
 namespace npar::engine::cuda {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Keys (or queries) that a block looks at together, one for each of its threads: 256 keys are part of attention's definition.
 constexpr int attentionBlock = attentionThreads;

@@ -18,6 +18,7 @@ enum class Code : int {
 
 using DeviceNumber = int;                 ///< CUdevice
 using DevicePointer = unsigned long long; ///< CUdeviceptr
+constexpr long mostBlocks = 65535;        ///< of a launch in its second and third direction
 using Handle = void *;                    ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent, CUgraph, CUgraphExec: never followed
 
 /// CUuuid.

@@ -13,8 +13,6 @@
 namespace npar::engine::cuda {
 
 namespace {
-/// Blocks of a launch in its second and third direction.
-constexpr int64_t mostBlocks = 65535;
 constexpr size_t mostOperands = 128;
 
 uint64_t scaleBits(double scale, program::ElementType type) {

@@ -12,7 +12,6 @@ namespace npar::engine::cuda {
 namespace {
 std::atomic<uint64_t> backendCount{0};
 
-DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 } // namespace
 
 CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, int ordinal, ProductsBy by, AttentionBy attentionBy)

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "engine/backends/cuda/CudaDriver.h"
+#include "engine/device/DeviceAddress.h"
 
 #include <memory>
 #include <vector>
 
 namespace npar::engine::cuda {
+
+inline DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 
 /// "GPU 0 (NVIDIA H100 80GB HBM3)", and its architecture as a number: 90 for sm_90.
 struct DeviceIdentity {

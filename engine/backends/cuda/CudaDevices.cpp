@@ -9,9 +9,8 @@
 namespace npar::engine::cuda {
 
 namespace {
-std::atomic<uint64_t> backendCount{0};
+std::atomic<uint64_t> groupCount{0};
 
-DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 
 /// What sums over GPUs are added up in: before a program is known, and at most.
 constexpr uint64_t leastSums = uint64_t{1} << 20, mostSums = uint64_t{64} << 20;
@@ -35,7 +34,7 @@ private:
 } // namespace
 
 CudaDevices::CudaDevices(DeviceOrder::Gpus given, std::vector<std::string> remarks)
-    : number(++backendCount), gpus(std::move(given)), said(std::move(remarks)), unjoined(new Unjoined(gpus.size())), sums(gpus) {}
+    : number(++groupCount), gpus(std::move(given)), said(std::move(remarks)), unjoined(new Unjoined(gpus.size())), sums(gpus) {}
 
 Result<std::unique_ptr<Backend>> CudaDevices::open(DeviceOrder::Gpus gpus, std::vector<std::string> remarks) {
   std::unique_ptr<CudaDevices> all(new CudaDevices(std::move(gpus), std::move(remarks)));

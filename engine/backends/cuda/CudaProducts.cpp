@@ -11,8 +11,6 @@
 namespace npar::engine::cuda {
 
 namespace {
-/// Blocks of a launch in its second and third direction.
-constexpr int64_t mostBlocks = 65535;
 
 int64_t tilesOf(int64_t size) { return (size + productTile - 1) / productTile; }
 

@@ -10,8 +10,6 @@ namespace npar::engine::cuda {
 namespace {
 /// What a GPU's second-level cache holds.
 constexpr int64_t mostBlockBytes = int64_t{16} << 20;
-/// Of a launch in its second and third direction.
-constexpr int64_t mostBlocks = 65535;
 } // namespace
 
 CudaScores::CudaScores(const program::Attention &a, const CudaDevice &device)

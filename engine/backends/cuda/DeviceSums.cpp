@@ -13,7 +13,6 @@ namespace {
 constexpr uint64_t leastSlice = 1024;
 constexpr uint64_t alignment = 64;
 
-DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 DeviceAddress address(DevicePointer pointer) { return DeviceAddress(reinterpret_cast<void *>(pointer)); }
 } // namespace
 

@@ -73,7 +73,7 @@ TEST(ScheduleExplain, AddsUp) {
     for (double transfer : {0.0, 0.3}) {
       SCOPED_TRACE(testing::Message() << kind.name << " " << transfer);
       TimedSchedule schedule = timed(kind.name, 4, 8, {1, 1.2, 0.7}, transfer);
-      Explanation explanation = explain(schedule);
+      ScheduleExplanation explanation = explain(schedule);
       const cost::Timeline &timeline = schedule.times->timeline;
       for (const StageWait &wait : explanation.stages) {
         EXPECT_NEAR(wait.busy + wait.idle, timeline.makespan, 1e-9);
@@ -94,7 +94,7 @@ TEST(ScheduleExplain, AddsUp) {
 }
 
 TEST(ScheduleExplain, NamesWhomAStageWaitsFor) {
-  Explanation explanation = explain(timed("1f1b", 4, 8));
+  ScheduleExplanation explanation = explain(timed("1f1b", 4, 8));
   EXPECT_EQ(explanation.stages[0].forwardFrom, -1);
   EXPECT_EQ(explanation.stages[0].backwardFrom, 1);
   EXPECT_EQ(explanation.stages[3].forwardFrom, 2);

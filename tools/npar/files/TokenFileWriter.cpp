@@ -1,6 +1,8 @@
 // Little-endian numbers, whatever the machine.
 #include "tools/npar/files/TokenFileWriter.h"
 
+#include "tools/npar/files/Ending.h"
+
 #include <algorithm>
 
 namespace npar::driver {
@@ -10,12 +12,9 @@ using engine::Status;
 using engine::TokenFormat;
 
 Result<TokenFormat> TokenFileWriter::formatOf(const std::string &path, const std::string &flag) {
-  auto endsWith = [&](const std::string &end) {
-    return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-  };
-  if (endsWith(".u16"))
+  if (endsWith(path, ".u16"))
     return TokenFormat::U16;
-  if (endsWith(".i32"))
+  if (endsWith(path, ".i32"))
     return TokenFormat::I32;
   return Status::badInput(flag + " '" + path + "' must end in .u16 (tokens below 65,536) or .i32: that says how its numbers are written");
 }

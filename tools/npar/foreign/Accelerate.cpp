@@ -7,7 +7,7 @@ namespace npar::driver {
 namespace {
 
 // clang-format off
-const std::vector<const char *> immaterial = {
+const std::vector<const char *> immaterialToAccelerate = {
     "compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity", "machine_rank", "main_process_ip", "main_process_port",
     "main_training_function", "rdzv_*", "same_network", "tpu_*", "use_cpu", "gpu_ids", "command_file", "commands", "num_cpu_threads*",
     "dynamo_*", "ipex_config*", "mpirun*", "monitor_interval", "max_restarts", "tee", "log_dir", "role", "env*", "deepspeed_hostfile",
@@ -126,7 +126,7 @@ void readAccelerate(Reading &in) {
   }
   readMesh(in);
   // Sections that the type does not choose say nothing.
-  std::vector<const char *> ignored = immaterial;
+  std::vector<const char *> ignored = immaterialToAccelerate;
   for (const auto &[section, of] :
        {std::pair("fsdp_config.*", "FSDP"), std::pair("deepspeed_config.*", "DEEPSPEED"), std::pair("megatron_lm_config.*", "MEGATRON_LM")})
     if (how != of)

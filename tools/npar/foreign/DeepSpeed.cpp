@@ -8,7 +8,7 @@ namespace {
 
 /// Those of `zero_optimization` stand there.
 // clang-format off
-const std::vector<const char *> immaterial = {
+const std::vector<const char *> immaterialToDeepSpeed = {
     "scheduler.*", "steps_per_print", "wall_clock_breakdown", "dump_state", "tensorboard.*", "wandb.*", "csv_monitor.*", "comet.*",
     "monitor*", "flops_profiler.*", "comms_logger.*", "checkpoint.*", "aio.*", "autotuning.*", "data_types.*", "dataloader_drop_last",
     "optimizer.params.*", "optimizer.legacy_fusion", "fp16.*", "bf16.*", "bfloat16.*", "gradient_predivide_factor", "prescale_gradients",
@@ -118,7 +118,7 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
   }
   in.leaveAll(named);
   std::vector<std::string> patterns;
-  for (const char *pattern : immaterial)
+  for (const char *pattern : immaterialToDeepSpeed)
     patterns.push_back(prefix + pattern);
   std::vector<const char *> ignored;
   for (const std::string &pattern : patterns)

@@ -9,6 +9,7 @@ constexpr size_t largestForeignFile = 1 << 20; ///< bytes; such files have a few
 constexpr size_t mostForeignEntries = 20'000;
 constexpr size_t mostForeignValues = 50'000; ///< of a tree: lists, objects and what an alias stands for are counted
 constexpr size_t longestForeignKey = 500;    ///< bytes, with those of the objects around it
+constexpr size_t longestForeignList = 1000;  ///< bytes of the words of a list that is taken as one value
 constexpr size_t deepestForeignFile = 32;    ///< lists and objects inside each other
 
 /// Collects entries, reports the first limit that is exceeded and takes nothing after it.

@@ -12,7 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t longestFlatList = 1000; ///< bytes of a list's words, as one value
 
 class JsonFlattener {
 public:
@@ -93,8 +92,8 @@ private:
 
   void addToList(const std::string &word) {
     Level &level = open.back();
-    if (level.place == Place::List && level.list.size() <= longestFlatList)
-      level.list += (level.list.empty() ? "" : " ") + word.substr(0, longestFlatList);
+    if (level.place == Place::List && level.list.size() <= longestForeignList)
+      level.list += (level.list.empty() ? "" : " ") + word.substr(0, longestForeignList);
   }
 
   bool enter() { return entries.enter(open.size(), open.empty() ? entries.at(1, 1) : open.back().at); }

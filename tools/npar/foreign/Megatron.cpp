@@ -7,8 +7,6 @@
 namespace npar::driver {
 namespace {
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 void readPipeline(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *perStage = in.find("num_layers_per_virtual_pipeline_stage"),
@@ -61,7 +59,7 @@ void readRecompute(Reading &in) {
   std::string how = in.word(granularity, in.isTrue(all) ? "full" : in.isTrue(selective) ? "selective" : "");
   if (how == "full") {
     int64_t layers = in.whole(count, 1);
-    in.run.recompute = in.word(method, "uniform") == "uniform" && layers > 1 ? "every " + text(layers) : "block";
+    in.run.recompute = in.word(method, "uniform") == "uniform" && layers > 1 ? "every " + std::to_string(layers) : "block";
     if (in.word(method, "uniform") == "block")
       in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", layers));
   } else if (how == "selective") {

@@ -7,8 +7,6 @@
 namespace npar::driver {
 namespace {
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 /// Vocabulary as Megatron pads it, for the table of embeddings and for the loss.
 int64_t vocabulary(Reading &in, int64_t tp) {
   const ForeignEntry *padded = in.find("padded_vocab_size"), *given = in.find("vocab_size"),
@@ -104,19 +102,19 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   }
   int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
   if (vocab > 0)
-    run.constants.emplace_back("vocab", text(vocab));
+    run.constants.emplace_back("vocab", std::to_string(vocab));
   else if (!hints.vocabularyIsKnown)
     in.diagnostics.error(layers->at, "the file does not say how large the vocabulary is")
         .help(layers->at, "add --vocab-size to it, or give --set vocab=N");
-  run.constants.emplace_back("context", text(std::max(context, run.length)));
-  run.constants.emplace_back("length", text(run.length));
-  run.constants.emplace_back("width", text(width));
-  run.constants.emplace_back("heads", text(heads));
-  run.constants.emplace_back("depth", text(run.layers));
-  run.constants.emplace_back(isLlama ? "mlp" : "inner", text(mlp));
+  run.constants.emplace_back("context", std::to_string(std::max(context, run.length)));
+  run.constants.emplace_back("length", std::to_string(run.length));
+  run.constants.emplace_back("width", std::to_string(width));
+  run.constants.emplace_back("heads", std::to_string(heads));
+  run.constants.emplace_back("depth", std::to_string(run.layers));
+  run.constants.emplace_back(isLlama ? "mlp" : "inner", std::to_string(mlp));
   if (isLlama) {
-    run.constants.emplace_back("kv_heads", text(kvHeads));
-    run.constants.emplace_back("head_dim", text(feature));
+    run.constants.emplace_back("kv_heads", std::to_string(kvHeads));
+    run.constants.emplace_back("head_dim", std::to_string(feature));
     run.constants.emplace_back("tied", untied ? "false" : "true");
   } else if (dropout > 0) {
     run.constants.emplace_back("dropout", fmt::format("{}", dropout));

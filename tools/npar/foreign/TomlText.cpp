@@ -12,7 +12,6 @@
 namespace npar::driver {
 namespace {
 
-constexpr size_t longestFlatList = 1000; ///< bytes of a list, as one value
 
 /// Finds what the library would follow down call by call: keys of many parts, brackets inside each other. Knows texts and comments, where
 /// points and brackets are neither.
@@ -84,8 +83,8 @@ std::string wordOf(const toml::node &node) {
   if (const toml::array *list = node.as_array()) {
     std::string text;
     for (const toml::node &part : *list) {
-      text += (text.empty() ? "" : ", ") + (part.is_array() || part.is_table() ? "..." : wordOf(part).substr(0, longestFlatList));
-      if (text.size() > longestFlatList)
+      text += (text.empty() ? "" : ", ") + (part.is_array() || part.is_table() ? "..." : wordOf(part).substr(0, longestForeignList));
+      if (text.size() > longestForeignList)
         break;
     }
     return "[" + text + "]";

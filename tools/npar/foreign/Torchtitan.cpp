@@ -7,7 +7,7 @@ namespace npar::driver {
 namespace {
 
 // clang-format off
-const std::vector<const char *> immaterial = {
+const std::vector<const char *> immaterialToTorchtitan = {
     "job.*", "profiling.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "validation.*", "lr_scheduler.*", "compile.*",
     "memory_estimation.*", "experimental.custom*", "fault_tolerance.*", "model.tokenizer*", "model.hf_assets_path", "model.print_after*",
     "model.norm_type", "optimizer.lr", "optimizer.beta*", "optimizer.eps", "optimizer.weight_decay", "optimizer.implementation",
@@ -214,7 +214,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
                {"activation_checkpoint.memory_budget", "operations are not chosen one by one"},
                {"activation_checkpoint.per_op*", "operations are not chosen one by one"},
                {"parallelism.expert_tensor_parallel_degree", "the model has no experts"}});
-  in.finish(immaterial);
+  in.finish(immaterialToTorchtitan);
 }
 
 } // namespace npar::driver

@@ -12,7 +12,6 @@ namespace npar::driver {
 namespace {
 
 constexpr size_t mostBrackets = 100;    ///< nested, before the parser follows them down call by call
-constexpr size_t longestFlatList = 1000; ///< bytes of a list's words, as one value
 
 struct YamlNode {
   enum class Kind { Null, Scalar, List, Map };
@@ -135,8 +134,8 @@ private:
     std::string text;
     for (size_t child : list.children) {
       const YamlNode &part = tree.nodes[child];
-      text += (text.empty() ? "" : " ") + (part.kind == YamlNode::Kind::Scalar ? part.text.substr(0, longestFlatList) : "...");
-      if (text.size() > longestFlatList)
+      text += (text.empty() ? "" : " ") + (part.kind == YamlNode::Kind::Scalar ? part.text.substr(0, longestForeignList) : "...");
+      if (text.size() > longestForeignList)
         break;
     }
     return text;

@@ -61,7 +61,7 @@ std::vector<std::string> ownCommandLine() {
 
 volatile std::sig_atomic_t runner = 0;
 
-void passOn(int) {
+void passOnToRunner(int) {
   if (runner > 0)
     ::kill(static_cast<pid_t>(runner), SIGUSR2);
 }
@@ -81,7 +81,7 @@ ExitCode runAndPassOn(const std::vector<char *> &arguments) {
     return fail(ExitCode::RunFailed, fmt::format("cannot start '{}': {}", arguments[0], std::strerror(errno)));
   runner = child;
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR2})
-    std::signal(signal, passOn);
+    std::signal(signal, passOnToRunner);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
     continue;

@@ -27,7 +27,7 @@ public:
         places[stage][key(schedule.lists[stage][i])] = static_cast<int>(i);
   }
 
-  Explanation run() {
+  ScheduleExplanation run() {
     for (int stage = 0; stage < schedule.stages(); ++stage)
       result.stages.push_back(waits(stage));
     followPath();
@@ -184,11 +184,11 @@ private:
   Needs needs;
   std::vector<std::map<Key, int>> places; ///< per stage: of each task in its list
   double nearby;                          ///< differences of times below it are rounding
-  Explanation result;
+  ScheduleExplanation result;
 };
 
 } // namespace
 
-Explanation explain(const TimedSchedule &schedule) { return Explainer(schedule).run(); }
+ScheduleExplanation explain(const TimedSchedule &schedule) { return Explainer(schedule).run(); }
 
 } // namespace npar::driver

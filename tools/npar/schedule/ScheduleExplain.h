@@ -26,7 +26,7 @@ struct CriticalTask {
   bool message = false; ///< reached from the task before by a message
 };
 
-struct Explanation {
+struct ScheduleExplanation {
   std::vector<StageWait> stages;
   std::vector<CriticalTask> path; ///< in order of time; its tasks and messages take the whole makespan
   double pathPhases[3] = {};      ///< time of F, B, W on the path
@@ -36,9 +36,9 @@ struct Explanation {
 
 /// `schedule` has `times`. The schedules that advice comes from are made for the same stages, micro-batches and costs; where there are too
 /// many tasks for that to be quick the advice says so.
-Explanation explain(const TimedSchedule &schedule);
+ScheduleExplanation explain(const TimedSchedule &schedule);
 
-std::string explanationText(const TimedSchedule &schedule, const Explanation &explanation);
-std::string explanationJson(const TimedSchedule &schedule, const Explanation &explanation);
+std::string explanationText(const TimedSchedule &schedule, const ScheduleExplanation &explanation);
+std::string explanationJson(const TimedSchedule &schedule, const ScheduleExplanation &explanation);
 
 } // namespace npar::driver

@@ -43,7 +43,7 @@ std::string pathText(const TimedSchedule &timed, const std::vector<CriticalTask>
 
 } // namespace
 
-std::string explanationText(const TimedSchedule &timed, const Explanation &explanation) {
+std::string explanationText(const TimedSchedule &timed, const ScheduleExplanation &explanation) {
   double idle = 0, all = timed.times->timeline.makespan * timed.schedule.stages();
   StageWait sum;
   for (const StageWait &wait : explanation.stages) {
@@ -81,7 +81,7 @@ std::string explanationText(const TimedSchedule &timed, const Explanation &expla
   return text;
 }
 
-std::string explanationJson(const TimedSchedule &timed, const Explanation &explanation) {
+std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanation &explanation) {
   Json json{{"kind", timed.schedule.kind},     {"stages", timed.schedule.stages()},          {"microbatches", timed.schedule.micros},
             {"chunks", timed.schedule.chunks}, {"makespan", timed.times->timeline.makespan}, {"bubble_rate", timed.bubbleRate},
             {"waits", Json::array()}};

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/data/TokenFile.h"
 #include "engine/program/Words.h"
+#include "tools/npar/files/Ending.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -35,9 +36,6 @@ DataFile dataFileOf(const std::string &text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-bool endsWith(const std::string &text, const std::string &suffix) {
-  return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-}
 bool hasTensors(const std::string &path) { return endsWith(path, ".safetensors"); }
 
 /// What a file of tokens holds: as --tokens says, else as its name ends or as the block's files do; nothing: unknown.

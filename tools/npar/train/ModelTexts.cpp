@@ -1,6 +1,8 @@
 // Names each text, then goes through their string literals for those that name another text.
 #include "tools/npar/train/ModelTexts.h"
 
+#include "tools/npar/files/Ending.h"
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -19,10 +21,6 @@ const std::string settingName = "--set"; // how the front end calls the text of 
 using Names = std::map<std::string, std::string>;
 
 std::string normal(const fs::path &path) { return path.lexically_normal().string(); }
-
-bool endsWith(const std::string &text, const std::string &ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 /// A safe name for a file, which none of `taken` is.
 std::string safeName(const std::string &path, std::set<std::string> &taken) {

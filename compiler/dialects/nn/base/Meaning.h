@@ -66,6 +66,9 @@ public:
 /// An index that may be read at: the nearest one within [0, size).
 Scalar clampIndex(Scalar index, int64_t size);
 
+/// The formula of ops that only move elements.
+inline Scalar same(Scalar x) { return x; }
+
 /// The lowerings of ops that are one formula of their operands.
 template <Scalar (*formula)(Scalar)> llvm::LogicalResult lowerUnary(mlir::Operation *op, Lowering &lowering) {
   return lowering.map(op, op->getOperands(), [](Body &, Lowering::Scalars in) -> llvm::SmallVector<Scalar> { return {formula(in[0])}; });

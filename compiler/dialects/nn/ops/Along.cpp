@@ -267,7 +267,6 @@ LogicalResult PartOp::lower(Lowering &lowering) {
   });
 }
 
-static Scalar same(Scalar x) { return x; }
 LogicalResult ReorderOp::lower(Lowering &lowering) { return lowerUnary<same>(*this, lowering); }
 
 LogicalResult FoldOp::lower(Lowering &lowering) {

@@ -52,7 +52,6 @@ SmallVector<Value> AbsOp::buildGradients(OpBuilder &builder, ValueRange gradient
 SmallVector<Value> StopGradientOp::buildGradients(OpBuilder &, ValueRange) { return {Value()}; }
 
 static Scalar absolute(Scalar x) { return x.make<math::AbsFOp>(x); }
-static Scalar same(Scalar x) { return x; }
 
 LogicalResult SqrtOp::lower(Lowering &lowering) { return lowerUnary<sqrt>(*this, lowering); }
 LogicalResult CosOp::lower(Lowering &lowering) { return lowerUnary<cos>(*this, lowering); }

@@ -103,5 +103,4 @@ LogicalResult IsMaxOp::lower(Lowering &lowering) {
   });
 }
 
-static Scalar same(Scalar x) { return x; }
 LogicalResult BroadcastOp::lower(Lowering &lowering) { return lowerUnary<same>(*this, lowering); }

@@ -1,0 +1,16 @@
+// What a failed call of the operating system on a file says.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <cstring>
+#include <string>
+
+namespace npar::program {
+
+/// "cannot WHAT 'PATH': REASON", for the value of errno.
+inline engine::Status fileFailure(const std::string &what, const std::string &path, int error) {
+  return engine::Status::badInput("cannot " + what + " '" + path + "': " + std::strerror(error));
+}
+
+} // namespace npar::program
