@@ -34,7 +34,7 @@ public:
 
 private:
   program::RankClassT &rankClass;
-  std::vector<std::vector<TaskAccess>> accesses;                             // per fragment, in step order, of regions that asyncs touch
+  std::vector<std::vector<TaskAccess>> accesses;                         // per fragment, in step order, of regions that asyncs touch
   std::vector<bool> asyncRegion;                                         // touched by an async step of any fragment
   std::vector<program::StepOrder> orders;                                // per fragment
   std::vector<std::pair<uint32_t, uint32_t>> asyncs;                     // task, step
@@ -58,7 +58,8 @@ private:
       }
     }
     for (std::vector<TaskAccess> &list : accesses)
-      list.erase(std::remove_if(list.begin(), list.end(), [&](const TaskAccess &access) { return !asyncRegion[access.region]; }), list.end());
+      list.erase(std::remove_if(list.begin(), list.end(), [&](const TaskAccess &access) { return !asyncRegion[access.region]; }),
+                 list.end());
   }
 
   const program::Step &stepOf(uint32_t task, uint32_t step) const {

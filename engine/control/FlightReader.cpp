@@ -15,7 +15,8 @@ namespace npar::engine {
 namespace {
 
 constexpr uint64_t greatestFile = uint64_t{1} << 30, greatestTables = uint64_t{256} << 20; // bytes
-constexpr uint32_t mostNames = 1 << 22, mostGroups = 1 << 20, mostMembers = 1 << 20, mostNodes = 1 << 24, mostRanks = 1 << 16, mostSessions = 1024;
+constexpr uint32_t mostNames = 1 << 22, mostGroups = 1 << 20, mostMembers = 1 << 20, mostNodes = 1 << 24, mostRanks = 1 << 16,
+                   mostSessions = 1024;
 
 /// What lies in a file as the process left it: plain numbers here.
 struct PlainEntry {
@@ -63,8 +64,7 @@ private:
              " ranks are more than any has";
     if (header.tablesBytes > size - sizeof(header) || header.liveOffset < sizeof(header) + header.tablesBytes || header.liveOffset > size ||
         sizeof(FlightLive) > size - header.liveOffset || header.ringsOffset < header.liveOffset + sizeof(FlightLive) ||
-        header.ringsOffset > size || header.ringEntries != flightRingEntries ||
-        header.ranks * flightRingBytes > size - header.ringsOffset)
+        header.ringsOffset > size || header.ringEntries != flightRingEntries || header.ranks * flightRingBytes > size - header.ringsOffset)
       return "is cut or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
     tables = read(sizeof(header), header.tablesBytes);
     XXH3_state_t *state = XXH3_createState();

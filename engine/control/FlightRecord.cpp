@@ -25,7 +25,6 @@ namespace npar::engine {
 
 namespace {
 
-
 template <typename Clock> int64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
@@ -57,8 +56,8 @@ std::string sourceOf(const program::Label &label) {
   return place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : "";
 }
 
-/// The number of the session and whether it evaluates; names; groups; how many ranks, and of each its number and its nodes: task, operation,
-/// source, micro, kind, event, group.
+/// The number of the session and whether it evaluates; names; groups; how many ranks, and of each its number and its nodes: task,
+/// operation, source, micro, kind, event, group.
 std::vector<uint8_t> sectionOf(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session) {
   Numbered<std::string> names;
   Numbered<std::vector<int64_t>> groups;

@@ -54,7 +54,6 @@ private:
     int64_t shift;
   };
 
-
   /// Calls `use(window, i)` for the tokens [begin, end) until one is not good.
   template <typename Use> Status forEach(int64_t begin, int64_t end, Use use) const {
     TokenWindow window;

@@ -7,8 +7,7 @@
 
 namespace npar::engine {
 
-namespace {
-} // namespace
+namespace {} // namespace
 
 Result<std::unique_ptr<Samples>> StreamSamples::open(const DataPlan &plan, size_t file, const BatchShape &shape) {
   const DataGroup &group = plan.groups[0];

@@ -57,7 +57,9 @@ ssize_t readSome(int file, void *bytes, size_t size) {
 }
 
 template <typename Bytes> Result<Bytes> readBounded(const std::string &path, const std::string &what, uint64_t most) {
-  auto failure = [&](const std::string &why) { return Status::badInput("cannot read " + what + (what.empty() ? "'" : " '") + path + "': " + why); };
+  auto failure = [&](const std::string &why) {
+    return Status::badInput("cannot read " + what + (what.empty() ? "'" : " '") + path + "': " + why);
+  };
   auto tooLarge = [&] { return failure("it has more than " + sizeText(most) + ", the most that is read"); };
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info;

@@ -9,14 +9,9 @@ using namespace npar::dsl::test;
 namespace {
 
 const std::string llama = stdlib + "/models/llama.npar";
-const Settings small = {{"vocab", "61"}, {"context", "32"}, {"width", "48"}, {"mlp", "40"},
-                        {"heads", "12"}, {"kv_heads", "4"}, {"depth", "2"}};
+const Settings smallLlama = {{"vocab", "61"}, {"context", "32"}, {"width", "48"}, {"mlp", "40"},
+                             {"heads", "12"}, {"kv_heads", "4"}, {"depth", "2"}};
 using Axes = std::vector<std::string>;
-
-Program program(const Result &result) {
-  EXPECT_TRUE(result.program) << result.messages;
-  return result.program.value_or(Program{});
-}
 
 TEST(Llama, HasThePublishedParameterCounts) {
   const std::pair<const char *, int64_t> sizes[] = {
@@ -44,7 +39,7 @@ TEST(Llama, TiedHeadsAndWideOnes) {
 }
 
 TEST(Llama, NamesAndStoresParametersLikeHuggingFace) {
-  Program p = program(elaborateFile(llama, small));
+  Program p = program(elaborateFile(llama, smallLlama));
   std::vector<std::string> expected = {"model.embed_tokens.weight [61, 48]"};
   for (const char *block : {"model.layers.0.", "model.layers.1."})
     for (const char *name : {"self_attn.q_proj.weight [48, 48]", "self_attn.k_proj.weight [16, 48]", "self_attn.v_proj.weight [16, 48]",
@@ -68,7 +63,7 @@ TEST(Llama, NamesAndStoresParametersLikeHuggingFace) {
 }
 
 TEST(Llama, GroupsAttendToSharedKeys) {
-  Program p = program(elaborateFile(llama, small));
+  Program p = program(elaborateFile(llama, smallLlama));
   const Node &attention = *nodesOf(p, "attention")[1];
   EXPECT_EQ(attention.path, "model.layers.1.self_attn");
   EXPECT_EQ(attention.type.axes, (Axes{"batch", "seq", "kv_head", "group", "feature"}));
@@ -100,7 +95,7 @@ TEST(ProductAxes, FactorsTakeWhatDividesThem) {
   for (const Case &c : cases) {
     std::string text =
         std::string("import \"llama\"\nplan p for Llama { mesh ") + c.mesh + " micro 32 split { " + c.rule + " hidden -> tp } }\n";
-    Settings settings = small;
+    Settings settings = smallLlama;
     settings.push_back({"mlp", "240"});
     Plan plan = program(elaborateText(text, settings)).plan;
     std::vector<std::string> mesh, rules;

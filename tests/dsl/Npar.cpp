@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <sstream>
 #include <unistd.h>
 
@@ -81,6 +82,11 @@ std::vector<const Node *> nodesOf(const Program &program, const std::string &op)
     if (node.op == op)
       result.push_back(&node);
   return result;
+}
+
+Program program(const Result &result) {
+  EXPECT_TRUE(result.program) << result.messages;
+  return result.program.value_or(Program{});
 }
 
 } // namespace npar::dsl::test

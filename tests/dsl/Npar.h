@@ -31,10 +31,12 @@ Result elaborateFile(const std::string &path, const Settings &settings = {}, std
                      std::optional<std::string> train = {}, std::optional<std::string> config = {});
 Result elaborateText(const std::string &text, const Settings &settings = {}, std::optional<std::string> plan = {});
 
-inline const std::string stdlib = NPAR_STDLIB;
+inline const std::string stdlib = NPAR_STDLIB, gpt2 = stdlib + "/models/gpt2.npar";
 
 std::string readFile(const std::string &path);
 int64_t sizeOf(const Program &program, const std::string &axis);
+/// Fails the test where there is none.
+Program program(const Result &result);
 int64_t countParameters(const Program &program);
 /// The nodes with that mnemonic, in order.
 std::vector<const Node *> nodesOf(const Program &program, const std::string &op);

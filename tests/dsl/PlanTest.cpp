@@ -10,17 +10,10 @@ using namespace npar::dsl::test;
 
 namespace {
 
-const std::string gpt2 = stdlib + "/models/gpt2.npar";
-
 Result small(Settings settings, std::optional<std::string> plan = {}) {
   Settings all = {{"vocab", "257"}, {"context", "32"}, {"width", "32"}, {"heads", "4"}, {"depth", "4"}};
   all.insert(all.end(), settings.begin(), settings.end());
   return elaborateFile(gpt2, all, std::move(plan));
-}
-
-Program program(const Result &result) {
-  EXPECT_TRUE(result.program) << result.messages;
-  return result.program.value_or(Program{});
 }
 
 std::vector<std::string> axesOf(const Plan &plan) {

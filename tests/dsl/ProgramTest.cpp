@@ -11,14 +11,8 @@ using namespace npar::dsl::test;
 
 namespace {
 
-const std::string gpt2 = stdlib + "/models/gpt2.npar";
-const Settings small = {{"vocab", "61"}, {"context", "32"}, {"width", "32"}, {"heads", "4"}, {"depth", "2"}, {"length", "16"}};
+const Settings smallGpt2 = {{"vocab", "61"}, {"context", "32"}, {"width", "32"}, {"heads", "4"}, {"depth", "2"}, {"length", "16"}};
 using Axes = std::vector<std::string>;
-
-Program program(const Result &result) {
-  EXPECT_TRUE(result.program) << result.messages;
-  return result.program.value_or(Program{});
-}
 
 /// A model around `body`, with axes batch, seq and embed and an f32 input x.
 std::string around(const std::string &body) {
@@ -36,7 +30,7 @@ TEST(Gpt2, HasThePublishedParameterCounts) {
 }
 
 TEST(Gpt2, NamesParametersLikeHuggingFace) {
-  Program p = program(elaborateFile(gpt2, small));
+  Program p = program(elaborateFile(gpt2, smallGpt2));
   std::vector<std::string> expected = {"wte.weight", "wpe.weight"};
   for (const char *block : {"h.0.", "h.1."})
     for (const char *name : {"ln_1.weight", "ln_1.bias", "attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight", "attn.c_proj.bias",
@@ -50,7 +44,7 @@ TEST(Gpt2, NamesParametersLikeHuggingFace) {
 }
 
 TEST(Gpt2, StoresAndStartsParametersLikeHuggingFace) {
-  Program p = program(elaborateFile(gpt2, small));
+  Program p = program(elaborateFile(gpt2, smallGpt2));
   auto find = [&](const std::string &path) -> const Parameter & {
     for (const Parameter &q : p.model.parameters)
       if (q.path == path)
@@ -77,7 +71,7 @@ TEST(Gpt2, IgnoresTargetsOnlyWhenTold) {
     auto found = loss.attributes.find("ignore");
     return found == loss.attributes.end() ? std::nullopt : std::optional<int64_t>(std::get<int64_t>(found->second));
   };
-  Settings settings = small;
+  Settings settings = smallGpt2;
   EXPECT_FALSE(ignored(settings));
   settings.push_back({"ignore", "-100"});
   EXPECT_EQ(ignored(settings), -100);
@@ -86,7 +80,7 @@ TEST(Gpt2, IgnoresTargetsOnlyWhenTold) {
 }
 
 TEST(Gpt2, IsOneTypedGraph) {
-  Program p = program(elaborateFile(gpt2, small));
+  Program p = program(elaborateFile(gpt2, smallGpt2));
   const Node &loss = p.model.mainLoss();
   EXPECT_EQ(loss.op, "cross_entropy");
   EXPECT_EQ(loss.type.axes, (Axes{"batch", "seq"}));
@@ -111,7 +105,7 @@ TEST(Gpt2, IsOneTypedGraph) {
 
 // One `parameter` node per textual use: the tied table is used by the embedding, before the blocks, and by the head, after them.
 TEST(Gpt2, UsesTheTiedTableTwice) {
-  Program p = program(elaborateFile(gpt2, small));
+  Program p = program(elaborateFile(gpt2, smallGpt2));
   std::vector<int> blocks;
   for (const Node *node : nodesOf(p, "parameter"))
     if (std::get<std::string>(node->attributes.at("name")) == "wte.weight")
@@ -123,8 +117,8 @@ TEST(Gpt2, UsesTheTiedTableTwice) {
 }
 
 TEST(Gpt2, HasDropoutOnlyWhereTheRateIsAboveZero) {
-  EXPECT_TRUE(nodesOf(program(elaborateFile(gpt2, small)), "dropout").empty());
-  Settings settings = small;
+  EXPECT_TRUE(nodesOf(program(elaborateFile(gpt2, smallGpt2)), "dropout").empty());
+  Settings settings = smallGpt2;
   settings.push_back({"dropout", "0.1"});
   Program p = program(elaborateFile(gpt2, settings));
   std::set<std::string> sites;
@@ -343,7 +337,7 @@ TEST(Language, NoneEqualsNoneAlone) {
 }
 
 TEST(Language, ImportsAModelForAPlanOfItsOwn) {
-  Result r = elaborateText("import \"gpt2\"\nplan wide(dp = 4) for Gpt2 { mesh dp micro 2 split { batch -> dp } }\n", small);
+  Result r = elaborateText("import \"gpt2\"\nplan wide(dp = 4) for Gpt2 { mesh dp micro 2 split { batch -> dp } }\n", smallGpt2);
   EXPECT_EQ(program(r).plan.name, "wide");
   EXPECT_EQ(r.program->plan.dataParallel, 4);
   EXPECT_EQ(r.program->train.name, "base");

@@ -11,8 +11,6 @@ using namespace npar::dsl::test;
 
 namespace {
 
-const std::string gpt2 = stdlib + "/models/gpt2.npar";
-
 Train train(const Settings &settings) {
   Result r = elaborateFile(gpt2, settings);
   EXPECT_TRUE(r.program) << r.messages;
@@ -64,8 +62,9 @@ TEST(Train, TakesASettingOfTheWholeLearningRate) {
 
 /// The rules in the train block of a small GPT-2, and what they make of each parameter.
 std::map<std::string, ParameterTraining> trained(const std::string &rules, std::vector<std::string> *groups = nullptr) {
-  Result r = elaborateText("import \"gpt2\"\ntrain mine(tenth = 0.1, on = true) for Gpt2 { batch 8 optimizer Sgd(lr = 0.1) " + rules + " }\n",
-                           {{"width", "8"}, {"heads", "2"}, {"depth", "2"}, {"length", "4"}, {"vocab", "9"}}, "none");
+  Result r =
+      elaborateText("import \"gpt2\"\ntrain mine(tenth = 0.1, on = true) for Gpt2 { batch 8 optimizer Sgd(lr = 0.1) " + rules + " }\n",
+                    {{"width", "8"}, {"heads", "2"}, {"depth", "2"}, {"length", "4"}, {"vocab", "9"}}, "none");
   EXPECT_TRUE(r.program) << r.messages;
   std::map<std::string, ParameterTraining> result;
   for (size_t i = 0; r.program && i < r.program->model.parameters.size(); ++i)
@@ -87,8 +86,8 @@ TEST(ParameterRules, WithoutRulesAllAreOneGroup) {
 // Each value from the last rule that gives it; the group is that of the last rule.
 TEST(ParameterRules, LaterOnesHold) {
   std::vector<std::string> groups;
-  auto found = trained("for \"*.bias\", \"*ln_*\" { decay 0 lr * 3 } for \"h.1.*\" as \"last\" { lr * tenth } for \"h.1.ln_2.*\" { decay 2 }",
-                       &groups);
+  auto found = trained(
+      "for \"*.bias\", \"*ln_*\" { decay 0 lr * 3 } for \"h.1.*\" as \"last\" { lr * tenth } for \"h.1.ln_2.*\" { decay 2 }", &groups);
   EXPECT_EQ(found["h.1.attn.c_attn.bias"].decay, 0);
   EXPECT_EQ(found["h.1.attn.c_attn.bias"].rate, 0.1);
   EXPECT_EQ(found["h.0.ln_1.weight"].rate, 3);
@@ -121,7 +120,7 @@ TEST(ParameterRules, PatternsWithSeveralStars) {
   EXPECT_TRUE(matchesName("h.*.attn.*.bias", "h.10.attn.c_proj.bias"));
   EXPECT_TRUE(matchesName("a*b*b", "abb"));
   EXPECT_TRUE(matchesName("**", ""));
-  EXPECT_FALSE(matchesName("a*b*b", "ab"));     // the two b are not one
+  EXPECT_FALSE(matchesName("a*b*b", "ab")); // the two b are not one
   EXPECT_FALSE(matchesName("a*ab*b", "aab"));
   EXPECT_FALSE(matchesName("*norm*bias", "bias.norm"));
   EXPECT_FALSE(matchesName("h.*.attn.*", "h.attn.w"));

@@ -11,6 +11,7 @@
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/SameFiles.h"
+#include "tools/npar/measure/EvaluationProgram.h"
 #include "tools/npar/measure/EvaluationReport.h"
 #include "tools/npar/measure/PredictionFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -19,7 +20,6 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
 #include "tools/npar/train/RunLogs.h"
-#include "tools/npar/measure/EvaluationProgram.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>

@@ -4,13 +4,11 @@
 
 #include "engine/program/Elements.h"
 
-
 namespace npar::engine::cuda {
 
 using program::ElementType;
 
 namespace {
-
 
 /// Operands of the gradient's step, in their order.
 enum Operands { Q, K, V, Out, Dout, Lse, Dq, Dk, Dv };

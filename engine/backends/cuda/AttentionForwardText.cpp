@@ -3,7 +3,6 @@
 
 #include "engine/program/Elements.h"
 
-
 namespace npar::engine::cuda {
 
 using program::ElementType;

@@ -11,7 +11,6 @@ namespace npar::engine::cuda {
 namespace {
 std::atomic<uint64_t> groupCount{0};
 
-
 /// What sums over GPUs are added up in: before a program is known, and at most.
 constexpr uint64_t leastSums = uint64_t{1} << 20, mostSums = uint64_t{64} << 20;
 

@@ -11,7 +11,7 @@ using npar::program::BFloat16;
 using npar::program::Float16;
 
 namespace {
-std::string function(const std::string &arguments, const std::string &results, const std::string &body) {
+std::string narrowFunction(const std::string &arguments, const std::string &results, const std::string &body) {
   return "module { func.func @f(" + arguments + ") -> (" + results + ") {\n" + body + "\n} }";
 }
 
@@ -61,7 +61,7 @@ void expectOneRounding(const std::vector<std::string> &axes, const std::string &
       buffers.push_back(element == "f32" ? Buffer(widened(input)) : Buffer(input));
     }
     std::string result = tensorText(resultAxes, element);
-    CompiledFunction f(function(arguments, result, "%r = " + body + " : (" + types + ") -> " + result + "\nreturn %r : " + result));
+    CompiledFunction f(narrowFunction(arguments, result, "%r = " + body + " : (" + types + ") -> " + result + "\nreturn %r : " + result));
     ASSERT_TRUE(f.ok()) << body;
     Buffer got = f.run(buffers, {0, 0, 1}, 3)[0];
     results.push_back(element == "f32" ? bitsOf<Narrow>(got.as<float>()) : got.as<uint16_t>());
@@ -73,9 +73,9 @@ void expectOneRounding(const std::vector<std::string> &axes, const std::string &
 // Every value of 16 bits as f32, and back to itself.
 TYPED_TEST(NarrowKernel, AllValuesWidenAndComeBack) {
   std::string n = tensorText("embed=65536", nameOf<TypeParam>()), w = tensorText("embed=65536", "f32");
-  CompiledFunction f(function("%x: " + n + ", %y: " + w, w + ", " + n,
-                              "%a = nn.convert %x : (" + n + ") -> " + w + "\n%b = nn.convert %y : (" + w + ") -> " + n +
-                                  "\nreturn %a, %b : " + w + ", " + n));
+  CompiledFunction f(narrowFunction("%x: " + n + ", %y: " + w, w + ", " + n,
+                                    "%a = nn.convert %x : (" + n + ") -> " + w + "\n%b = nn.convert %y : (" + w + ") -> " + n +
+                                        "\nreturn %a, %b : " + w + ", " + n));
   ASSERT_TRUE(f.ok());
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i)
@@ -109,9 +109,9 @@ TYPED_TEST(NarrowKernel, RowsStayInTheirRoom) {
   for (size_t size : {3, 17, 31, 65, 81}) {
     std::string x = tensorText("batch=6 embed=" + std::to_string(size), nameOf<TypeParam>());
     std::string s = tensorText("batch=6", nameOf<TypeParam>());
-    CompiledFunction f(
-        function("%x: " + x, x,
-                 "%m = nn.max %x : (" + x + ") -> " + s + "\n%y = nn.sub %x, %m : (" + x + ", " + s + ") -> " + x + "\nreturn %y : " + x));
+    CompiledFunction f(narrowFunction("%x: " + x, x,
+                                      "%m = nn.max %x : (" + x + ") -> " + s + "\n%y = nn.sub %x, %m : (" + x + ", " + s + ") -> " + x +
+                                          "\nreturn %y : " + x));
     ASSERT_TRUE(f.ok());
     std::vector<TypeParam> input = values<TypeParam>(6 * size, 1);
     EXPECT_EQ(f.run({input}, {0, 0, 1}, 6)[0].bytes, f.run({input}, {0, 0, 1}, 1)[0].bytes) << size;
@@ -146,7 +146,7 @@ TYPED_TEST(NarrowKernel, RoundsToNearestEven) {
   size_t size = inputs.size();
   std::string n = tensorText("embed=" + std::to_string(size), nameOf<TypeParam>());
   std::string w = tensorText("embed=" + std::to_string(size), "f32");
-  CompiledFunction f(function("%x: " + w, n, "%a = nn.convert %x : (" + w + ") -> " + n + "\nreturn %a : " + n));
+  CompiledFunction f(narrowFunction("%x: " + w, n, "%a = nn.convert %x : (" + w + ") -> " + n + "\nreturn %a : " + n));
   ASSERT_TRUE(f.ok());
   std::vector<uint16_t> got = f.run({inputs})[0].as<uint16_t>();
   for (size_t i = 0; i < size; ++i) {
@@ -180,15 +180,15 @@ TYPED_TEST(NarrowKernel, FusionChangesNoBit) {
   std::string t = tensorText("batch=20 embed=100", nameOf<TypeParam>());
   std::string binary = " : (" + t + ", " + t + ") -> " + t, unary = " : (" + t + ") -> " + t;
   CompiledFunction fused(
-      function("%a: " + t + ", %b: " + t, t,
-               "%1 = nn.mul %a, %b" + binary + "\n%2 = nn.exp %1" + unary + "\n%3 = nn.add %2, %a" + binary + "\nreturn %3 : " + t));
+      narrowFunction("%a: " + t + ", %b: " + t, t,
+                     "%1 = nn.mul %a, %b" + binary + "\n%2 = nn.exp %1" + unary + "\n%3 = nn.add %2, %a" + binary + "\nreturn %3 : " + t));
   ASSERT_TRUE(fused.ok());
   EXPECT_EQ(fused.kernels, 1);
   std::vector<TypeParam> a = values<TypeParam>(2000, 1), b = values<TypeParam>(2000, 2);
   std::vector<uint16_t> expected;
   for (size_t i = 0; i < a.size(); ++i)
     expected.push_back(TypeParam(float(a[i]) * float(b[i])).bits);
-  CompiledFunction exponential(function("%a: " + t, t, "%1 = nn.exp %a" + unary + "\nreturn %1 : " + t));
+  CompiledFunction exponential(narrowFunction("%a: " + t, t, "%1 = nn.exp %a" + unary + "\nreturn %1 : " + t));
   expected = exponential.run({expected})[0].as<uint16_t>();
   for (size_t i = 0; i < a.size(); ++i) {
     TypeParam e;
@@ -203,10 +203,10 @@ TYPED_TEST(NarrowKernel, FusionChangesNoBit) {
 TYPED_TEST(NarrowKernel, GatherAndScatterAdd) {
   std::string table = tensorText("vocab=9 embed=70", nameOf<TypeParam>()), rows = tensorText("batch=300 embed=70", nameOf<TypeParam>());
   std::string wide = tensorText("vocab=9 embed=70", "f32"), idx = tensorText("batch=300", "i32");
-  CompiledFunction f(function("%t: " + table + ", %i: " + idx + ", %d: " + rows, rows + ", " + wide,
-                              "%g = nn.gather %t, %i over \"vocab\" : (" + table + ", " + idx + ") -> " + rows +
-                                  "\n%s = nn.scatter_add %i, %d over \"vocab\" : (" + idx + ", " + rows + ") -> " + wide +
-                                  "\nreturn %g, %s : " + rows + ", " + wide));
+  CompiledFunction f(narrowFunction("%t: " + table + ", %i: " + idx + ", %d: " + rows, rows + ", " + wide,
+                                    "%g = nn.gather %t, %i over \"vocab\" : (" + table + ", " + idx + ") -> " + rows +
+                                        "\n%s = nn.scatter_add %i, %d over \"vocab\" : (" + idx + ", " + rows + ") -> " + wide +
+                                        "\nreturn %g, %s : " + rows + ", " + wide));
   ASSERT_TRUE(f.ok());
   std::vector<TypeParam> t = values<TypeParam>(9 * 70, 1), d = values<TypeParam>(300 * 70, 2);
   std::vector<int32_t> indices(300);
@@ -231,7 +231,7 @@ TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
   std::string t = tensorText("embed=100", "f32"), g = tensorText("embed=100", nameOf<TypeParam>()), s = "tensor<f64, #nn.axes<>>";
   auto step = [&](const std::string &gradient) {
     std::string types = t + ", " + gradient + ", " + t + ", " + t + ", " + s + ", " + s + ", " + s + ", " + s;
-    return std::make_unique<CompiledFunction>(function(
+    return std::make_unique<CompiledFunction>(narrowFunction(
         "%w: " + t + ", %g: " + gradient + ", %m: " + t + ", %v: " + t + ", %f: " + s + ", %r: " + s + ", %c: " + s,
         t + ", " + t + ", " + t + ", " + g,
         "%1, %2 = nn.bias_corrections counting %c : " + s + " {beta1 = 0.9, beta2 = 0.95} : " + s + ", " + s + "\n%3 = nn.div %r, %1 : (" +
@@ -270,10 +270,10 @@ TEST(LossScaleKernel, GrowsAndBacksOff) {
       text += ", " + s;
     return text;
   };
-  CompiledFunction f(function("%a: " + s + ", %b: " + s + ", %c: " + s + ", %n: " + s + ", %f: " + s, several(4),
-                              "%1, %2, %3 = nn.loss_scale %a, %b, %c, %n {interval = 3} : (" + several(4) + ") -> (" + several(3) +
-                                  ")\n%u = nn.div %f, %a : (" + several(2) + ") -> " + s + "\n%5 = nn.gate %u, %n : (" + several(2) +
-                                  ") -> " + s + "\nreturn %1, %2, %3, %5 : " + several(4)));
+  CompiledFunction f(narrowFunction("%a: " + s + ", %b: " + s + ", %c: " + s + ", %n: " + s + ", %f: " + s, several(4),
+                                    "%1, %2, %3 = nn.loss_scale %a, %b, %c, %n {interval = 3} : (" + several(4) + ") -> (" + several(3) +
+                                        ")\n%u = nn.div %f, %a : (" + several(2) + ") -> " + s + "\n%5 = nn.gate %u, %n : (" + several(2) +
+                                        ") -> " + s + "\nreturn %1, %2, %3, %5 : " + several(4)));
   ASSERT_TRUE(f.ok());
   using Scalars = std::vector<double>;
   auto next = [&](double scale, double streak, double counted, double norm) {

@@ -11,7 +11,7 @@
 using namespace npar::codegen;
 
 namespace {
-template <typename T> std::vector<T> values(size_t count, int range = 11) {
+template <typename T> std::vector<T> spreadValues(size_t count, int range = 11) {
   std::vector<T> result(count);
   for (size_t i = 0; i < count; ++i)
     result[i] = std::sin(0.7 * i) * std::exp2(double(i % (2 * range + 1)) - range);
@@ -59,7 +59,7 @@ template <typename T> void check(const std::string &element) {
   for (size_t size : {1, 7, 16, 1023, 1024, 1025, 5000}) {
     CompiledFunction f(ofOne(size, element));
     ASSERT_TRUE(f.ok());
-    std::vector<T> x = values<T>(size);
+    std::vector<T> x = spreadValues<T>(size);
     // Any partition of the blocks among workers.
     for (int64_t split : {1, 2, 3, 5})
       EXPECT_EQ(f.run({x}, {0, 0, 1}, split)[0].template as<double>(), expected(x)) << size << " in " << split;
@@ -79,7 +79,7 @@ TEST(SquareSum, AddsTheUsesOfAParameter) {
                        gradient + ", " + gradient + ") -> " + gradient + "\n%s = nn.square_sums %c parameters [1] : (" + gradient +
                        ") -> " + sums + "\nreturn %s : " + sums + "\n} }");
     ASSERT_TRUE(f.ok());
-    std::vector<float> x = values<float>(size), y = values<float>(size, 5), sum(size);
+    std::vector<float> x = spreadValues<float>(size), y = spreadValues<float>(size, 5), sum(size);
     std::transform(x.begin(), x.end(), y.begin(), sum.begin(), std::plus<float>());
     EXPECT_EQ(f.run({x, y})[0].as<double>(), expected(sum)) << size;
   }
@@ -104,7 +104,7 @@ TEST(SquareSum, BinsAreExact) {
 // sums one after the other does not.
 TEST(SquareSum, PartsAddUpToTheWhole) {
   constexpr size_t blocks = 12;
-  std::vector<double> x = values<double>(1024 * blocks, 300);
+  std::vector<double> x = spreadValues<double>(1024 * blocks, 300);
   std::vector<double> sums = blockSums(x), backwards(sums.rbegin(), sums.rend());
   ASSERT_NE(std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(backwards.begin(), backwards.end(), 0.0));
   CompiledFunction whole(ofOne(x.size(), "f64"));
@@ -128,7 +128,7 @@ TEST(SquareSum, InfinityAndNaNComeThrough) {
   CompiledFunction f(ofOne(3000, "f32"));
   ASSERT_TRUE(f.ok());
   for (float strange : {INFINITY, -INFINITY, NAN}) {
-    std::vector<float> x = values<float>(3000);
+    std::vector<float> x = spreadValues<float>(3000);
     x[2000] = strange;
     std::vector<double> result = f.run({x})[0].as<double>();
     EXPECT_EQ(std::isnan(strange), std::isnan(result[55]));
@@ -143,7 +143,7 @@ TEST(SquareSum, InfinityAndNaNComeThrough) {
 TEST(SquareSum, BlocksCrossRows) {
   CompiledFunction f(module("", tensorText("seq=3 embed=700", "f32"), tensorText("bin=56", "f64")));
   ASSERT_TRUE(f.ok());
-  std::vector<float> x = values<float>(2100);
+  std::vector<float> x = spreadValues<float>(2100);
   EXPECT_EQ(f.run({x})[0].as<double>(), expected(x));
 }
 
@@ -152,7 +152,7 @@ TEST(SquareSum, OnlyTheOwnerCounts) {
   CompiledFunction f(module("dist.mesh = #dist.mesh<dp = 2, tp = 2>", "tensor<2000xf32, #dist.layout<embed : 2000>>",
                             "tensor<56xf64, #dist.layout<bin : 56, partial = {tp : sum}>>"));
   ASSERT_TRUE(f.ok());
-  std::vector<float> x = values<float>(2000), strange(2000, NAN);
+  std::vector<float> x = spreadValues<float>(2000), strange(2000, NAN);
   for (int64_t dp : {0, 1}) {
     EXPECT_EQ(f.run({x}, {0, 0, 1, dp, 0})[0].as<double>(), expected(x));
     EXPECT_EQ(f.run({strange}, {0, 0, 1, dp, 1})[0].as<double>(), std::vector<double>(56));
@@ -164,7 +164,7 @@ TEST(SquareSum, EveryShareCounts) {
   CompiledFunction f(module("dist.mesh = #dist.mesh<dp = 2, tp = 2>", "tensor<1024xf32, #dist.layout<embed : 2000, flat = {tp}>>",
                             "tensor<56xf64, #dist.layout<bin : 56, partial = {tp : sum}>>"));
   ASSERT_TRUE(f.ok());
-  std::vector<float> x = values<float>(1024);
+  std::vector<float> x = spreadValues<float>(1024);
   for (int64_t tp : {0, 1})
     EXPECT_EQ(f.run({x}, {0, 0, 1, 1, tp})[0].as<double>(), expected(x));
 }
@@ -174,7 +174,7 @@ TEST(SquareSum, PaddingIsZeroAlready) {
   CompiledFunction f(module("dist.mesh = #dist.mesh<tp = 2>", "tensor<300x4xf32, #dist.layout<seq : 300, vocab : 7 {tp}>>",
                             "tensor<56xf64, #dist.layout<bin : 56, partial = {tp : sum}>>"));
   ASSERT_TRUE(f.ok());
-  std::vector<float> x = values<float>(1200);
+  std::vector<float> x = spreadValues<float>(1200);
   EXPECT_EQ(f.run({x}, {0, 0, 1, 0})[0].as<double>(), expected(x));
   for (size_t row = 0; row < 300; ++row)
     x[row * 4 + 3] = 0;

@@ -12,7 +12,7 @@ namespace {
 using namespace engine;
 using program::ElementType;
 
-constexpr int64_t size = 48, members = 3, piece = size / members, features = 5, values = 4;
+constexpr int64_t size = 48, members = 3, piece = size / members, pieceFeatures = 5, pieceValues = 4;
 using Numbers = std::vector<double>;
 
 /// One head. `operands`: columns of each, in the order of the step.
@@ -20,7 +20,7 @@ program::AttentionT attentionOf(bool gradient, int64_t rows, int64_t keys, const
   program::AttentionT a;
   a.type = ElementType::F64;
   a.gradient = gradient, a.causal = true, a.scale = 0.3;
-  a.heads = 1, a.rows = rows, a.keys = keys, a.features = features, a.values = values;
+  a.heads = 1, a.rows = rows, a.keys = keys, a.features = pieceFeatures, a.values = pieceValues;
   for (int64_t columns : operands) {
     a.strides.push_back(std::make_unique<program::AttentionStridesT>());
     a.strides.back()->head = rows * columns, a.strides.back()->row = columns;
@@ -51,8 +51,8 @@ void run(const program::AttentionT &attention, int64_t coordinate, const std::ve
 
 /// Rows of all of the sequence, in the order of positions.
 struct Sequence {
-  Numbers q = numbers(features, 1), k = numbers(features, 2), v = numbers(values, 3), dout = numbers(values, 4);
-  Numbers out = Numbers(size * values), lse = Numbers(size), dq = Numbers(size * features), dk = dq, dv = out;
+  Numbers q = numbers(pieceFeatures, 1), k = numbers(pieceFeatures, 2), v = numbers(pieceValues, 3), dout = numbers(pieceValues, 4);
+  Numbers out = Numbers(size * pieceValues), lse = Numbers(size), dq = Numbers(size * pieceFeatures), dk = dq, dv = out;
 
   static Numbers numbers(int64_t columns, uint32_t seed) {
     Numbers all(static_cast<size_t>(size * columns));
@@ -62,9 +62,10 @@ struct Sequence {
   }
   static Sequence onOneRank() {
     Sequence s;
-    run(attentionOf(false, size, size, {features, features, values, values, 1}), 0, {&s.q, &s.k, &s.v, &s.out, &s.lse});
-    run(attentionOf(true, size, size, {features, features, values, values, values, 1, features, features, values}), 0,
-        {&s.q, &s.k, &s.v, &s.out, &s.dout, &s.lse, &s.dq, &s.dk, &s.dv});
+    run(attentionOf(false, size, size, {pieceFeatures, pieceFeatures, pieceValues, pieceValues, 1}), 0, {&s.q, &s.k, &s.v, &s.out, &s.lse});
+    run(attentionOf(true, size, size,
+                    {pieceFeatures, pieceFeatures, pieceValues, pieceValues, pieceValues, 1, pieceFeatures, pieceFeatures, pieceValues}),
+        0, {&s.q, &s.k, &s.v, &s.out, &s.dout, &s.lse, &s.dq, &s.dk, &s.dv});
     return s;
   }
 };
@@ -101,20 +102,22 @@ TEST(AttentionPieces, AllKeysAtHand) {
   for (int64_t zigzag : {0, 3, 2}) { // of the ranks themselves, and of others
     SCOPED_TRACE("zigzag of " + std::to_string(zigzag));
     Sequence found;
-    Numbers k = take(found.k, features, 0, size, zigzag), v = take(found.v, values, 0, size, zigzag);
+    Numbers k = take(found.k, pieceFeatures, 0, size, zigzag), v = take(found.v, pieceValues, 0, size, zigzag);
     for (int64_t rank = 0; rank < members; ++rank) {
       int64_t first = rank * piece;
-      Numbers q = take(found.q, features, first, piece, zigzag), dout = take(found.dout, values, first, piece, zigzag);
-      Numbers out(piece * values), lse(piece), dq(piece * features), dk(size * features), dv(size * values);
-      program::AttentionT forward = attentionOf(false, piece, size, {features, features, values, values, 1});
+      Numbers q = take(found.q, pieceFeatures, first, piece, zigzag), dout = take(found.dout, pieceValues, first, piece, zigzag);
+      Numbers out(piece * pieceValues), lse(piece), dq(piece * pieceFeatures), dk(size * pieceFeatures), dv(size * pieceValues);
+      program::AttentionT forward = attentionOf(false, piece, size, {pieceFeatures, pieceFeatures, pieceValues, pieceValues, 1});
       program::AttentionT backward =
-          attentionOf(true, piece, size, {features, features, values, values, values, 1, features, features, values});
+          attentionOf(true, piece, size,
+                      {pieceFeatures, pieceFeatures, pieceValues, pieceValues, pieceValues, 1, pieceFeatures, pieceFeatures, pieceValues});
       for (program::AttentionT *each : {&forward, &backward})
         each->axes = {1}, each->zigzag = uint32_t(zigzag);
       run(forward, rank, {&q, &k, &v, &out, &lse});
       run(backward, rank, {&q, &k, &v, &out, &dout, &lse, &dq, &dk, &dv});
-      addTo(found.out, out, values, first, zigzag), addTo(found.lse, lse, 1, first, zigzag), addTo(found.dq, dq, features, first, zigzag);
-      addTo(found.dk, dk, features, 0, zigzag), addTo(found.dv, dv, values, 0, zigzag);
+      addTo(found.out, out, pieceValues, first, zigzag), addTo(found.lse, lse, 1, first, zigzag),
+          addTo(found.dq, dq, pieceFeatures, first, zigzag);
+      addTo(found.dk, dk, pieceFeatures, 0, zigzag), addTo(found.dv, dv, pieceValues, 0, zigzag);
     }
     expectSame(found, wanted);
   }
@@ -127,20 +130,20 @@ TEST(AttentionPieces, RoundARing) {
     Sequence found;
     for (int64_t rank = 0; rank < members; ++rank) {
       int64_t first = rank * piece;
-      Numbers q = take(found.q, features, first, piece, zigzag), dout = take(found.dout, values, first, piece, zigzag);
-      Numbers out(piece * values), lse(piece), before(piece * (values + 2)), after = before;
+      Numbers q = take(found.q, pieceFeatures, first, piece, zigzag), dout = take(found.dout, pieceValues, first, piece, zigzag);
+      Numbers out(piece * pieceValues), lse(piece), before(piece * (pieceValues + 2)), after = before;
       auto keysAt = [&](int64_t step) { return (rank - step + members) % members * piece; };
       auto onRing = [&](program::AttentionT a, int64_t step) {
         a.axes = {1}, a.zigzag = uint32_t(zigzag), a.ring = true, a.step = uint32_t(step);
         return a;
       };
       for (int64_t step = 0; step < members; ++step) {
-        Numbers k = take(found.k, features, keysAt(step), piece, zigzag), v = take(found.v, values, keysAt(step), piece, zigzag);
+        Numbers k = take(found.k, pieceFeatures, keysAt(step), piece, zigzag), v = take(found.v, pieceValues, keysAt(step), piece, zigzag);
         bool begins = step == 0, ends = step == members - 1;
-        std::vector<int64_t> columns = {features, features, values};
+        std::vector<int64_t> columns = {pieceFeatures, pieceFeatures, pieceValues};
         std::vector<Numbers *> operands = {&q, &k, &v};
         if (!begins)
-          columns.push_back(values + 2), operands.push_back(&before);
+          columns.push_back(pieceValues + 2), operands.push_back(&before);
         for (Numbers *result : ends ? std::vector{&out, &lse} : std::vector{&after})
           columns.push_back(int64_t(result->size()) / piece), operands.push_back(result);
         program::AttentionT forward = onRing(attentionOf(false, piece, piece, columns), step);
@@ -148,16 +151,18 @@ TEST(AttentionPieces, RoundARing) {
         run(forward, rank, operands);
         std::swap(before, after);
       }
-      addTo(found.out, out, values, first, zigzag), addTo(found.lse, lse, 1, first, zigzag);
+      addTo(found.out, out, pieceValues, first, zigzag), addTo(found.lse, lse, 1, first, zigzag);
       for (int64_t step = 0; step < members; ++step) {
-        Numbers k = take(found.k, features, keysAt(step), piece, zigzag), v = take(found.v, values, keysAt(step), piece, zigzag);
-        Numbers dq(piece * features), dk = dq, dv(piece * values);
-        program::AttentionT backward =
-            onRing(attentionOf(true, piece, piece, {features, features, values, values, values, 1, features, features, values}), step);
+        Numbers k = take(found.k, pieceFeatures, keysAt(step), piece, zigzag), v = take(found.v, pieceValues, keysAt(step), piece, zigzag);
+        Numbers dq(piece * pieceFeatures), dk = dq, dv(piece * pieceValues);
+        program::AttentionT backward = onRing(attentionOf(true, piece, piece,
+                                                          {pieceFeatures, pieceFeatures, pieceValues, pieceValues, pieceValues, 1,
+                                                           pieceFeatures, pieceFeatures, pieceValues}),
+                                              step);
         backward.unfinished = true;
         run(backward, rank, {&q, &k, &v, &out, &dout, &lse, &dq, &dk, &dv});
-        addTo(found.dq, dq, features, first, zigzag);
-        addTo(found.dk, dk, features, keysAt(step), zigzag), addTo(found.dv, dv, values, keysAt(step), zigzag);
+        addTo(found.dq, dq, pieceFeatures, first, zigzag);
+        addTo(found.dk, dk, pieceFeatures, keysAt(step), zigzag), addTo(found.dv, dv, pieceValues, keysAt(step), zigzag);
       }
     }
     expectSame(found, wanted);

@@ -11,7 +11,7 @@ namespace {
 using namespace engine;
 using program::ElementType;
 
-constexpr int64_t samples = 2, kvHeads = 2, group = 3, rows = 200, features = 37, values = 20;
+constexpr int64_t samples = 2, kvHeads = 2, group = 3, rows = 200, features = 37, valueColumns = 20;
 
 /// [sample, row, key head, head of the group, column], as models have it.
 size_t queryAt(int64_t sample, int64_t row, int64_t kvHead, int64_t head, int64_t column, int64_t columns) {
@@ -30,19 +30,19 @@ program::AttentionT attentionOf(bool gradient, bool causal) {
   program::AttentionT a;
   a.type = ElementType::F64;
   a.gradient = gradient, a.causal = causal, a.scale = 0.3;
-  a.batch = {samples, kvHeads}, a.heads = group, a.rows = a.keys = rows, a.features = features, a.values = values;
+  a.batch = {samples, kvHeads}, a.heads = group, a.rows = a.keys = rows, a.features = features, a.values = valueColumns;
   auto add = [&](std::vector<int64_t> batch, int64_t head, int64_t row) {
     a.strides.push_back(std::make_unique<program::AttentionStridesT>());
     a.strides.back()->batch = std::move(batch), a.strides.back()->head = head, a.strides.back()->row = row;
   };
   auto query = [&](int64_t columns) { add({rows * kvHeads * group * columns, group * columns}, columns, kvHeads * group * columns); };
   auto key = [&](int64_t columns) { add({rows * kvHeads * columns, columns}, 0, kvHeads * columns); };
-  query(features), key(features), key(values), query(values);
+  query(features), key(features), key(valueColumns), query(valueColumns);
   if (gradient)
-    query(values);
+    query(valueColumns);
   add({kvHeads * group * rows, group * rows}, rows, 1);
   if (gradient)
-    query(features), key(features), key(values);
+    query(features), key(features), key(valueColumns);
   return a;
 }
 
@@ -55,7 +55,8 @@ std::vector<double> numbers(int64_t count, uint32_t seed) {
 
 struct Tensors {
   std::vector<double> q = numbers(samples * rows * kvHeads * group * features, 1), k = numbers(samples * rows * kvHeads * features, 2),
-                      v = numbers(samples * rows * kvHeads * values, 3), dout = numbers(samples * rows * kvHeads * group * values, 4);
+                      v = numbers(samples * rows * kvHeads * valueColumns, 3),
+                      dout = numbers(samples * rows * kvHeads * group * valueColumns, 4);
   std::vector<double> out, lse, dq, dk, dv;
   Tensors() : out(dout.size()), lse(static_cast<size_t>(samples * kvHeads * group * rows)), dq(q.size()), dk(k.size()), dv(v.size()) {}
 };
@@ -98,17 +99,17 @@ Tensors expected(bool causal) {
             sum += p[size_t(j)] = std::exp(0.3 * score);
           }
           t.lse[sumAt(s, h, g, i)] = std::log(sum);
-          for (int64_t f = 0; f < values; ++f) {
-            double &out = t.out[queryAt(s, i, h, g, f, values)];
+          for (int64_t f = 0; f < valueColumns; ++f) {
+            double &out = t.out[queryAt(s, i, h, g, f, valueColumns)];
             for (int64_t j = 0; j < seen; ++j)
-              out += p[size_t(j)] / sum * t.v[keyAt(s, j, h, f, values)];
-            dot += out * t.dout[queryAt(s, i, h, g, f, values)];
+              out += p[size_t(j)] / sum * t.v[keyAt(s, j, h, f, valueColumns)];
+            dot += out * t.dout[queryAt(s, i, h, g, f, valueColumns)];
           }
           for (int64_t j = 0; j < seen; ++j) {
             double probability = p[size_t(j)] / sum, gradient = 0;
-            for (int64_t f = 0; f < values; ++f) {
-              gradient += t.dout[queryAt(s, i, h, g, f, values)] * t.v[keyAt(s, j, h, f, values)];
-              t.dv[keyAt(s, j, h, f, values)] += probability * t.dout[queryAt(s, i, h, g, f, values)];
+            for (int64_t f = 0; f < valueColumns; ++f) {
+              gradient += t.dout[queryAt(s, i, h, g, f, valueColumns)] * t.v[keyAt(s, j, h, f, valueColumns)];
+              t.dv[keyAt(s, j, h, f, valueColumns)] += probability * t.dout[queryAt(s, i, h, g, f, valueColumns)];
             }
             double score = 0.3 * probability * (gradient - dot);
             for (int64_t f = 0; f < features; ++f) {

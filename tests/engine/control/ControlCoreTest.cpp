@@ -9,7 +9,7 @@ using npar::testing::SimulatedJob;
 
 namespace {
 
-constexpr double limit = 5;
+constexpr double coreLimit = 5;
 
 /// All processes but those that are lost have the same verdict, which names this one.
 void expectVerdict(SimulatedJob &job, uint32_t processes, std::set<uint32_t> lost, Cause cause, int64_t culprit) {
@@ -27,7 +27,7 @@ void expectVerdict(SimulatedJob &job, uint32_t processes, std::set<uint32_t> los
 }
 
 TEST(ControlCoreTest, AJobThatIsWellStaysSo) {
-  SimulatedJob job(8, limit);
+  SimulatedJob job(8, coreLimit);
   job.run(60);
   for (uint32_t process = 0; process < 8; ++process)
     EXPECT_FALSE(job.verdict(process));
@@ -35,7 +35,7 @@ TEST(ControlCoreTest, AJobThatIsWellStaysSo) {
 
 TEST(ControlCoreTest, AKilledProcessIsFoundAtOnce) {
   for (uint32_t victim = 0; victim < 4; ++victim) {
-    SimulatedJob job(4, limit);
+    SimulatedJob job(4, coreLimit);
     job.run(3);
     double killed = job.now();
     job.kill(victim);
@@ -49,7 +49,7 @@ TEST(ControlCoreTest, AKilledProcessIsFoundAtOnce) {
 
 // The judge and its deputy die together: each of the others judges from what it knows.
 TEST(ControlCoreTest, WithoutJudgeAndDeputyEveryoneKnowsStill) {
-  SimulatedJob job(5, limit);
+  SimulatedJob job(5, coreLimit);
   job.run(3);
   job.kill(0), job.kill(1);
   job.run(1);
@@ -60,13 +60,13 @@ TEST(ControlCoreTest, WithoutJudgeAndDeputyEveryoneKnowsStill) {
 // A stopped process keeps its connections: the others wait for it, their watchdogs speak, and it alone does not answer.
 TEST(ControlCoreTest, AStoppedProcessIsFoundWhenTheWatchdogsSpeak) {
   for (uint32_t victim = 0; victim < 4; ++victim) {
-    SimulatedJob job(4, limit);
+    SimulatedJob job(4, coreLimit);
     job.run(3);
     job.stop(victim);
     for (uint32_t process = 0; process < 4; ++process)
       if (process != victim)
         job.wait(process, {victim});
-    job.run(limit);
+    job.run(coreLimit);
     double complained = job.now();
     job.complain(victim == 3 ? 2 : 3);
     job.run(1.5);
@@ -79,24 +79,24 @@ TEST(ControlCoreTest, AStoppedProcessIsFoundWhenTheWatchdogsSpeak) {
 // Nobody complains, as between two phases in which nobody needs the other: silence alone is enough.
 TEST(ControlCoreTest, SilenceAloneIsFoundAfterTheTimeLimit) {
   for (uint32_t victim = 0; victim < 3; ++victim) {
-    SimulatedJob job(3, limit);
+    SimulatedJob job(3, coreLimit);
     job.run(3);
     double stopped = job.now();
     job.stop(victim);
-    job.run(limit - 1);
+    job.run(coreLimit - 1);
     EXPECT_FALSE(job.verdict(2 - victim % 2));
     job.run(3);
     expectVerdict(job, 3, {victim}, Cause::Silent, victim);
     uint32_t other = victim == 0 ? 2 : 0;
-    EXPECT_LT(job.decidedAt(other) - stopped, limit + 1);
+    EXPECT_LT(job.decidedAt(other) - stopped, coreLimit + 1);
   }
 }
 
 TEST(ControlCoreTest, AProcessThatGoesOnInTimeIsForgiven) {
-  SimulatedJob job(3, limit);
+  SimulatedJob job(3, coreLimit);
   job.run(3);
   job.stop(2);
-  job.run(limit / 2);
+  job.run(coreLimit / 2);
   job.resume(2);
   job.run(20);
   for (uint32_t process = 0; process < 3; ++process)
@@ -105,7 +105,7 @@ TEST(ControlCoreTest, AProcessThatGoesOnInTimeIsForgiven) {
 
 // The judge slept for long itself: that it heard nobody meanwhile says nothing about them.
 TEST(ControlCoreTest, WhoSleptDoesNotBlameTheOthers) {
-  SimulatedJob job(4, limit);
+  SimulatedJob job(4, coreLimit);
   job.run(3);
   for (uint32_t process = 0; process < 4; ++process)
     job.stop(process); // the whole machine, or the launcher's group
@@ -129,10 +129,10 @@ TEST(ControlCoreTest, LateProcessesAreGivenTime) {
 }
 
 TEST(ControlCoreTest, TheRankThatAllWaitForIsNamed) {
-  SimulatedJob job(4, limit);
+  SimulatedJob job(4, coreLimit);
   job.run(3);
   job.wait(0, {1}), job.wait(1, {2}), job.wait(3, {2});
-  job.run(limit);
+  job.run(coreLimit);
   job.complain(0);
   job.run(1);
   expectVerdict(job, 4, {}, Cause::Slow, 2);
@@ -142,7 +142,7 @@ TEST(ControlCoreTest, TheRankThatAllWaitForIsNamed) {
 
 TEST(ControlCoreTest, AFailureIsToldToAll) {
   for (uint32_t teller = 0; teller < 4; ++teller) {
-    SimulatedJob job(4, limit);
+    SimulatedJob job(4, coreLimit);
     job.run(3);
     job.fail(teller, Code::BadInput, "the data file is missing");
     job.run(0.5);
@@ -153,7 +153,7 @@ TEST(ControlCoreTest, AFailureIsToldToAll) {
 
 // Two fail at the same time: whichever it is, all say the same.
 TEST(ControlCoreTest, OneOfTwoFailuresIsTheCauseEverywhere) {
-  SimulatedJob job(4, limit);
+  SimulatedJob job(4, coreLimit);
   job.run(3);
   job.fail(2, Code::RunFailed, "two"), job.fail(3, Code::RunFailed, "three");
   job.run(0.5);
@@ -162,12 +162,12 @@ TEST(ControlCoreTest, OneOfTwoFailuresIsTheCauseEverywhere) {
 
 TEST(ControlCoreTest, WhoLeavesInGoodOrderIsNotMissed) {
   for (uint32_t first = 0; first < 4; ++first) {
-    SimulatedJob job(4, limit);
+    SimulatedJob job(4, coreLimit);
     job.run(3);
     job.leave(first);
     job.run(0.1);
     job.kill(first); // its sockets close
-    job.run(3 * limit);
+    job.run(3 * coreLimit);
     for (uint32_t process = 0; process < 4; ++process)
       EXPECT_FALSE(job.verdict(process)) << job.verdict(process)->message;
     uint32_t victim = first == 3 ? 2 : 3;
@@ -179,12 +179,12 @@ TEST(ControlCoreTest, WhoLeavesInGoodOrderIsNotMissed) {
 
 // The network between two hosts is cut: each side ends, and the side of the judge names the other host.
 TEST(ControlCoreTest, ALostNetworkEndsBothSides) {
-  SimulatedJob job(4, limit, 2);
+  SimulatedJob job(4, coreLimit, 2);
   job.run(3);
   job.cut(0, 1);
   for (uint32_t process = 0; process < 4; ++process)
     job.wait(process, {process < 2 ? 2 : 0});
-  job.run(limit);
+  job.run(coreLimit);
   double complained = job.now();
   for (uint32_t process = 0; process < 4; ++process)
     job.complain(process);

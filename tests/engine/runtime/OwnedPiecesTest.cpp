@@ -16,14 +16,14 @@ using namespace engine;
 using program::VariableKind;
 
 /// A variable of `global` sizes on a mesh of a = 2, b = 3, kept as the piece says. The program is not run: it holds no step.
-struct Kept {
+struct KeptPiece {
   std::vector<int64_t> global, local;
   std::vector<std::vector<uint32_t>> axes; ///< by dimension, that split it
   std::vector<uint32_t> flat;
 };
 
 /// The logical elements of each owned piece, one list per rank, in the order in which the rank keeps them.
-std::vector<std::vector<uint64_t>> elementsOf(const Kept &kept) {
+std::vector<std::vector<uint64_t>> elementsOf(const KeptPiece &kept) {
   ProgramBuilder builder({{"a", 2}, {"b", 3}});
   uint32_t variable = builder.variable("w", VariableKind::Parameter, program::ElementType::F32, kept.global);
   ClassBuilder &rankClass = builder.rankClass("all", {});
@@ -47,7 +47,7 @@ std::vector<std::vector<uint64_t>> elementsOf(const Kept &kept) {
   return ranks;
 }
 
-void expectAllOnce(const Kept &kept) {
+void expectAllOnce(const KeptPiece &kept) {
   std::vector<uint64_t> all;
   for (const std::vector<uint64_t> &rank : elementsOf(kept))
     all.insert(all.end(), rank.begin(), rank.end());
@@ -73,7 +73,7 @@ TEST(OwnedPieces, EveryElementIsOwnedOnce) {
 }
 
 TEST(OwnedPieces, TheOrderIsThatInWhichARankKeepsThem) {
-  Kept kept{{61, 70}, {61, 24}, {{}, {1}}, {0}};
+  KeptPiece kept{{61, 70}, {61, 24}, {{}, {1}}, {0}};
   std::vector<std::vector<uint64_t>> ranks = elementsOf(kept);
   uint64_t share = program::flatShare(61 * 24, 2);
   for (uint64_t rank = 0; rank < 6; ++rank) {

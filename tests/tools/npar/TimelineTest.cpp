@@ -9,7 +9,7 @@ using npar::program::Phase;
 namespace {
 
 /// Two stages, forward of one unit: stage 1 starts when stage 0 is done.
-Timeline twoStages() {
+Timeline twoStageTimeline() {
   Timeline timeline;
   timeline.title = "a <b> & c";
   TimelineLane first, second;
@@ -37,7 +37,7 @@ size_t count(const std::string &text, const std::string &part) {
 } // namespace
 
 TEST(TimelineSvg, DrawsEachTaskWithItsName) {
-  std::string svg = timelineSvg(twoStages());
+  std::string svg = timelineSvg(twoStageTimeline());
   EXPECT_EQ(count(svg, "<title>"), 4u);
   EXPECT_NE(svg.find("stage 1: forward of micro-batch 0"), std::string::npos);
   EXPECT_NE(svg.find("bubble 50.0 %"), std::string::npos);
@@ -46,7 +46,7 @@ TEST(TimelineSvg, DrawsEachTaskWithItsName) {
 }
 
 TEST(TimelineSvg, SetsPhasesAndCommunicationApart) {
-  std::string svg = timelineSvg(twoStages());
+  std::string svg = timelineSvg(twoStageTimeline());
   for (const char *part : {"#8CCBF0", "#0072B2", "url(#Update)", "id=\"Update\"", "#D55E00", "url(#transfer)", "collective", "chunk 1",
                            "lighter", "live memory"})
     EXPECT_NE(svg.find(part), std::string::npos) << part;
@@ -54,7 +54,7 @@ TEST(TimelineSvg, SetsPhasesAndCommunicationApart) {
 
 // 512 boxes too narrow to be seen alone are one path, not 512 elements.
 TEST(TimelineSvg, JoinsWhatIsTooNarrow) {
-  Timeline timeline = twoStages();
+  Timeline timeline = twoStageTimeline();
   timeline.lanes[1].boxes.clear();
   for (uint32_t micro = 0; micro < 4096; ++micro)
     timeline.lanes[1].boxes.push_back({Phase::Forward, micro, 1 + micro / 4096.0, 1 + (micro + 1) / 4096.0, 0});

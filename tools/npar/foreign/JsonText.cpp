@@ -12,7 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-
 class JsonFlattener {
 public:
   JsonFlattener(const std::string &text, EntryList &entries) : text(text), reached(text.data()), entries(entries) {}

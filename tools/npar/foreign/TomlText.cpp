@@ -12,7 +12,6 @@
 namespace npar::driver {
 namespace {
 
-
 /// Finds what the library would follow down call by call: keys of many parts, brackets inside each other. Knows texts and comments, where
 /// points and brackets are neither.
 class DepthScan {

@@ -11,7 +11,7 @@
 namespace npar::driver {
 namespace {
 
-constexpr size_t mostBrackets = 100;    ///< nested, before the parser follows them down call by call
+constexpr size_t mostBrackets = 100; ///< nested, before the parser follows them down call by call
 
 struct YamlNode {
   enum class Kind { Null, Scalar, List, Map };
@@ -25,7 +25,8 @@ struct YamlNode {
 /// Returns whether a tag only names the type that a plain value has: `!!str`, `!!int`.
 bool isPlainTag(const std::string &tag) {
   const std::string start = "tag:yaml.org,2002:";
-  return tag.rfind(start, 0) == 0 && std::set<std::string>{"bool", "float", "int", "map", "null", "seq", "str"}.count(tag.substr(start.size()));
+  return tag.rfind(start, 0) == 0 &&
+         std::set<std::string>{"bool", "float", "int", "map", "null", "seq", "str"}.count(tag.substr(start.size()));
 }
 
 /// Nodes in the order in which they begin; the root is the first. Limits end the parser by an exception, which has a place.

@@ -58,11 +58,11 @@ std::unique_ptr<Backend> loaded(const char *name, const char *products, const st
 }
 
 /// What both backends make of the first product's operands.
-struct Made {
+struct MadeProduct {
   std::vector<BothBuffer> processor, gpu;
   std::string remark;
 };
-Made make(const program::MatmulT &p, const char *products, size_t a, size_t b, size_t c) {
+MadeProduct make(const program::MatmulT &p, const char *products, size_t a, size_t b, size_t c) {
   std::vector<BothBuffer> all = {{p.type, a, 1}, {p.type, b, 2}, {p.result, c, 3}};
   auto multiply = [](Backend &backend, const std::vector<DeviceAddress> &at) {
     EXPECT_TRUE(backend.runMatmul(0, at[0], at[1], at[2]).ok());
@@ -72,7 +72,7 @@ Made make(const program::MatmulT &p, const char *products, size_t a, size_t b, s
 }
 
 void expectSame(const program::MatmulT &p, const char *products, const std::string &remark) {
-  Made made = make(p, products, size_t(p.m * p.k), size_t(p.k * p.n), size_t(p.m * p.n));
+  MadeProduct made = make(p, products, size_t(p.m * p.k), size_t(p.k * p.n), size_t(p.m * p.n));
   std::string what = std::string(wordOf(p.type)) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
   expectSameBits(made.processor, made.gpu, what);
   EXPECT_NE(made.remark.find(remark), std::string::npos) << what << ": " << made.remark;
@@ -91,7 +91,7 @@ TEST_F(LibraryProducts, OtherBitsAreTakenWhenAsked) {
   for (auto [type, result] : {std::pair{ElementType::BF16, ElementType::BF16}, {ElementType::BF16, ElementType::F32}}) {
     program::MatmulT p = productOf(32, 16, 200, type, result, 2);
     expectSame(p, "matching", "0 of 1 matrix products, 0 of them with the bits");
-    Made made = make(p, "library", 32 * 200, 200 * 16, 32 * 16);
+    MadeProduct made = make(p, "library", 32 * 200, 200 * 16, 32 * 16);
     EXPECT_NE(made.remark.find("1 of 1 matrix products, 0 of them with the bits"), std::string::npos) << made.remark;
     EXPECT_EQ(made.processor[2].bytes == made.gpu[2].bytes, result == ElementType::BF16); // in so few of 16 bits nothing shows
   }
@@ -109,7 +109,7 @@ TEST_F(LibraryProducts, WhatTheLibraryRefusesIsOurs) {
 TEST_F(LibraryProducts, Batches) {
   program::MatmulT p = productOf(16, 12, 5, ElementType::F32, ElementType::F32, 2);
   p.batch = {2, 1, 3}, p.a_batch = {240, 240, 80}, p.b_batch = {0, 0, 60}, p.c_batch = {576, 576, 192};
-  Made made = make(p, "library", 480, 180, 1152);
+  MadeProduct made = make(p, "library", 480, 180, 1152);
   expectSameBits(made.processor, made.gpu, "a batch");
   EXPECT_NE(made.remark.find("1 of 1 matrix products, 1 of them"), std::string::npos) << made.remark;
 }
@@ -119,13 +119,13 @@ TEST_F(LibraryProducts, BatchesThatInterleave) {
   program::MatmulT p = productOf(24, 8, 16, ElementType::F32, ElementType::F32, 0);
   p.batch = {3}, p.a_batch = {16}, p.b_batch = {8}, p.c_batch = {8};
   p.a_row = 48, p.b_row = 24, p.c_row = 24;
-  Made made = make(p, "library", 24 * 48, 16 * 24, 24 * 24);
+  MadeProduct made = make(p, "library", 24 * 48, 16 * 24, 24 * 24);
   expectSameBits(made.processor, made.gpu, "heads");
   EXPECT_NE(made.remark.find("1 of 1 matrix products, 1 of them"), std::string::npos) << made.remark;
 }
 
 /// In a process of its own: the libraries read their environment once. Ends with 0 if nothing failed.
-[[noreturn]] void inProcess(const char *wishes, const std::function<void()> &body) {
+[[noreturn]] void inProductProcess(const char *wishes, const std::function<void()> &body) {
   ::setenv("NPAR_STANDIN_CUBLASLT", wishes, 1);
   body();
   std::fprintf(stderr, "done\n");
@@ -139,11 +139,11 @@ TEST_F(LibraryProductsDeathTest, UnsteadyAndRoundedAlgorithmsAreRejected) {
       expectSame(productOf(40, 64, 65, ElementType::F32, ElementType::F32, flags), "library", "1 of 1 matrix products, 1 of them");
   };
   for (const char *wishes : {"restless", "tf32", "reversed", "restless,tf32,reversed"})
-    EXPECT_EXIT(inProcess(wishes, body), ::testing::ExitedWithCode(0), "done") << wishes;
+    EXPECT_EXIT(inProductProcess(wishes, body), ::testing::ExitedWithCode(0), "done") << wishes;
 }
 
 /// The greatest difference between results in float32.
-double distance(const BothBuffer &left, const BothBuffer &right) {
+double productDistance(const BothBuffer &left, const BothBuffer &right) {
   double most = 0;
   for (size_t i = 0; i < left.bytes.size(); i += sizeof(float)) {
     float one, other;
@@ -157,29 +157,29 @@ double distance(const BothBuffer &left, const BothBuffer &right) {
 TEST_F(LibraryProductsDeathTest, WhereNoBitsAreOursTheyAreSteadyAndNotRounded) {
   auto steady = [] {
     program::MatmulT p = productOf(32, 16, 200, ElementType::BF16, ElementType::F32, 2);
-    Made first = make(p, "library", 6400, 3200, 512), again = make(p, "library", 6400, 3200, 512);
+    MadeProduct first = make(p, "library", 6400, 3200, 512), again = make(p, "library", 6400, 3200, 512);
     expectSameBits(first.gpu, again.gpu, "bf16");
     EXPECT_NE(first.remark.find("1 of 1 matrix products, 0 of them"), std::string::npos) << first.remark;
   };
-  EXPECT_EXIT(inProcess("restless", steady), ::testing::ExitedWithCode(0), "done");
+  EXPECT_EXIT(inProductProcess("restless", steady), ::testing::ExitedWithCode(0), "done");
   // Two orders of sums are offered, and each load tries anew: time does not choose between them.
   auto untimed = [] {
     for (const char *name : {"NPAR_CACHE", "XDG_CACHE_HOME", "HOME"})
       ::unsetenv(name);
     program::MatmulT p = productOf(32, 16, 200, ElementType::BF16, ElementType::F32, 2);
-    Made first = make(p, "library", 6400, 3200, 512);
+    MadeProduct first = make(p, "library", 6400, 3200, 512);
     for (int i = 0; i < 12; ++i) {
-      Made again = make(p, "library", 6400, 3200, 512);
+      MadeProduct again = make(p, "library", 6400, 3200, 512);
       expectSameBits(first.gpu, again.gpu, "load " + std::to_string(i));
     }
   };
-  EXPECT_EXIT(inProcess("reversed", untimed), ::testing::ExitedWithCode(0), "done");
+  EXPECT_EXIT(inProductProcess("reversed", untimed), ::testing::ExitedWithCode(0), "done");
   auto exact = [] {
-    Made made = make(productOf(1, 300, 300, ElementType::F32, ElementType::F32, 0), "library", 300, 90000, 300);
-    EXPECT_LT(distance(made.processor[2], made.gpu[2]), 3e-3); // in TF32 it is 0.2
+    MadeProduct made = make(productOf(1, 300, 300, ElementType::F32, ElementType::F32, 0), "library", 300, 90000, 300);
+    EXPECT_LT(productDistance(made.processor[2], made.gpu[2]), 3e-3); // in TF32 it is 0.2
     EXPECT_NE(made.remark.find("1 of 1 matrix products, 0 of them"), std::string::npos) << made.remark;
   };
-  EXPECT_EXIT(inProcess("tf32", exact), ::testing::ExitedWithCode(0), "done");
+  EXPECT_EXIT(inProductProcess("tf32", exact), ::testing::ExitedWithCode(0), "done");
 }
 
 program::MatmulT tf32(program::MatmulT p) {
@@ -199,16 +199,16 @@ TEST_F(LibraryProducts, Tf32HasTheBitsOfTheProcessor) {
 TEST_F(LibraryProductsDeathTest, Tf32MayCutOperandsOffButNotComputeInSixteenBits) {
   for (bool cut : {true, false}) {
     auto body = [cut] {
-      Made made = make(tf32(productOf(1, 300, 300, ElementType::F32, ElementType::F32, 0)), "library", 300, 90000, 300);
+      MadeProduct made = make(tf32(productOf(1, 300, 300, ElementType::F32, ElementType::F32, 0)), "library", 300, 90000, 300);
       EXPECT_NE(made.remark.find("1 of 1 matrix products, 0 of them"), std::string::npos) << made.remark;
-      double apart = distance(made.processor[2], made.gpu[2]);
+      double apart = productDistance(made.processor[2], made.gpu[2]);
       EXPECT_LT(apart, cut ? 1.0 : 3e-3);
       EXPECT_GT(apart, cut ? 3e-2 : 0.0);
       expectSame(tf32(productOf(40, 64, 65, ElementType::F32, ElementType::F32, 0)), "matching", "1 of 1 matrix products, 1 of them");
     };
     for (const char *wishes : cut ? std::vector<const char *>{"truncated", "bf16,truncated"} : std::vector<const char *>{"bf16", "fp16"}) {
       fs::remove_all(folder);
-      EXPECT_EXIT(inProcess(wishes, body), ::testing::ExitedWithCode(0), "done") << wishes;
+      EXPECT_EXIT(inProductProcess(wishes, body), ::testing::ExitedWithCode(0), "done") << wishes;
     }
   }
 }
@@ -234,7 +234,7 @@ TEST_F(LibraryProductsDeathTest, WorkspacesAreNotShared) {
     for (std::thread &thread : threads)
       thread.join();
   };
-  EXPECT_EXIT(inProcess("workspace", body), ::testing::ExitedWithCode(0), "done");
+  EXPECT_EXIT(inProductProcess("workspace", body), ::testing::ExitedWithCode(0), "done");
 }
 
 TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
@@ -247,7 +247,7 @@ TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
     std::fprintf(stderr, "%s\n", memory.status().message().c_str());
   };
   ::setenv("NPAR_STANDIN_MEMORY", "80000000", 1);
-  EXPECT_EXIT(inProcess("workspace", body), ::testing::ExitedWithCode(0),
+  EXPECT_EXIT(inProductProcess("workspace", body), ::testing::ExitedWithCode(0),
               "cannot allocate memory of 90000000 bytes on GPU 0 .*; 196608 are taken by contexts of kernels, 12288 are taken by what "
               "ranks compute in");
   ::unsetenv("NPAR_STANDIN_MEMORY");

@@ -15,7 +15,7 @@ using namespace engine;
 using State = Handshake::State;
 using Bytes = std::vector<uint8_t>;
 
-JobKeyPointer keyOf(const std::string &secret) { return std::make_shared<JobKey>(secret.data(), secret.size()); }
+JobKeyPointer handshakeKey(const std::string &secret) { return std::make_shared<JobKey>(secret.data(), secret.size()); }
 
 HandshakeTerms termsOf(uint32_t process, JobKeyPointer key, uint32_t processes = 3, const std::string &job = "a job") {
   return {job, process, processes, std::move(key)};
@@ -45,7 +45,7 @@ Said shake(Handshake &connecting, Handshake &accepting, Handshake::Verdict verdi
 }
 
 TEST(HandshakeTest, IsDoneWhereBothKnowTheSecret) {
-  for (const JobKeyPointer &key : {keyOf("0123456789abcdef"), JobKeyPointer()}) {
+  for (const JobKeyPointer &key : {handshakeKey("0123456789abcdef"), JobKeyPointer()}) {
     HandshakeTerms one = termsOf(2, key), other = termsOf(1, key);
     Handshake connecting = Handshake::connecting(one, 1, 4711), accepting = Handshake::accepting(other);
     shake(connecting, accepting);
@@ -57,7 +57,7 @@ TEST(HandshakeTest, IsDoneWhereBothKnowTheSecret) {
 }
 
 TEST(HandshakeTest, OtherSecretsAreRefusedOnBothSides) {
-  HandshakeTerms one = termsOf(2, keyOf("0123456789abcdef")), other = termsOf(1, keyOf("0123456789abcdeF"));
+  HandshakeTerms one = termsOf(2, handshakeKey("0123456789abcdef")), other = termsOf(1, handshakeKey("0123456789abcdeF"));
   Handshake connecting = Handshake::connecting(one, 1, 0), accepting = Handshake::accepting(other);
   shake(connecting, accepting);
   EXPECT_EQ(connecting.state(), State::Refused);
@@ -67,7 +67,7 @@ TEST(HandshakeTest, OtherSecretsAreRefusedOnBothSides) {
 }
 
 TEST(HandshakeTest, ASecretOnOneSideAloneIsSaidOnBoth) {
-  HandshakeTerms with = termsOf(2, keyOf("0123456789abcdef")), without = termsOf(1, nullptr);
+  HandshakeTerms with = termsOf(2, handshakeKey("0123456789abcdef")), without = termsOf(1, nullptr);
   Handshake a = Handshake::connecting(with, 1, 0), b = Handshake::accepting(without);
   shake(a, b);
   EXPECT_EQ(a.why(), "it has no job secret, and this process has one");
@@ -81,7 +81,7 @@ TEST(HandshakeTest, ASecretOnOneSideAloneIsSaidOnBoth) {
 
 // A stranger sends back what a process of the job sent: its hello, and with the side changed its proof as an answer.
 TEST(HandshakeTest, WhatComesBackProvesNothing) {
-  HandshakeTerms terms = termsOf(2, keyOf("0123456789abcdef"));
+  HandshakeTerms terms = termsOf(2, handshakeKey("0123456789abcdef"));
   Handshake connecting = Handshake::connecting(terms, 1, 0);
   Bytes hello = connecting.take();
   Handshake mirrored = connecting;
@@ -100,7 +100,7 @@ TEST(HandshakeTest, WhatComesBackProvesNothing) {
 }
 
 TEST(HandshakeTest, ARecordedHandshakeProvesNothingAgain) {
-  HandshakeTerms one = termsOf(2, keyOf("0123456789abcdef")), other = termsOf(1, one.key);
+  HandshakeTerms one = termsOf(2, handshakeKey("0123456789abcdef")), other = termsOf(1, one.key);
   Handshake connecting = Handshake::connecting(one, 1, 7), accepting = Handshake::accepting(other);
   Said said = shake(connecting, accepting);
   ASSERT_EQ(accepting.state(), State::Done);
@@ -121,7 +121,7 @@ TEST(HandshakeTest, ARecordedHandshakeProvesNothingAgain) {
 
 // A stranger that listens in place of a process cannot use the claim that it receives with another process.
 TEST(HandshakeTest, AClaimIsForOneProcessAlone) {
-  HandshakeTerms one = termsOf(2, keyOf("0123456789abcdef")), hub = termsOf(0, one.key);
+  HandshakeTerms one = termsOf(2, handshakeKey("0123456789abcdef")), hub = termsOf(0, one.key);
   Handshake connecting = Handshake::connecting(one, 1, 7), accepting = Handshake::accepting(hub);
   shake(connecting, accepting);
   EXPECT_EQ(accepting.state(), State::Refused);
@@ -129,7 +129,7 @@ TEST(HandshakeTest, AClaimIsForOneProcessAlone) {
 }
 
 TEST(HandshakeTest, EveryChangedByteIsNoticed) {
-  HandshakeTerms one = termsOf(2, keyOf("0123456789abcdef")), other = termsOf(1, one.key);
+  HandshakeTerms one = termsOf(2, handshakeKey("0123456789abcdef")), other = termsOf(1, one.key);
   for (size_t changed = 0; changed < 40 + 56 + 40 + 48; ++changed) {
     Handshake connecting = Handshake::connecting(one, 1, 7), accepting = Handshake::accepting(other);
     size_t at = 0;
@@ -153,7 +153,7 @@ TEST(HandshakeTest, EveryChangedByteIsNoticed) {
 }
 
 TEST(HandshakeTest, CountsAndNumbersThatDoNotFitAreRefused) {
-  JobKeyPointer key = keyOf("0123456789abcdef");
+  JobKeyPointer key = handshakeKey("0123456789abcdef");
   HandshakeTerms hub = termsOf(0, key), four = termsOf(1, key, 4), stranger = termsOf(1, key, 3, "another job"), twin = termsOf(0, key);
   Handshake a = Handshake::connecting(four, 0, 1), b = Handshake::accepting(hub);
   shake(a, b);

@@ -83,7 +83,7 @@ template <typename Value> void addInteger(Operations &all) {
   addRelation<Type, Relation::GreaterEqual>(all, "hs", type);
 }
 
-template <typename Type> void addFloat(Operations &all, const std::string &type) {
+template <typename Type> void addFloatComparisons(Operations &all, const std::string &type) {
   addEquality<Type>(all, type);
   addOrders<Type>(all, type);
   addRelation<Type, Relation::Equal, true>(all, "equ", type);
@@ -104,9 +104,9 @@ void addComparisons(Operations &all) {
   addInteger<uint32_t>(all);
   addInteger<int64_t>(all);
   addInteger<uint64_t>(all);
-  addFloat<F32>(all, ".f32");
-  addFloat<F64>(all, ".f64");
-  addFloat<F16>(all, ".f16");
+  addFloatComparisons<F32>(all, ".f32");
+  addFloatComparisons<F64>(all, ".f64");
+  addFloatComparisons<F16>(all, ".f16");
 }
 
 } // namespace npar::standin::ptx

@@ -11,7 +11,7 @@
 namespace npar::standin::ptx {
 
 namespace {
-struct Register {
+struct DecodedRegister {
   Slot slot;
   char letter;
 };
@@ -58,7 +58,7 @@ private:
   const std::map<std::string, uint64_t> &globals;
   Kernel &kernel;
   std::string &error;
-  std::unordered_map<std::string, Register> registers;
+  std::unordered_map<std::string, DecodedRegister> registers;
   std::map<std::string, Slot> specialSlots;
   std::map<std::string, uint64_t> symbols; ///< addresses of variables and parameters
   std::map<std::pair<unsigned, uint64_t>, Slot> constants;
