@@ -27,9 +27,7 @@ template <typename T> T read(const std::vector<uint8_t> &bytes) {
   return value;
 }
 
-template <typename T> void append(std::string &to, const T &value) {
-  to.append(reinterpret_cast<const char *>(&value), sizeof(T));
-}
+template <typename T> void append(std::string &to, const T &value) { to.append(reinterpret_cast<const char *>(&value), sizeof(T)); }
 
 } // namespace
 
@@ -74,13 +72,14 @@ void Handshake::hearHello() {
   if (hello.magic != magic || hello.connects > 1 || hello.proves > 1 || (hello.connects == 1) == connects)
     return end(State::Stranger, "it is no process of npar");
   if (hello.version != version)
-    return end(State::Stranger, "it speaks version " + std::to_string(hello.version) + " of the handshake, this process version " +
-                                    std::to_string(version));
+    return end(State::Stranger,
+               "it speaks version " + std::to_string(hello.version) + " of the handshake, this process version " + std::to_string(version));
   nonces[connects ? 1 : 0] = hello.nonce;
   if (!connects)
     put(Hello{magic, version, 0, own->key != nullptr, nonces[1]}); // also to one that is refused: it then knows why
   if ((hello.proves == 1) != (own->key != nullptr))
-    return end(State::Refused, hello.proves ? "it has a job secret, and this process has none" : "it has no job secret, and this process has one");
+    return end(State::Refused,
+               hello.proves ? "it has a job secret, and this process has none" : "it has no job secret, and this process has one");
   if (!connects) {
     step = Step::Claim;
     return expect(sizeof(Claim));
@@ -118,6 +117,8 @@ void Handshake::answer(Verdict verdict) {
     return end(State::Refused, "it is one of " + std::to_string(theirs.processes) + " processes");
   case Verdict::Taken:
     return end(State::Refused, "another process has come with its number");
+  case Verdict::OtherUser:
+    return end(State::Refused, "it belongs to another user of this host, and there is no job secret");
   }
 }
 
@@ -139,6 +140,8 @@ void Handshake::hearAnswer() {
                                    std::to_string(own->processes));
   case static_cast<uint32_t>(Verdict::Taken):
     return end(State::Refused, "another process has come as process " + std::to_string(own->process) + " before");
+  case static_cast<uint32_t>(Verdict::OtherUser):
+    return end(State::Refused, "it belongs to another user of this host, and there is no job secret");
   default:
     return end(State::Stranger, "it is no process of npar");
   }

@@ -12,7 +12,7 @@ namespace npar::engine {
 struct HandshakeTerms {
   std::string job; ///< tells jobs apart: the same in all processes
   uint32_t process = 0, processes = 1;
-  JobKeyPointer key; ///< null: nothing is proved, which is right only where strangers cannot connect
+  JobKeyPointer key; ///< null: nothing is proved; then the other end must be a socket of this user (PeerUser.h)
 };
 
 /// One side of:
@@ -34,7 +34,7 @@ public:
     Refused,  ///< the other side belongs to this job as far as it says, and one of both refuses: `why`
     Stranger, ///< the other side is no process of this job: `why`
   };
-  enum class Verdict : uint32_t { Welcome, OtherJob, SecretsDiffer, CountsDiffer, Taken };
+  enum class Verdict : uint32_t { Welcome, OtherJob, SecretsDiffer, CountsDiffer, Taken, OtherUser };
   struct Claim {
     uint64_t job;
     uint32_t process, processes, port, zero;

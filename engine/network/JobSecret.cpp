@@ -36,8 +36,8 @@ struct Buffer {
 Result<JobKeyPointer> keyOf(const char *bytes, size_t size, const std::string &where) {
   if (size < shortestSecret || size > longestSecret)
     return Status::badInput(where + " holds a secret of " + (size > longestSecret ? "more than " : "") +
-                            std::to_string(std::min(size, longestSecret)) + " bytes, a job needs " + std::to_string(shortestSecret) + " to " +
-                            std::to_string(longestSecret) + " random ones: " + secretLine);
+                            std::to_string(std::min(size, longestSecret)) + " bytes, a job needs " + std::to_string(shortestSecret) +
+                            " to " + std::to_string(longestSecret) + " random ones: " + secretLine);
   return JobKeyPointer(std::make_shared<JobKey>(bytes, size));
 }
 

@@ -35,6 +35,7 @@ using JobKeyPointer = std::shared_ptr<const JobKey>;
 /// Fewest and most bytes of a secret.
 constexpr size_t shortestSecret = 16, longestSecret = 4096;
 
+constexpr char secretAdvice[] = "set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host";
 /// A command for a shell that makes a secret.
 constexpr char secretLine[] = "export NPAR_JOB_SECRET=$(openssl rand -hex 32)";
 

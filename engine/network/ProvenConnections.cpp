@@ -1,6 +1,8 @@
 // One loop over a listener and those who have not proved themselves yet; and attempts to connect, with pauses between them.
 #include "engine/network/ProvenConnections.h"
 
+#include "engine/network/PeerUser.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -119,7 +121,7 @@ private:
       return true;
     handshake.hear(bytes, static_cast<size_t>(count));
     if (handshake.state() == Handshake::State::Claimed)
-      judge(handshake);
+      judge(stranger);
     std::vector<uint8_t> answer = handshake.take();
     bool sent = answer.empty() || ::send(stranger.arrival.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                                       static_cast<ssize_t>(answer.size());
@@ -135,11 +137,13 @@ private:
     return true;
   }
 
-  void judge(Handshake &handshake) {
+  void judge(Stranger &stranger) {
+    Handshake &handshake = stranger.handshake;
     uint32_t process = handshake.claim().process;
-    handshake.answer(process < first           ? Handshake::Verdict::OtherJob
-                     : arrived[process].socket ? Handshake::Verdict::Taken
-                                               : Handshake::Verdict::Welcome);
+    handshake.answer(!own.key && !whyNotOurs(stranger.arrival.socket.get()).empty() ? Handshake::Verdict::OtherUser
+                     : process < first                                              ? Handshake::Verdict::OtherJob
+                     : arrived[process].socket                                      ? Handshake::Verdict::Taken
+                                                                                    : Handshake::Verdict::Welcome);
   }
 
   /// Ends the job for a proved contradiction, and reports an unproved claim.
@@ -157,7 +161,7 @@ private:
       std::string text = (named ? "process " + std::to_string(handshake.claim().process) : "a process") + " at " +
                          textOf(stranger.arrival.address) + " was refused: " + handshake.why();
       if (refused.size() < mostRefused && refused.insert(text).second && remark)
-        remark(text + "; set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host");
+        remark(text + "; " + secretAdvice);
     }
   }
 
@@ -231,8 +235,13 @@ Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_
         return ownPort.status();
       Handshake handshake = Handshake::connecting(own, peer, *ownPort);
       Status status = shakeHands(socket->get(), handshake, "it", deadline);
-      if (status.ok() && handshake.state() == Handshake::State::Done)
-        return socket;
+      if (status.ok() && handshake.state() == Handshake::State::Done) {
+        // Only now: before it accepts, the other end has no user. What it has sent is read by nobody yet.
+        why = own.key ? "" : whyNotOurs(socket->get());
+        if (why.empty())
+          return socket;
+        return Status::badInput(whom + " and this process cannot join: " + why + ", and there is no job secret; " + secretAdvice);
+      }
       if (status.ok() && handshake.state() == Handshake::State::Refused)
         return Status::badInput(whom + " and this process cannot join: " + handshake.why());
       why = status.ok() ? handshake.why() : status.message();

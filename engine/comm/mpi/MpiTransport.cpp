@@ -132,8 +132,8 @@ bool MpiTransport::progress() {
     if (code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_SUCCESS)
       status = failed("a message", statuses[i].MPI_ERROR);
     else if (message.bytes >= 0 && (MPI_Get_count(&statuses[i], MPI_BYTE, &bytes), bytes != message.bytes))
-      status = Status(Code::Internal,
-                      "a message of " + std::to_string(bytes) + " bytes came where " + std::to_string(message.bytes) + " were expected");
+      status = Status::runFailed("process " + std::to_string(statuses[i].MPI_SOURCE) + " sent a message of " + std::to_string(bytes) +
+                                 " bytes where " + std::to_string(message.bytes) + " were expected");
     told.emplace_back(message.done, std::move(status));
   }
   // What is done makes room before anybody is told, who may start other messages. Order does not matter to the library.

@@ -76,8 +76,7 @@ void Broadcast::move(std::shared_ptr<Content> content, PiecedMessage::Direction 
     std::unique_ptr<PiecedMessage> self = std::move(*place); // ends with this call
     content->messages.erase(place);
   };
-  *place =
-      std::make_unique<PiecedMessage>(frames.progress(), direction, peer, tag, bytes.data(), bytes.size(), std::move(ended));
+  *place = std::make_unique<PiecedMessage>(frames.progress(), direction, peer, tag, bytes.data(), bytes.size(), std::move(ended));
   (*place)->start();
 }
 
@@ -96,9 +95,7 @@ void Broadcast::passOn(std::shared_ptr<Content> content, const Block &block, std
 
 void Broadcast::read(uint32_t from, const Frame &frame) {
   uint32_t self = frames.progress().process();
-  auto refuse = [&](const std::string &what) {
-    frames.fail(Status(Code::Internal, "process " + std::to_string(from) + " passes on " + what));
-  };
+  auto refuse = [&](const std::string &what) { frames.fail(Status::runFailed("process " + std::to_string(from) + " passes on " + what)); };
   if (self == 0 || from != (self - 1) / 2 || !frame.has<Block>() || frame.head.dataTag == 0)
     return refuse("to process " + std::to_string(self) + " what process 0 has for all, which is not its turn");
   auto block = frame.get<Block>();

@@ -32,8 +32,8 @@ private:
   /// Makes room for the next block; false: it is not the next one.
   static bool announce(Content &content, const Block &block);
   void passOn(std::shared_ptr<Content> content, const Block &block, std::vector<uint8_t> &bytes);
-  void move(std::shared_ptr<Content> content, PiecedMessage::Direction direction, uint32_t peer, uint32_t tag,
-            std::vector<uint8_t> &bytes, std::function<void()> then);
+  void move(std::shared_ptr<Content> content, PiecedMessage::Direction direction, uint32_t peer, uint32_t tag, std::vector<uint8_t> &bytes,
+            std::function<void()> then);
 
   Frames &frames;
   std::mutex mutex;

@@ -39,7 +39,8 @@ bool Envelope::isSound() const {
   auto among = [](uint32_t value, auto least, auto greatest) {
     return value >= static_cast<uint32_t>(least) && value <= static_cast<uint32_t>(greatest);
   };
-  return among(step, program::StepKind::MIN, program::StepKind::MAX) && among(kind, program::CollectiveKind::MIN, program::CollectiveKind::MAX) &&
+  return among(step, program::StepKind::MIN, program::StepKind::MAX) &&
+         among(kind, program::CollectiveKind::MIN, program::CollectiveKind::MAX) &&
          among(op, program::ReduceOp::MIN, program::ReduceOp::MAX) && among(type, program::ElementType::MIN, program::ElementType::MAX) &&
          memberCount > 0 && member < memberCount;
 }

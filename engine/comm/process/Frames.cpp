@@ -77,15 +77,15 @@ void Frames::close(uint32_t stream) {
 
 void Frames::read(uint32_t from, const Frame &frame) {
   if (frame.head.kind > FrameKind::Refusal || frame.head.held > Frame::room)
-    return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends what is no frame: kind " +
-                                           std::to_string(static_cast<uint32_t>(frame.head.kind)) + ", " + std::to_string(frame.head.held) +
-                                           " bytes, of which a frame holds " + std::to_string(Frame::room)));
+    return fail(Status::runFailed("process " + std::to_string(from) + " sends what is no frame: kind " +
+                                  std::to_string(static_cast<uint32_t>(frame.head.kind)) + ", " + std::to_string(frame.head.held) +
+                                  " bytes, of which a frame holds " + std::to_string(Frame::room)));
   if (auto reader = readers.find(frame.head.stream); reader != readers.end())
     reader->second->read(from, frame);
   else if (frame.head.stream > greatestClosed) {
     if (++earlyOf[from] > mostEarly)
-      return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends more than " + std::to_string(mostEarly) +
-                                             " frames for what this process has not opened"));
+      return fail(Status::runFailed("process " + std::to_string(from) + " sends more than " + std::to_string(mostEarly) +
+                                    " frames for what this process has not opened"));
     early[frame.head.stream].emplace_back(from, frame);
   }
 }

@@ -87,7 +87,7 @@ private:
   std::vector<Outgoing *> unused;
   std::map<uint32_t, FrameReader *> readers;
   std::map<uint32_t, std::vector<std::pair<uint32_t, Frame>>> early; ///< by stream: sender and frame
-  std::vector<uint32_t> earlyOf; ///< by process: how many of its frames are early
+  std::vector<uint32_t> earlyOf;                                     ///< by process: how many of its frames are early
   uint32_t greatestClosed = 0, nextTag = 1;
   Status failed;
 };

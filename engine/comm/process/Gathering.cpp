@@ -167,8 +167,8 @@ bool Gathering::unpack(const std::vector<uint8_t> &packed) {
   bool bounded = true;
   bool sound = Contributions::read(packed, processes, [&](const Contributions::Run &run, const uint8_t *bytes) {
     // The rule of `give`: only contributions too large for the tree travel apart, and this process remembers its own.
-    bounded &= run.dataTag == 0 ? run.size <= mostInTree
-                                : run.size > mostInTree && run.size <= greatestContribution && (next != self || apart);
+    bounded &=
+        run.dataTag == 0 ? run.size <= mostInTree : run.size > mostInTree && run.size <= greatestContribution && (next != self || apart);
     if (!bounded)
       return;
     if (run.dataTag == 0)
@@ -267,8 +267,8 @@ void Gathering::read(uint32_t from, const Frame &frame) {
     }
   }
   if (!part)
-    return failWith("process " + std::to_string(from) + " gathers for the " + std::to_string(announced.round + 1) +
-                    "th time " + std::to_string(announced.size) + " bytes, which is not its turn or its size");
+    return failWith("process " + std::to_string(from) + " gathers for the " + std::to_string(announced.round + 1) + "th time " +
+                    std::to_string(announced.size) + " bytes, which is not its turn or its size");
   if (fits) {
     const uint8_t *bytes = frame.body + sizeof(Announcement);
     part->bytes.assign(bytes, bytes + announced.size);

@@ -70,7 +70,7 @@ private:
   void send(const std::vector<uint32_t> &processes, Bytes bytes, uint32_t tag);
   void receiveApart(uint32_t process, uint64_t size, uint32_t tag);
   void endIfWhole();
-  void failWith(const std::string &text) { frames.fail(Status(Code::Internal, text)); }
+  void failWith(const std::string &text) { frames.fail(Status::runFailed(text)); }
 
   Frames &frames;
   uint32_t stream;

@@ -31,7 +31,7 @@ private:
   Direction direction;
   uint32_t peer, tag;
   uint8_t *bytes;
-  std::vector<uint8_t> *into = nullptr;        ///< that `bytes` are of, where they grow
+  std::vector<uint8_t> *into = nullptr;       ///< that `bytes` are of, where they grow
   size_t size, room, begun = 0, inFlight = 0; ///< room: bytes that there is memory for
   Status failed;
   std::function<void(const Status &)> ended;

@@ -160,12 +160,12 @@ void ProcessCommunicator::read(uint32_t from, const Frame &frame) {
     return;
   }
   case FrameKind::Broadcast:
-    return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends a communicator what belongs to the group"));
+    return fail(Status::runFailed("process " + std::to_string(from) + " sends a communicator what belongs to the group"));
   }
 }
 
 void ProcessCommunicator::failBecauseOf(uint32_t process, const char *what) {
-  fail(Status(Code::Internal, "process " + std::to_string(process) + " sends " + what + " that no process of npar does"));
+  fail(Status::runFailed("process " + std::to_string(process) + " sends " + what + " that no process of npar does"));
 }
 
 void ProcessCommunicator::tick() {

@@ -63,7 +63,7 @@ private:
   Scratch scratch;
   Meetings meetings;
   std::vector<std::unique_ptr<Exchange>> stopped; ///< that messages may still refer to
-  uint64_t program = 0; ///< hash of the one that the plan is of
+  uint64_t program = 0;                           ///< hash of the one that the plan is of
   std::atomic<int64_t> step{-1};
   std::atomic<bool> aborted{false};
   mutable std::mutex mutex;

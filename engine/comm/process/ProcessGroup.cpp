@@ -74,7 +74,7 @@ void TransportGroup::read(uint32_t from, const Frame &frame) {
   case FrameKind::Envelope:
   case FrameKind::News:
   case FrameKind::Refusal:
-    return frames->fail(Status(Code::Internal, "process " + std::to_string(from) + " sends what belongs to a communicator to the group"));
+    return frames->fail(Status::runFailed("process " + std::to_string(from) + " sends what belongs to a communicator to the group"));
   }
 }
 

@@ -56,7 +56,7 @@ Status Meeting::findFirst() {
                               "to the script that starts all of them:\n  " +
                               secretLine +
                               "\nor write such a secret to a file of mode 0600 on every host and set NPAR_JOB_SECRET_FILE to it; processes "
-                              "of one host need none with MASTER_ADDR=127.0.0.1");
+                              "of one user on one host need none with MASTER_ADDR=127.0.0.1");
   return {};
 }
 
@@ -65,8 +65,9 @@ Result<TcpMeeting> Meeting::asFirst() {
   std::stable_partition(first.begin(), first.end(), [](uint32_t address) { return !isLoopback(address); });
   auto own = std::find_if(first.begin(), first.end(), isOwnAddress);
   if (own == first.end())
-    return Status::badInput("process 0 must run on the host that MASTER_ADDR names, and '" + job.address + "'" +
-                            (first.empty() ? " has no address" : " is " + textOf(first.front()) + ", no address of host '" + hostName() + "'"));
+    return Status::badInput(
+        "process 0 must run on the host that MASTER_ADDR names, and '" + job.address + "'" +
+        (first.empty() ? " has no address" : " is " + textOf(first.front()) + ", no address of host '" + hostName() + "'"));
   TcpMeeting meeting;
   meeting.address = *own;
   Result<Listener> listener = listenAt(meeting.address, job.port);
@@ -74,10 +75,10 @@ Result<TcpMeeting> Meeting::asFirst() {
     return listener.status();
   Result<std::vector<Arrival>> arrived = acceptProven(listener->socket.get(), terms, 1, deadline, job.remark);
   if (!arrived.ok())
-    return Status(arrived.status().code(), arrived.status().message() + (arrived.status().code() == Code::Timeout && isLoopback(*own)
-                                                                             ? "; process 0 listens at " + textOf(*own) +
-                                                                                   ", which no other host reaches"
-                                                                             : ""));
+    return Status(arrived.status().code(),
+                  arrived.status().message() + (arrived.status().code() == Code::Timeout && isLoopback(*own)
+                                                    ? "; process 0 listens at " + textOf(*own) + ", which no other host reaches"
+                                                    : ""));
   std::vector<Place> places(job.processes);
   for (uint32_t process = 1; process < job.processes; ++process) {
     uint32_t address = (*arrived)[process].address;
@@ -86,7 +87,8 @@ Result<TcpMeeting> Meeting::asFirst() {
   meeting.sockets.resize(job.processes);
   for (uint32_t process = 1; process < job.processes; ++process) {
     meeting.sockets[process] = std::move((*arrived)[process].socket);
-    if (Status status = sendExactly(meeting.sockets[process].get(), places.data(), places.size() * sizeof(Place), nameOf(process), deadline);
+    if (Status status =
+            sendExactly(meeting.sockets[process].get(), places.data(), places.size() * sizeof(Place), nameOf(process), deadline);
         !status.ok())
       return status;
   }
@@ -99,8 +101,8 @@ Result<std::vector<Place>> Meeting::readPlaces(int socket) const {
     return status;
   for (uint32_t process = 1; process < job.processes; ++process)
     if (places[process].port == 0 || places[process].port > UINT16_MAX)
-      return Status(Code::Internal, "process 0 says that process " + std::to_string(process) + " listens at port " +
-                                        std::to_string(places[process].port));
+      return Status::runFailed("process 0 says that process " + std::to_string(process) + " listens at port " +
+                               std::to_string(places[process].port));
   return places;
 }
 

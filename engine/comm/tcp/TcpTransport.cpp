@@ -30,7 +30,7 @@ struct Arriving {
   uint8_t *bytes = nullptr;
   size_t size = 0;             ///< that the receive has
   MessageDone *done = nullptr; ///< null: nobody waits for it yet
-  std::vector<uint8_t> kept; ///< what has come of a message without a receive, and some room; of a whole one all of it
+  std::vector<uint8_t> kept;   ///< what has come of a message without a receive, and some room; of a whole one all of it
   bool whole = false;
 };
 
@@ -85,9 +85,9 @@ private:
   std::vector<std::pair<MessageDone *, Status>> told; ///< at the end of the next `progress`
 };
 
-Status sizesDiffer(size_t came, size_t expected) {
-  return Status(Code::Internal,
-                "a message of " + std::to_string(came) + " bytes came where " + std::to_string(expected) + " were expected");
+Status sizesDiffer(const std::string &from, size_t came, size_t expected) {
+  return Status::runFailed(from + " sent a message of " + std::to_string(came) + " bytes where " + std::to_string(expected) +
+                           " were expected");
 }
 
 Status TcpTransport::open(const TcpJob &job) {
@@ -147,7 +147,7 @@ void TcpTransport::receive(uint32_t from, uint32_t tag, void *bytes, size_t size
       }
       if (came.kept.size() == size)
         std::copy(came.kept.begin(), came.kept.end(), target);
-      tell(&done, came.kept.size() == size ? Status() : sizesDiffer(came.kept.size(), size));
+      tell(&done, came.kept.size() == size ? Status() : sizesDiffer(nameOf(peer), came.kept.size(), size));
       early->second.erase(message);
       if (early->second.empty())
         peer.early.erase(early);
@@ -227,7 +227,7 @@ void TcpTransport::endFrame(Peer &peer) {
     bool fits = message.kept.size() == message.size;
     if (fits)
       std::copy(message.kept.begin(), message.kept.end(), message.bytes);
-    tell(message.done, fits ? Status() : sizesDiffer(message.kept.size(), message.size));
+    tell(message.done, fits ? Status() : sizesDiffer(nameOf(peer), message.kept.size(), message.size));
     auto of = peer.early.find(peer.header.tag);
     for (auto each = of->second.begin(); each != of->second.end(); ++each)
       if (each->get() == &message) {

@@ -15,7 +15,9 @@
 #include <optional>
 #include <set>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace npar::testing {
 namespace {
@@ -122,7 +124,7 @@ TEST(Tcp, ReceivesMayComeLateAndMustFit) {
       transport.progress();
     if (process == 1 && (found != large || !first.result.ok()))
       return "the large message came otherwise";
-    if (process == 1 && second.result.message() != "a message of 11 bytes came where 10 were expected")
+    if (process == 1 && second.result.message() != "process 0 sent a message of 11 bytes where 10 were expected")
       return second.result.message();
     return transport.leave().message();
   }));
@@ -380,6 +382,49 @@ TEST(Tcp, WhatIsAnnouncedTakesNoMemory) {
       bool refused = waits.done && waits.result.message() == "process 1 is lost: it sent what is no message of this job";
       return refused == (size > greatestTcpMessage) ? "" : "said: " + waits.result.message();
     }));
+  }
+}
+
+/// Runs the body in a process of the user nobody; returns what it says.
+std::string asNobody(const std::function<std::string()> &body) {
+  int ends[2];
+  if (::pipe(ends) != 0)
+    return "no pipe";
+  pid_t child = ::fork();
+  if (child == 0) {
+    std::string said = ::setresuid(65534, 65534, 65534) == 0 ? body() : "cannot become another user";
+    bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char bytes[256];
+  for (ssize_t count; (count = ::read(ends[0], bytes, sizeof(bytes))) > 0;)
+    said.append(bytes, static_cast<size_t>(count));
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return said;
+}
+
+// Whoever may connect to a port of the loopback may be another user of the host, whose program would run here.
+TEST(Tcp, WithoutASecretOnlyOneUsersProcessesJoin) {
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "needs root, to become another user";
+  for (uint32_t stranger : {0, 1}) {
+    uint16_t port = freePort();
+    auto join = [&](uint32_t process) {
+      auto opened = tcpTransport(jobOf(process, 2, port, 2))();
+      return opened.ok() ? std::string("joined") : opened.status().message();
+    };
+    std::string own;
+    std::thread ours([&] { own = join(1 - stranger); });
+    std::string theirs = asNobody([&] { return join(stranger); });
+    ours.join();
+    EXPECT_NE(own.find(stranger == 0 ? "it belongs to user 65534, this process to user 0, and there is no job secret"
+                                     : "it belongs to another user of this host, and there is no job secret"),
+              std::string::npos)
+        << own;
+    EXPECT_EQ(theirs.find("joined"), std::string::npos);
   }
 }
 

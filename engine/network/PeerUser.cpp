@@ -1,0 +1,49 @@
+// Reads the kernel's table of TCP sockets.
+#include "engine/network/PeerUser.h"
+
+#include <cstdio>
+#include <memory>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace npar::engine {
+
+namespace {
+
+constexpr unsigned established = 1; ///< TCP_ESTABLISHED of the kernel
+
+} // namespace
+
+std::optional<uint32_t> userAtOtherEnd(int socket) {
+  sockaddr_in own{}, peer{};
+  socklen_t ownSize = sizeof(own), peerSize = sizeof(peer);
+  if (::getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) != 0 ||
+      ::getpeername(socket, reinterpret_cast<sockaddr *>(&peer), &peerSize) != 0 || own.sin_family != AF_INET)
+    return std::nullopt;
+  std::unique_ptr<FILE, int (*)(FILE *)> table(std::fopen("/proc/self/net/tcp", "re"), std::fclose);
+  if (!table)
+    return std::nullopt;
+  char line[512];
+  while (std::fgets(line, sizeof(line), table.get())) {
+    unsigned localAddress, localPort, remoteAddress, remotePort, state, user;
+    unsigned long inode;
+    // Addresses are printed as they lie in memory, ports as numbers. A socket that nobody holds has inode 0, and says user 0.
+    if (std::sscanf(line, " %*u: %8X:%4X %8X:%4X %2X %*X:%*X %*X:%*X %*X %u %*u %lu", &localAddress, &localPort, &remoteAddress,
+                    &remotePort, &state, &user, &inode) == 7 &&
+        localAddress == peer.sin_addr.s_addr && localPort == ntohs(peer.sin_port) && remoteAddress == own.sin_addr.s_addr &&
+        remotePort == ntohs(own.sin_port))
+      return state == established && inode != 0 ? std::optional<uint32_t>(user) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string whyNotOurs(int socket) {
+  std::optional<uint32_t> user = userAtOtherEnd(socket);
+  if (user == ::geteuid())
+    return "";
+  return user ? "it belongs to user " + std::to_string(*user) + ", this process to user " + std::to_string(::geteuid())
+              : "whose it is cannot be told";
+}
+
+} // namespace npar::engine

@@ -1,0 +1,18 @@
+// Whose a process at the other end of a connection within this host is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace npar::engine {
+
+/// The number of the user who opened (or accepted) the other end of an IPv4 connection over the loopback. Nothing where that end is not
+/// accepted yet, is closed, or cannot be looked up: the kernel shows no user of such a socket. From /proc/net/tcp, see proc_net_tcp.txt of
+/// the kernel's documentation.
+std::optional<uint32_t> userAtOtherEnd(int socket);
+
+/// Empty if the other end belongs to this process's user; else why it is not trusted.
+std::string whyNotOurs(int socket);
+
+} // namespace npar::engine
