@@ -35,6 +35,15 @@ def settings(*parts, **more):
     return [word for name, value in merged.items() for word in ("--set", f"{name}={value}")]
 
 
+def sample(cases, *names):
+    """All cases (a dictionary, or a list) under NPAR_LONG, else those named: each stands for others of its kind, so name every kind."""
+    missing = [name for name in names if name not in cases]
+    assert names and not missing, f"no such cases: {missing}"
+    if LONG:
+        return cases
+    return {name: cases[name] for name in names} if isinstance(cases, dict) else list(names)
+
+
 def mesh(**sizes):
     return {f"mesh.{axis}": size for axis, size in sizes.items()}
 

@@ -1,10 +1,11 @@
 """Every command that README.md, the help texts and quickstart show, taken from there and run: it works and comes to an end.
 
 A person has a text `book.txt`, a model `my.npar` and its program `my.npx`, a folder with a trained model and its tokenizer; what one example writes
-is there for the next ones. A machine is measured quickly, but in the long form. NPAR_TIMES=1 prints how long each took.
+is there for the next ones. In the short form what takes long is made smaller (SMALLER). NPAR_TIMES=1 prints how long each took.
 """
 
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -16,6 +17,18 @@ from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, DriverTest
 
 SECONDS = 300  # what takes longer hangs: measuring a machine takes one minute alone, several beside other work
 
+# What an example says, and what is run in its place but in the long form: every command with every flag, of less.
+SMALLER = {
+    "npar machine measure": "npar machine measure --quick",
+    "npar plan gpt2 ": "npar plan gpt2 --set depth=8 --fix zero=1 --fix bucket=none --fix mesh.cp=1 ",
+    "npar explain gpt2 ": "npar explain gpt2 --set depth=4 --set width=256 --set heads=4 ",
+    "--set width=192 --set heads=6 --set depth=4": "--set width=48 --set heads=6 --set depth=2",
+    "--set width=128 --set heads=4": "--set width=64 --set heads=4",
+    "--batch 512": "--batch 64",
+    "--steps 50": "--steps 10",
+    "--plans 4": "--plans 2",
+}
+
 
 def whole_lines(text):
     """Lines that end in a backslash go on."""
@@ -24,7 +37,17 @@ def whole_lines(text):
 
 def readme_examples():
     block = (ROOT / "README.md").read_text().split("## What npar can do for you")[1].split("```")[1]
-    return [line for line in whole_lines(block) if line.strip()]
+    return [without_comment(line) for line in whole_lines(block) if line.strip()]
+
+
+def without_comment(line):
+    return re.sub(r"\s+# .*$", "", line)
+
+
+def as_run(example):
+    for said, smaller in () if LONG else SMALLER.items():
+        example = example.replace(said, smaller)
+    return example
 
 
 def help_examples():
@@ -35,7 +58,7 @@ def help_examples():
     for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", "import", "export", "tokens", "data show", *schedule, *checkpoint):
         text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
         text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
-        examples = [re.sub(r"\s{2,}\(.*\)$", "", line.strip()) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
+        examples = [re.sub(r"\s{2,}\(.*\)$", "", without_comment(line.strip())) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
         assert examples, f"no example in the help of '{command}'"
         found += examples
     return found
@@ -57,7 +80,11 @@ class ExamplesTest(DriverTest):
     def setUp(self):
         super().setUp()
         self.text_file(60000, name="book.txt")
-        shutil.copy(ROOT / "stdlib" / "models" / "mlp.npar", self.folder / "my.npar")
+        text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text()
+        self.assertIn("width = 64, inner = 256, depth = 2, length = 64", text)
+        if not LONG:
+            text = text.replace("width = 64, inner = 256, depth = 2, length = 64", "width = 32, inner = 64, depth = 2, length = 16")
+        (self.folder / "my.npar").write_text(text)
         (self.folder / "quick").mkdir()
         for part in ("huggingface", "tokenizers"):
             shutil.copytree(REFERENCE / part / "gpt2", self.folder / "gpt2-folder", dirs_exist_ok=True)
@@ -68,11 +95,15 @@ class ExamplesTest(DriverTest):
         examples = readme_examples() + help_examples() + quickstart_examples()
         self.assertGreater(len(examples), 30)
         shell = 'less() { cat; }; PATH="$1:$PATH"; set -o pipefail; eval "$2"'
-        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}  # what is measured beside other tests is for nobody else
+        # What is measured beside other tests is for nobody else; kernels are theirs, too.
+        caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+        environment = {"NPAR_CACHE": str(caches / "npar" / "kernels"), **os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        unused = [said for said in SMALLER if not any(said in example for example in examples)]
+        self.assertEqual(unused, [], "no example has this any more")
         for example in dict.fromkeys(examples):
             with self.subTest(example=example):
                 begun = time.monotonic()
-                command = ["timeout", "-k", "5", str(SECONDS), "bash", "-c", shell, "bash", BUILD / "bin", example if LONG else example.replace("npar machine measure", "npar machine measure --quick")]  # ends what bash started too
+                command = ["timeout", "-k", "5", str(SECONDS), "bash", "-c", shell, "bash", BUILD / "bin", as_run(example)]  # ends what bash started too
                 result = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True)
                 self.assertEqual(result.returncode, 0, f"{example}\n{result.stderr.decode()[-2000:]}")
                 if os.environ.get("NPAR_TIMES"):
