@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from driver import BUILD, LONG, SMALL, DriverTest, settings
@@ -42,13 +43,23 @@ TYPES = ["f32", "bf16", "fp16", "f64"]
 
 
 class GpuTest(DriverTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="npar-programs-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.programs, cls.compiled = pathlib.Path(folder.name), {}
+
     def models(self):
         return {name: MODELS[name] for name in (MODELS if LONG else SHORT)}
 
     def compile(self, model, targets="cuda:sm_80,cuda:sm_90"):
-        program = self.folder / "model.npx"
-        self.npar("compile", *model, "--plan", "none", "--target", targets, "-o", program)
-        return program
+        """Each program is compiled once for all tests."""
+        command = ("compile", *model, "--plan", "none", "--target", targets)
+        if command not in self.compiled:
+            program = self.programs / f"{len(self.compiled)}.npx"
+            self.npar(*command, "-o", program)
+            self.compiled[command] = program
+        return self.compiled[command]
 
     # A program holds one text per target, and each kernel of the one is a kernel of the other. Nothing in them rounds otherwise than the
     # processor: every sum and product says how, nothing is approximate and no denormal is flushed. Nothing is called: the processor runs none of
@@ -111,7 +122,7 @@ class GpuTest(DriverTest):
     def test_bits(self):
         for name, model in self.models().items():
             with self.subTest(name):
-                program = self.compile(model, "cuda:sm_80")
+                program = self.compile(model)
                 result = subprocess.run([GPU_KERNELS, program], stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=300)
                 if result.returncode == SKIPPED:
                     self.skipTest(result.stdout.strip())
