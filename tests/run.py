@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent
 # Of end-to-end tests, those that begin first where no earlier run says how long each takes: what is long and begins last keeps one core waiting.
-LONGEST = ("test_matrix", "test_examples", "test_families", "test_uses", "test_verify", "test_context", "test_licences", "test_plan", "test_schedules")
+LONGEST = ("test_uses", "test_cuda", "test_matrix", "test_fuzz", "test_examples", "test_verify", "test_plan", "test_schedules", "test_families", "test_recompute")
 
 
 class Tally:
