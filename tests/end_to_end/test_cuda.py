@@ -13,6 +13,8 @@ from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, RUN, TINY, OnGpus, degrees
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 CUDNN = BUILD / "lib" / "libnpar_standin_cudnn.so"
+# What an interpreter computes costs seconds by the product.
+SIZES = SMALL if LONG else {**SMALL, "width": 16, "batch": 8, "vocab": 65, "depth": 2}
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 BUCKETS = """import "gpt2"
 
@@ -26,12 +28,12 @@ plan p for Gpt2 {
 # Several GPUs of one session: name, model, flags of the plan, how many GPUs.
 LLAMA = ["llama", *settings(FEW, context=16, mlp=32, kv_heads=2)]
 SPREAD = [
-    ("tp", ["gpt2", *settings(FEW)], settings(degrees(tp=2)), 2),
+    ("tp", ["gpt2", *settings(FEW, context=16)], settings(degrees(tp=2)), 2),
     ("pp", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 4),
     ("zero 3", LLAMA, settings(degrees(dp=4), zero=3, micro=1), 4),
     ("ring", [*LOOKING, *settings(depth=1)], settings(cp=2, tp=2), 2),
-    ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"})], [], 2),
-    ("three of four", ["gpt2", *settings(FEW)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
+    ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"}, context=16)], [], 2),
+    ("three of four", ["gpt2", *settings(FEW, context=16)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
 ]
 
 # Plans with sums that NCCL may make: how they are run, which calls that comes to, and whether bits differ.
@@ -64,13 +66,17 @@ def beside(events):
 
 
 class CudaTest(OnGpus, DriverTest):
+    smaller = {} if LONG else {
+        "mlp": settings(width=16, inner=32, length=8, vocab=64, batch=8), "tp": settings(SIZES), "zero": settings(SIZES), "t5": settings(sources=12),
+    }  # fmt: skip
+
     def setUp(self):
         super().setUp()
         self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4", NPAR_CUBLASLT=str(CUBLASLT), NPAR_CUDNN=str(CUDNN))
 
     def test_graphs_from_the_command_line(self):
         """What is recorded is started again with the numbers that the step has: here a drawn dropout, the learning rate, Adam's corrections."""
-        model = ["gpt2", *settings(SMALL, depth=1, dropout=0.2), "--plan", "none", "--random-data", "--steps", 4, "--quiet"]
+        model = ["gpt2", *settings(SIZES, depth=1, dropout=0.2), "--plan", "none", "--random-data", "--steps", 4, "--quiet"]
         processor = self.npar_json("run", *model)["parameter_hash"]
         for flags, launched in (([], 0), (["--cuda-graph"], 3)):
             done = self.npar("run", *model, "--backend", "cuda", *flags, "--json", env=dict(self.devices, NPAR_STANDIN_SITES="1"))
@@ -81,12 +87,12 @@ class CudaTest(OnGpus, DriverTest):
         """Also the squares of their gradients: a place in the code launches kernels, but no more of them where the model is deeper."""
         launched = []
         for depth in (1, 3):
-            run = ["run", "gpt2", *settings(SMALL, depth=depth), "--plan", "none", "--random-data", "--steps", 1, "--quiet", "--backend", "cuda"]
+            run = ["run", "gpt2", *settings(SIZES, depth=depth), "--plan", "none", "--random-data", "--steps", 1, "--quiet", "--backend", "cuda"]
             error = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_SITES="1")).error
             launched.append({(place, int(count)) for count, place in re.findall(r"(\d+) calls of cuLaunchKernel@(\w+)", error)})
         [(_, count)] = launched[0] & launched[1]
         program = self.folder / "model.npx"
-        self.npar("compile", "gpt2", *settings(SMALL, depth=3), "--plan", "none", "--target", "cuda:sm_80", "-o", program)
+        self.npar("compile", "gpt2", *settings(SIZES, depth=3), "--plan", "none", "--target", "cuda:sm_80", "-o", program)
         shapes = len(re.findall(rb"// kernel \w+ threads \d+ rows \d+ extent \d+ many", program.read_bytes()))
         self.assertGreater(shapes, 8)
         self.assertIn(count, range(shapes, shapes + 4))  # more where one waits for another
@@ -97,7 +103,7 @@ class CudaTest(OnGpus, DriverTest):
         for plan, way, calls, differs in SUMS + (MORE_SUMS if LONG else []):
             with self.subTest(f"{plan}: {way}"):
                 program = self.folder / "model.npx"
-                self.npar("compile", "gpt2", *settings(SMALL, {"depth": 1, "vocab": 128, "reduce": "library"}, plan), "--target", "cuda:sm_80", "-o", program)
+                self.npar("compile", "gpt2", *settings(SIZES, {"depth": 1, "width": 32, "vocab": 128, "reduce": "library"}, plan), "--target", "cuda:sm_80", "-o", program)
                 ordered, library = self.told(program, "1"), self.told(program, *way.split(), "cuda")
                 self.assertEqual({call for call in COLLECTIVES if f"calls of {call}@" in self.error}, set(calls))
                 self.assertEqual(library != ordered, differs)
@@ -144,7 +150,7 @@ class CudaTest(OnGpus, DriverTest):
         program = self.folder / "model.npx"
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         for plan, products, ways in ((degrees(dp=2, tp=2), "library", ["1", "2 processes"]), (degrees(dp=2) | {"compute": "bf16"}, "matching", ["1"])):
-            self.npar("compile", "gpt2", *settings(SMALL, depth=1), *settings(plan), "--target", "cuda:sm_80", "-o", program)
+            self.npar("compile", "gpt2", *settings(SIZES, depth=1), *settings(plan), "--target", "cuda:sm_80", "-o", program)
             processor = self.told(program, "1")
             for way in ways:
                 with self.subTest(f"{products} {plan}: {way}"):
@@ -155,7 +161,7 @@ class CudaTest(OnGpus, DriverTest):
         program, found = self.folder / "model.npx", {}
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         for compute in ("f32", "tf32"):
-            self.npar("compile", "gpt2", *settings(SMALL, depth=1), *settings(degrees(dp=2, tp=2), compute=compute), "--target", "cuda:sm_80", "-o", program)
+            self.npar("compile", "gpt2", *settings(SIZES, depth=1), *settings(degrees(dp=2, tp=2), compute=compute), "--target", "cuda:sm_80", "-o", program)
             found[compute] = self.told(program, "1")
         self.assertNotEqual(found["tf32"], found["f32"])
         for products in ("own", "matching", "library"):
@@ -164,7 +170,7 @@ class CudaTest(OnGpus, DriverTest):
 
     def test_products_of_the_library_from_the_command_line(self):
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
-        model = ["gpt2", *settings(SMALL, depth=1), "--plan", "none", "--random-data", "--steps", 2]
+        model = ["gpt2", *settings(SIZES, depth=1), "--plan", "none", "--random-data", "--steps", 2]
         own = self.npar_json("run", *model, "--quiet", env=self.devices)["parameter_hash"]
         for _ in range(2):  # the second time choices are those that were kept
             said = self.npar("run", *model, "--backend", "cuda", "--products", "library", "--json", env=self.devices)
@@ -226,7 +232,7 @@ class CudaTest(OnGpus, DriverTest):
 
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
-        model = ["gpt2", *settings(SMALL, depth=1, vocab=256)]
+        model = ["gpt2", *settings(SIZES, depth=1, vocab=256)]
         self.npar("run", *model, "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", 2, "--save-weights", "w.safetensors", "--quiet")
         for command in (
             ["eval", *model, "--weights", "w.safetensors", "--data", "text.txt", "--tokens", "bytes", "--json", "--quiet"],
