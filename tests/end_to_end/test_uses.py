@@ -22,7 +22,6 @@ import random
 import re
 import shutil
 import signal
-import stat
 import struct
 import subprocess
 import sys
@@ -131,8 +130,16 @@ def clean(text, folder):
 
 def contents(folder):
     """What tells a change of the regular files below a folder."""
-    states = {str(path.relative_to(folder)): path.lstat() for path in folder.rglob("*")}
-    return {name: (state.st_ino, state.st_size, state.st_mtime_ns) for name, state in states.items() if stat.S_ISREG(state.st_mode)}
+    states, folders, begin = {}, [str(folder)], len(str(folder)) + 1
+    while folders:  # twice for each row, so not by pathlib, which takes five times as long
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    state = entry.stat(follow_symlinks=False)
+                    states[entry.path[begin:]] = state.st_ino, state.st_size, state.st_mtime_ns
+    return states
 
 
 def first_message(code, output, error):
