@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-from driver import DriverTest, mesh, safetensors_file, settings
+from driver import DriverTest, mesh, safetensors_file, sample, settings
 
 TEXT = pathlib.Path(__file__).resolve().parent / "licences.npar"
 FOLDER = pathlib.Path("/usr/share/common-licenses")
@@ -47,7 +47,7 @@ class LicencesTest(DriverTest):
         trained = self.npar_json(*run, "--steps", 1100, "--save-weights", "weights.safetensors", "--quiet")
         self.assertLess(trained["loss"], 0.5)
         said = []
-        for plan in PLANS:
+        for plan in sample(PLANS, PLANS[0], PLANS[3], PLANS[4]):
             evaluated = self.npar_json("eval", "licences.npar", *model, *settings(compute="f64"), *plan, "--weights", "weights.safetensors", "--quiet")
             said.append((evaluated["metrics"]["right"], evaluated["counted"]["right"], evaluated["samples"]))
         self.assertEqual(len(set(said)), 1, said)
