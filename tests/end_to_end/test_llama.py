@@ -4,7 +4,7 @@ import json
 import resource
 import unittest
 
-from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
+from driver import REFERENCE, DriverTest, mesh, safetensors_file, sample, settings
 
 RECORDED = json.loads((REFERENCE / "llama_recorded.json").read_text())
 RATE = 1024  # a power of two: what a step of plain descent subtracts is the gradient times this, to the last bit
@@ -65,12 +65,12 @@ class LlamaReferenceTest(DriverTest):
             self.assertLessEqual(apart / max(map(abs, expected.values)), bound, f"gradient of '{name}'")
 
     def test_float32(self):
-        for name, flags in REFERENCE_PLANS.items():
+        for name, flags in sample(REFERENCE_PLANS, "one rank").items():
             with self.subTest(plan=name):
                 self.compare(flags, "f32", 1e-5)
 
     def test_float64(self):
-        for name, flags in REFERENCE_PLANS.items():
+        for name, flags in sample(REFERENCE_PLANS, "dp pp tp", "tp beyond the key/value heads").items():
             with self.subTest(plan=name):
                 self.compare(flags, "f64", 1e-9)
 
@@ -79,7 +79,8 @@ class ConfigurationTest(DriverTest):
     def test_published_sizes(self):
         """One rank, one sequence: the count needs no more. The largest takes seconds of processor time."""
         for model, sizes in PUBLISHED.items():
-            for name, parameters in sizes.items():
+            short = ("TinyLlama-1.1B", "Llama-2-70B") if model == "llama" else ("gpt2", "gpt2-medium")
+            for name, parameters in sample(sizes, *short).items():
                 with self.subTest(configuration=name):
                     begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
                     report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64))
@@ -114,7 +115,11 @@ def add_case(name, changes):
     setattr(LlamaVerifyTest, "test_" + "".join(letter if letter.isalnum() else "_" for letter in name), test)
 
 
-for case, changes in MATRIX.items():
+SHORT = (
+    "tp over groups alone", "tp over heads and groups, sequence", "dp pp tp over heads and groups, sequence", "one key/value head",
+    "as many key/value heads as heads",
+)  # fmt: skip
+for case, changes in sample(MATRIX, *SHORT).items():
     add_case(case, changes)
 
 
