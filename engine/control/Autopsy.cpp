@@ -195,8 +195,33 @@ private:
         process.state->ranks.push_back(stateOf(records.at(rank.rank), evidence));
       }
     }
-    addFailures(evidence);
+    // What failed after a process was lost failed for that reason.
+    if (!addLost(evidence))
+      addFailures(evidence);
     return evidence;
+  }
+
+  /// The process that the others lost, by what they said at the time: that a connection closed is in no record. False: they lost none.
+  bool addLost(Evidence &evidence) const {
+    for (const FlightLog &log : logs) {
+      if (!isShallow(log.verdict))
+        continue;
+      const auto said = nlohmann::json::parse(log.verdict, nullptr, /*allow_exceptions=*/false);
+      if (!said.is_object() || !said.contains("cause") || !said.contains("process") || !said["process"].is_number_unsigned())
+        continue;
+      bool gone = said["cause"] == wordOf(Cause::Gone);
+      auto process = said["process"].get<uint64_t>();
+      if ((!gone && said["cause"] != wordOf(Cause::Silent)) || process >= evidence.processes.size())
+        continue;
+      ProcessEvidence &lost = evidence.processes[process];
+      if (lost.standing == ProcessEvidence::Standing::Left)
+        continue;
+      lost.standing = gone ? ProcessEvidence::Standing::Gone : ProcessEvidence::Standing::Silent;
+      if (gone)
+        evidence.gone.push_back(static_cast<uint32_t>(process));
+      return true;
+    }
+    return false;
   }
 
   /// Steps that failed, by the time of it.

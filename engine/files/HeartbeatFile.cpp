@@ -168,7 +168,8 @@ int HeartbeatFile::create(const std::string &name) {
 bool HeartbeatFile::isNamed() const {
   struct stat own, named;
   int there = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  bool same = there >= 0 && ::fstat(there, &named) == 0 && ::fstat(file, &own) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  bool same =
+      there >= 0 && ::fstat(there, &named) == 0 && ::fstat(file, &own) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
   if (there >= 0)
     ::close(there);
   return same;

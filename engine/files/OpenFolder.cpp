@@ -104,6 +104,33 @@ Result<std::string> OpenFolder::read(const std::string &name, uint64_t most) con
   return ended(std::move(bytes));
 }
 
+Status OpenFolder::replace(const std::string &name, const std::string &text) const {
+  if (Kind kind = kindOf(name); kind != Kind::None && kind != Kind::File)
+    return Status::badInput("cannot write '" + path + "/" + name + "': it is no regular file");
+  std::string fresh = "." + name + ".partial";
+  if (Status status = removeFile(fresh); !status.ok())
+    return status;
+  int to = ::openat(file, fresh.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (to < 0)
+    return failure("write", fresh, errno);
+  int error = 0;
+  for (size_t at = 0; at < text.size() && error == 0;) {
+    ssize_t count = ::write(to, text.data() + at, text.size() - at);
+    at += count > 0 ? static_cast<size_t>(count) : 0;
+    error = count < 0 && errno != EINTR ? errno : 0;
+  }
+  if (error == 0 && ::fsync(to) != 0)
+    error = errno;
+  if (::close(to) != 0 && error == 0)
+    error = errno;
+  if (error != 0) {
+    removeFile(fresh);
+    return failure("write", name, error);
+  }
+  Status status = rename(fresh, name);
+  return status.ok() ? sync() : status;
+}
+
 Status OpenFolder::removeFile(const std::string &name) const {
   return ::unlinkat(file, name.c_str(), 0) == 0 || errno == ENOENT ? Status() : failure("remove", name, errno);
 }

@@ -29,6 +29,9 @@ public:
   /// A whole regular file; one of more than `most` bytes is an error.
   engine::Result<std::string> read(const std::string &name, uint64_t most) const;
 
+  /// Puts a whole file of this text in place, synced, of an old one or of nothing; anything else of that name is an error and stays.
+  engine::Status replace(const std::string &name, const std::string &text) const;
+
   /// Removes a file or a link; one that is not there is good, a folder is an error.
   engine::Status removeFile(const std::string &name) const;
   /// Removes a folder, which must be empty; one that is not there is good.

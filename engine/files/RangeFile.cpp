@@ -50,9 +50,13 @@ Status RangeFile::read(uint64_t offset, size_t size, void *bytes) const {
       continue;
     if (got < 0)
       return Status::badInput("cannot read " + text + " at byte " + std::to_string(offset) + ": " + std::strerror(errno));
-    if (got == 0)
-      return Status::badInput("cannot read " + text + ": it ends at byte " + std::to_string(offset) + ", but had " +
-                              std::to_string(length) + " bytes when it was opened: something cut it meanwhile");
+    if (got == 0) {
+      struct stat now {};
+      bool known = ::fstat(file, &now) == 0 && static_cast<uint64_t>(now.st_size) < length;
+      return Status::badInput("cannot read " + text + ": it ends at byte " +
+                              std::to_string(known ? static_cast<uint64_t>(now.st_size) : offset) + ", but had " + std::to_string(length) +
+                              " bytes when it was opened: something cut it meanwhile");
+    }
     at += got;
     offset += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);

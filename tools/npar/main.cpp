@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <new>
+#include <system_error>
+#include <unistd.h>
 
 namespace npar::driver {
 namespace {
@@ -59,8 +62,11 @@ ExitCode refuseExtras(const CLI::App &app) {
 }
 
 ExitCode checkStandardOutput() {
-  return standardOutputArrived() ? ExitCode::Good
-                                 : fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
+  if (standardOutputArrived())
+    return ExitCode::Good;
+  takeOver(); // the job, which would have said it, has ended
+  sayErrors();
+  return fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
 }
 
 /// Of `npar launch -n 4 -- run ...`, where the two dashes only part: CLI11 would take what follows them for positional words and forget it.
@@ -122,11 +128,20 @@ ExitCode drive(int argc, char **argv) {
                                    "\nnpar: see 'npar --help'");
 }
 
+/// A standard stream that is closed would be the number of the next file that is opened, which then took what is printed. What stands in
+/// for it refuses to be read or written as a closed one does.
+void holdClosedStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 } // namespace
 } // namespace npar::driver
 
 int main(int argc, char **argv) {
   using namespace npar::driver;
+  holdClosedStreams();
   PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
   auto failed = [](ExitCode code, const std::string &message) {
@@ -138,6 +153,10 @@ int main(int argc, char **argv) {
     return static_cast<int>(drive(argc, argv));
   } catch (const std::bad_alloc &) {
     return failed(ExitCode::RunFailed, "not enough memory");
+  } catch (const std::system_error &error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
+    return failed(ExitCode::RunFailed, "the system starts no further thread: see 'ulimit -u' and 'ulimit -v', or a container's limits");
   } catch (const std::exception &error) {
     return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
   }

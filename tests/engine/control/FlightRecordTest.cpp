@@ -205,6 +205,30 @@ TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
   EXPECT_TRUE(json["verdict"].is_null());
 }
 
+// Its last operation is then as whole as any, and the survivor's has failed: what the survivor saw tells who left.
+TEST_F(FlightRecordTest, TheAutopsyNamesAKilledProcessAndNotItsSurvivor) {
+  std::vector<FlightLog> logs;
+  for (uint32_t process = 0; process < 2; ++process) {
+    std::vector<LocalRank> own = {{process, DeviceAddress()}};
+    graph = expandProgram(loaded->root(), own);
+    operations = std::make_unique<Operations>(loaded->root(), graph);
+    std::unique_ptr<FlightRecord> record = open(process, 2);
+    play(*record, 0, 0, 1000);
+    if (process == 0) {
+      record->note({0, 0, noIndex, 1, 1, FlightEvent::StepBegan});
+      record->note({0, 0, 0, 1, 1, FlightEvent::Failed});
+      FailureReport seen;
+      seen.cause = Cause::Gone, seen.process = 1;
+      record->verdict(seen);
+    }
+    logs.push_back(*readFlight(path(process)));
+  }
+  AutopsyReport report = autopsy(logs);
+  EXPECT_TRUE(report.diverged);
+  EXPECT_EQ(report.failure.process, 1) << report.first << "\n" << report.second;
+  EXPECT_EQ(report.failure.cause, Cause::Gone);
+}
+
 // A verdict that is larger than the room for it loses some of those who wait, not its cause.
 TEST_F(FlightRecordTest, TheVerdictIsKept) {
   std::unique_ptr<FlightRecord> record = open(0, 1);

@@ -2,6 +2,7 @@
 #include "tools/npar/files/FileClaims.h"
 
 #include "engine/files/Destination.h"
+#include "engine/files/Folders.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>
@@ -24,6 +25,19 @@ bool sameFile(const std::string &one, const std::string &other) {
   return !leftThere && !rightThere && program::destinationOf(one).path == program::destinationOf(other).path;
 }
 
+/// The folder of checkpoints itself, or a name in it that npar gives.
+bool isOfCheckpoints(const std::string &output, const std::string &folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  auto settled = [&](const std::string &path) {
+    return fs::weakly_canonical((fs::path(path) / ".").lexically_normal().parent_path(), ignored);
+  };
+  fs::path own = settled(folder), path = settled(output);
+  std::string name = path.filename().string();
+  return path == own ||
+         (path.parent_path() == own && (name == "best.json" || name == program::FolderLock::fileName || name.rfind("step-", 0) == 0));
+}
+
 } // namespace
 
 FileClaims::FileClaims() {
@@ -37,6 +51,11 @@ FileClaims::FileClaims() {
 void FileClaims::write(const std::string &what, const std::string &path) {
   if (!path.empty())
     outputs.push_back({what, path});
+}
+
+void FileClaims::writeCheckpoints(const std::string &what, const std::string &folder) {
+  if (!folder.empty())
+    folders.push_back({what, folder});
 }
 
 void FileClaims::read(const std::string &what, const std::string &path) {
@@ -59,6 +78,10 @@ ExitCode FileClaims::check() const {
                 output.what + " and " + other.what + " name the same file, '" + output.path + "': give the output another name");
   };
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    for (const Claim &folder : folders)
+      if (isOfCheckpoints(output->path, folder.path))
+        return fail(ExitCode::Usage, output->what + " names '" + output->path + "', which is of the checkpoints that " + folder.what +
+                                         " writes: give the output another name");
     for (const Claim &input : inputs)
       if (sameFile(output->path, input.path))
         return refuse(*output, input);

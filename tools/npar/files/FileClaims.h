@@ -17,6 +17,9 @@ public:
   FileClaims();
   /// An output, by the name that messages give it, such as "--log". An empty path is none.
   void write(const std::string &what, const std::string &path);
+  /// A folder in which npar itself names what it writes: `step-N`, `best.json` and its lock are no names of other outputs, nor is the
+  /// folder's own.
+  void writeCheckpoints(const std::string &what, const std::string &folder);
   /// Claims a file as an input; of a folder all files in it.
   void read(const std::string &what, const std::string &path);
   /// The texts that a model was read from: its own, imported ones, schedules.
@@ -28,7 +31,7 @@ private:
   struct Claim {
     std::string what, path;
   };
-  std::vector<Claim> outputs, inputs;
+  std::vector<Claim> outputs, inputs, folders;
 };
 
 } // namespace npar::driver

@@ -5,8 +5,7 @@
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
-#include "engine/files/AtomicFile.h"
-#include "engine/files/BoundedText.h"
+#include "engine/files/OpenFolder.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/ModelTexts.h"
@@ -52,6 +51,11 @@ ExitCode RunCheckpoints::look() const {
   if (engine::hasManifest(flags.checkpoint))
     return fail(ExitCode::BadInput,
                 fmt::format("'{}' is a checkpoint itself: --checkpoint names the folder that holds them", flags.checkpoint));
+  if (Result<program::OpenFolder> folder = program::OpenFolder::open(flags.checkpoint); folder.ok())
+    if (auto kind = folder->kindOf("best.json"); kind != program::OpenFolder::Kind::None && kind != program::OpenFolder::Kind::File)
+      return fail(
+          ExitCode::BadInput,
+          fmt::format("'{}/best.json', where the best checkpoint is named, is no regular file: name another folder", flags.checkpoint));
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
   if (!committed.ok())
     return fail(committed.status());
@@ -202,10 +206,10 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
     }
     if (!damaged) {
       Result<engine::NewestCheckpoint> older = engine::newestWhole(flags.checkpoint, store->manifest().step);
-      return fail(older.ok() ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'",
-                                                                           remarks.status().message(), store->folder(),
-                                                                           older->store->folder()))
-                             : remarks.status());
+      return fail(older.ok()
+                      ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'",
+                                                                    remarks.status().message(), store->folder(), older->store->folder()))
+                      : remarks.status());
     }
     if (ExitCode code = takeNewest(job, store->manifest().step, remarks.status()); code != ExitCode::Good)
       return code;
@@ -214,8 +218,8 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
   }
 }
 
-/// What becomes of a save that is over: one that has failed is told, and the next one is made as if it had never been begun. The error is of
-/// processes that do not hear each other any more, and at the end that of the save.
+/// What becomes of a save that is over: one that has failed is told, and the next one is made as if it had never been begun. The error is
+/// of processes that do not hear each other any more, and at the end that of the save.
 Status RunCheckpoints::settle(const Status &outcome, bool atEnd) {
   sayRemarks();
   if (outcome.ok() || !writer->usable())
@@ -295,7 +299,8 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
 std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) {
   if (!store)
     return std::nullopt;
-  Result<std::string> text = program::readBoundedText(flags.checkpoint + "/best.json", "the best checkpoint's name", 1 << 20);
+  Result<program::OpenFolder> folder = program::OpenFolder::open(flags.checkpoint);
+  Result<std::string> text = folder.ok() ? folder->read("best.json", 1 << 20) : folder.status();
   Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<nlohmann::json>(text.status());
   const nlohmann::json json = tree.ok() ? *tree : nlohmann::json();
   bool known =
@@ -315,7 +320,8 @@ Status RunCheckpoints::nameBest() {
   if (isFirst) {
     if (Status status = writer->check(); !status.ok())
       return status;
-    if (Status status = program::writeFileAtomically(flags.checkpoint + "/best.json", bestText.data(), bestText.size()); !status.ok())
+    Result<program::OpenFolder> folder = program::OpenFolder::open(flags.checkpoint);
+    if (Status status = folder.ok() ? folder->replace("best.json", bestText) : folder.status(); !status.ok())
       return status;
   }
   named = std::exchange(best, -1), bestIsBehind = false;
