@@ -133,6 +133,8 @@ void ExpressionBuilder::number(ast::Expression &e) {
   const char *begin = e.text.data(), *end = begin + e.text.size();
   bool integer = e.text.find_first_of(".eE") == std::string::npos;
   e.kind = integer ? ast::ExpressionKind::Integer : ast::ExpressionKind::Number;
+  if (integer && e.text.size() > 1 && e.text[0] == '0')
+    diagnostics.error(e.location, "number '" + e.text.substr(0, 40) + "' begins with 0, which would be octal elsewhere: write it without");
   auto parsed = integer ? std::from_chars(begin, end, e.integer) : std::from_chars(begin, end, e.number);
   if (parsed.ec != std::errc())
     diagnostics.error(e.location, "number '" + e.text.substr(0, 40) + "' is out of range" +

@@ -124,7 +124,7 @@ Status OpenFolder::replace(const std::string &name, const std::string &text) con
   if (::close(to) != 0 && error == 0)
     error = errno;
   if (error != 0) {
-    removeFile(fresh);
+    ::unlinkat(file, fresh.c_str(), 0);
     return failure("write", name, error);
   }
   Status status = rename(fresh, name);

@@ -1,6 +1,8 @@
 // Reads the kernel's table of TCP sockets.
 #include "engine/network/PeerUser.h"
 
+#include "engine/network/JobSecret.h"
+
 #include <cstdio>
 #include <memory>
 #include <netinet/in.h>
@@ -13,14 +15,13 @@ namespace {
 
 constexpr unsigned established = 1; ///< TCP_ESTABLISHED of the kernel
 
-} // namespace
+/// What the table has of a connection: nothing where it has no such line.
+struct Line {
+  unsigned state, user;
+  unsigned long inode;
+};
 
-std::optional<uint32_t> userAtOtherEnd(int socket) {
-  sockaddr_in own{}, peer{};
-  socklen_t ownSize = sizeof(own), peerSize = sizeof(peer);
-  if (::getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) != 0 ||
-      ::getpeername(socket, reinterpret_cast<sockaddr *>(&peer), &peerSize) != 0 || own.sin_family != AF_INET)
-    return std::nullopt;
+std::optional<Line> lineOf(const sockaddr_in &own, const sockaddr_in &peer) {
   std::unique_ptr<FILE, int (*)(FILE *)> table(std::fopen("/proc/self/net/tcp", "re"), std::fclose);
   if (!table)
     return std::nullopt;
@@ -33,17 +34,34 @@ std::optional<uint32_t> userAtOtherEnd(int socket) {
                     &remotePort, &state, &user, &inode) == 7 &&
         localAddress == peer.sin_addr.s_addr && localPort == ntohs(peer.sin_port) && remoteAddress == own.sin_addr.s_addr &&
         remotePort == ntohs(own.sin_port))
-      return state == established && inode != 0 ? std::optional<uint32_t>(user) : std::nullopt;
+      return Line{state, user, inode};
   }
   return std::nullopt;
 }
 
-std::string whyNotOurs(int socket) {
+} // namespace
+
+std::optional<uint32_t> userAtOtherEnd(int socket) {
+  sockaddr_in own{}, peer{};
+  socklen_t ownSize = sizeof(own), peerSize = sizeof(peer);
+  if (::getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) != 0 ||
+      ::getpeername(socket, reinterpret_cast<sockaddr *>(&peer), &peerSize) != 0 || own.sin_family != AF_INET)
+    return std::nullopt;
+  // A table that changes while it is read may lack a line.
+  for (int attempt = 0; attempt < 10; ++attempt)
+    if (std::optional<Line> line = lineOf(own, peer))
+      return line->state == established && line->inode != 0 ? std::optional<uint32_t>(line->user) : std::nullopt;
+  return std::nullopt;
+}
+
+Status checkOurs(int socket, const std::string &whom) {
   std::optional<uint32_t> user = userAtOtherEnd(socket);
-  if (user == ::geteuid())
-    return "";
-  return user ? "it belongs to user " + std::to_string(*user) + ", this process to user " + std::to_string(::geteuid())
-              : "whose it is cannot be told";
+  if (!user)
+    return Status::runFailed(whom + " has closed its connection");
+  if (*user != ::geteuid())
+    return Status::badInput(whom + " belongs to user " + std::to_string(*user) + ", this process to user " + std::to_string(::geteuid()) +
+                            ", and there is no job secret; " + secretAdvice);
+  return {};
 }
 
 } // namespace npar::engine

@@ -1,6 +1,8 @@
 // Whose a process at the other end of a connection within this host is.
 #pragma once
 
+#include "engine/status/Status.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +14,7 @@ namespace npar::engine {
 /// the kernel's documentation.
 std::optional<uint32_t> userAtOtherEnd(int socket);
 
-/// Empty if the other end belongs to this process's user; else why it is not trusted.
-std::string whyNotOurs(int socket);
+/// RunFailed where the user cannot be told, BadInput where it is another one than this process's. `whom`: the process in messages.
+Status checkOurs(int socket, const std::string &whom);
 
 } // namespace npar::engine

@@ -140,10 +140,10 @@ private:
   void judge(Stranger &stranger) {
     Handshake &handshake = stranger.handshake;
     uint32_t process = handshake.claim().process;
-    handshake.answer(!own.key && !whyNotOurs(stranger.arrival.socket.get()).empty() ? Handshake::Verdict::OtherUser
-                     : process < first                                              ? Handshake::Verdict::OtherJob
-                     : arrived[process].socket                                      ? Handshake::Verdict::Taken
-                                                                                    : Handshake::Verdict::Welcome);
+    handshake.answer(!own.key && !checkOurs(stranger.arrival.socket.get(), "it").ok() ? Handshake::Verdict::OtherUser
+                     : process < first                                                ? Handshake::Verdict::OtherJob
+                     : arrived[process].socket                                        ? Handshake::Verdict::Taken
+                                                                                      : Handshake::Verdict::Welcome);
   }
 
   /// Ends the job for a proved contradiction, and reports an unproved claim.
@@ -237,10 +237,8 @@ Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_
       Status status = shakeHands(socket->get(), handshake, "it", deadline);
       if (status.ok() && handshake.state() == Handshake::State::Done) {
         // Only now: before it accepts, the other end has no user. What it has sent is read by nobody yet.
-        why = own.key ? "" : whyNotOurs(socket->get());
-        if (why.empty())
-          return socket;
-        return Status::badInput(whom + " and this process cannot join: " + why + ", and there is no job secret; " + secretAdvice);
+        Status trusted = own.key ? Status() : checkOurs(socket->get(), whom);
+        return trusted.ok() ? std::move(socket) : Result<Descriptor>(trusted);
       }
       if (status.ok() && handshake.state() == Handshake::State::Refused)
         return Status::badInput(whom + " and this process cannot join: " + handshake.why());

@@ -157,8 +157,9 @@ ExitCode runInspect(const InspectFlags &flags) {
     if (!settingOf(setting))
       return fail(ExitCode::Usage, "--compare-set wants KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
   FileClaims files;
-  for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--html", &flags.html), std::pair("--planned-trace", &flags.trace)})
-    files.write(flag, *path);
+  files.write("--svg", flags.svg, {".svg"});
+  files.write("--html", flags.html, {".html"});
+  files.write("--planned-trace", flags.trace, {".json"});
   files.read("--actual", flags.actual);
   files.read("the model", flags.model.file());
   for (const std::string &other : flags.compare)

@@ -72,7 +72,7 @@ ExitCode checkFlags(const RunFlags &flags) {
 /// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
 ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, RunLogs &logs, RunCheckpoints &checkpoints) {
   files.writeCheckpoints("--checkpoint", flags.checkpoint);
-  files.write("--trace", flags.trace);
+  files.write("--trace", flags.trace, {".json"});
   files.write("--save-weights", flags.saveWeights);
   logs.name(files);
   flags.data.claim(files);

@@ -65,8 +65,9 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (ExitCode code = checkOutlook(flags.outlook); code != ExitCode::Good)
     return code;
   FileClaims files;
-  for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--trace", &flags.trace), std::pair("--html", &flags.html)})
-    files.write(flag, *path);
+  files.write("--svg", flags.svg, {".svg"});
+  files.write("--html", flags.html, {".html"});
+  files.write("--trace", flags.trace, {".json"});
   if (flags.foreign.from.empty())
     files.read("the model", flags.model.file());
   files.read("--from", flags.foreign.from);

@@ -3,11 +3,13 @@
 
 #include "engine/files/Destination.h"
 #include "engine/files/Folders.h"
+#include "tools/npar/files/OutputName.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::driver {
 namespace {
@@ -48,23 +50,23 @@ FileClaims::FileClaims() {
   }
 }
 
-void FileClaims::write(const std::string &what, const std::string &path) {
+void FileClaims::write(const std::string &what, const std::string &path, std::vector<std::string> endings) {
   if (!path.empty())
-    outputs.push_back({what, path});
+    outputs.push_back({what, path, std::move(endings)});
 }
 
 void FileClaims::writeCheckpoints(const std::string &what, const std::string &folder) {
   if (!folder.empty())
-    folders.push_back({what, folder});
+    folders.push_back({what, folder, {}});
 }
 
 void FileClaims::read(const std::string &what, const std::string &path) {
   if (path.empty())
     return;
-  inputs.push_back({what, path});
+  inputs.push_back({what, path, {}});
   std::error_code ignored;
   for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-    inputs.push_back({what, entry.path().string()});
+    inputs.push_back({what, entry.path().string(), {}});
 }
 
 void FileClaims::read(const dsl::Sources &texts) {
@@ -78,6 +80,8 @@ ExitCode FileClaims::check() const {
                 output.what + " and " + other.what + " name the same file, '" + output.path + "': give the output another name");
   };
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (std::string why = whyOtherFormat(output->what, output->path, output->endings); !why.empty())
+      return fail(ExitCode::Usage, why);
     for (const Claim &folder : folders)
       if (isOfCheckpoints(output->path, folder.path))
         return fail(ExitCode::Usage, output->what + " names '" + output->path + "', which is of the checkpoints that " + folder.what +

@@ -15,8 +15,9 @@ namespace npar::driver {
 class FileClaims {
 public:
   FileClaims();
-  /// An output, by the name that messages give it, such as "--log". An empty path is none.
-  void write(const std::string &what, const std::string &path);
+  /// An output, by the name that messages give it, such as "--log". An empty path is none. `endings`: of names of its format, where names
+  /// of other ones are to be refused.
+  void write(const std::string &what, const std::string &path, std::vector<std::string> endings = {});
   /// A folder in which npar itself names what it writes: `step-N`, `best.json` and its lock are no names of other outputs, nor is the
   /// folder's own.
   void writeCheckpoints(const std::string &what, const std::string &folder);
@@ -30,6 +31,7 @@ public:
 private:
   struct Claim {
     std::string what, path;
+    std::vector<std::string> endings;
   };
   std::vector<Claim> outputs, inputs, folders;
 };

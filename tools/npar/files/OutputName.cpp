@@ -4,7 +4,10 @@
 #include "engine/files/Destination.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <iterator>
 
 namespace npar::driver {
 
@@ -15,6 +18,22 @@ ExitCode checkSafetensorsName(const std::string &flag, const std::string &path) 
     return ExitCode::Good;
   return fail(ExitCode::Usage, flag + " writes safetensors, not '" + ending + "': call the file '" +
                                    std::filesystem::path(path).replace_extension(".safetensors").string() + "' instead of '" + path + "'");
+}
+
+std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings) {
+  static const char *const known[] = {".csv", ".html", ".json", ".jsonl",       ".npar", ".npx",
+                                      ".pdf", ".png",  ".pt",   ".safetensors", ".svg",  ".tsv"};
+  std::string ending = std::filesystem::path(path).extension().string();
+  for (char &letter : ending)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  bool other = std::find(std::begin(known), std::end(known), ending) != std::end(known);
+  if (!other || endings.empty() || std::find(endings.begin(), endings.end(), ending) != endings.end() ||
+      program::destinationOf(path).direct)
+    return "";
+  std::string wanted;
+  for (const std::string &each : endings)
+    wanted += (wanted.empty() ? "'" : " or '") + each + "'";
+  return flag + " '" + path + "' has the ending of another format: what it writes is called " + wanted;
 }
 
 } // namespace npar::driver

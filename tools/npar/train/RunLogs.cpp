@@ -31,9 +31,11 @@ RunLogs::RunLogs(const std::vector<std::string> &paths) {
 
 void RunLogs::name(FileClaims &files) const {
   for (const Log &log : logs) {
-    files.write("--log", log.path);
-    if (log.file->growing() != log.path)
+    files.write("--log", log.path, {".jsonl", ".json", ".csv"});
+    if (log.file->growing() != log.path) {
       files.write("the growing --log", log.file->growing());
+      files.write("the lock of the growing --log", log.file->growing() + ".lock");
+    }
   }
 }
 

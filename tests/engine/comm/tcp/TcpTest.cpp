@@ -2,7 +2,7 @@
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/comm/tcp/TcpTransport.h"
-#include "engine/network/Addresses.h"
+#include "engine/network/ProvenConnections.h"
 #include "tests/engine/comm/process/RandomOperations.h"
 #include "tests/engine/comm/process/TransportConformance.h"
 
@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 #include <optional>
+#include <poll.h>
 #include <set>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -132,10 +133,13 @@ TEST(Tcp, ReceivesMayComeLateAndMustFit) {
 
 TEST(Tcp, ALostProcessFailsWhatIsUnderWay) {
   uint16_t port = freePort();
+  std::atomic<int> here{0};
   std::vector<std::string> said = together(3, [&](uint32_t process) -> std::string {
     auto opened = tcpTransport(jobOf(process, 3, port))();
     if (!opened.ok())
       return opened.status().message();
+    for (++here; process == 1 && here < 3;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (process == 1)
       return ""; // goes without a farewell
     std::vector<uint8_t> bytes(10);
@@ -170,10 +174,14 @@ TEST(Tcp, StrangersAreNotHeard) {
         sockets.clear();
     }
   });
+  std::vector<TcpMeeting> meetings(3); // they stay until all have met
   std::vector<std::string> said = together(3, [&](uint32_t process) {
     if (process > 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    return meetByTcp(jobOf(process, 3, port)).status().message();
+    Result<TcpMeeting> met = meetByTcp(jobOf(process, 3, port));
+    if (met.ok())
+      meetings[process] = std::move(*met);
+    return met.status().message();
   });
   over = true;
   stranger.join();
@@ -244,7 +252,8 @@ TEST(Tcp, ProcessesListenAtTheAddressOfTheJobAlone) {
     uint32_t address = loopback ? loopbackAddress : ownAddresses().front();
     auto before = listening();
     std::atomic<bool> seen{false};
-    std::vector<std::string> said = together(3, [&](uint32_t process) {
+    std::vector<TcpMeeting> meetings(3); // a process that has gone is refused
+    std::vector<std::string> said = together(3, [&](uint32_t process) -> std::string {
       TcpJob own = *job;
       own.process = process;
       for (int i = 0; process == 2 && i < 100 && !seen; ++i) { // the others wait for it, and listen
@@ -257,8 +266,11 @@ TEST(Tcp, ProcessesListenAtTheAddressOfTheJobAlone) {
           }
         seen = here >= 2;
       }
-      Result<TcpMeeting> meeting = meetByTcp(own);
-      return meeting.ok() ? (meeting->address == address ? "" : "at " + textOf(meeting->address)) : meeting.status().message();
+      Result<TcpMeeting> met = meetByTcp(own);
+      if (!met.ok())
+        return met.status().message();
+      meetings[process] = std::move(*met);
+      return meetings[process].address == address ? "" : "at " + textOf(meetings[process].address);
     });
     EXPECT_TRUE(seen);
     expectWell(said);
@@ -406,6 +418,32 @@ std::string asNobody(const std::function<std::string()> &body) {
   return said;
 }
 
+/// Takes process 1 in as process 0 does, without asking who it is; waits for it to close the connection.
+std::string takeIn(uint16_t port) {
+  Result<Listener> listener = listenAt(loopbackAddress, port);
+  if (!listener.ok())
+    return listener.status().message();
+  Deadline deadline(5);
+  pollfd waiting{listener->socket.get(), POLLIN, 0};
+  ::poll(&waiting, 1, 5000);
+  Descriptor socket(::accept4(listener->socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  HandshakeTerms own{"a test", 0, 2, nullptr};
+  Handshake handshake = Handshake::accepting(own);
+  while (handshake.state() == Handshake::State::Running) {
+    uint8_t byte;
+    if (!receiveExactly(socket.get(), &byte, 1, "it", deadline).ok())
+      return "it has gone";
+    handshake.hear(&byte, 1);
+    if (handshake.state() == Handshake::State::Claimed)
+      handshake.answer(Handshake::Verdict::Welcome);
+    std::vector<uint8_t> bytes = handshake.take();
+    if (!sendExactly(socket.get(), bytes.data(), bytes.size(), "it", deadline).ok())
+      return "it has gone";
+  }
+  uint8_t byte;
+  return receiveExactly(socket.get(), &byte, 1, "it", deadline).message();
+}
+
 // Whoever may connect to a port of the loopback may be another user of the host, whose program would run here.
 TEST(Tcp, WithoutASecretOnlyOneUsersProcessesJoin) {
   if (::geteuid() != 0)
@@ -418,9 +456,9 @@ TEST(Tcp, WithoutASecretOnlyOneUsersProcessesJoin) {
     };
     std::string own;
     std::thread ours([&] { own = join(1 - stranger); });
-    std::string theirs = asNobody([&] { return join(stranger); });
+    std::string theirs = asNobody([&] { return stranger == 0 ? takeIn(port) : join(1); });
     ours.join();
-    EXPECT_NE(own.find(stranger == 0 ? "it belongs to user 65534, this process to user 0, and there is no job secret"
+    EXPECT_NE(own.find(stranger == 0 ? "process 0, at localhost, belongs to user 65534, this process to user 0, and there is no job secret"
                                      : "it belongs to another user of this host, and there is no job secret"),
               std::string::npos)
         << own;
