@@ -32,12 +32,14 @@ bool isOfCheckpoints(const std::string &output, const std::string &folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   auto settled = [&](const std::string &path) {
-    return fs::weakly_canonical((fs::path(path) / ".").lexically_normal().parent_path(), ignored);
+    return fs::weakly_canonical(fs::absolute(fs::path(path) / ".").lexically_normal().parent_path(), ignored);
   };
   fs::path own = settled(folder), path = settled(output);
-  std::string name = path.filename().string();
-  return path == own ||
-         (path.parent_path() == own && (name == "best.json" || name == program::FolderLock::fileName || name.rfind("step-", 0) == 0));
+  if (path == own)
+    return true;
+  auto inside = path.lexically_relative(own);
+  std::string name = inside.empty() ? "" : inside.begin()->string();
+  return name == "best.json" || name == program::FolderLock::fileName || name.rfind("step-", 0) == 0;
 }
 
 } // namespace
@@ -80,8 +82,6 @@ ExitCode FileClaims::check() const {
                 output.what + " and " + other.what + " name the same file, '" + output.path + "': give the output another name");
   };
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    if (std::string why = whyOtherFormat(output->what, output->path, output->endings); !why.empty())
-      return fail(ExitCode::Usage, why);
     for (const Claim &folder : folders)
       if (isOfCheckpoints(output->path, folder.path))
         return fail(ExitCode::Usage, output->what + " names '" + output->path + "', which is of the checkpoints that " + folder.what +
@@ -93,6 +93,9 @@ ExitCode FileClaims::check() const {
       if (sameFile(output->path, earlier->path) && !bothDirect(output->path, earlier->path))
         return refuse(*output, *earlier);
   }
+  for (const Claim &output : outputs)
+    if (std::string why = whyOtherFormat(output.what, output.path, output.endings); !why.empty())
+      return fail(ExitCode::Usage, why);
   return ExitCode::Good;
 }
 
