@@ -7,8 +7,6 @@
 
 namespace npar::engine {
 
-namespace {} // namespace
-
 Result<std::unique_ptr<Samples>> StreamSamples::open(const DataPlan &plan, size_t file, const BatchShape &shape) {
   const DataGroup &group = plan.groups[0];
   const DataFile &from = group.files[file];
