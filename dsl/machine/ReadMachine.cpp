@@ -135,7 +135,21 @@ private:
       reporter.fail(quantity.value->location, text + ", it must " + (figure->mayBeZero ? "not be negative" : "be above 0"));
     if (figure->kind == FigureKind::Share && number > 100)
       reporter.fail(quantity.value->location, text + ", it must be 0 to 100 %");
+    // Beyond, sums of times are no numbers any more.
+    bool isRate = figure->kind == FigureKind::Bandwidth || figure->kind == FigureKind::Rate;
+    double least = isRate ? 1 : 0, most = figure->kind == FigureKind::Seconds ? 1e6 : figure->kind == FigureKind::Rate ? 1e24 : 1e18;
     *figure->value = number * unit->factor;
+    if (number != 0 && (*figure->value < least || *figure->value > most))
+      reporter.fail(quantity.value->location,
+                    text + ", it must be from " + std::string(isRate ? "1" : "0") + " to " + textOf(most) + " " + unitOf(figure->kind));
+  }
+
+  /// The unit whose factor is 1.
+  static std::string unitOf(FigureKind kind) {
+    for (const FigureUnit &unit : unitsOf(kind))
+      if (unit.factor == 1)
+        return unit.word;
+    return "";
   }
 
   void reportMissing() {

@@ -1,7 +1,12 @@
 // Follows symbolic links one by one, because the C library's way stops before a file that is still to be made.
 #include "engine/files/Destination.h"
 
+#include "engine/files/FileFailure.h"
+
+#include <cerrno>
 #include <charconv>
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <unistd.h>
@@ -50,6 +55,30 @@ Destination destinationOf(const std::string &given) {
   fs::file_status status = fs::status(result.path, unknown);
   result.direct = fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
   return result;
+}
+
+engine::Result<int> openDirect(const Destination &destination, const std::string &path) {
+  if (destination.descriptor >= 0) {
+    int file = ::fcntl(destination.descriptor, F_DUPFD_CLOEXEC, 0);
+    return file >= 0 ? engine::Result<int>(file) : fileFailure("write", path, errno);
+  }
+  constexpr int seconds = 60, perSecond = 20;
+  for (int attempt = 0; attempt < seconds * perSecond; ++attempt) {
+    int file = ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK); // ENXIO: a pipe without a reader
+    if (file < 0 && errno != ENXIO)
+      return fileFailure("write", path, errno);
+    if (file >= 0) {
+      ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+      return file;
+    }
+    sigset_t held;
+    ::sigpending(&held);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR2})
+      if (::sigismember(&held, signal) == 1)
+        return engine::Status::badInput("cannot write '" + path + "': a signal came before a reader of the pipe");
+    ::usleep(1000000 / perSecond);
+  }
+  return engine::Status::badInput("cannot write '" + path + "': nobody has opened the pipe to read for " + std::to_string(seconds) + " s");
 }
 
 } // namespace npar::program

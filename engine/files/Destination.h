@@ -1,6 +1,8 @@
 // Where the path that a person names for an output leads, so that writing there does what the name says.
 #pragma once
 
+#include "engine/status/Status.h"
+
 #include <string>
 
 namespace npar::program {
@@ -15,5 +17,9 @@ struct Destination {
 };
 
 Destination destinationOf(const std::string &path);
+
+/// Opens a direct destination to write to it. A pipe may take 60 s to get its reader; a signal that this thread holds back ends the wait.
+/// `path`: its name in messages.
+engine::Result<int> openDirect(const Destination &destination, const std::string &path);
 
 } // namespace npar::program

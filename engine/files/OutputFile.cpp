@@ -78,17 +78,19 @@ Status OutputFile::failure(int error) const { return Status(Code::BadInput, "can
 
 Result<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile output(path);
+  if (output.destination.direct) {
+    Result<int> opened = openDirect(output.destination, path);
+    if (!opened.ok())
+      return opened.status();
+    output.file = *opened;
+    return output;
+  }
   if (int error = output.openBeside())
     return output.failure(error);
   return output;
 }
 
 int OutputFile::openBeside() {
-  if (destination.direct) {
-    file = destination.descriptor >= 0 ? ::fcntl(destination.descriptor, F_DUPFD_CLOEXEC, 0)
-                                       : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);
-    return file < 0 ? errno : 0;
-  }
   struct stat existing;
   bool exists = ::stat(destination.path.c_str(), &existing) == 0;
   if (exists && S_ISDIR(existing.st_mode))

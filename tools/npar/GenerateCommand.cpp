@@ -5,8 +5,8 @@
 #include "engine/text/Tokenizer.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/use/Generator.h"
@@ -33,9 +33,10 @@ struct GenerateFlags {
   int64_t count = 100, top = 0;
   Sampling sampling;
   std::optional<double> temperature;
+  std::optional<uint64_t> seed;
   bool window = false;
 
-  bool samples() const { return sampling.topK > 0 || sampling.topP < 1 || sampling.seed > 0; }
+  bool samples() const { return sampling.topK > 0 || sampling.topP < 1 || seed; }
 };
 
 /// The prompt as tokens, and the tokenizer that says them; null where none is known.
@@ -297,6 +298,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     return code;
   if (ExitCode code = chooseTargets(flags.use.model, flags.use.device); code != ExitCode::Good)
     return code;
+  flags.sampling.seed = flags.seed.value_or(0);
   flags.sampling.temperature = flags.temperature.value_or(flags.samples() ? 1 : 0);
   if (flags.use.quiet)
     Waiting::silence();
@@ -369,19 +371,18 @@ Command addGenerateCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 31))
       ->capture_default_str();
-  app->add_option("--temperature", flags->temperature,
-                  "draw tokens by their probabilities, flatter above 1 (default: 0, always the best one)")
+  app->add_option(
+         "--temperature", flags->temperature,
+         "draw tokens by their probabilities, flatter above 1 (default: 1 with --top-k, --top-p or --seed; else 0, always the best one)")
       ->type_name("T")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(number(0.0, 1000.0));
   app->add_option("--top-k", flags->sampling.topK, "draw from the so many best tokens")
       ->type_name("K")
       ->check(wholeNumber(1, int64_t{1} << 31));
   app->add_option("--top-p", flags->sampling.topP, "draw from the fewest best tokens whose probabilities reach this sum")
       ->type_name("P")
-      ->check(CLI::Range(0.0, 1.0));
-  app->add_option("--seed", flags->sampling.seed, "of the drawing: the same seed gives the same text")
-      ->type_name("N")
-      ->check(wholeNumber());
+      ->check(number(0.0, 1.0));
+  app->add_option("--seed", flags->seed, "of the drawing: the same seed gives the same text")->type_name("N")->check(wholeNumber());
   app->add_flag("--window", flags->window, "go on beyond the model's length, looking at the last tokens alone");
   app->add_option("--top", flags->top, "with --json: the so many best tokens of each step with their logits")
       ->type_name("N")

@@ -71,6 +71,8 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.foreign.from.empty())
     files.read("the model", flags.model.file());
   files.read("--from", flags.foreign.from);
+  if (flags.foreign.modelConfig)
+    files.read("--model-config", *flags.foreign.modelConfig);
   if (flags.model.machine)
     files.read("--machine", *flags.model.machine);
   if (ExitCode code = files.check(); code != ExitCode::Good)
@@ -176,7 +178,7 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("F,B,W,MESSAGE")
       ->delimiter(',')
       ->expected(4)
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number(0.0, 1e9));
   app->add_flag("--post-validated", flags->postValidated,
                 "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
   app->add_flag("--overlapped-gathers", flags->gathersPassOn,

@@ -66,9 +66,10 @@ Status PendingFile::claim() {
   if (isFolder(destination.path))
     return failure(EISDIR);
   if (destination.direct) {
-    file = destination.descriptor >= 0 ? ::fcntl(destination.descriptor, F_DUPFD_CLOEXEC, 0)
-                                       : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);
-    return file < 0 ? failure(errno) : Status();
+    Waiting waiting("waiting for a reader of '" + path + "'");
+    Result<int> opened = program::openDirect(destination, path);
+    file = opened.ok() ? *opened : -1;
+    return opened.status();
   }
   std::string refusal = "another run is writing '" + partial + "': wait for it or stop it, or give another file";
   program::HeartbeatTimes times;

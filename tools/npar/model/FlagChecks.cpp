@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <map>
 
 namespace npar::driver {
@@ -59,6 +60,17 @@ CLI::Validator wholeNumber(int64_t least, int64_t most) {
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
         return good ? otherBase(text) : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+      },
+      "");
+}
+
+CLI::Validator number(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string &text) {
+        char *end = nullptr;
+        double value = std::strtod(text.c_str(), &end);
+        bool good = !text.empty() && !*end && value >= least && value <= most;
+        return good ? otherBase(text) : fmt::format("'{}' is no number from {} to {}", text, least, most);
       },
       "");
 }

@@ -18,6 +18,8 @@ const CLI::Validator &seconds();
 const CLI::Validator &wholeNumber();
 /// A whole number from `least` to `most`.
 CLI::Validator wholeNumber(int64_t least, int64_t most);
+/// A number from `least` to `most`, in decimal; NaN is none.
+CLI::Validator number(double least, double most);
 /// A number of bytes above 0, such as 5GB or 500MiB (kB and kb are 1,000, KiB is 1,024), which it turns into digits.
 const CLI::Validator &byteSize();
 /// A word that is not empty.
