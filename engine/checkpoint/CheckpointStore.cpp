@@ -4,6 +4,7 @@
 #include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/PieceGrid.h"
 #include "engine/checkpoint/PieceHash.h"
+#include "engine/device/ParallelFor.h"
 #include "engine/files/Folders.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <oneapi/tbb/parallel_for.h>
 #include <set>
 #include <sys/stat.h>
 #include <unordered_map>
@@ -228,7 +228,7 @@ Status OpenCheckpoint::verifyPieces(const std::vector<PieceOf> &pieces, const st
   std::mutex mutex;
   Status failed;
   std::atomic<size_t> firstFailed{pieces.size()}; // the first in the manifest: the same whatever the threads do
-  tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+  parallelFor(pieces.size(), [&](uint64_t i) {
     if (firstFailed < i)
       return;
     Status status = verifyPiece(*pieces[i].first, *pieces[i].second, progress);
@@ -259,16 +259,24 @@ bool holdsCheckpoint(const std::string &folder) {
          });
 }
 
-Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder) {
+Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &folder) {
   Result<std::vector<std::string>> names = program::namesIn(folder);
   if (!names.ok())
     return names.status();
   std::vector<CommittedCheckpoint> found;
   for (const std::string &name : *names)
-    if (std::optional<uint64_t> step = stepOf(name); step && holdsCheckpoint(folder + "/" + name))
+    if (std::optional<uint64_t> step = stepOf(name))
       found.push_back({*step, folder + "/" + name});
   std::sort(found.begin(), found.end(), [](const CommittedCheckpoint &a, const CommittedCheckpoint &b) { return a.step < b.step; });
   return found;
+}
+
+Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder) {
+  Result<std::vector<CommittedCheckpoint>> named = namedCheckpoints(folder);
+  if (named.ok())
+    named->erase(std::remove_if(named->begin(), named->end(), [](const CommittedCheckpoint &each) { return !holdsCheckpoint(each.path); }),
+                 named->end());
+  return named;
 }
 
 bool isCheckpoint(const std::string &path) {
@@ -283,12 +291,12 @@ Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::st
   while (folder.size() > 1 && folder.back() == '/')
     folder.pop_back();
   if (!hasManifest(folder)) {
-    Result<std::vector<CommittedCheckpoint>> found = committedCheckpoints(folder);
+    Result<std::vector<CommittedCheckpoint>> found = namedCheckpoints(folder);
     if (!found.ok())
       return found.status();
     if (found->empty())
       return Status::badInput("'" + path + "' holds no checkpoint: it has neither a " + Manifest::fileName + " nor a folder 'step-N'");
-    Result<std::shared_ptr<const CheckpointStore>> newest = openCheckpointStore(found->back().path);
+    Result<std::shared_ptr<const CheckpointStore>> newest = openNamed(found->back());
     if (newest.ok())
       return newest;
     Result<NewestCheckpoint> whole = newestWhole(folder);
@@ -302,6 +310,17 @@ Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::st
   if (Status status = store->open(); !status.ok())
     return status;
   return std::shared_ptr<const CheckpointStore>(std::move(store));
+}
+
+Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named) {
+  if (!hasManifest(named.path)) {
+    Result<std::vector<std::string>> names = program::namesIn(named.path);
+    return names.ok() ? Status::badInput("'" + named.path + "' holds no checkpoint: it has no " + Manifest::fileName) : names.status();
+  }
+  Result<std::shared_ptr<const CheckpointStore>> opened = openCheckpointStore(named.path);
+  if (opened.ok() && (*opened)->manifest().step != named.step)
+    return Status::badInput("'" + named.path + "' holds the checkpoint of step " + std::to_string((*opened)->manifest().step));
+  return opened;
 }
 
 } // namespace npar::engine

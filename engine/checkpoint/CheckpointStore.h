@@ -43,4 +43,10 @@ struct CommittedCheckpoint {
 /// holds no checkpoint is somebody else's.
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder);
 
+/// Whatever is called "step-100" in a folder, ascending: who asks for the newest checkpoint is told of one that is none, or cannot be read.
+Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &folder);
+
+/// One of them, of the step that it is named after.
+Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named);
+
 } // namespace npar::engine

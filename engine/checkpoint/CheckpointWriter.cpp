@@ -396,7 +396,8 @@ Status CheckpointWriter::Implementation::fail(const Status &outcome, bool mayRet
     return {};
   }
   inFlight = false;
-  return Status(outcome.code(), what + outcome.message() + (newest.empty() ? "" : "; '" + newest + "' is whole"));
+  std::string before = newest.empty() ? "" : "; '" + newest + (hasManifest(newest) ? "' is whole" : "' is not there any more");
+  return Status(outcome.code(), what + outcome.message() + before);
 }
 
 Status CheckpointWriter::Implementation::finish() {

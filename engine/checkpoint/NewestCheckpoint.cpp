@@ -4,15 +4,15 @@
 namespace npar::engine {
 
 Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below) {
-  Result<std::vector<CommittedCheckpoint>> committed = committedCheckpoints(folder);
-  if (!committed.ok())
-    return committed.status();
+  Result<std::vector<CommittedCheckpoint>> named = namedCheckpoints(folder);
+  if (!named.ok())
+    return named.status();
   NewestCheckpoint found;
   Status newest = Status::badInput("'" + folder + "' holds no checkpoint");
-  for (auto each = committed->rbegin(); each != committed->rend(); ++each) {
+  for (auto each = named->rbegin(); each != named->rend(); ++each) {
     if (each->step >= below)
       continue;
-    Result<std::shared_ptr<const CheckpointStore>> opened = openCheckpointStore(each->path);
+    Result<std::shared_ptr<const CheckpointStore>> opened = openNamed(*each);
     if (opened.ok()) {
       found.store = std::move(*opened);
       return found;

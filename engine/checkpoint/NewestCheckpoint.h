@@ -16,7 +16,7 @@ struct SkippedCheckpoint {
 
 struct NewestCheckpoint {
   std::shared_ptr<const CheckpointStore> store;
-  std::vector<SkippedCheckpoint> skipped; ///< newer ones that are damaged, the newest first
+  std::vector<SkippedCheckpoint> skipped; ///< newer ones that are damaged, or none under such a name, the newest first
 };
 
 /// Opens the newest checkpoint of a step before `below` whose manifest, files, sizes and headers are whole; hashes are not compared. If

@@ -8,6 +8,7 @@
 #include "engine/checkpoint/Resume.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/Shard.h"
+#include "engine/device/ParallelFor.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
@@ -19,7 +20,6 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
-#include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
 
@@ -219,7 +219,7 @@ Result<std::string> writeCut(const CheckpointStore &source, Manifest manifest, c
       files[piece.file].push_back({&tensor, &piece});
   std::vector<Status> outcomes(files.size());
   std::atomic<bool> failed = false;
-  tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
+  parallelFor(files.size(), [&](uint64_t i) {
     if (failed)
       return;
     outcomes[i] = writeFile(source, files[i], partial + "/" + manifest.files[i].name, manifest.files[i], progress);

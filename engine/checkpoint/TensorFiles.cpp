@@ -4,6 +4,7 @@
 #include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
+#include "engine/device/ParallelFor.h"
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
@@ -16,7 +17,6 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <oneapi/tbb/parallel_for.h>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -63,7 +63,7 @@ public:
   Status run() {
     const uint64_t blocks = (elements + blockElements - 1) / blockElements;
     if (!writer.isInOrder())
-      tbb::parallel_for(uint64_t{0}, blocks, [&](uint64_t number) { write(number); });
+      parallelFor(blocks, [&](uint64_t number) { write(number); });
     for (uint64_t number = 0; number < blocks && writer.isInOrder(); ++number)
       write(number);
     return failure;

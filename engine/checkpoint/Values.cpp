@@ -2,6 +2,7 @@
 #include "engine/checkpoint/Values.h"
 
 #include "engine/checkpoint/StoredType.h"
+#include "engine/device/ParallelFor.h"
 #include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <limits>
 #include <mutex>
 #include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
 
@@ -92,7 +92,7 @@ template <typename Look> Found firstIn(uint64_t elements, Look look) {
   Found result = std::optional<std::string>();
   std::atomic<uint64_t> first{UINT64_MAX}; // the block of `result`
   tbb::enumerable_thread_specific<Room> rooms;
-  tbb::parallel_for(uint64_t{0}, (elements + block - 1) / block, [&](uint64_t i) {
+  parallelFor((elements + block - 1) / block, [&](uint64_t i) {
     if (first < i)
       return;
     Found found = look(i * block, std::min(block, elements - i * block), rooms.local());

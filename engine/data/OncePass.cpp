@@ -84,7 +84,13 @@ public:
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
   int64_t samples() const override { return count; }
   Status intact() const override { return intactOf(files); }
-  std::vector<std::string> remarks() const override { return remarksOf(files); }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> all = remarksOf(files);
+    for (const std::unique_ptr<Samples> &file : files)
+      if (std::string text = file->leftOver(); !text.empty())
+        all.push_back(text);
+    return all;
+  }
 
   CountedBatch batch(int64_t step) const override {
     CountedBatch result;
@@ -169,7 +175,20 @@ Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, 
   return pass;
 }
 
-Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const BatchShape &shape, uint64_t positions) {
+/// Whether each token but the first is a target of the one before it, and nothing else is asked of the plan.
+static bool isPlainStream(const DataPlan &plan, const BatchShape &shape, uint64_t positions) {
+  const DataGroup &group = plan.groups[0];
+  const InputShape *shifted = shape.find(InputRole::Shifted);
+  return plan.isStream() && group.files.size() == 1 && group.files[0].lengths.empty() && plan.mask.empty() && plan.split.shares.empty() &&
+         shape.inputs.size() == 2 && shape.find(InputRole::Stream) && shifted && shifted->elementsOfSample() == positions &&
+         std::all_of(group.feeds.begin(), group.feeds.end(), [&](const DataFeed &feed) {
+           return !feed.valid && feed.shift == (shape.inputs[feed.input].role == InputRole::Shifted ? 1 : 0);
+         });
+}
+
+Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const BatchShape &shape, uint64_t positions, bool wholeSamples) {
+  if (!wholeSamples && isPlainStream(plan, shape, positions))
+    return openTokens(plan.groups[0].files[0].path, plan.groups[0].files[0].format, shape, positions);
   std::vector<std::unique_ptr<Samples>> files;
   int64_t samples = 0;
   for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {

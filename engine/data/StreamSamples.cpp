@@ -131,6 +131,13 @@ void StreamSamples::appendTo(std::vector<T> &values, const DataFeed &feed, const
       values.push_back(feed.shift == 0 || window.isTarget(i) ? static_cast<T>(window.at(i)) : ignored);
 }
 
+std::string StreamSamples::leftOver() const {
+  int64_t left = documents.empty() ? std::max<int64_t>(0, data.tokens->size() - farthest) % length : 0;
+  return left == 0 ? ""
+                   : "the last " + number(left) + (left == 1 ? " token" : " tokens") + " of '" + data.path + "' make no sample of " +
+                         number(length) + " and are left out";
+}
+
 std::string StreamSamples::description() const {
   return "'" + data.path + "' has " + number(count) + (count == 1 ? " sample" : " samples") + " of " + number(length) + " tokens";
 }

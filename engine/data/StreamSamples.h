@@ -20,6 +20,7 @@ public:
   void append(int64_t sample, Batch &batch) const override;
   Status intact() const override { return failure.first(); }
   std::vector<std::string> remarks() const override { return worthKnowing; }
+  std::string leftOver() const override;
   std::string description() const override;
 
 private:

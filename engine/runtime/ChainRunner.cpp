@@ -25,7 +25,7 @@ thread_local Worker worker;
 
 ChainRunner::ChainRunner(tbb::task_arena &arena, uint32_t chains, const std::vector<std::pair<uint32_t, uint32_t>> &edges, Body body)
     : arena(arena), end(chains), body(std::move(body)), firstSuccessor(size_t(chains) + 2), predecessors(size_t(chains) + 1),
-      waiting(size_t(chains) + 1) {
+      waiting(size_t(chains) + 1), offered(size_t(chains) + 1) {
   for (const auto &edge : edges)
     ++firstSuccessor[edge.first + 1];
   for (uint32_t chain = 0; chain < chains; ++chain)
@@ -48,9 +48,12 @@ ChainRunner::ChainRunner(tbb::task_arena &arena, uint32_t chains, const std::vec
 
 void ChainRunner::run() {
   last = group.defer([] {});
-  for (uint32_t chain : sources)
-    group.run([this, chain] { work(chain); });
+  for (uint32_t chain : sources) {
+    offered[chain].give();
+    group.run([this, chain]() NPAR_TAKES_OVER { work(chain); });
+  }
   group.wait(); // for all tasks, and with them for all workers
+  ended.take();
   while (visitors.load(std::memory_order_acquire) > 0)
     std::this_thread::yield();
 }
@@ -65,7 +68,8 @@ void ChainRunner::release(uint32_t chain) {
       continue;
     waiting[to].store(predecessors[to], std::memory_order_relaxed);
     if (visits) {
-      arena.enqueue(group.defer([this, to] { work(to); }));
+      offered[to].give();
+      arena.enqueue(group.defer([this, to]() NPAR_TAKES_OVER { work(to); }));
       WorkOffers::add();
     } else {
       worker.ready.push_back(to);
@@ -76,6 +80,7 @@ void ChainRunner::release(uint32_t chain) {
 }
 
 void ChainRunner::work(uint32_t chain) {
+  offered[chain].take();
   const ChainRunner *outer = worker.runner;
   worker.runner = this;
   std::vector<uint32_t> &ready = worker.ready;
@@ -87,7 +92,8 @@ void ChainRunner::work(uint32_t chain) {
       break;
     chain = ready.back();
     for (ready.pop_back(); ready.size() > before; ready.pop_back()) {
-      group.run([this, other = ready.back()] { work(other); });
+      offered[ready.back()].give();
+      group.run([this, other = ready.back()]() NPAR_TAKES_OVER { work(other); });
       WorkOffers::add();
     }
   }
@@ -96,6 +102,7 @@ void ChainRunner::work(uint32_t chain) {
     WorkOffers::add(); // nothing comes any more
     group.run(std::move(last));
   }
+  ended.give();
 }
 
 /// The task does no work: it keeps its thread from sleeping, and ends when there may be some, which oneTBB then finds at once. It gives way
@@ -104,7 +111,7 @@ void ChainRunner::keepAwake() {
   if (watching.load(std::memory_order_relaxed) >= arena.max_concurrency() - 1)
     return;
   watching.fetch_add(1, std::memory_order_relaxed);
-  group.run([this, seen = WorkOffers::count()] {
+  group.run([this, seen = WorkOffers::count()]() NPAR_TAKES_OVER {
     const auto end = std::chrono::steady_clock::now() + longestWatch;
     while (WorkOffers::count() == seen && std::chrono::steady_clock::now() < end)
       std::this_thread::yield();

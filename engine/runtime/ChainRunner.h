@@ -1,6 +1,8 @@
 // Runs chains of steps on the workers of a oneTBB arena, each as soon as all that it waits for is done.
 #pragma once
 
+#include "engine/device/HandOver.h"
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -44,7 +46,9 @@ private:
   std::atomic<int> watching{0};               ///< workers that are asked to stay awake, or do
   std::atomic<int> visitors{0};               ///< threads in `release` that are none of its workers
   tbb::task_group group;
-  tbb::task_handle last; ///< keeps the group waiting until it is run
+  tbb::task_handle last;         ///< keeps the group waiting until it is run
+  std::vector<HandOver> offered; ///< by chain
+  HandOver ended;
 };
 
 } // namespace npar::engine

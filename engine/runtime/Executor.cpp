@@ -28,12 +28,19 @@ namespace {
 /// Tells the backend of every worker before it runs a step.
 class Announcer final : public tbb::task_scheduler_observer {
 public:
-  Announcer(tbb::task_arena &arena, Backend &backend) : tbb::task_scheduler_observer(arena), backend(backend) { observe(true); }
+  Announcer(tbb::task_arena &arena, Backend &backend) : tbb::task_scheduler_observer(arena), backend(backend) {
+    made.give();
+    observe(true);
+  }
   ~Announcer() override { observe(false); }
-  void on_scheduler_entry(bool) override { backend.enterThread(); }
+  NPAR_TAKES_OVER void on_scheduler_entry(bool) override {
+    made.take();
+    backend.enterThread();
+  }
 
 private:
   Backend &backend;
+  HandOver made;
 };
 
 } // namespace

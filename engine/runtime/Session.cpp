@@ -2,9 +2,10 @@
 #include "engine/runtime/Session.h"
 
 #include "engine/backends/Backends.h"
-#include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/StepMark.h"
+#include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
+#include "engine/device/ParallelFor.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
@@ -28,7 +29,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <string_view>
 #include <type_traits>
@@ -449,7 +449,7 @@ Status LocalSession::readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *
   std::vector<Status> results(pieces.size());
   tbb::task_arena workers(options.threads);
   workers.execute([&] {
-    tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+    parallelFor(pieces.size(), [&](uint64_t i) {
       parts.backend->enterThread();
       results[i] = variables->readPiece(pieces[i].variable, pieces[i].rank, bytes + places[i]);
     });
@@ -465,7 +465,7 @@ Result<std::vector<ElementsHash>> LocalSession::hashPieces(const std::vector<Own
   std::vector<Status> results(pieces.size());
   tbb::task_arena workers(options.threads);
   workers.execute([&] {
-    tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+    parallelFor(pieces.size(), [&](uint64_t i) {
       parts.backend->enterThread();
       XXH3_state_t *state = XXH3_createState();
       XXH3_128bits_reset(state);

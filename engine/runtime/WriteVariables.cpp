@@ -1,4 +1,5 @@
 // Scatters a logical tensor over the pieces of ranks, block by block and from several threads, so that it is nowhere whole in memory.
+#include "engine/device/ParallelFor.h"
 #include "engine/program/Elements.h"
 #include "engine/runtime/Convert.h"
 #include "engine/runtime/Variables.h"
@@ -7,7 +8,6 @@
 #include <atomic>
 #include <mutex>
 #include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
 
@@ -65,7 +65,7 @@ Status Variables::write(const std::vector<uint32_t> &variables, const ElementSou
   Status failure;
   std::atomic<uint64_t> failed{UINT64_MAX}; // the first block that failed: the same whatever the threads do
   tbb::enumerable_thread_specific<Room> rooms;
-  tbb::parallel_for(uint64_t{0}, blocks, [&](uint64_t block) {
+  parallelFor(blocks, [&](uint64_t block) {
     if (failed < block)
       return;
     backend.enterThread();

@@ -302,6 +302,7 @@ class InterruptedTest(CheckpointTest):
         self.assertIn(f"npar: error: checkpoint '{folder}/step-6' was not written", result.stderr)
         self.assertIn(f"No space left on device; '{newest}' is whole", result.stderr)
         self.assertEqual([path.name for path in folder.iterdir() if "partial" in path.name], [])
+        self.assertEqual([failure["step"] for failure in json.loads(result.stdout)["failed_checkpoints"]], failed)
         self.npar(*self.saving(folder)[1:], "--resume")
         self.assertEqual(checkpoint_files.committed(folder)[-1].name, "step-6")
 
@@ -326,7 +327,7 @@ class InterruptedTest(CheckpointTest):
                 shutil.copytree(self.folder / "whole", folder)
                 damage(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is damaged and left out, the training goes on from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: '{name}/step-6' is left out, the training goes on from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 rows = [json.loads(line) for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
@@ -336,6 +337,53 @@ class InterruptedTest(CheckpointTest):
         os.truncate(self.folder / "whole" / "step-6" / shard, 100)
         error = self.npar("eval", "whole", "--data", "text.txt", "--tokens", "bytes", code=1).error
         self.assertIn("; 'whole/step-4' is whole", error)
+
+    def test_a_newest_name_that_holds_no_checkpoint_is_told(self):
+        """A file, a link to nothing, an empty folder, another step's checkpoint: the run goes on from the one before and says why."""
+        program = self.compiled("one")
+        self.train(program, 6, "--checkpoint", "whole", "--every", 2)
+
+        def other(path):
+            shutil.copytree(path.parent / "step-4", path)
+
+        for name, make, why in (
+            ("file", lambda path: path.write_text("mine"), "Not a directory"),
+            ("link", lambda path: path.symlink_to("nowhere"), "it has no manifest.json"),
+            ("folder", lambda path: path.mkdir(), "it has no manifest.json"),
+            ("other", other, "'other/step-6' holds the checkpoint of step 4"),
+        ):
+            with self.subTest(there=name):
+                folder = self.folder / name
+                shutil.copytree(self.folder / "whole", folder)
+                shutil.rmtree(folder / "step-6")
+                make(folder / "step-6")
+                result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 5, "--quiet", "--json", "--checkpoint", name, "--resume")
+                self.assertIn(f"npar: '{name}/step-6' is left out, the training goes on from '{name}/step-4': ", result.error)
+                self.assertIn(why, result.error)
+                self.assertEqual(json.loads(result.output)["first_step"], 4)
+                self.assertIn(why, self.npar("eval", name, "--data", "text.txt", "--tokens", "bytes", code=1).error)
+
+    def test_what_is_removed_gives_its_place_back(self):
+        """A run that went on from a checkpoint holds none of its files open: --keep frees their space."""
+        program, files = self.compiled("one"), []
+        self.train(program, 2, "--checkpoint", "run", "--every", 2)
+        command = [NPAR, "run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 1_000_000, "--quiet", "--checkpoint", "run", "--every", 2, "--keep", 1, "--resume"]
+        process = subprocess.Popen(list(map(str, command)), cwd=self.folder, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 60
+            while (self.folder / "run" / "step-2").exists():
+                self.assertLess(time.monotonic(), end)
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+                try:
+                    files.append(os.readlink(entry))
+                except OSError:
+                    continue
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual([name for name in files if "(deleted)" in name and "-old" in name and "step-2" in name], [])
 
     def test_only_what_npar_wrote_is_removed(self):
         """--keep: a folder that has the name, a link, and files of others stay."""

@@ -5,7 +5,7 @@ import json
 import math
 import unittest
 
-from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
+from driver import REFERENCE, ROOT, DriverTest, mesh, safetensors_file, settings
 
 import random_weights
 
@@ -138,6 +138,22 @@ class EvalTest(DriverTest):
         found = self.evaluate("gpt2", *flags)
         self.assertEqual(found["tokens"], 8 * 24)
         self.assert_close(found["loss"], trained["loss"], 1e-6)
+
+    def test_a_training_evaluates_as_eval_does(self):
+        """To the last token of a file, or of the stream of a data block, whatever makes no whole sample."""
+        model = random_weights.GPT2
+        flags = [*self.model_files("gpt2", model, random_weights.gpt2_shapes), *settings(model, length=24)]
+        train = ["run", "gpt2", "--plan", "none", *flags, *settings(batch=2), "--steps", 1, "--quiet", "--save-weights", "w.safetensors"]
+        self.npar(*train, "--eval-every", 1, "--eval-data", "gpt2.u16", "--log", "log.jsonl")
+        evaluated = json.loads((self.folder / "log.jsonl").read_text().splitlines()[-1])
+        flags = ["--data", "gpt2.u16", "--tokens", "u16", "--weights", "w.safetensors", *settings(model, length=24)]
+        found = self.evaluate("gpt2", *flags)
+        self.assertEqual(found["tokens"], RECORDED["count"] - 1)
+        self.assertNotEqual(found["tokens"] % 24, 0)
+        self.assertEqual((evaluated["eval_loss"], evaluated["eval_tokens"]), (found["loss"], found["tokens"]))
+        gpt2 = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        (self.folder / "block.npar").write_text(gpt2 + '\ndata here for Gpt2 { stream "gpt2.u16" tokens, targets = shift(tokens, 1) }\n')
+        self.assertEqual(self.evaluate("block.npar", *flags[4:]), found)
 
     def test_ignored_targets_do_not_count(self):
         model = random_weights.GPT2

@@ -21,6 +21,17 @@ PLANS = {
     "dp tp and sequence": dict(mesh(dp=2, pp=1, tp=2), sequence="true"),
     "pp": mesh(dp=1, pp=2, tp=1),
 }
+BACKWARDS = """import "Embedding"
+model Backwards(vocab = 256, width = 16, length = 12) {
+    axis batch, seq = length, position = 12, vocab, embed = width
+    input tokens, targets: i32[batch, seq]
+    wte = Embedding(vocab, embed, 1.0)
+    wpe = Embedding(position, embed, 1.0)
+    x = wte(tokens) + wpe(length - 1 - index(seq))
+    loss cross_entropy(project(x, wte.weight), targets, over = vocab)
+}
+train base for Backwards { batch 4 optimizer Sgd(lr = constant(0.1)) seed 1 }
+"""
 BYTES = {"vocab": 256, "context": 32, "width": 32, "heads": 4, "depth": 2}
 
 
@@ -132,6 +143,15 @@ class GenerateTest(DriverTest):
                     said = (self.folder / "said.txt").read_bytes().decode(errors="replace")
                     self.assertTrue(said.startswith(case))
                     self.assertEqual(found["text"], said[len(case) :])
+
+    def test_a_length_that_the_text_computes_with(self):
+        """Fewer positions are computed only where the length is a size and nothing else: here positions are counted from the end."""
+        (self.folder / "backwards.npar").write_text(BACKWARDS)
+        self.npar("run", "backwards.npar", "--random-data", "--steps", 1, "--save-weights", "w.safetensors", "--quiet")
+        flags = ["backwards.npar", "--weights", "w.safetensors", "--prompt-tokens", "104,101,120", "--top", 3]
+        firsts = [self.generate(*flags, "--count", count) for count in (1, 2, 9)]
+        self.assertEqual([found["tokens"][0] for found in firsts], [firsts[0]["tokens"][0]] * 3)
+        self.assertEqual([found["best"][0] for found in firsts], [firsts[0]["best"][0]] * 3)
 
     def test_text_of_a_byte_model(self):
         """A model of bytes that was trained on few words says these, as text; standard output has nothing else."""

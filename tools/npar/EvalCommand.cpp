@@ -80,11 +80,9 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
   return ExitCode::Good;
 }
 
-/// Whether each token of a file but the first is a target, whatever a last sample lacks. What is measured or written of samples takes whole
-/// ones, of a file of tokens too.
+/// Whether each token of a file but the first is a target, whatever a last sample lacks.
 bool takesTokens(const EvalFlags &flags, const program::Program &program) {
-  bool ofSamples = Evaluation(program).hasMeasures() || (program.predictions() && program.predictions()->size() > 0);
-  return !flags.stream().empty() && !flags.part && !ofSamples;
+  return !flags.stream().empty() && !flags.part && !Evaluation(program).takesWholeSamples();
 }
 
 /// The samples of the data block and other files, of a split the part that is evaluated.
@@ -125,7 +123,7 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
   Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
   if (!plan.ok())
     return plan.code();
-  return opened(engine::OncePass::open(*plan, shape, positions));
+  return opened(engine::OncePass::open(*plan, shape, positions, Evaluation(program).takesWholeSamples()));
 }
 
 //===- The program ----------------------------------------------------------------------------------------------------------===//
@@ -332,7 +330,7 @@ ExitCode runEval(EvalFlags flags) {
       return code;
     if (ExitCode code = job.agree(chooseTargets(flags.use.model, flags.use.device)); code != ExitCode::Good)
       return code;
-    return evalIn(job, flags);
+    return explained(evalIn(job, flags), flags.use);
   });
 }
 

@@ -304,6 +304,8 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     Waiting::silence();
   FileClaims files;
   files.read("--prompt-file", flags.promptFile);
+  if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
+    return code;
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Generation, files);
   if (!named.ok())
     return named.code();
@@ -345,7 +347,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
 }
 
 ExitCode runGenerate(GenerateFlags flags) {
-  return inJob(flags.use.job, [&](Job &job) { return generateIn(job, flags); });
+  return inJob(flags.use.job, [&](Job &job) { return explained(generateIn(job, flags), flags.use); });
 }
 
 } // namespace

@@ -98,6 +98,25 @@ TEST_F(SamplesTest, documentsAreSplitWhole) {
   }
 }
 
+/// Each token but the first of a plain stream is a target; what takes whole samples says which tokens make none.
+TEST_F(SamplesTest, aPlainStreamIsGoneThroughToItsEnd) {
+  DataPlan plan = streams({{file("text", "abcdefg"), DataFormat::Bytes}});
+  auto counted = [](const OncePass &pass) {
+    int64_t count = 0;
+    for (int64_t step = 0; step < pass.steps(); ++step)
+      for (uint8_t one : pass.batch(step).counts)
+        count += one;
+    return count;
+  };
+  auto all = OncePass::open(plan, streamShape(1, 4, {}), 4), whole = OncePass::open(plan, streamShape(1, 4, {}), 4, /*wholeSamples=*/true);
+  ASSERT_TRUE(all.ok() && whole.ok());
+  EXPECT_EQ(counted(**all), 6);
+  EXPECT_EQ(counted(**whole), 4);
+  EXPECT_TRUE((*all)->remarks().empty());
+  EXPECT_EQ((*whole)->remarks(),
+            (std::vector<std::string>{"the last 2 tokens of '" + folder + "/text' make no sample of 4 and are left out"}));
+}
+
 /// What fills up the last batch of an epoch has no target that counts; the others are those of one file after the other.
 TEST_F(SamplesTest, severalFilesAreOneAfterTheOther) {
   DataPlan plan = streams({{file("a", "abcde"), DataFormat::Bytes}, {file("b", "ABC"), DataFormat::Bytes}});

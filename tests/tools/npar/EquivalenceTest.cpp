@@ -160,6 +160,16 @@ TEST(ErrorMeasure, IsRelativeToTheTensorWithAFloorFromItsKind) {
   EXPECT_NE(check.detail.find("'small'"), std::string::npos) << check.detail;
 }
 
+TEST(ErrorMeasure, AllowsWhatRoundingAloneMakes) {
+  ErrorMeasure measure("gradients");
+  measure.add("zero in theory", {1e-17}, {-3e-18});
+  EXPECT_FALSE(measure.check().ok);
+  measure.allow(driver::gradientNoise(0.125, 0x1p-49));
+  EXPECT_TRUE(measure.check().ok) << measure.check().detail;
+  measure.add("wrong", {1e-14}, {0});
+  EXPECT_FALSE(measure.check().ok);
+}
+
 TEST(ErrorMeasure, FailsOnWhatIsNoNumberAndOnMissingEntries) {
   ErrorMeasure nan("loss"), both("loss"), size("loss"), infinite("loss"), beside("loss");
   nan.add("loss", {NAN}, {1});

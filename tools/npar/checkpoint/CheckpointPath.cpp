@@ -15,7 +15,7 @@ Result<std::string> checkpointFolder(const std::string &path) {
     folder.pop_back();
   if (engine::hasManifest(folder))
     return folder;
-  Result<std::vector<engine::CommittedCheckpoint>> found = engine::committedCheckpoints(folder);
+  Result<std::vector<engine::CommittedCheckpoint>> found = engine::namedCheckpoints(folder);
   if (!found.ok())
     return found.status();
   if (found->empty())

@@ -6,6 +6,7 @@
 #include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/OpenFolder.h"
+#include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/ModelTexts.h"
@@ -73,17 +74,17 @@ ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &dama
   std::shared_ptr<const engine::CheckpointStore> found;
   CheckpointIdentity own;
   ExitCode code = ExitCode::Good;
-  Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
-  if (!committed.ok())
-    code = fail(committed.status());
-  else if (job.isVoice() && !committed->empty()) {
+  Result<std::vector<engine::CommittedCheckpoint>> named = engine::namedCheckpoints(flags.checkpoint);
+  if (!named.ok())
+    code = fail(named.status());
+  else if (job.isVoice() && !named->empty()) {
     Result<engine::NewestCheckpoint> newest = engine::newestWhole(flags.checkpoint, below);
     if (newest.ok()) {
       found = newest->store, own = identityOf(*found, flags.checkpoint);
       if (!damage.ok())
-        newest->skipped.insert(newest->skipped.begin(), {store->folder(), damage.message()});
+        newest->skipped.insert(newest->skipped.begin(), {origin->folder, damage.message()});
       for (const engine::SkippedCheckpoint &each : newest->skipped)
-        printRemark(fmt::format("'{}' is damaged and left out, the training goes on from '{}': {}", each.path, found->folder(), each.why));
+        printRemark(fmt::format("'{}' is left out, the training goes on from '{}': {}", each.path, found->folder(), each.why));
     } else {
       code = fail(damage.ok() ? newest.status() : damage);
     }
@@ -105,12 +106,13 @@ ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &dama
   if (code == ExitCode::Good && found && flags.seed && *flags.seed != found->manifest().seed)
     code = fail(ExitCode::BadInput, fmt::format("{} has seed {}, --seed says {}: a training goes on with the seed that it began with",
                                                 found->description(), found->manifest().seed, *flags.seed));
-  if (code == ExitCode::Good && found && store && store->manifest().seed != found->manifest().seed)
+  if (code == ExitCode::Good && found && origin && origin->manifest.seed != found->manifest().seed)
     code = fail(Status::badInput(fmt::format("{}; {} has seed {} and cannot take its place, which needs seed {}", damage.message(),
-                                             found->description(), found->manifest().seed, store->manifest().seed)));
+                                             found->description(), found->manifest().seed, origin->manifest.seed)));
   if (code = job.agree(code); code != ExitCode::Good)
     return code;
   store = std::move(found);
+  origin = store ? std::optional(Origin{store->manifest(), store->folder(), store->description()}) : std::nullopt;
   return ExitCode::Good;
 }
 
@@ -119,6 +121,7 @@ void RunCheckpoints::keepOrigin(const ModelOrigin &origin) {
     return;
   options.texts = textsToKeep(*origin.texts);
   engine::ModelCall &call = options.call;
+  constants = origin.constants;
   call.text = options.texts.front().first;
   call.plan = flags.model.plan.value_or(""), call.train = flags.model.train.value_or(""), call.config = flags.model.config.value_or("");
   for (const std::string &setting : flags.model.settings) {
@@ -129,7 +132,7 @@ void RunCheckpoints::keepOrigin(const ModelOrigin &origin) {
 }
 
 uint64_t RunCheckpoints::seed(const program::Program &program) const {
-  return store ? store->manifest().seed : flags.seed.value_or(program.seed());
+  return origin ? origin->manifest.seed : flags.seed.value_or(program.seed());
 }
 
 ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape) {
@@ -138,18 +141,18 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
   position.order = data.order();
   position.epochSamples = static_cast<uint64_t>(data.samples());
   position.batch = static_cast<uint64_t>(shape.rows);
-  if (!store)
+  if (!origin)
     return ExitCode::Good;
   if (Status status = engine::fitsProgram(*store, program); !status.ok())
     return fail(status);
-  if (store->manifest().data.empty())
+  if (origin->manifest.data.empty())
     return ExitCode::Good;
-  const engine::DataPosition &before = store->manifest().data.front();
+  const engine::DataPosition &before = origin->manifest.data.front();
   auto refuse = [&](const std::string &what, const std::string &there, const std::string &here) {
     return fail(ExitCode::BadInput, fmt::format("{} has trained on {} {}, this run would go on with {}: its position in the data, sample "
                                                 "{}, would mean other samples\nnpar: help: give the same data, or begin a new training "
                                                 "with its weights in another folder: --weights {}",
-                                                store->description(), what, there, here, before.samples, store->folder()));
+                                                origin->description, what, there, here, before.samples, origin->folder));
   };
   if (before.stream != position.stream)
     return refuse("data of the kind", "'" + before.stream + "'", "'" + position.stream + "'");
@@ -185,7 +188,7 @@ ExitCode RunCheckpoints::open(Job &job, engine::Session &session, ProgramPointer
   writer = std::move(*opened);
   isFirst = session.ranks().front() == 0;
   sayRemarks();
-  return store ? fill(job, session, program->root()) : ExitCode::Good;
+  return origin ? fill(job, session, program->root()) : ExitCode::Good;
 }
 
 /// Whether a checkpoint is damaged all processes find out together, and before any of it is used.
@@ -193,25 +196,28 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
   while (true) {
     bool damaged = false;
     Result<std::vector<std::string>> remarks = [&] {
-      Waiting waiting("reading " + store->description());
+      Waiting waiting("reading " + origin->description);
       return engine::resumeFrom(session, program, *store, &damaged);
     }();
     if (remarks.ok()) {
       saved = firstStep();
+      store = nullptr; // an open file keeps its place on the disk, also when --keep has removed it
       if (!flags.quiet)
-        printRemark(fmt::format("goes on from '{}': {} of {} steps are done", store->folder(), firstStep(), flags.steps));
+        printRemark(fmt::format("goes on from '{}': {} of {} steps are done", origin->folder, firstStep(), flags.steps));
       for (const std::string &text : flags.quiet ? std::vector<std::string>() : *remarks)
         printRemark(text);
+      if (std::string others = otherSettings(origin->folder, flags.model, constants); !others.empty() && !flags.quiet)
+        printRemark("warning: the model is not called as when that checkpoint was written: " + others);
       return ExitCode::Good;
     }
     if (!damaged) {
-      Result<engine::NewestCheckpoint> older = engine::newestWhole(flags.checkpoint, store->manifest().step);
+      Result<engine::NewestCheckpoint> older = engine::newestWhole(flags.checkpoint, origin->manifest.step);
       return fail(older.ok()
                       ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'",
-                                                                    remarks.status().message(), store->folder(), older->store->folder()))
+                                                                    remarks.status().message(), origin->folder, older->store->folder()))
                       : remarks.status());
     }
-    if (ExitCode code = takeNewest(job, store->manifest().step, remarks.status()); code != ExitCode::Good)
+    if (ExitCode code = takeNewest(job, origin->manifest.step, remarks.status()); code != ExitCode::Good)
       return code;
     if (ExitCode code = job.agree(goOn(program, *source, *batches)); code != ExitCode::Good)
       return code;
@@ -297,7 +303,7 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
 }
 
 std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) {
-  if (!store)
+  if (!origin)
     return std::nullopt;
   Result<program::OpenFolder> folder = program::OpenFolder::open(flags.checkpoint);
   Result<std::string> text = folder.ok() ? folder->read("best.json", 1 << 20) : folder.status();
@@ -343,6 +349,6 @@ void RunCheckpoints::sayRemarks() {
       printRemark(text);
 }
 
-std::string RunCheckpoints::newest() const { return writer && !writer->newest().empty() ? writer->newest() : store ? store->folder() : ""; }
+std::string RunCheckpoints::newest() const { return writer && !writer->newest().empty() ? writer->newest() : origin ? origin->folder : ""; }
 
 } // namespace npar::driver

@@ -15,8 +15,8 @@
 
 namespace npar::driver {
 
-/// Without --checkpoint every call does nothing and is good. Errors of the kind ExitCode were printed. What takes the job all processes call
-/// together.
+/// Without --checkpoint every call does nothing and is good. Errors of the kind ExitCode were printed. What takes the job all processes
+/// call together.
 class RunCheckpoints {
 public:
   explicit RunCheckpoints(const RunFlags &flags) : flags(flags) {}
@@ -31,9 +31,9 @@ public:
   void keepOrigin(const ModelOrigin &origin);
 
   /// Whether there is a checkpoint to go on from.
-  bool resumes() const { return store != nullptr; }
+  bool resumes() const { return origin.has_value(); }
   /// The first step of this run.
-  int64_t firstStep() const { return store ? static_cast<int64_t>(store->manifest().step) : 0; }
+  int64_t firstStep() const { return origin ? static_cast<int64_t>(origin->manifest.step) : 0; }
   /// Of parameters, dropout and order: the checkpoint's, for a training goes on as it began.
   uint64_t seed(const program::Program &program) const;
   /// Refuses a program of another model, and other data; lets the data, which live as long as this, go on where the checkpoint stopped.
@@ -73,8 +73,15 @@ private:
   void spareBest();
   void sayRemarks();
 
+  struct Origin {
+    engine::Manifest manifest;
+    std::string folder, description;
+  };
+
   const RunFlags &flags;
-  std::shared_ptr<const engine::CheckpointStore> store; ///< to go on from; null: from the beginning
+  std::optional<Origin> origin;                         ///< the checkpoint to go on from; none: from the beginning
+  std::shared_ptr<const engine::CheckpointStore> store; ///< that one, until it has been read
+  std::vector<std::string> constants;                   ///< names of the model's own
   std::unique_ptr<engine::CheckpointWriter> writer;
   engine::CheckpointOptions options;
   engine::DataPosition position;        ///< of the first step of this run

@@ -83,7 +83,7 @@ ExitCode RunEvaluations::lookAtData(const program::Program &root) {
     return plan.code();
   engine::BatchShape shape = engine::BatchShape::of(root);
   Result<std::unique_ptr<engine::OncePass>> opened =
-      engine::OncePass::open(*plan, shape, Evaluation::elementsOfSample(*root.results()->Get(0)));
+      engine::OncePass::open(*plan, shape, Evaluation::elementsOfSample(*root.results()->Get(0)), Evaluation(root).takesWholeSamples());
   if (!opened.ok())
     return fail(opened.status());
   data = std::move(*opened);

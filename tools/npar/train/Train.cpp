@@ -9,6 +9,7 @@
 #include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
+#include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/SameFiles.h"
 #include "tools/npar/machine/MachineFile.h"
@@ -212,7 +213,9 @@ Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
 }
 
 /// Gives the parameters what --weights names.
-ExitCode load(const std::string &weights, engine::Session &session, const program::Program &program) {
+ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session &session, const program::Program &program) {
+  if (std::string others = otherSettings(weights, flags.model); !others.empty() && !flags.quiet)
+    printRemark(fmt::format("warning: the model is not called as when '{}' was written: {}", weights, others));
   Result<size_t> fresh = [&] {
     Waiting waiting("loading '" + weights + "'");
     return engine::loadWeights(session, program, weights);
@@ -342,7 +345,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   job.phase("loading weights or a checkpoint");
   ExitCode loaded = ExitCode::Good;
   if (!flags.weights.empty() && !checkpoints.resumes())
-    loaded = load(*weights, **session, root);
+    loaded = load(*weights, flags, **session, root);
   else if (!flags.weights.empty() && !flags.quiet)
     printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
@@ -371,12 +374,13 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;
-  if (code = job.agree(code); code != ExitCode::Good)
+  if (code = job.agree(code); code != ExitCode::Good && code != ExitCode::BadInput)
     return code;
+  // A file that could not be written takes nothing from what was learned.
   if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
     return fail(status);
   remark(flags, training, checkpoints, evaluations);
-  return verdict(flags, training, checkpoints.newest());
+  return code != ExitCode::Good ? code : verdict(flags, training, checkpoints.newest());
 }
 
 } // namespace npar::driver

@@ -7,6 +7,7 @@
 #include "engine/program/Words.h"
 #include "engine/runtime/Arenas.h"
 #include "tools/npar/checkpoint/AgreedCheckpoint.h"
+#include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/FolderModel.h"
@@ -66,9 +67,18 @@ ExitCode settleFolders(Job &job, UseFlags &flags) {
     Outcome<std::string> settled = settleCheckpoint(job, *path);
     if (!settled.ok())
       return settled.code();
+    if (*settled != *path)
+      flags.checkpoints.push_back(*settled);
     *path = *settled;
   }
   return ExitCode::Good;
+}
+
+ExitCode explained(ExitCode code, const UseFlags &flags) {
+  for (const std::string &folder : code == ExitCode::BadInput ? flags.checkpoints : std::vector<std::string>())
+    if (!engine::hasManifest(folder))
+      printRemark("help: '" + folder + "' was removed after this command had found it, as --keep of a training does: try again");
+  return code;
 }
 
 Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files) {
@@ -145,7 +155,16 @@ static std::vector<std::vector<int64_t>> shapesOf(const dsl::Model &model) {
   return shapes;
 }
 
-/// The text with the settings that `choose` adds; without those of the model that would make its parameters others than the weights are.
+/// Whether two models do the same, but for the sizes of their axes.
+static bool sameNodes(const dsl::Model &a, const dsl::Model &b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), [](const dsl::Node &a, const dsl::Node &b) {
+    return a.op == b.op && a.operands == b.operands && a.type.element == b.type.element && a.type.axes == b.type.axes &&
+           a.attributes == b.attributes;
+  });
+}
+
+/// The text with the settings that `choose` adds; without a length that would make its parameters others than the weights are, or with
+/// which it would compute something else, such as a position counted from the end.
 static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose,
                              std::optional<ElaboratedModel> &result) {
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
@@ -154,10 +173,10 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   Outcome<SettingsList> settings = choose(text->program);
   if (!settings.ok())
     return settings.code();
-  const std::vector<std::vector<int64_t>> shapes = shapesOf(text->program.model);
+  const dsl::Model own = text->program.model;
   text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
   if (auto length = std::find_if(settings->begin(), settings->end(), [](const auto &setting) { return setting.first == "length"; });
-      text.ok() && length != settings->end() && shapesOf(text->program.model) != shapes) {
+      text.ok() && length != settings->end() && (shapesOf(text->program.model) != shapesOf(own) || !sameNodes(text->program.model, own))) {
     settings->erase(length);
     text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
   }
@@ -277,6 +296,8 @@ Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedMod
   if (!session.ok())
     return fail(session.status());
   waiting.phase("loading the weights");
+  if (std::string others = otherSettings(named.weights, named.options); named.folder.empty() && !others.empty() && !flags.quiet)
+    printRemark(fmt::format("warning: the model is not called as when '{}' was written: {}", named.weights, others));
   engine::Status loaded = load(*weights, **session);
   if (ExitCode code = job.agree(loaded.ok() ? ExitCode::Good : fail(loaded)); code != ExitCode::Good)
     return code;

@@ -28,6 +28,8 @@ struct NamedModel {
 
 /// Where model or weights are a folder of checkpoints they become the newest one in it that process 0 finds; the others compare theirs.
 ExitCode settleFolders(Job &job, UseFlags &flags);
+/// How the command ended, after a remark where that may be since a checkpoint that was found so has been removed.
+ExitCode explained(ExitCode code, const UseFlags &flags);
 
 /// A folder with weights says itself which model it is of; a model, and a compiled program, need --weights. Without --plan it is one rank.
 /// Claims the files in `files`.
@@ -51,8 +53,8 @@ struct GeneratingPrograms {
   const ProgramPointer &largest() const { return whole ? whole : prompt ? prompt : step; }
 };
 
-/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which computes the whole sequence. `choose` gets the
-/// model under `probe`, and sets `promptTokens`; the settings of both win over the command line's.
+/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which computes the whole sequence. `choose` gets
+/// the model under `probe`, and sets `promptTokens`; the settings of both win over the command line's.
 Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaims &files, const SettingsList &probe,
                                               const ChooseSettings &choose, const int64_t &promptTokens, bool quiet);
 

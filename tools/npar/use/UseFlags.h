@@ -7,6 +7,7 @@
 #include "tools/npar/model/ModelOptions.h"
 
 #include <string>
+#include <vector>
 
 namespace npar::driver {
 
@@ -18,6 +19,7 @@ struct UseFlags {
   double timeout = 300;
   ChosenDevice device;
   bool quiet = false, json = false;
+  std::vector<std::string> checkpoints; ///< the newest ones in the folders that were named
 
   void addTo(CLI::App &app);
 };

@@ -262,10 +262,10 @@ void ScaleOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRConte
   patterns.add(+[](ScaleOp op, PatternRewriter &rewriter) -> LogicalResult {
     double factor = op.getFactor().convertToDouble();
     if (auto inner = op.getX().getDefiningOp<ScaleOp>()) {
-      double product = factor * inner.getFactor().convertToDouble();
-      if (!std::isnormal(product)) // beyond what a number can hold, though the two steps may not be
+      double innerFactor = inner.getFactor().convertToDouble();
+      if (std::fabs(factor) != 1 && std::fabs(innerFactor) != 1) // the two are rounded one after the other, as the text says
         return failure();
-      return replaceWith<ScaleOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(product));
+      return replaceWith<ScaleOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(factor * innerFactor));
     }
     if (auto fill = op.getX().getDefiningOp<FillOp>())
       return replaceWith<FillOp>(rewriter, op, rewriter.getF64FloatAttr(factor * fill.getValue().convertToDouble()));
@@ -276,8 +276,6 @@ void ScaleOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRConte
 void ShiftOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
   patterns.add(+[](ShiftOp op, PatternRewriter &rewriter) -> LogicalResult {
     double value = op.getValue().convertToDouble();
-    if (auto inner = op.getX().getDefiningOp<ShiftOp>())
-      return replaceWith<ShiftOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(value + inner.getValue().convertToDouble()));
     if (auto fill = op.getX().getDefiningOp<FillOp>())
       return replaceWith<FillOp>(rewriter, op, rewriter.getF64FloatAttr(value + fill.getValue().convertToDouble()));
     return failure();

@@ -6,20 +6,31 @@
 !d = tensor<8xf64, #nn.axes<embed>>
 !parts = tensor<2x2x8xf32, #nn.axes<part, batch, embed>>
 
-// CHECK-LABEL: @scales_multiply
-func.func @scales_multiply(%x: !x) -> !x {
-  // CHECK: nn.scale %{{.+}} by 6.000000e+00 {at = #nn.at<F, "b", 0>}
+// Only the sign goes into another factor: what is rounded twice stays so (RULES.md#N6).
+// CHECK-LABEL: @signs_multiply
+func.func @signs_multiply(%x: !x) -> !x {
+  // CHECK-NEXT: nn.scale %{{.+}} by -2.000000e+00 {at = #nn.at<F, "b", 0>}
   // CHECK-NEXT: return
   %0 = nn.scale %x by 2.0 {at = #nn.at<F, "a", 0>} : (!x) -> !x
-  %1 = nn.scale %0 by 3.0 {at = #nn.at<F, "b", 0>} : (!x) -> !x
+  %1 = nn.scale %0 by -1.0 {at = #nn.at<F, "b", 0>} : (!x) -> !x
   return %1 : !x
 }
 
-// CHECK-LABEL: @shifts_add
-func.func @shifts_add(%x: !x) -> !x {
-  // CHECK: nn.shift %{{.+}} by 5.000000e+00
-  %0 = nn.shift %x by 2.0 : (!x) -> !x
-  %1 = nn.shift %0 by 3.0 : (!x) -> !x
+// CHECK-LABEL: @scales_stay
+func.func @scales_stay(%x: !x) -> !x {
+  // CHECK-NEXT: nn.scale %{{.+}} by 1.000000e+30
+  // CHECK-NEXT: nn.scale %{{.+}} by 1.000000e-30
+  %0 = nn.scale %x by 1.0e30 : (!x) -> !x
+  %1 = nn.scale %0 by 1.0e-30 : (!x) -> !x
+  return %1 : !x
+}
+
+// CHECK-LABEL: @shifts_stay
+func.func @shifts_stay(%x: !x) -> !x {
+  // CHECK-NEXT: nn.shift %{{.+}} by 1.000000e+08
+  // CHECK-NEXT: nn.shift %{{.+}} by -1.000000e+08
+  %0 = nn.shift %x by 1.0e8 : (!x) -> !x
+  %1 = nn.shift %0 by -1.0e8 : (!x) -> !x
   return %1 : !x
 }
 
