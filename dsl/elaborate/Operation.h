@@ -122,6 +122,8 @@ std::string describedTensor(const Graph &graph, int node);
 AxisNames unionOf(const Graph &graph, std::vector<int> nodes);
 /// That a number can stand beside a tensor: an integer of 32 bits beside integers, what float32 holds beside floats.
 void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::string &what, int beside, const Value &number);
+/// Refuses a number that the elements of a float, or of an integer tensor cannot hold.
+void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, const Value &number, bool floats);
 /// A tensor's node, or a new one for a number.
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 

@@ -34,6 +34,9 @@ Value where(OperationCall &call) {
   if (typed && !(a && b))
     wholeFor(call.graph, call.reporter, call.place(a ? 2 : 1), "'where'", typed->node, a ? y : x);
   bool floats = typed ? call.graph.isFloat(typed->node) : std::holds_alternative<double>(x) || std::holds_alternative<double>(y);
+  if (!typed)
+    for (size_t i : {1, 2})
+      heldBy32Bits(call.reporter, call.place(i), "'where'", i == 1 ? x : y, floats);
   int first = nodeOf(call.graph, call.at, x, floats), second = nodeOf(call.graph, call.at, y, floats);
   std::vector<int> operands{chooses->node, first, second};
   ElementType element = floats ? call.graph.compute : typed && call.graph.isTruth(typed->node) ? ElementType::Bool : ElementType::I32;

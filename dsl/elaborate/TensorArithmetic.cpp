@@ -180,6 +180,13 @@ void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::st
     reporter.fail(at, what + " has " + textOf(number) + " beside " + describedTensor(graph, beside) + ", which holds 32 bits");
 }
 
+void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, const Value &number, bool floats) {
+  if (std::string wrong = floats ? beyondFloat32(toDouble(number)) : ""; !wrong.empty())
+    reporter.fail(at, what + " has " + wrong);
+  if (auto *whole = std::get_if<int64_t>(&number); whole && !floats && (*whole < INT32_MIN || *whole > INT32_MAX))
+    reporter.fail(at, what + " has " + textOf(number) + ", and integers of tensors have 32 bits");
+}
+
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats) {
   if (auto *tensor = tensorOf(value))
     return tensor->node;

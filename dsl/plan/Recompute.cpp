@@ -57,7 +57,7 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
       reporter.fail(value->location, "a number of blocks stands after 'every'", {"write `recompute every 2`"});
     if (found == words.end())
       reporter.fail(value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
-                    {"it is none, attention, block, `every 2` (blocks) or a list of layers, [\"h.*.attn\"]"});
+                    {"it is none, attention, block, `every 2` (blocks; 2 as a setting) or a list of layers, [\"h.*.attn\"]"});
     result.kind = static_cast<RecomputeKind>(found - words.begin());
   } catch (const Stop &) {
   }
@@ -73,7 +73,7 @@ void checkRecompute(const Recompute &recompute, const Model &model, Reporter &re
   if (recompute.kind == RecomputeKind::Attention &&
       std::none_of(model.nodes.begin(), model.nodes.end(), [](const Node &node) { return node.op == "attention"; }))
     reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' has no attention",
-                   {"it is none, block, `every 2` (blocks) or a list of layers"});
+                   {"it is none, block, `every 2` (blocks; 2 as a setting) or a list of layers"});
   if ((recompute.kind == RecomputeKind::Block || recompute.kind == RecomputeKind::Every) && model.blocks == 0)
     reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' repeats no blocks");
 }

@@ -19,6 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr uint64_t largestCount = uint64_t{1} << 53; ///< of steps and samples: sums of a few do not overflow
 constexpr size_t trailerBytes = sizeof("\"xxh3\":\"0123456789abcdef0123456789abcdef\"}\n") - 1;
 
 /// Takes fields out of objects; remembers the first that is wrong, and gives something harmless in its place.
@@ -161,8 +162,8 @@ void readPosition(Fields &fields, const Json &json, DataPosition &position) {
   position.stream = fields.text(json, "stream"), position.order = fields.text(json, "order");
   position.samples = fields.number(json, "samples"), position.epoch = fields.number(json, "epoch");
   position.epochSamples = fields.number(json, "epoch_samples"), position.batch = fields.number(json, "batch");
-  if (std::max({position.samples, position.epochSamples, position.batch}) > uint64_t(INT64_MAX))
-    fields.fail("the position in stream " + quotedName(position.stream) + " is beyond 2^63");
+  if (std::max({position.samples, position.epochSamples, position.batch}) > largestCount)
+    fields.fail("the position in stream " + quotedName(position.stream) + " is beyond 2^53");
 }
 
 void readCall(Fields &fields, const Json &json, std::set<std::string> &names, ModelCall &call) {
@@ -199,8 +200,8 @@ Manifest readFields(Fields &fields, const Json &json) {
       fields.fail("the mesh has an impossible size");
   });
   manifest.step = fields.number(json, "step"), manifest.seed = fields.number(json, "seed");
-  if (manifest.step > uint64_t(INT64_MAX))
-    fields.fail("step " + std::to_string(manifest.step) + " is beyond 2^63");
+  if (manifest.step > largestCount)
+    fields.fail("step " + std::to_string(manifest.step) + " is beyond 2^53");
   fields.each(json, "data", [&](const Json &each) { readPosition(fields, each, manifest.data.emplace_back()); });
   manifest.rateSteps = fields.number(json, "learning_rate_steps");
   manifest.rate = fields.real(json, "learning_rate").value_or(0);

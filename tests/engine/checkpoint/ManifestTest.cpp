@@ -103,7 +103,7 @@ TEST(Manifest, WhatAForgerSealsIsCheckedToo) {
       {"\"type\":\"F32\"", "\"type\":\"F31\"", "unknown type 'F31'"},
       {"\"name\":\"#loss_scale\"", "\"name\":\"w\"", "occurs twice"},
       {"\"step\":100", "\"step\":-1", "is no number"},
-      {"\"step\":100", "\"step\":18446744073709551615", "beyond 2^63"},
+      {"\"step\":100", "\"step\":18446744073709551615", "beyond 2^53"},
       {"\"step\":100", "\"step\":1e2", "is no number"},
       {"\"step\":100", "\"stop\":100", "lacks 'step'"},
       {"\"step\":100", "\"step\":100,\"step\":100", "occurs twice"},

@@ -194,7 +194,7 @@ TEST_F(WeightsTest, integersAreRefused) {
 
 TEST_F(WeightsTest, fullDiskIsAnErrorAndMissingFileToo) {
   EXPECT_FALSE(saveWeights(*session, program->root(), "/dev/full").ok());
-  EXPECT_FALSE(saveWeights(*session, program->root(), "/nonexistent/weights").ok());
+  EXPECT_FALSE(saveWeights(*session, program->root(), path + "/missing/weights").ok());
   EXPECT_EQ(loadError(), "cannot read weights '" + path + "': No such file or directory");
 }
 

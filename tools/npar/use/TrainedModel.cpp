@@ -163,8 +163,20 @@ static bool sameNodes(const dsl::Model &a, const dsl::Model &b) {
   });
 }
 
-/// The text with the settings that `choose` adds; without a length that would make its parameters others than the weights are, or with
-/// which it would compute something else, such as a position counted from the end.
+/// The model with these settings, where the text takes them; says nothing.
+static std::optional<dsl::Model> modelWith(const ModelOptions &options, const SettingsList &settings) {
+  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  if (!frontend.ok())
+    return std::nullopt;
+  frontend->settings.insert(frontend->settings.end(), settings.begin(), settings.end());
+  dsl::Sources sources;
+  dsl::Diagnostics unsaid(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
+  return program && !unsaid.hasErrors() ? std::optional(std::move(program->model)) : std::nullopt;
+}
+
+/// The text with the settings that `choose` adds; without a length that it refuses, that would make its parameters others than the weights
+/// are, or with which it would compute something else, such as a position counted from the end.
 static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose,
                              std::optional<ElaboratedModel> &result) {
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
@@ -173,13 +185,13 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   Outcome<SettingsList> settings = choose(text->program);
   if (!settings.ok())
     return settings.code();
-  const dsl::Model own = text->program.model;
-  text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
+  const dsl::Model &own = text->program.model;
   if (auto length = std::find_if(settings->begin(), settings->end(), [](const auto &setting) { return setting.first == "length"; });
-      text.ok() && length != settings->end() && (shapesOf(text->program.model) != shapesOf(own) || !sameNodes(text->program.model, own))) {
-    settings->erase(length);
-    text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
-  }
+      length != settings->end())
+    if (std::optional<dsl::Model> shorter = modelWith(named.options, *settings);
+        !shorter || shapesOf(*shorter) != shapesOf(own) || !sameNodes(*shorter, own))
+      settings->erase(length);
+  text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
   if (!text.ok())
     return text.code();
   files.read(text->compilation->texts());
