@@ -93,7 +93,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   SignalsHeld held; // the file that is made here is to go when one ends the process
   if (engine::Status status = logs.claim(); !status.ok())
     return fail(status);
-  stopAtOnce(logs.fresh(), /*quiet=*/!job.isVoice());
+  stopAtOnce(" before the first step: nothing was written", logs.fresh(), /*quiet=*/!job.isVoice());
   return ExitCode::Good;
 }
 

@@ -1,6 +1,8 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
+#include "tools/npar/job/Guard.h"
 #include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
@@ -142,6 +144,8 @@ void holdClosedStreams() {
 int main(int argc, char **argv) {
   using namespace npar::driver;
   holdClosedStreams();
+  if (!isGuarded(argc, argv))
+    stopAtOnce(); // until a command has more to do then
   PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
   auto failed = [](ExitCode code, const std::string &message) {
