@@ -88,7 +88,10 @@ engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, Pro
   if (!session.ok())
     return session.status();
   engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
-  return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, seed, checks) : one.status();
+  if (!one.ok())
+    return one.status();
+  Waiting waiting("training in the plan's own type beside one rank");
+  return compareOwnType(**session, **one, own->root(), verifySteps, seed, checks);
 }
 
 bool allHold(const std::vector<Check> &checks) {
@@ -125,6 +128,7 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
 
 /// Measures the sensitivity of one rank in float64.
 engine::Result<double> sensitivity(const engine::SessionOptions &options, const ProgramPointer &reference, uint64_t seed, double change) {
+  Waiting waiting("looking how far one rank's own numbers leap");
   return sensitivityOf([&] { return createSession(nullptr, reference, onProcessor(options)); }, reference->root(), verifySteps, seed,
                        change);
 }
@@ -198,8 +202,12 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
     if (!one.ok())
       return one.status();
     std::vector<Check> found;
-    if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, seed, found); !status.ok())
-      return status;
+    engine::Status compared = [&] {
+      Waiting waiting("training in float64 beside one rank");
+      return compareSessions(**session, **one, program->root(), verifySteps, seed, found);
+    }();
+    if (!compared.ok())
+      return compared;
     bool isLast = allHold(found) || seed + 1 == flags.seed + mostSeeds;
     if (!isLast) {
       engine::Result<double> leap = sensitivity(options, reference, seed, rounding);
@@ -238,6 +246,7 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
     checks.push_back({"finite differences", true, std::nullopt, "left out: with 'stop_gradient' the gradient is not that of the loss"});
     return {};
   }
+  Waiting waiting("comparing gradients with finite differences");
   for (uint64_t tried = 0; tried < mostSeeds; ++tried) {
     engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, onProcessor(options));
     if (!fresh.ok())
