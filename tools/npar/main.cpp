@@ -6,14 +6,14 @@
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <new>
-#include <system_error>
 #include <unistd.h>
 
 namespace npar::driver {
@@ -138,6 +138,21 @@ void holdClosedStreams() {
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/// Says what was thrown; the exit code.
+int failThrown() {
+  takeOver(); // of a job this process alone knows
+  sayErrors();
+  return static_cast<int>(fail(statusOfThrown()));
+}
+
+/// An exception that leaves another thread than the first ends the process too, with the same words: oneTBB throws in a worker that cannot
+/// start the next one.
+[[noreturn]] void endTerminated() {
+  if (std::current_exception())
+    ::_exit(failThrown());
+  std::abort();
+}
+
 } // namespace
 } // namespace npar::driver
 
@@ -148,20 +163,10 @@ int main(int argc, char **argv) {
     stopAtOnce(); // until a command has more to do then
   PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
-  auto failed = [](ExitCode code, const std::string &message) {
-    takeOver(); // of a job this process alone knows
-    sayErrors();
-    return static_cast<int>(fail(code, message));
-  };
+  std::set_terminate(endTerminated);
   try {
     return static_cast<int>(drive(argc, argv));
-  } catch (const std::bad_alloc &) {
-    return failed(ExitCode::RunFailed, "not enough memory");
-  } catch (const std::system_error &error) {
-    if (error.code() != std::errc::resource_unavailable_try_again)
-      return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
-    return failed(ExitCode::RunFailed, "the system starts no further thread: see 'ulimit -u' and 'ulimit -v', or a container's limits");
-  } catch (const std::exception &error) {
-    return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
+  } catch (...) {
+    return failThrown();
   }
 }

@@ -13,6 +13,7 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <iostream>
-#include <new>
 #include <thread>
 #include <unistd.h>
 
@@ -479,10 +479,8 @@ static ExitCode outcomeOf(const std::function<ExitCode(Job &)> &body, Job &job, 
   };
   try {
     return body(job);
-  } catch (const std::bad_alloc &) {
-    return fails(Status::runFailed("not enough memory"));
-  } catch (const std::exception &error) {
-    return fails(Status(engine::Code::Internal, std::string("internal error: ") + error.what()));
+  } catch (...) {
+    return fails(statusOfThrown());
   }
 }
 
