@@ -316,7 +316,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Evaluation evaluation((*program)->root());
   if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
     return code;
-  return report(flags, *named, logs, evaluation, data->samples(), made.batch);
+  return job.agree(report(flags, *named, logs, evaluation, data->samples(), made.batch));
 }
 
 ExitCode runEval(EvalFlags flags) {

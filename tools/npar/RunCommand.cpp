@@ -121,8 +121,8 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
-    return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
-                                        " and has nothing to train with; compile it without --for");
+    return job.agree(fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
+                                                  " and has nothing to train with; compile it without --for"));
   Outcome<engine::DataPlan> data = ExitCode::Good;
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();

@@ -350,14 +350,15 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
     return program.code();
   std::vector<Check> checks;
   if (!checkItself(**program, checks)) // it must not run then
-    return report((*program)->root(), checks, flags.json);
+    return job.agree(report((*program)->root(), checks, flags.json));
   addLibrary((*program)->root(), checks);
   Outcome<ProgramPointer> reference =
       job.shareProgram([&] { return text.exact->compilation->compile(onOneRank(text.exact->program)); }, Job::Ranks::AllInEach);
   if (!reference.ok())
     return reference.code();
   if (std::string reason = whyNotComparable((*program)->root(), (*reference)->root()); !reason.empty())
-    return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
+    return job.agree(
+        fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason));
   Outcome<int> threads = job.threads(flags.threads);
   if (ExitCode code = job.agree(threads.ok() ? checkRoom(job, *threads, {*program, *reference, *reference}) : threads.code());
       code != ExitCode::Good)
@@ -382,7 +383,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
   }
   if (rounding && rounding->warning && !flags.json)
     print(*rounding->warning, text.written->compilation->texts());
-  return report((*program)->root(), checks, flags.json, rounding, &text.written->compilation->texts());
+  return job.agree(report((*program)->root(), checks, flags.json, rounding, &text.written->compilation->texts()));
 }
 
 ExitCode verifyMatrix(const VerifyFlags &flags) {
@@ -422,7 +423,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
     if (ExitCode code = job.agree(turn ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
   if (flags.model.isCompiled())
-    return verifyCompiled(flags);
+    return job.agree(verifyCompiled(flags));
   ExitCode code = job.agree(chooseTargets(flags.model, flags.device));
   return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
