@@ -80,8 +80,9 @@ ExitCode runCompile(const CompileFlags &flags) {
   if (!frontend.ok())
     return frontend.code();
   Compilation compilation(std::move(*frontend), flags.model.kind);
-  if (flags.emit == "ast" && flags.model.hasTextFlags())
-    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config, --machine and --set change nothing in it");
+  if (flags.emit == "ast" && (flags.model.hasTextFlags() || flags.model.kind != program::ProgramKind::Training))
+    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --for, --plan, --train, --config, --machine and --set change "
+                                 "nothing in it");
   if (flags.emit == "ast")
     return compilation.printSyntaxTree();
   Outcome<dsl::Program> program = compilation.elaborate();

@@ -528,7 +528,9 @@ Command addVerifyCommand(CLI::App &driver) {
                   return fail(ExitCode::Usage, std::string(name) + " has no effect: " + why);
               return ExitCode::Good;
             };
-            ExitCode code = ExitCode::Good;
+            ExitCode code = refuse({"--check"}, "verify reads neither data nor weights");
+            if (code != ExitCode::Good)
+              return code;
             if (flags->all)
               code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention", "--cuda-graph", "--gpus"},
                             "--all checks every plan at a small size, with limits of its own");
