@@ -80,7 +80,20 @@ int withoutSeparator(int argc, char **argv) {
   return found == end ? argc : static_cast<int>(std::rotate(found, found + 1, end) - argv);
 }
 
+/// A name with a line break would forge lines of messages, tables and texts that are made. Only a prompt may have some.
+ExitCode refuseLineBreaks(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    bool isPrompt = word.rfind("--prompt=", 0) == 0 || std::string(argv[i - 1]) == "--prompt";
+    if (!isPrompt && word.find_first_of("\n\r") != std::string::npos)
+      return fail(ExitCode::Usage, "'" + printableName(word) + "' has a line break, which no name and no value may have: rename the file");
+  }
+  return ExitCode::Good;
+}
+
 ExitCode drive(int argc, char **argv) {
+  if (ExitCode code = refuseLineBreaks(argc, argv); code != ExitCode::Good)
+    return code;
   CLI::App driver(introduction, "npar");
   driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
   driver.formatter(std::make_shared<FirstLines>());

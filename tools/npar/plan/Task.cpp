@@ -188,6 +188,8 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   fs::path file = task.names.file;
   bool ofLibrary = file.parent_path() == fs::path(standardLibrary()) / "models";
   task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
+  if (ExitCode code = checkImportable(task.importAs); code != ExitCode::Good)
+    return code;
   return task;
 }
 
