@@ -37,7 +37,7 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
   std::string path = flags.output.empty() ? std::filesystem::path(flags.model.model).stem().string() + ".npx" : flags.output;
   FileClaims files;
   files.write(flags.output.empty() ? "the program's file" : "-o", path);
-  files.read(compilation.texts());
+  files.read(compilation.texts(), program.data);
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
   if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it

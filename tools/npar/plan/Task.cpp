@@ -112,7 +112,11 @@ ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   files.read("the model", model.file());
   if (model.machine)
     files.read("the machine", *model.machine);
-  return files.check();
+  if (ExitCode code = files.check(); code != ExitCode::Good || model.model.empty())
+    return code;
+  ModelOptions text = model;
+  text.plan = "none";
+  return claimText(text, files);
 }
 
 Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
