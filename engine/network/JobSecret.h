@@ -42,8 +42,8 @@ constexpr char secretAdvice[] = "set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRE
 constexpr char secretLine[] = "export NPAR_JOB_SECRET=$(openssl rand -hex 32)";
 
 /// The key of $NPAR_JOB_SECRET, or of the file that $NPAR_JOB_SECRET_FILE names, without the end of its last line; null where neither is
-/// set. BadInput: both are set, the secret is too short, too long or without chance, or the file is no regular file, belongs to another user than this one
-/// or root, or has a mode other than 0600 and 0400. No message holds any part of the secret.
+/// set. BadInput: both are set, the secret is too short or too long or has too few different bytes, or the file is no regular file, belongs
+/// to another user than this one or root, or has a mode other than 0600 and 0400. No message holds any part of the secret.
 Result<JobKeyPointer> findJobKey(const std::function<const char *(const char *name)> &environment);
 
 /// Random bytes of the operating system.

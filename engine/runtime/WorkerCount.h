@@ -8,8 +8,8 @@ namespace npar::engine {
 /// 0 or less: as many as the machine has processors for this process.
 int workerCount(int asked);
 
-/// Whether the system starts so many threads, this one included, which oneTBB would not survive to find out. It keeps its threads, so what
-/// was possible once is not tried again. RunFailed: how many there may be.
+/// Checks that the system starts this many threads, including the calling one: oneTBB aborts the process when it cannot start one. It keeps
+/// its threads, so a number that worked is not tried again. RunFailed with the number that is possible.
 Status checkWorkers(int workers);
 
 /// For so many ranks in a process with `workers` of them.

@@ -90,7 +90,7 @@ engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, Pro
   engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
   if (!one.ok())
     return one.status();
-  Waiting waiting("training in the plan's own type beside one rank");
+  Waiting waiting("comparing a training in the plan's own type with one rank");
   return compareOwnType(**session, **one, own->root(), verifySteps, seed, checks);
 }
 
@@ -203,7 +203,7 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
       return one.status();
     std::vector<Check> found;
     engine::Status compared = [&] {
-      Waiting waiting("training in float64 beside one rank");
+      Waiting waiting("comparing a training in float64 with one rank");
       return compareSessions(**session, **one, program->root(), verifySteps, seed, found);
     }();
     if (!compared.ok())

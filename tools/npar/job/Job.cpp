@@ -63,7 +63,7 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
   return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
 }
 
-/// Refuses what says something about the processes of a job where there is one process and always will be.
+/// Refuses flags that only matter between the processes of a job. `why`: why there is one process.
 ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
   auto refuse = [&](const std::string &flag, const char *meaning) {
     return fail(ExitCode::Usage, fmt::format("{} has no effect {}: it says {}", flag, why, meaning));

@@ -68,8 +68,8 @@ struct ModelOrigin {
   std::vector<std::string> constants; ///< names of the model's own
 };
 
-/// Claims what a text reads and names, as far as it can be elaborated, for a command that reads it later: what is wrong with it is said then.
-/// Checks the claims.
+/// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text are
+/// reported then, not here.
 ExitCode claimText(const ModelOptions &options, FileClaims &files);
 
 /// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler

@@ -42,7 +42,7 @@ struct ModelOptions {
 /// The folder that a file is in, "." for one that is named without a folder: what a text written elsewhere has for its `importFolder`.
 std::string folderOf(const std::string &file);
 
-/// Refuses a path that cannot stand between the quotes of `import "..."`: a text has no escapes, and is UTF-8 without control characters.
+/// Refuses a path that `import "..."` cannot hold: a text has no escapes, and is UTF-8 without control characters.
 ExitCode checkImportable(const std::string &path);
 
 /// `key=value` taken apart; nothing when it is not of that form.

@@ -233,7 +233,8 @@ TEST_F(JobSecretTest, WhatIsNoSecretIsRefused) {
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", std::string(5000, 'x')}}), "NPAR_JOB_SECRET holds a secret of more than 4096" + needs);
   const std::string line = " random ones: export NPAR_JOB_SECRET=$(openssl rand -hex 32)", differ = " differ, a job needs 16 to 4096";
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", std::string(16, 'x')}}), "NPAR_JOB_SECRET holds a secret of 16 bytes, of which 1" + differ + line);
-  EXPECT_EQ(ofFile(std::string(21, ' ') + "\n", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 21 bytes, of which 1" + differ + line);
+  EXPECT_EQ(ofFile(std::string(21, ' ') + "\n", 0600),
+            "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 21 bytes, of which 1" + differ + line);
   EXPECT_EQ(ofFile("passwordpassword", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 16 bytes, of which 7" + differ + line);
   EXPECT_EQ(ofFile("short\n", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 5" + needs);
   EXPECT_EQ(ofFile("", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 0" + needs);
