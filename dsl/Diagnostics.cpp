@@ -70,13 +70,24 @@ std::vector<std::string> characters(const std::string &line, size_t from, size_t
   return result;
 }
 
+/// Names of files, and words of texts in other formats, may have line breaks: a head has one line.
+std::string onOneLine(const std::string &text) {
+  std::string line;
+  for (char c : text)
+    if (c == '\n' || c == '\r')
+      line += c == '\n' ? "\\u000a" : "\\u000d";
+    else
+      line += c;
+  return line;
+}
+
 void printHead(std::ostream &out, const Sources &sources, const Diagnostic &d) {
   static const char *const words[] = {"error", "warning", "note", "help"};
   if (d.location.file < sources.size())
-    out << sources.name(d.location.file) << ':';
+    out << onOneLine(sources.name(d.location.file)) << ':';
   if (d.location.line != 0)
     out << d.location.line << ':' << d.location.column << ':';
-  out << (d.location.file < sources.size() ? " " : "") << words[static_cast<int>(d.severity)] << ": " << d.message << '\n';
+  out << (d.location.file < sources.size() ? " " : "") << words[static_cast<int>(d.severity)] << ": " << onOneLine(d.message) << '\n';
 }
 
 /// The source line without its indentation, clipped around the caret, and the caret with tildes below it.

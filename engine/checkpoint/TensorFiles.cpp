@@ -5,6 +5,7 @@
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
 #include "engine/device/ParallelFor.h"
+#include "engine/files/Destination.h"
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
@@ -204,21 +205,24 @@ Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vec
   std::string folder = options.folder;
   while (folder.size() > 1 && folder.back() == '/')
     folder.pop_back(); // the folder beside it has a name, too
+  if (Status status = program::checkLink(folder); !status.ok())
+    return status;
   Result<std::vector<std::string>> there = program::namesIn(folder);
   if (!there.ok())
     return there.status();
   if (!there->empty())
     return Status::badInput("folder '" + folder + "' is not empty: give the weights another one");
-  const std::string beside = folder + ".partial-" + std::to_string(::getpid());
+  const std::string destination = program::destinationOf(folder).path; // no folder can take the place of a link to an empty one
+  const std::string beside = destination + ".partial-" + std::to_string(::getpid());
   WrittenFolder result;
   const std::vector<std::vector<TensorToStore>> files = cutIntoFiles(store, tensors, options.fileBytes);
   Status made = program::makeNewFolder(beside), status = made;
   if (status.ok())
     status = fillFolder(store, files, beside, options, result);
   if (status.ok())
-    status = program::renameFolder(beside, folder);
+    status = program::renameFolder(beside, destination);
   if (status.ok()) {
-    const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
+    const std::filesystem::path parent = std::filesystem::path(destination).parent_path();
     status = program::syncFolder(parent.empty() ? "." : parent.string());
     return status.ok() ? Result<WrittenFolder>(result) : status;
   }

@@ -17,10 +17,20 @@ namespace npar::program {
 using engine::Result;
 using engine::Status;
 
+Status checkLink(const std::string &path) {
+  struct stat info;
+  bool dangles = ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) && ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
+  return dangles ? Status::badInput("cannot make the folder '" + path +
+                                    "': it is a symbolic link that leads to no folder; make that folder, or give another name")
+                 : Status();
+}
+
 Status makeFolder(const std::string &path) {
   if (::mkdir(path.c_str(), 0777) == 0)
     return {};
   int error = errno;
+  if (Status status = checkLink(path); !status.ok())
+    return status;
   struct stat info;
   if (error == EEXIST && ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
     error = ENOTDIR;

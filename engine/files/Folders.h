@@ -10,6 +10,9 @@
 
 namespace npar::program {
 
+/// Refuses the name of a folder to make where it is a link that leads nowhere: a mount that is away must not become a new folder elsewhere.
+engine::Status checkLink(const std::string &path);
+
 /// Makes a folder in one that exists; one that is there already is good.
 engine::Status makeFolder(const std::string &path);
 

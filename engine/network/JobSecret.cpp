@@ -4,6 +4,7 @@
 #include "engine/network/Descriptor.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -34,10 +35,15 @@ struct Buffer {
 };
 
 Result<JobKeyPointer> keyOf(const char *bytes, size_t size, const std::string &where) {
-  if (size < shortestSecret || size > longestSecret)
+  std::bitset<256> seen;
+  for (size_t i = 0; i < size; ++i)
+    seen.set(static_cast<unsigned char>(bytes[i]));
+  bool isShortOrLong = size < shortestSecret || size > longestSecret, isPlain = seen.count() < fewestDifferentBytes;
+  if (isShortOrLong || isPlain)
     return Status::badInput(where + " holds a secret of " + (size > longestSecret ? "more than " : "") +
-                            std::to_string(std::min(size, longestSecret)) + " bytes, a job needs " + std::to_string(shortestSecret) +
-                            " to " + std::to_string(longestSecret) + " random ones: " + secretLine);
+                            std::to_string(std::min(size, longestSecret)) + " bytes" +
+                            (isShortOrLong ? "" : ", of which " + std::to_string(seen.count()) + " differ") + ", a job needs " +
+                            std::to_string(shortestSecret) + " to " + std::to_string(longestSecret) + " random ones: " + secretLine);
   return JobKeyPointer(std::make_shared<JobKey>(bytes, size));
 }
 

@@ -34,14 +34,16 @@ using JobKeyPointer = std::shared_ptr<const JobKey>;
 
 /// Fewest and most bytes of a secret.
 constexpr size_t shortestSecret = 16, longestSecret = 4096;
+/// A secret with fewer different bytes was typed, or is a run of blanks or zeros: random digits practically never have so few.
+constexpr size_t fewestDifferentBytes = 8;
 
 constexpr char secretAdvice[] = "set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host";
 /// A command for a shell that makes a secret.
 constexpr char secretLine[] = "export NPAR_JOB_SECRET=$(openssl rand -hex 32)";
 
 /// The key of $NPAR_JOB_SECRET, or of the file that $NPAR_JOB_SECRET_FILE names, without the end of its last line; null where neither is
-/// set. BadInput: both are set, the secret is too short or too long, or the file is no regular file, belongs to another user than this one
-/// or root, or has a mode other than 0600 and 0400. No message holds any part of the secret.
+/// set. BadInput: both are set, the secret is too short or too long or has too few different bytes, or the file is no regular file, belongs
+/// to another user than this one or root, or has a mode other than 0600 and 0400. No message holds any part of the secret.
 Result<JobKeyPointer> findJobKey(const std::function<const char *(const char *name)> &environment);
 
 /// Random bytes of the operating system.

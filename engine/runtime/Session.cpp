@@ -194,6 +194,8 @@ Status LocalSession::openRanks() {
     return status;
   if (Status status = takeMemory(*ranks); !status.ok())
     return status;
+  if (Status status = checkWorkers(options.threads); !status.ok())
+    return status;
   GatherBytes gatherAll;
   if (!isAlone())
     gatherAll = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };

@@ -3,6 +3,8 @@
 import fcntl
 import json
 import os
+import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -12,6 +14,7 @@ import time
 import unittest
 
 from driver import BUILD, NPAR, ROOT, SMALL, DriverTest, listen, settings
+from slurm import free_port
 
 ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
 MLP = ["mlp", *settings(width=8, inner=8, depth=1, length=8)]  # compiled in no time, without a cache too
@@ -349,6 +352,26 @@ class SignalTest(DriverTest):
         self.assertEqual(run.returncode, 4, error)
         self.assertIn(b"stopped by SIGTERM before the first step", error)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_before_the_others_have_come(self):
+        """The handlers are installed before anything else happens: an end without a message would leave the other processes guessing."""
+        alone = {**os.environ, "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        for command in (["run", *ONE, "--random-data"], ["verify", *MLP]):
+            run = self.start(*command, env=alone)
+            status, end = pathlib.Path(f"/proc/{run.pid}/status"), time.monotonic() + 60
+            while not int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & 1 << signal.SIGTERM - 1:
+                self.assertLess(time.monotonic(), end, "SIGTERM is not caught")
+                time.sleep(0.01)
+            run.send_signal(signal.SIGTERM)
+            self.assertEqual((run.communicate(timeout=60)[1], run.returncode), (b"npar: error: stopped by SIGTERM\n", 4), command)
+
+    def test_verify_says_what_it_does_and_why_it_ends(self):
+        check = self.start("verify", *MLP, "--set", "batch=4096", "--set", "micro=1", "--full")
+        said = next((line for line in check.stderr if line.startswith(b"npar: comparing ")), None)
+        self.assertRegex(said or b"", rb"npar: comparing a training in float64 with one rank, \d+ s")
+        check.send_signal(signal.SIGTERM)
+        self.assertEqual(check.communicate(timeout=60)[1].splitlines()[-1], b"npar: error: stopped by SIGTERM")
+        self.assertEqual(check.returncode, 4)
 
     def test_verify_all_leaves_nothing(self):
         places = self.folder / "tmp"

@@ -14,7 +14,7 @@ STANDIN = NPAR.parent.parent / "lib" / "libnpar_standin_cuda.so"
 MODEL = ["gpt2", *settings(SMALL, depth=2), *settings(mesh(dp=2, tp=2)), "--random-data"]
 
 
-SECRET = "7f" * 32
+SECRET = "7f0e1d2c3b4a5968" * 4
 LINE = "\n  export NPAR_JOB_SECRET=$(openssl rand -hex 32)\n"
 
 
@@ -136,7 +136,7 @@ class TorchrunTest(DriverTest):
         port = free_port()
         run = ["run", *MODEL, "--steps", 1, "--quiet", "--timeout", 4]
         first = self.start(2, *run, processes=[0], port=port, NPAR_JOB_SECRET=SECRET)
-        second = self.start(2, *run, processes=[1], port=port, NPAR_JOB_SECRET="8e" * 32)
+        second = self.start(2, *run, processes=[1], port=port, NPAR_JOB_SECRET="8e0e1d2c3b4a5968" * 4)
         (_, error, _), = self.ended(second, code=1)
         self.assertIn("process 0, at 127.0.0.1, and this process cannot join: its job secret is another one than that of this process", error)
         (_, error, _), = self.ended(first, code=5)

@@ -37,7 +37,7 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
   std::string path = flags.output.empty() ? std::filesystem::path(flags.model.model).stem().string() + ".npx" : flags.output;
   FileClaims files;
   files.write(flags.output.empty() ? "the program's file" : "-o", path);
-  files.read(compilation.texts());
+  files.read(compilation.texts(), program.data);
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
   if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
@@ -80,8 +80,9 @@ ExitCode runCompile(const CompileFlags &flags) {
   if (!frontend.ok())
     return frontend.code();
   Compilation compilation(std::move(*frontend), flags.model.kind);
-  if (flags.emit == "ast" && flags.model.hasTextFlags())
-    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config, --machine and --set change nothing in it");
+  if (flags.emit == "ast" && (flags.model.hasTextFlags() || flags.model.kind != program::ProgramKind::Training))
+    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --for, --plan, --train, --config, --machine and --set change "
+                                 "nothing in it");
   if (flags.emit == "ast")
     return compilation.printSyntaxTree();
   Outcome<dsl::Program> program = compilation.elaborate();

@@ -96,7 +96,7 @@ Outcome<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &na
   if (ExitCode code = findBlockFiles(flags, named, *plan); code != ExitCode::Good)
     return code;
   auto parts = static_cast<int64_t>(plan->split.shares.size());
-  if (flags.part > std::max<int64_t>(1, parts))
+  if (flags.part > parts) // where nothing is split there is no part 1: without the flag everything is evaluated
     return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
                                                 parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
   plan->split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
@@ -314,7 +314,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Evaluation evaluation((*program)->root());
   if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
     return code;
-  return report(flags, *named, logs, evaluation, data->samples(), made.batch);
+  return job.agree(report(flags, *named, logs, evaluation, data->samples(), made.batch));
 }
 
 ExitCode runEval(EvalFlags flags) {

@@ -10,6 +10,7 @@
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ParameterProgram.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>
@@ -92,7 +93,7 @@ std::string callText(const ImportFlags &flags, const ImportedConfig &config) {
   for (const auto &[key, value] : config.settings)
     values += (values.empty() ? "" : ", ") + key + " = " + value;
   return fmt::format("# {} as npar calls it: npar run THIS.npar --config imported\nimport \"{}\"\n\nconfig \"imported\" for {}({})\n",
-                     source.string(), text.string(), config.name, values);
+                     printableName(source.string()), text.string(), config.name, values);
 }
 
 Json settingJson(const std::string &text) {
@@ -136,6 +137,9 @@ ExitCode writeCall(const ImportFlags &flags, const ImportedConfig &config) {
   files.read("--model", flags.model);
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
+  if (!flags.model.empty())
+    if (ExitCode code = checkImportable(fs::absolute(flags.model).lexically_normal().string()); code != ExitCode::Good)
+      return code;
   std::string text = callText(flags, config);
   if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
     return fail(status);

@@ -93,7 +93,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   SignalsHeld held; // the file that is made here is to go when one ends the process
   if (engine::Status status = logs.claim(); !status.ok())
     return fail(status);
-  stopAtOnce(logs.fresh(), /*quiet=*/!job.isVoice());
+  stopAtOnce(" before the first step: nothing was written", logs.fresh(), /*quiet=*/!job.isVoice());
   return ExitCode::Good;
 }
 
@@ -121,8 +121,8 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
-    return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
-                                        " and has nothing to train with; compile it without --for");
+    return job.agree(fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
+                                                  " and has nothing to train with; compile it without --for"));
   Outcome<engine::DataPlan> data = ExitCode::Good;
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();

@@ -114,6 +114,8 @@ ExitCode runSweep(const SweepFlags &flags) {
     for (size_t i = 0; i < values.size(); ++i)
       plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
   }
+  if (ExitCode code = claimText(plans.front(), files); code != ExitCode::Good)
+    return code;
   std::string usage;
   ExitCode tried = tryPlans(plans, {*machine, flags.hosts, flags.jobs > 0 ? flags.jobs : usualJobs()}, [&](size_t, const Attempt &attempt) {
     sweep.rows.push_back(attempt);

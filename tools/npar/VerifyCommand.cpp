@@ -88,7 +88,10 @@ engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, Pro
   if (!session.ok())
     return session.status();
   engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
-  return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, seed, checks) : one.status();
+  if (!one.ok())
+    return one.status();
+  Waiting waiting("comparing a training in the plan's own type with one rank");
+  return compareOwnType(**session, **one, own->root(), verifySteps, seed, checks);
 }
 
 bool allHold(const std::vector<Check> &checks) {
@@ -125,6 +128,7 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
 
 /// Measures the sensitivity of one rank in float64.
 engine::Result<double> sensitivity(const engine::SessionOptions &options, const ProgramPointer &reference, uint64_t seed, double change) {
+  Waiting waiting("looking how far one rank's own numbers leap");
   return sensitivityOf([&] { return createSession(nullptr, reference, onProcessor(options)); }, reference->root(), verifySteps, seed,
                        change);
 }
@@ -198,8 +202,12 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
     if (!one.ok())
       return one.status();
     std::vector<Check> found;
-    if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, seed, found); !status.ok())
-      return status;
+    engine::Status compared = [&] {
+      Waiting waiting("comparing a training in float64 with one rank");
+      return compareSessions(**session, **one, program->root(), verifySteps, seed, found);
+    }();
+    if (!compared.ok())
+      return compared;
     bool isLast = allHold(found) || seed + 1 == flags.seed + mostSeeds;
     if (!isLast) {
       engine::Result<double> leap = sensitivity(options, reference, seed, rounding);
@@ -238,6 +246,7 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
     checks.push_back({"finite differences", true, std::nullopt, "left out: with 'stop_gradient' the gradient is not that of the loss"});
     return {};
   }
+  Waiting waiting("comparing gradients with finite differences");
   for (uint64_t tried = 0; tried < mostSeeds; ++tried) {
     engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, onProcessor(options));
     if (!fresh.ok())
@@ -341,14 +350,15 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
     return program.code();
   std::vector<Check> checks;
   if (!checkItself(**program, checks)) // it must not run then
-    return report((*program)->root(), checks, flags.json);
+    return job.agree(report((*program)->root(), checks, flags.json));
   addLibrary((*program)->root(), checks);
   Outcome<ProgramPointer> reference =
       job.shareProgram([&] { return text.exact->compilation->compile(onOneRank(text.exact->program)); }, Job::Ranks::AllInEach);
   if (!reference.ok())
     return reference.code();
   if (std::string reason = whyNotComparable((*program)->root(), (*reference)->root()); !reason.empty())
-    return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
+    return job.agree(
+        fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason));
   Outcome<int> threads = job.threads(flags.threads);
   if (ExitCode code = job.agree(threads.ok() ? checkRoom(job, *threads, {*program, *reference, *reference}) : threads.code());
       code != ExitCode::Good)
@@ -373,7 +383,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
   }
   if (rounding && rounding->warning && !flags.json)
     print(*rounding->warning, text.written->compilation->texts());
-  return report((*program)->root(), checks, flags.json, rounding, &text.written->compilation->texts());
+  return job.agree(report((*program)->root(), checks, flags.json, rounding, &text.written->compilation->texts()));
 }
 
 ExitCode verifyMatrix(const VerifyFlags &flags) {
@@ -413,7 +423,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
     if (ExitCode code = job.agree(turn ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
   if (flags.model.isCompiled())
-    return verifyCompiled(flags);
+    return job.agree(verifyCompiled(flags));
   ExitCode code = job.agree(chooseTargets(flags.model, flags.device));
   return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
@@ -518,7 +528,9 @@ Command addVerifyCommand(CLI::App &driver) {
                   return fail(ExitCode::Usage, std::string(name) + " has no effect: " + why);
               return ExitCode::Good;
             };
-            ExitCode code = ExitCode::Good;
+            ExitCode code = refuse({"--check"}, "verify reads neither data nor weights");
+            if (code != ExitCode::Good)
+              return code;
             if (flags->all)
               code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention", "--cuda-graph", "--gpus"},
                             "--all checks every plan at a small size, with limits of its own");

@@ -1,17 +1,19 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
+#include "tools/npar/job/Guard.h"
 #include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <new>
-#include <system_error>
 #include <unistd.h>
 
 namespace npar::driver {
@@ -78,7 +80,20 @@ int withoutSeparator(int argc, char **argv) {
   return found == end ? argc : static_cast<int>(std::rotate(found, found + 1, end) - argv);
 }
 
+/// A name with a line break would forge lines of messages, tables and texts that are made. Only a prompt may have some.
+ExitCode refuseLineBreaks(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    bool isPrompt = word.rfind("--prompt=", 0) == 0 || std::string(argv[i - 1]) == "--prompt";
+    if (!isPrompt && word.find_first_of("\n\r") != std::string::npos)
+      return fail(ExitCode::Usage, "'" + printableName(word) + "' has a line break, which no name and no value may have: rename the file");
+  }
+  return ExitCode::Good;
+}
+
 ExitCode drive(int argc, char **argv) {
+  if (ExitCode code = refuseLineBreaks(argc, argv); code != ExitCode::Good)
+    return code;
   CLI::App driver(introduction, "npar");
   driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
   driver.formatter(std::make_shared<FirstLines>());
@@ -136,28 +151,35 @@ void holdClosedStreams() {
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/// Says what was thrown; the exit code.
+int failThrown() {
+  takeOver(); // of a job this process alone knows
+  sayErrors();
+  return static_cast<int>(fail(statusOfThrown()));
+}
+
+/// An exception that leaves another thread than the first ends the process too, with the same words: oneTBB throws in a worker that cannot
+/// start the next one.
+[[noreturn]] void endTerminated() {
+  if (std::current_exception())
+    ::_exit(failThrown());
+  std::abort();
+}
+
 } // namespace
 } // namespace npar::driver
 
 int main(int argc, char **argv) {
   using namespace npar::driver;
   holdClosedStreams();
+  if (!isGuarded(argc, argv))
+    stopAtOnce(); // until a command has more to do then
   PrintableStreams streams;
   std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
-  auto failed = [](ExitCode code, const std::string &message) {
-    takeOver(); // of a job this process alone knows
-    sayErrors();
-    return static_cast<int>(fail(code, message));
-  };
+  std::set_terminate(endTerminated);
   try {
     return static_cast<int>(drive(argc, argv));
-  } catch (const std::bad_alloc &) {
-    return failed(ExitCode::RunFailed, "not enough memory");
-  } catch (const std::system_error &error) {
-    if (error.code() != std::errc::resource_unavailable_try_again)
-      return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
-    return failed(ExitCode::RunFailed, "the system starts no further thread: see 'ulimit -u' and 'ulimit -v', or a container's limits");
-  } catch (const std::exception &error) {
-    return failed(ExitCode::Internal, std::string("internal error: ") + error.what());
+  } catch (...) {
+    return failThrown();
   }
 }

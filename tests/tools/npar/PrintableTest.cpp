@@ -29,6 +29,10 @@ TEST(Printable, EscapesWhatIsNoUtf8) {
             "\\xe2a\\xc0\\xff");
 }
 
+TEST(Printable, ANameHasOneLine) {
+  EXPECT_EQ(printableName("ev\nnpar: fine\r\n\tx\x1b caf\u00e9"), "ev\\u000anpar: fine\\u000d\\u000a\\u0009x\\u001b caf\u00e9");
+}
+
 TEST(Printable, APartAtATimeIsTheSame) {
   const std::string text = "x\u202ey\r\nz\x1b\u00e9\U0001f600\x9b\r";
   std::string whole = printable(text), parts;

@@ -18,6 +18,21 @@ TEST(WaitingTest, speaksAfterTwoSecondsAndNamesThePhase) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "npar: setting up: taking memory, 2 s\n");
 }
 
+TEST(WaitingTest, speaksOnceForWhatIsInsideOfIt) {
+  ::testing::internal::CaptureStderr();
+  {
+    Waiting waiting("verifying");
+    waiting.phase("twice");
+    {
+      Waiting inside("setting up");
+      std::this_thread::sleep_for(2300ms);
+      inside.phase("taking memory");
+    }
+    EXPECT_EQ(waiting.phase(""), "twice");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "npar: verifying: setting up, 2 s\n");
+}
+
 TEST(WaitingTest, endsAtOnceAndSilently) {
   ::testing::internal::CaptureStderr();
   auto begun = std::chrono::steady_clock::now();

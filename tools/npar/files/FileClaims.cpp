@@ -14,6 +14,8 @@
 namespace npar::driver {
 namespace {
 
+constexpr const char *ofData = "the data", *ofLengths = "the lengths of documents";
+
 /// Both are written as it comes (standard output, and a flag that says /dev/stdout), so that neither takes the other's place.
 bool bothDirect(const std::string &one, const std::string &other) {
   return program::destinationOf(one).direct && program::destinationOf(other).direct;
@@ -71,9 +73,26 @@ void FileClaims::read(const std::string &what, const std::string &path) {
     inputs.push_back({what, entry.path().string(), {}});
 }
 
-void FileClaims::read(const dsl::Sources &texts) {
+void FileClaims::read(const dsl::Sources &texts, const std::optional<dsl::Data> &data) {
   for (uint32_t file = 0; file < texts.size(); ++file)
     read("the text '" + texts.name(file) + "'", texts.name(file));
+  if (!data)
+    return;
+  for (const dsl::DataGroup &group : data->groups)
+    for (const dsl::DataFile &file : group.files) {
+      read(ofData, file.path);
+      read(ofLengths, file.lengths);
+    }
+}
+
+void FileClaims::read(const program::Program &compiled) {
+  if (!compiled.data())
+    return;
+  for (const program::DataGroup *group : *compiled.data()->groups())
+    for (const program::DataFile *file : *group->files()) {
+      read(ofData, file->path()->str());
+      read(ofLengths, file->lengths()->str());
+    }
 }
 
 ExitCode FileClaims::check() const {

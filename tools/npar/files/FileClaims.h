@@ -2,8 +2,11 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "dsl/Program.h"
+#include "engine/program/Program_generated.h"
 #include "tools/npar/terminal/ExitCode.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +26,11 @@ public:
   void writeCheckpoints(const std::string &what, const std::string &folder);
   /// Claims a file as an input; of a folder all files in it.
   void read(const std::string &what, const std::string &path);
-  /// The texts that a model was read from: its own, imported ones, schedules.
-  void read(const dsl::Sources &texts);
+  /// The texts that a model was read from (its own, imported ones, schedules), and the files that its data block names, whether or not the
+  /// command reads them.
+  void read(const dsl::Sources &texts, const std::optional<dsl::Data> &data);
+  /// The files that the data block of a compiled program names.
+  void read(const program::Program &compiled);
   /// Usage, and says which two, when an output is claimed otherwise too.
   ExitCode check() const;
 

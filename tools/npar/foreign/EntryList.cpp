@@ -1,6 +1,8 @@
 // Limits totals: a small file can repeat a long key before many short ones, or a whole tree by one alias.
 #include "tools/npar/foreign/EntryList.h"
 
+#include "tools/npar/terminal/Printable.h"
+
 #include <fmt/format.h>
 
 namespace npar::driver {
@@ -19,7 +21,7 @@ bool EntryList::add(std::string key, std::string value, dsl::Location at, bool i
     return refuse(at, fmt::format("this file has more than {} settings, the most that are read", mostForeignEntries));
   if (key.size() > longestForeignKey)
     return refuse(at, fmt::format("this name has {} bytes, at most {} are read", key.size(), longestForeignKey));
-  entries.push_back({std::move(key), std::move(value), at, isCertain});
+  entries.push_back({printableName(key), printableName(value), at, isCertain}); // both are shown, and no setting has a line break
   return true;
 }
 

@@ -140,8 +140,8 @@ ExitCode guard(const std::vector<std::string> &command) {
     printRemark(fmt::format("process {} was stopped for longer than the others wait for it (--timeout), and was ended", child));
     return ExitCode::Timeout;
   }
+  printRemark(fmt::format("process {} was ended by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   if (told.timeout()) { // the others say why the job fails, where any is left
-    printRemark(fmt::format("process {} was ended by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
     if (std::getenv("OMPI_COMM_WORLD_SIZE"))
       ::sleep(secondsToReport);
     return ExitCode::RunFailed;
@@ -150,6 +150,8 @@ ExitCode guard(const std::vector<std::string> &command) {
   ::raise(WTERMSIG(status));
   return ExitCode::RunFailed;
 }
+
+bool isGuarded(int argc, char **argv) { return std::getenv(variable) || (argc > 1 && std::strcmp(argv[1], "guard") == 0); }
 
 void tellGuard(double timeoutSeconds) {
   const char *named = std::getenv(variable);

@@ -16,6 +16,9 @@ namespace npar::driver {
 /// has a process group of its own. It does not outlive its guard.
 ExitCode guard(const std::vector<std::string> &command);
 
+/// True if this process is a guard or has one: the guard and the launcher must see the signal that ends it, and the guard reports it.
+bool isGuarded(int argc, char **argv);
+
 /// From now on the processes of this job watch over each other, with this time limit. Of a process without a guard: nothing.
 void tellGuard(double timeoutSeconds);
 

@@ -13,6 +13,7 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <iostream>
-#include <new>
 #include <thread>
 #include <unistd.h>
 
@@ -63,6 +63,24 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
   return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
 }
 
+/// Refuses flags that only matter between the processes of a job. `why`: why there is one process.
+ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
+  auto refuse = [&](const std::string &flag, const char *meaning) {
+    return fail(ExitCode::Usage, fmt::format("{} has no effect {}: it says {}", flag, why, meaning));
+  };
+  if (!options.mpi.empty())
+    return refuse("--mpi " + options.mpi, "by which MPI processes join");
+  if (options.nccl != "auto")
+    return refuse("--nccl " + options.nccl, "how GPUs of several processes send each other messages");
+  if (options.place)
+    return refuse("--place " + *options.place, "which ranks go to the processes of which host");
+  if (!options.flight.empty())
+    return refuse("--flight " + options.flight, "where several processes keep what their ranks did last");
+  if (options.check != "sampled")
+    return refuse("--check " + options.check, "how several processes compare what they read");
+  return ExitCode::Good;
+}
+
 } // namespace
 
 void JobOptions::addTo(CLI::App &app) {
@@ -99,12 +117,16 @@ ExitCode Job::find(const JobOptions &asked) {
   if (options.place)
     if (Result<program::PlaceWords> words = program::readPlace(*options.place); !words.ok())
       return fail(ExitCode::Usage, words.status().message());
+  if (options.alone && !options.mpi.empty())
+    return fail(ExitCode::Usage, "--alone and --mpi exclude each other");
   if (options.alone)
-    return options.mpi.empty() ? ExitCode::Good : fail(ExitCode::Usage, "--alone and --mpi exclude each other");
+    return refuseFlagsOfJobs(options, "with --alone");
   Result<engine::Launch> found = engine::findLaunch([](const char *name) { return std::getenv(name); });
   if (!found.ok())
     return fail(found.status());
   launch = *found;
+  if (launch.launcher.empty()) // a launcher may start one process with the command line that it has for several
+    return refuseFlagsOfJobs(options, "in one process, and no launcher has started more");
   if (!options.mpi.empty())
     launch.mpi = options.mpi;
   if (isAlone())
@@ -245,7 +267,7 @@ Result<std::vector<std::vector<uint8_t>>> Job::gather(const std::vector<uint8_t>
 
 ExitCode Job::refuseOthers(const std::string &command) const {
   return isAlone()
-             ? ExitCode::Good
+             ? refuseFlagsOfJobs(options, "on " + command + ", which works in one process")
              : fail(ExitCode::Usage, fmt::format("{} works in one process, and {} has started {}: start it by itself, or give --alone "
                                                  "where each of them is to do the same",
                                                  command, launch.launcher, launch.processes));
@@ -479,10 +501,8 @@ static ExitCode outcomeOf(const std::function<ExitCode(Job &)> &body, Job &job, 
   };
   try {
     return body(job);
-  } catch (const std::bad_alloc &) {
-    return fails(Status::runFailed("not enough memory"));
-  } catch (const std::exception &error) {
-    return fails(Status(engine::Code::Internal, std::string("internal error: ") + error.what()));
+  } catch (...) {
+    return fails(statusOfThrown());
   }
 }
 

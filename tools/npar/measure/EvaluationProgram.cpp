@@ -28,7 +28,7 @@ public:
     Outcome<ElaboratedModel> first = elaborate({}, request.withWarnings);
     if (!first.ok())
       return first.code();
-    files.read(first->compilation->texts());
+    files.read(first->compilation->texts(), first->program.data);
     if (ExitCode code = files.check(); code != ExitCode::Good)
       return code;
     const dsl::Plan plan = first->program.plan;

@@ -7,6 +7,7 @@
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 namespace npar::driver {
@@ -120,6 +121,20 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   return ElaboratedModel{std::move(compilation), std::move(*program)};
 }
 
+ExitCode claimText(const ModelOptions &options, FileClaims &files) {
+  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(frontend->file, error)) // a pipe is read once
+    return ExitCode::Good;
+  dsl::Sources sources;
+  dsl::Diagnostics unsaid(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
+  files.read(sources, program ? program->data : std::nullopt);
+  return files.check();
+}
+
 Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels, ModelOrigin *origin) {
   if (options.isCompiled()) {
     if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
@@ -131,12 +146,15 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFile(options.model);
     if (!loaded.ok())
       return fail(loaded.status());
+    files.read((*loaded)->root());
+    if (ExitCode code = files.check(); code != ExitCode::Good)
+      return code;
     return std::move(*loaded);
   }
   Outcome<ElaboratedModel> text = elaborateModel(options);
   if (!text.ok())
     return text.code();
-  files.read(text->compilation->texts());
+  files.read(text->compilation->texts(), text->program.data);
   if (origin)
     *origin = {text->compilation->texts(), text->program.model.constants};
   if (ExitCode code = files.check(); code != ExitCode::Good)

@@ -68,6 +68,10 @@ struct ModelOrigin {
   std::vector<std::string> constants; ///< names of the model's own
 };
 
+/// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text are
+/// reported then, not here.
+ExitCode claimText(const ModelOptions &options, FileClaims &files);
+
 /// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler
 /// runs: only the texts themselves say what they import. `origin` (may be null) gets what a text was read from.
 Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false,

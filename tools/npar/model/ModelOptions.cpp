@@ -3,6 +3,7 @@
 
 #include "compiler/import/KnownSchedules.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -134,6 +135,15 @@ ExitCode ModelOptions::refuseTextFlags() const {
 std::string folderOf(const std::string &file) {
   fs::path folder = fs::path(file).parent_path();
   return folder.empty() ? "." : folder.string();
+}
+
+ExitCode checkImportable(const std::string &path) {
+  std::string shown = printableName(path);
+  if (shown == path && path.find('"') == std::string::npos)
+    return ExitCode::Good;
+  return fail(ExitCode::BadInput, "the path '" + shown + "' cannot be written in a text (import \"...\"), which has no escapes for " +
+                                      (shown == path ? "a quote" : "control characters and bytes that are no UTF-8") +
+                                      ": give the file or its folder another name");
 }
 
 std::string ModelOptions::file() const { return findModel(model).value_or(model); }

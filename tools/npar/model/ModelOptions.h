@@ -42,6 +42,9 @@ struct ModelOptions {
 /// The folder that a file is in, "." for one that is named without a folder: what a text written elsewhere has for its `importFolder`.
 std::string folderOf(const std::string &file);
 
+/// Refuses a path that `import "..."` cannot hold: a text has no escapes, and is UTF-8 without control characters.
+ExitCode checkImportable(const std::string &path);
+
 /// `key=value` taken apart; nothing when it is not of that form.
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text);
 

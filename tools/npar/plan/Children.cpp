@@ -3,6 +3,7 @@
 
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
-#include <new>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
@@ -96,10 +96,8 @@ private:
     ExitCode code = ExitCode::Internal;
     try {
       code = work(index);
-    } catch (const std::bad_alloc &) {
-      code = fail(ExitCode::RunFailed, "not enough memory");
-    } catch (const std::exception &error) {
-      code = fail(ExitCode::Internal, std::string("internal error: ") + error.what());
+    } catch (...) {
+      code = fail(statusOfThrown());
     }
     std::cout.flush();
     std::cerr.flush();

@@ -1,6 +1,7 @@
 // Writes the chosen plan with its reasons.
 #include "tools/npar/plan/PlanReport.h"
 
+#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
@@ -205,8 +206,8 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
                       result.complete ? "no other one can be better by its bound"
                       : result.local  ? "none that differs from the best in one setting is better, others may be"
                                       : "others may be better: the search ended by its budget");
-  text += "#   " + command + "\n";
-  std::istringstream lines(remarks);
+  text += "#   " + printableName(command) + "\n"; // a text is UTF-8, which names of files may not be
+  std::istringstream lines(printable(remarks));
   for (std::string line; std::getline(lines, line);)
     text += line.empty() ? "#\n" : "# " + line + "\n";
   text += "\n";

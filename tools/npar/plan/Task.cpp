@@ -112,7 +112,11 @@ ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   files.read("the model", model.file());
   if (model.machine)
     files.read("the machine", *model.machine);
-  return files.check();
+  if (ExitCode code = files.check(); code != ExitCode::Good || model.model.empty())
+    return code;
+  ModelOptions text = model;
+  text.plan = "none";
+  return claimText(text, files);
 }
 
 Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
@@ -188,6 +192,8 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   fs::path file = task.names.file;
   bool ofLibrary = file.parent_path() == fs::path(standardLibrary()) / "models";
   task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
+  if (ExitCode code = checkImportable(task.importAs); code != ExitCode::Good)
+    return code;
   return task;
 }
 

@@ -96,6 +96,16 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printableName(std::string_view name) {
+  std::string out;
+  for (char one : printable(name))
+    if (one == '\n' || one == '\r' || one == '\t')
+      append(out, "\\u%04x", static_cast<unsigned char>(one));
+    else
+      out += one;
+  return out;
+}
+
 /// Passes complete characters on at once, so it adds no buffering.
 class PrintableStreams::Buffer : public std::streambuf {
 public:

@@ -26,6 +26,9 @@ private:
 /// All of a text, which ends here.
 std::string printable(std::string_view text);
 
+/// The same of a name: line breaks and tabs are replaced too, for a name with one would forge a line or a cell.
+std::string printableName(std::string_view name);
+
 /// While it lives std::cout and std::cerr print escaped text. What npar itself draws with control characters goes to stderr by other ways.
 class PrintableStreams {
 public:

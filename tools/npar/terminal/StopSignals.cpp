@@ -18,7 +18,7 @@ constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2};
 
 volatile std::sig_atomic_t arrived = 0, silent = 0, drawing = 0; ///< drawing: a line may be half drawn
 char abandonedFiles[16][PATH_MAX]; ///< what a handler may look at; the rest are empty
-const char *awaited = "";
+const char *awaited = "", *abruptState = "";
 
 const char *nameOf(int signal) {
   return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGUSR2";
@@ -33,9 +33,10 @@ void endAtOnce(int signal) {
   for (const char *file : abandonedFiles)
     if (*file)
       ::unlink(file);
-  say("npar: error: stopped by ");
+  say(drawing ? "\r\x1b[Knpar: error: stopped by " : "npar: error: stopped by "); // in place of a sign of life
   say(nameOf(signal));
-  say(" before the first step: nothing was written\n");
+  say(abruptState);
+  say("\n");
   ::_exit(static_cast<int>(ExitCode::RunFailed));
 }
 
@@ -69,8 +70,10 @@ void install(void (*handler)(int)) {
 
 } // namespace
 
-void stopAtOnce(const std::vector<std::string> &abandoned, bool quiet) {
+void stopAtOnce(const char *state, const std::vector<std::string> &abandoned, bool quiet) {
+  abruptState = state;
   silent = quiet;
+  drawing = ::isatty(STDERR_FILENO);
   for (size_t i = 0; i < abandoned.size() && i < std::size(abandonedFiles); ++i)
     std::strncpy(abandonedFiles[i], abandoned[i].c_str(), sizeof(abandonedFiles[i]) - 1);
   install(endAtOnce);

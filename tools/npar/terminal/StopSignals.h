@@ -8,9 +8,10 @@
 
 namespace npar::driver {
 
-/// From now on the first signal ends the process at once with exit code 4, says so and removes the files `abandoned`, sixteen at most. A
-/// signal that was ignored when the process began stays so (nohup, a job in the background of a script). `quiet`: says nothing.
-void stopAtOnce(const std::vector<std::string> &abandoned = {}, bool quiet = false);
+/// From now on the first signal ends the process at once with exit code 4, prints its name and `state`, and removes the files `abandoned`,
+/// sixteen at most. A signal that was ignored when the process began stays ignored (nohup, a job in the background of a script). `state` is
+/// kept as a pointer. `quiet`: prints nothing.
+void stopAtOnce(const char *state = "", const std::vector<std::string> &abandoned = {}, bool quiet = false);
 /// From now on the first signal is kept for stopSignal(), and said to come after `what`; a second one ends the process as it would without
 /// npar. `quiet`: says nothing.
 void stopWhenAsked(const char *what, bool quiet);

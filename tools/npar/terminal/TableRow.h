@@ -27,7 +27,8 @@ private:
   TableRow &add(const std::string &cell) {
     if (!line.empty() && line.back() != ' ' && !cell.empty() && cell.front() != ' ')
       line += ' ';
-    line += cell;
+    for (char one : cell) // names of files are cells too
+      line += one == '\n' || one == '\r' ? "\\u000" + std::string(1, one == '\n' ? 'a' : 'd') : std::string(1, one);
     return *this;
   }
 

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdio>
 #include <fmt/format.h>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::driver {
 namespace {
@@ -17,17 +19,30 @@ constexpr auto patience = 2s, everyLine = 10s;
 constexpr auto everyDrawing = 200ms;
 
 std::atomic<bool> silent{false};
+std::atomic<Waiting *> speaker{nullptr};
 
 } // namespace
 
 Waiting::Waiting(std::string what) : what(std::move(what)), terminal(isatty(STDERR_FILENO) != 0), begun(Clock::now()), last(begun) {
-  if (!silent)
+  if (silent)
+    return;
+  if (!speaker.compare_exchange_strong(outer, this)) {
+    before = outer->phase(this->what);
+    return;
+  }
+  try {
     thread = std::thread([this] { watch(); });
+  } catch (const std::system_error &) { // what is waited for needs no sign of life
+    speaker = nullptr;
+  }
 }
 
 Waiting::~Waiting() {
+  if (outer)
+    outer->phase(before);
   if (!thread.joinable())
     return;
+  speaker = nullptr;
   {
     std::lock_guard<std::mutex> guard(mutex);
     over = true;
@@ -38,10 +53,12 @@ Waiting::~Waiting() {
     std::fputs("\r\x1b[K", stderr);
 }
 
-void Waiting::phase(const std::string &name) {
+std::string Waiting::phase(const std::string &name) {
+  if (outer)
+    return outer->phase(what + ": " + name);
   std::lock_guard<std::mutex> guard(mutex);
   changed |= name != current;
-  current = name;
+  return std::exchange(current, name);
 }
 
 void Waiting::silence() { silent = true; }

@@ -9,6 +9,7 @@
 
 namespace npar::driver {
 
+/// One speaks at a time: what is waited for inside of another one is a phase of that. Made and ended by one thread.
 /// Says nothing for the first two seconds. Then a terminal gets one line that is redrawn and wiped at the end; elsewhere a line comes when
 /// the phase changes (at most every two seconds) and every ten seconds. Has a thread of its own, so it speaks within the longest phase too.
 class Waiting {
@@ -18,7 +19,8 @@ public:
   ~Waiting();
   Waiting(const Waiting &) = delete;
   Waiting &operator=(const Waiting &) = delete;
-  void phase(const std::string &name);
+  /// Returns the one before.
+  std::string phase(const std::string &name);
 
   /// For --quiet: from now on none of them says anything.
   static void silence();
@@ -27,7 +29,8 @@ private:
   using Clock = std::chrono::steady_clock;
   void watch();
   void show(double seconds);
-  std::string what, current;
+  std::string what, current, before; ///< before: the phase of `outer` until this one began
+  Waiting *outer = nullptr;          ///< which speaks for this one too; null: none
   bool terminal, drawn = false, changed = false, over = false;
   Clock::time_point begun, last;
   std::mutex mutex;

@@ -380,7 +380,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
     return fail(status);
   remark(flags, training, checkpoints, evaluations);
-  return code != ExitCode::Good ? code : verdict(flags, training, checkpoints.newest());
+  return code != ExitCode::Good ? code : job.agree(verdict(flags, training, checkpoints.newest()));
 }
 
 } // namespace npar::driver

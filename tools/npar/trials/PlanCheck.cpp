@@ -3,6 +3,7 @@
 
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -160,10 +161,8 @@ private:
       code = options.verify(changed);
       if (code == ExitCode::BadInput && refusesSizes(changed))
         std::cout << sizesRefused;
-    } catch (const std::bad_alloc &) {
-      code = fail(ExitCode::RunFailed, "not enough memory");
-    } catch (const std::exception &error) {
-      code = fail(ExitCode::Internal, std::string("internal error: ") + error.what());
+    } catch (...) {
+      code = fail(statusOfThrown());
     }
     std::cout.flush();
     std::cerr.flush();

@@ -194,7 +194,7 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
   if (!text.ok())
     return text.code();
-  files.read(text->compilation->texts());
+  files.read(text->compilation->texts(), text->program.data);
   result = std::move(*text);
   return files.check();
 }

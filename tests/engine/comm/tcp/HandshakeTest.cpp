@@ -223,7 +223,7 @@ TEST_F(JobSecretTest, IsTheSameFromTheEnvironmentAndFromAFile) {
     EXPECT_FALSE(key->accepts(proof, "massage"));
   }
   EXPECT_EQ(ofFile(secret, 0400), "");
-  EXPECT_EQ(ofFile(std::string(longestSecret, 'x') + "\n", 0600), "");
+  EXPECT_EQ(ofFile("1234567" + std::string(longestSecret - 7, 'x') + "\n", 0600), "");
 }
 
 TEST_F(JobSecretTest, WhatIsNoSecretIsRefused) {
@@ -231,6 +231,11 @@ TEST_F(JobSecretTest, WhatIsNoSecretIsRefused) {
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", "short"}}), "NPAR_JOB_SECRET holds a secret of 5" + needs);
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", ""}}), "NPAR_JOB_SECRET holds a secret of 0" + needs);
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", std::string(5000, 'x')}}), "NPAR_JOB_SECRET holds a secret of more than 4096" + needs);
+  const std::string line = " random ones: export NPAR_JOB_SECRET=$(openssl rand -hex 32)", differ = " differ, a job needs 16 to 4096";
+  EXPECT_EQ(find({{"NPAR_JOB_SECRET", std::string(16, 'x')}}), "NPAR_JOB_SECRET holds a secret of 16 bytes, of which 1" + differ + line);
+  EXPECT_EQ(ofFile(std::string(21, ' ') + "\n", 0600),
+            "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 21 bytes, of which 1" + differ + line);
+  EXPECT_EQ(ofFile("passwordpassword", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 16 bytes, of which 7" + differ + line);
   EXPECT_EQ(ofFile("short\n", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 5" + needs);
   EXPECT_EQ(ofFile("", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 0" + needs);
   EXPECT_EQ(ofFile(std::string(longestSecret + 2, 'x'), 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of more than 4096" + needs);

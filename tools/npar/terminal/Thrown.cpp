@@ -1,0 +1,31 @@
+// Tells what a machine does not give from what is a bug.
+#include "tools/npar/terminal/Thrown.h"
+
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace npar::driver {
+
+using engine::Status;
+
+engine::Status statusOfThrown() {
+  const Status noThread =
+      Status::runFailed("the system starts no further thread: see 'ulimit -u' and 'ulimit -v', or a container's limits");
+  auto internal = [](const std::string &what) { return Status(engine::Code::Internal, "internal error: " + what); };
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return Status::runFailed("not enough memory");
+  } catch (const std::system_error &error) {
+    return error.code() == std::errc::resource_unavailable_try_again ? noThread : internal(error.what());
+  } catch (const std::exception &error) {
+    bool isOfWorkers = std::string(error.what()).rfind("pthread_create has failed", 0) == 0; // oneTBB throws a plain runtime_error
+    return isOfWorkers ? noThread : internal(error.what());
+  } catch (...) {
+    return internal("an exception without a message");
+  }
+}
+
+} // namespace npar::driver
