@@ -67,7 +67,8 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[R2:.+]] = nn.mul %[[R]], %[[R]]
 // CHECK: %[[R3:.+]] = nn.mul %[[R2]], %[[R]]
 // CHECK: %[[G5:.+]] = nn.chain %[[G4]], %[[R3]]
-// CHECK: %[[G7:.+]] = nn.scale %[[G5]] by -1.000000e+00
+// CHECK: %[[G6:.+]] = nn.scale %[[G5]] by -5.000000e-01
+// CHECK: %[[G7:.+]] = nn.scale %[[G6]] by 2.000000e+00
 // CHECK: %[[G8:.+]] = nn.log_grad %[[G7]], %[[SH]]
 // CHECK: %[[G9:.+]] = nn.chain %[[G8]], %[[E]]
 // CHECK: nn.accumulate @w.grad.0, %[[G9]]
