@@ -51,8 +51,10 @@ TEST(Machine, WhatIsPrintedReadsToTheSameMachine) {
   double value = 1.2345e-7;
   for (const Figure &figure : figuresOf(machine)) // digits, and sizes from far below a unit to far above
     if (figure.kind != FigureKind::Cores && figure.kind != FigureKind::Ranks && figure.kind != FigureKind::Hosts &&
-        figure.kind != FigureKind::Share)
-      *figure.value = value = value > 1e12 ? 3.3e-11 : value * 9.7;
+        figure.kind != FigureKind::Share) {
+      value = value > 1e5 ? 3.3e-11 : value * 9.7;
+      *figure.value = figure.kind == FigureKind::Rate || figure.kind == FigureKind::Bandwidth ? 1 + value * 1e9 : value;
+    }
   ReadResult read = readText(printMachine(machine));
   ASSERT_TRUE(read.machine) << read.messages << printMachine(machine);
   std::vector<Figure> expected = figuresOf(machine), found = figuresOf(*read.machine);

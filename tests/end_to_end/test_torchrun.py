@@ -100,6 +100,19 @@ class TorchrunTest(DriverTest):
         self.assertNotEqual(started[0].returncode, 0)
         self.assertRegex(error, r"process 1")
 
+    def test_a_stopped_process_is_named_once(self):
+        """Process 0, which speaks for the others: the one that is left says it in its place, and says it once."""
+        started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl", "--timeout", 3)
+        rows = self.folder / "log.jsonl.partial"
+        while not (rows.exists() and rows.stat().st_size) and started[1].poll() is None:
+            time.sleep(0.02)
+        started[0].send_signal(signal.SIGSTOP)
+        _, error = started[1].communicate(timeout=60)
+        started[0].kill()
+        started[0].communicate(timeout=20)
+        self.assertEqual(started[1].returncode, 5, error)
+        self.assertEqual(error.count("npar: error: process 0"), 1, error)
+
     def outer(self):
         address = outer_address()
         return address or self.skipTest("this machine has no address but the loopback")

@@ -25,6 +25,7 @@
 #include <iostream>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::driver {
 
@@ -231,7 +232,7 @@ void Job::report(const engine::FailureReport &failure, bool json) {
   hardExit->arm(failure.lost.empty() ? secondsToEnd : secondsToEndAfterLoss, static_cast<int>(failure.code));
   if (record)
     record->verdict(failure);
-  if (failure.speaker == process()) {
+  if (failure.speaker == process() && !std::exchange(reported, true)) { // the judge and its successor may come to the same verdict
     takeOver();
     sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} looks into what the ranks did last", flight) : ""));
     if (json)

@@ -99,19 +99,20 @@ private:
 
   JobOptions options;
   engine::Launch launch;
-  engine::JobKeyPointer key;                    ///< null: the processes have no secret, or MPI has started them
-  std::string flight;                           ///< the folder of flight records
-  std::shared_ptr<engine::ProcessGroup> group;  ///< null: alone, or not joined yet
+  engine::JobKeyPointer key;                       ///< null: the processes have no secret, or MPI has started them
+  std::string flight;                              ///< the folder of flight records
+  std::shared_ptr<engine::ProcessGroup> group;     ///< null: alone, or not joined yet
   std::unique_ptr<engine::FlightRecord> record;    ///< may be null
   std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
-  std::unique_ptr<engine::HardExit> hardExit;   ///< for when the job has failed, and for a farewell that does not end
-  std::atomic<bool> leaving = false;            ///< the farewell has begun
+  std::unique_ptr<engine::HardExit> hardExit;      ///< for when the job has failed, and for a farewell that does not end
+  std::atomic<bool> leaving = false;               ///< the farewell has begun
   std::unique_ptr<engine::ControlChannel> control;
   std::vector<Introduction> introductions; ///< by process
   double timeout = 300;
-  bool settled = false; ///< all have agreed that the command failed, and it was said why
-  bool parted = false;  ///< the others were not met, or are gone: this process says itself why it ends
-  std::mutex reporting; ///< held while the control channel reports, and while the record comes
+  bool settled = false;  ///< all have agreed that the command failed, and it was said why
+  bool parted = false;   ///< the others were not met, or are gone: this process says itself why it ends
+  std::mutex reporting;  ///< held while the control channel reports, and while the record comes
+  bool reported = false; ///< this process has said who failed
 };
 
 /// Runs a command as part of the job that a launcher has started this process for.
