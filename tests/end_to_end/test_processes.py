@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from driver import BUILD, LONG, NPAR, SMALL, TIMEOUT, DriverTest, mesh, settings
+from driver import BUILD, LONG, NPAR, ROOT, SMALL, TIMEOUT, DriverTest, mesh, settings
 
 MODULES = BUILD / "lib" / "npar"
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (MODULES / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
@@ -248,7 +248,7 @@ class RefusedTest(JobTest):
             file.write(b"\0")
         (self.folder / "lib").symlink_to(BUILD / "lib")
         flags = ["run", "gpt2", *settings(SMALL, ranks(dp=2)), "--random-data", "--steps", "1"]
-        stdlib = {**os.environ, "NPAR_STDLIB": str(NPAR.parent.parent.parent / "stdlib")}
+        stdlib = {**os.environ, "NPAR_STDLIB": str(ROOT / "stdlib")}
         result = self.by_mpiexec(MPIS[0], "-n", 1, NPAR, *flags, ":", "-n", 1, other, *flags, code=1, env=stdlib)
         result.error = result.stderr
         self.refused(result, "runs another npar than process 0")
@@ -279,7 +279,7 @@ class WithoutMpiTest(JobTest):
         lonely.parent.mkdir()
         shutil.copy(NPAR, lonely)
         command = [str(lonely), "run", "gpt2", *settings(SMALL, ranks(dp=2)), "--random-data", "--steps", "1"]
-        env = {**os.environ, "NPAR_STDLIB": str(NPAR.parent.parent.parent / "stdlib")}
+        env = {**os.environ, "NPAR_STDLIB": str(ROOT / "stdlib")}
         for variables, launcher in (
             ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "MPICH's mpiexec has started 2 processes"),
             ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, "Open MPI's mpiexec has started 2 processes"),
