@@ -43,10 +43,11 @@ struct CommittedCheckpoint {
 /// holds no checkpoint is somebody else's.
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder);
 
-/// Whatever is called "step-100" in a folder, ascending: who asks for the newest checkpoint is told of one that is none, or cannot be read.
+/// Returns everything called "step-100" in a folder, ascending, so that an entry that holds no checkpoint, or cannot be read, gets
+/// reported.
 Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &folder);
 
-/// One of them, of the step that it is named after.
+/// Opens one of them. Refuses a checkpoint whose step differs from the name.
 Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named);
 
 } // namespace npar::engine

@@ -175,7 +175,7 @@ Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, 
   return pass;
 }
 
-/// Whether each token but the first is a target of the one before it, and nothing else is asked of the plan.
+/// Returns true for one unsplit stream in which each token after the first is the target of the token before it.
 static bool isPlainStream(const DataPlan &plan, const BatchShape &shape, uint64_t positions) {
   const DataGroup &group = plan.groups[0];
   const InputShape *shifted = shape.find(InputRole::Shifted);

@@ -44,8 +44,8 @@ public:
   /// program with other inputs than a stream's and a file of fewer than two tokens.
   static Result<std::unique_ptr<OncePass>> openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
                                                       uint64_t positions);
-  /// The files of a plan, of its split the part that it names: every sample once, file after file. One stream without a mask, documents or
-  /// a split is gone through to its last token as by openTokens, but for what counts whole samples. Refuses what openSamples refuses.
+  /// The files of a plan, of its split the part that it names: every sample once, file after file. openTokens
+  /// reads one stream without mask, documents and split to its last token, unless `wholeSamples`. Refuses what openSamples refuses.
   static Result<std::unique_ptr<OncePass>> open(const DataPlan &plan, const BatchShape &shape, uint64_t positions,
                                                 bool wholeSamples = false);
   /// A safetensors file with a tensor for each input, the samples first.

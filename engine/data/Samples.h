@@ -20,7 +20,7 @@ public:
   virtual Status intact() const { return {}; }
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
-  /// What makes no whole sample, in a sentence; empty: nothing. A training has it in no epoch, an evaluation tells it.
+  /// Describes data at the end that make no whole sample, in a sentence, else empty. An evaluation reports them.
   virtual std::string leftOver() const { return ""; }
   /// "'x.u16' has 3 samples of 64 tokens": for messages.
   virtual std::string description() const = 0;

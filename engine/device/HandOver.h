@@ -5,7 +5,8 @@
 #ifdef __SANITIZE_THREAD__
 extern "C" void __tsan_acquire(void *address);
 extern "C" void __tsan_release(void *address);
-/// For a task's own function, which reads what it was given before it can call `take`. What it calls is looked at again.
+/// Marks a task's own function, which reads its captures before it can call `take`. ThreadSanitizer still checks the functions that it
+/// calls.
 #define NPAR_TAKES_OVER __attribute__((no_sanitize("thread"), noinline))
 #else
 #define NPAR_TAKES_OVER

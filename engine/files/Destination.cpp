@@ -78,7 +78,8 @@ engine::Result<int> openDirect(const Destination &destination, const std::string
         return engine::Status::badInput("cannot write '" + path + "': a signal came before a reader of the pipe");
     ::usleep(1000000 / perSecond);
   }
-  return engine::Status::badInput("cannot write '" + path + "': nobody has opened the pipe to read for " + std::to_string(seconds) + " s");
+  return engine::Status::badInput("cannot write '" + path + "': no process has opened the pipe to read for " + std::to_string(seconds) +
+                                  " s");
 }
 
 } // namespace npar::program

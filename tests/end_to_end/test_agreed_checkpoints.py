@@ -94,7 +94,7 @@ class AgreedTest(DriverTest):
                 path.write_bytes(raw)
         command = ["run", *MODEL, "--random-data", "--steps", 6, "--checkpoint", "run", "--resume", "--json"]
         output, error = self.together(*command)
-        self.assertEqual(error.count("'run/step-4' is left out, the training goes on from 'run/step-2'"), 1, error)
+        self.assertEqual(error.count("'run/step-4' is left out, the training resumes from 'run/step-2'"), 1, error)
         result = json.loads(output)
         self.assertEqual(result["first_step"], 2)
         alone = self.npar_json("run", *MODEL, "--random-data", "--steps", 6, "--quiet")

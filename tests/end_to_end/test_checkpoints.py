@@ -327,7 +327,7 @@ class InterruptedTest(CheckpointTest):
                 shutil.copytree(self.folder / "whole", folder)
                 damage(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is left out, the training goes on from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: '{name}/step-6' is left out, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 rows = [json.loads(line) for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
@@ -339,7 +339,7 @@ class InterruptedTest(CheckpointTest):
         self.assertIn("; 'whole/step-4' is whole", error)
 
     def test_a_newest_name_that_holds_no_checkpoint_is_told(self):
-        """A file, a link to nothing, an empty folder, another step's checkpoint: the run goes on from the one before and says why."""
+        """A file, a link to nothing, an empty folder, another step's checkpoint: the run resumes from the one before and reports why."""
         program = self.compiled("one")
         self.train(program, 6, "--checkpoint", "whole", "--every", 2)
 
@@ -358,13 +358,13 @@ class InterruptedTest(CheckpointTest):
                 shutil.rmtree(folder / "step-6")
                 make(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 5, "--quiet", "--json", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is left out, the training goes on from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: '{name}/step-6' is left out, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 self.assertIn(why, self.npar("eval", name, "--data", "text.txt", "--tokens", "bytes", code=1).error)
 
     def test_what_is_removed_gives_its_place_back(self):
-        """A run that went on from a checkpoint holds none of its files open: --keep frees their space."""
+        """A resumed run holds none of its checkpoint's files open: --keep frees their space."""
         program, files = self.compiled("one"), []
         self.train(program, 2, "--checkpoint", "run", "--every", 2)
         command = [NPAR, "run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 1_000_000, "--quiet", "--checkpoint", "run", "--every", 2, "--keep", 1, "--resume"]

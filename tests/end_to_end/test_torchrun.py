@@ -101,7 +101,7 @@ class TorchrunTest(DriverTest):
         self.assertRegex(error, r"process 1")
 
     def test_a_stopped_process_is_named_once(self):
-        """Process 0, which speaks for the others: the one that is left says it in its place, and says it once."""
+        """Process 0 speaks for the others: the remaining process reports in its place, once."""
         started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl", "--timeout", 3)
         rows = self.folder / "log.jsonl.partial"
         while not (rows.exists() and rows.stat().st_size) and started[1].poll() is None:

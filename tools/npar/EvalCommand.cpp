@@ -80,7 +80,7 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
   return ExitCode::Good;
 }
 
-/// Whether each token of a file but the first is a target, whatever a last sample lacks.
+/// Returns true if each token of a file after the first is a target, also where the last sample is not full.
 bool takesTokens(const EvalFlags &flags, const program::Program &program) {
   return !flags.stream().empty() && !flags.part && !Evaluation(program).takesWholeSamples();
 }

@@ -98,7 +98,7 @@ TEST_F(SamplesTest, documentsAreSplitWhole) {
   }
 }
 
-/// Each token but the first of a plain stream is a target; what takes whole samples says which tokens make none.
+/// Each token after the first of a plain stream is a target; a pass of whole samples reports the tokens it leaves out.
 TEST_F(SamplesTest, aPlainStreamIsGoneThroughToItsEnd) {
   DataPlan plan = streams({{file("text", "abcdefg"), DataFormat::Bytes}});
   auto counted = [](const OncePass &pass) {

@@ -12,7 +12,7 @@ namespace npar::driver {
 
 namespace {
 
-/// By key; of one that is given twice the last holds.
+/// Maps each key to its last setting.
 std::map<std::string, std::string> byKey(const std::vector<std::string> &settings) {
   std::map<std::string, std::string> found;
   for (const std::string &setting : settings)

@@ -1,4 +1,4 @@
-// A model whose settings are not those that a checkpoint was trained with has the same tensors perhaps, and computes something else.
+// A model with other settings than its checkpoint may have the same tensors and still compute something else.
 #pragma once
 
 #include "tools/npar/model/ModelOptions.h"
@@ -8,9 +8,9 @@
 
 namespace npar::driver {
 
-/// The settings and the configuration of the model that differ from those of the checkpoint `folder`, "heads=2 there, heads=4 here"; empty:
-/// none, or the checkpoint is of a compiled program, or is none. `constants`: which settings are the model's; of others, what the
-/// checkpoint knows as such. Train block and plan may be others.
+/// Lists the model's settings and configuration that differ from those of the checkpoint `folder`, "heads=2 there, heads=4 here". Empty if
+/// none differ, if a compiled program was trained, and for other folders. `constants` names the model's settings; without them, those that
+/// the checkpoint lists are compared. Settings of train block and plan may differ.
 std::string otherSettings(const std::string &folder, const ModelOptions &here, const std::vector<std::string> &constants = {});
 
 } // namespace npar::driver

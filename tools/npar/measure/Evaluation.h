@@ -34,7 +34,7 @@ public:
   int64_t counted() const;
   /// True if the program lists its measures. Otherwise it has one loss over the tokens of a text, or outputs alone.
   bool hasMeasures() const { return program->measures() && program->measures()->size() > 0; }
-  /// Whether something is measured or written of each sample, so that a part of one does not count.
+  /// True if something is measured or written of each sample, so that an incomplete one cannot count.
   bool takesWholeSamples() const { return hasMeasures() || (program->predictions() && program->predictions()->size() > 0); }
   /// True if a loss is among the measures.
   bool hasLoss() const;

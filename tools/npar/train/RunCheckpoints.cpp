@@ -84,7 +84,7 @@ ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &dama
       if (!damage.ok())
         newest->skipped.insert(newest->skipped.begin(), {origin->folder, damage.message()});
       for (const engine::SkippedCheckpoint &each : newest->skipped)
-        printRemark(fmt::format("'{}' is left out, the training goes on from '{}': {}", each.path, found->folder(), each.why));
+        printRemark(fmt::format("'{}' is left out, the training resumes from '{}': {}", each.path, found->folder(), each.why));
     } else {
       code = fail(damage.ok() ? newest.status() : damage);
     }

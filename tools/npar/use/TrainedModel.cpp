@@ -155,7 +155,7 @@ static std::vector<std::vector<int64_t>> shapesOf(const dsl::Model &model) {
   return shapes;
 }
 
-/// Whether two models do the same, but for the sizes of their axes.
+/// Returns true if two models differ in nothing except the sizes of their axes.
 static bool sameNodes(const dsl::Model &a, const dsl::Model &b) {
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), [](const dsl::Node &a, const dsl::Node &b) {
     return a.op == b.op && a.operands == b.operands && a.type.element == b.type.element && a.type.axes == b.type.axes &&
@@ -175,8 +175,8 @@ static std::optional<dsl::Model> modelWith(const ModelOptions &options, const Se
   return program && !unsaid.hasErrors() ? std::optional(std::move(program->model)) : std::nullopt;
 }
 
-/// The text with the settings that `choose` adds; without a length that it refuses, that would make its parameters others than the weights
-/// are, or with which it would compute something else, such as a position counted from the end.
+/// Elaborates the text with the settings that `choose` adds. Drops a length that the text refuses, that changes shapes of parameters, or
+/// with which it computes something else, such as a position counted from the end.
 static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose,
                              std::optional<ElaboratedModel> &result) {
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);

@@ -28,7 +28,7 @@ struct NamedModel {
 
 /// Where model or weights are a folder of checkpoints they become the newest one in it that process 0 finds; the others compare theirs.
 ExitCode settleFolders(Job &job, UseFlags &flags);
-/// How the command ended, after a remark where that may be since a checkpoint that was found so has been removed.
+/// Returns `code`, after a remark if a checkpoint that was found has been removed since, which may be why the command failed.
 ExitCode explained(ExitCode code, const UseFlags &flags);
 
 /// A folder with weights says itself which model it is of; a model, and a compiled program, need --weights. Without --plan it is one rank.

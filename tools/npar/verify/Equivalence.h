@@ -36,7 +36,7 @@ class ErrorMeasure {
 public:
   explicit ErrorMeasure(std::string name, double bound = 1e-10) : name(std::move(name)), bound(bound) {}
   void add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference);
-  /// Rounding alone makes two values of this kind differ by as much: such a difference is right, also where the value itself is zero.
+  /// Accepts a difference of `noise`, which rounding alone explains, also where the value itself is zero.
   void allow(double noise) { allowed = std::max(allowed, noise); }
   Check check() const;
 
@@ -64,8 +64,8 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
 engine::Result<double> sensitivityOf(const std::function<engine::Result<std::unique_ptr<engine::Session>>()> &fresh,
                                      const program::Program &program, int64_t steps, uint64_t seed, double change);
 
-/// What is left of a gradient that is zero when its terms, each about as large as the loss, cancel but for their rounding. The gradient of
-/// a mean of softmax is such a one.
+/// The rounding error of a gradient that is zero because its terms, each about as large as the loss, cancel: that of a mean of softmax,
+/// say.
 double gradientNoise(double loss, double rounding);
 
 /// Half the distance from 1 to the next number of the type that a program computes in: products of tf32 have that of their operands.
