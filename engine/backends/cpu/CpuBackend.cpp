@@ -99,9 +99,16 @@ void CpuBackend::release(DeviceAddress memory, uint64_t bytes) {
     std::free(memory.devicePointer());
 }
 
-void CpuBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) { std::memcpy(target.devicePointer(), source, bytes); }
+// The C library demands pointers that are not null for no bytes too, which vectors without elements do not have.
+void CpuBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) {
+  if (bytes)
+    std::memcpy(target.devicePointer(), source, bytes);
+}
 
-void CpuBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) { std::memcpy(target, source.devicePointer(), bytes); }
+void CpuBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) {
+  if (bytes)
+    std::memcpy(target, source.devicePointer(), bytes);
+}
 
 void CpuBackend::zero(DeviceAddress target, uint64_t bytes) { std::memset(target.devicePointer(), 0, bytes); }
 

@@ -3,9 +3,9 @@
 
 #include "engine/control/Join.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <new>
 #include <sys/mman.h>
 #include <thread>
@@ -37,7 +37,7 @@ private:
   engine::Result<std::vector<std::vector<uint8_t>>> gather(uint32_t process, size_t round, const std::vector<uint8_t> &own) {
     Slot *row = slots + round * processes;
     row[process].size = static_cast<uint32_t>(own.size());
-    std::memcpy(row[process].bytes, own.data(), own.size());
+    std::copy(own.begin(), own.end(), row[process].bytes);
     row[process].filled = 1;
     std::vector<std::vector<uint8_t>> all;
     for (uint32_t other = 0; other < processes; ++other) {
