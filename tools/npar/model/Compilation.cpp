@@ -121,6 +121,12 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   return ElaboratedModel{std::move(compilation), std::move(*program)};
 }
 
+std::optional<dsl::Program> elaborateQuietly(const dsl::FrontendOptions &frontend, dsl::Sources &sources) {
+  dsl::Diagnostics unsaid(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(frontend, sources, unsaid);
+  return unsaid.hasErrors() ? std::nullopt : std::move(program);
+}
+
 ExitCode claimText(const ModelOptions &options, FileClaims &files) {
   Outcome<dsl::FrontendOptions> frontend = options.frontend();
   if (!frontend.ok())
@@ -129,8 +135,7 @@ ExitCode claimText(const ModelOptions &options, FileClaims &files) {
   if (!std::filesystem::is_regular_file(frontend->file, error)) // a pipe is read once
     return ExitCode::Good;
   dsl::Sources sources;
-  dsl::Diagnostics unsaid(sources);
-  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
+  std::optional<dsl::Program> program = elaborateQuietly(*frontend, sources);
   files.read(sources, program ? program->data : std::nullopt);
   return files.check();
 }

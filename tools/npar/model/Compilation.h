@@ -68,8 +68,11 @@ struct ModelOrigin {
   std::vector<std::string> constants; ///< names of the model's own
 };
 
-/// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text are
-/// reported then, not here.
+/// Elaborates a text without printing anything; nothing if it is wrong. `sources` gets the texts that were read.
+std::optional<dsl::Program> elaborateQuietly(const dsl::FrontendOptions &frontend, dsl::Sources &sources);
+
+/// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text
+/// are reported then, not here.
 ExitCode claimText(const ModelOptions &options, FileClaims &files);
 
 /// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler

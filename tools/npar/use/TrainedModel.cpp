@@ -170,9 +170,8 @@ static std::optional<dsl::Model> modelWith(const ModelOptions &options, const Se
     return std::nullopt;
   frontend->settings.insert(frontend->settings.end(), settings.begin(), settings.end());
   dsl::Sources sources;
-  dsl::Diagnostics unsaid(sources);
-  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
-  return program && !unsaid.hasErrors() ? std::optional(std::move(program->model)) : std::nullopt;
+  std::optional<dsl::Program> program = elaborateQuietly(*frontend, sources);
+  return program ? std::optional(std::move(program->model)) : std::nullopt;
 }
 
 /// Elaborates the text with the settings that `choose` adds. Drops a length that the text refuses, that changes shapes of parameters, or
