@@ -227,18 +227,15 @@ private:
     Scope dataScope(&constants);
     if (data)
       bindConstants(evaluator, data->parameters, settings, dataScope, "data block '" + data->name.text + "'");
-    else // `data=none`: its settings are the same, without effect
+    else
       for (const auto &each : datas)
-        for (const ast::Item &item : each.first->parameters)
-          settings.accept(item.name.text);
+        acceptIdle(each.first->parameters, "", "no data block is taken", settings);
     std::vector<std::string> idle;
-    if (!plan) // the settings of a plan are the same for one rank, without effect
+    if (!plan)
       for (const auto &p : plans) {
-        for (const ast::Item &item : p.first->parameters)
-          if (settings.accept(item.name.text))
-            idle.push_back(item.name.text);
-        for (const ast::Item &item : p.first->mesh)
-          settings.accept("mesh." + item.name.text);
+        std::vector<std::string> own = acceptIdle(p.first->parameters, "", "no plan is taken", settings);
+        idle.insert(idle.end(), own.begin(), own.end());
+        acceptIdle(p.first->mesh, "mesh.", "no plan is taken", settings);
       }
     settings.reportUnknown(reporter);
 
@@ -275,6 +272,20 @@ private:
     if (data)
       warnUnused("data block", *data);
     return program;
+  }
+
+  /// Accepts the settings of a declaration that is not taken, and warns of those that were set. Returns their keys.
+  std::vector<std::string> acceptIdle(const std::vector<ast::Item> &items, const std::string &prefix, const std::string &reason,
+                                      Settings &settings) {
+    std::vector<std::string> idle;
+    for (const ast::Item &item : items) {
+      std::string key = prefix + item.name.text;
+      if (!settings.accept(key))
+        continue;
+      reporter.warning(settings.find(key)->keyLocation, "setting '" + key + "' has no effect: " + reason);
+      idle.push_back(key);
+    }
+    return idle;
   }
 
   /// Takes the place of the train block that a model lacks: a setting gives the batch, the other settings of train blocks have no effect.

@@ -360,7 +360,8 @@ Status LocalSession::gatherOutputs(int64_t step, std::vector<ReportedOutput> &re
   const size_t size = sizeof(mark) + reported.size() * sizeof(ReportedOutput);
   std::vector<uint8_t> own(size + notes[0].size());
   std::memcpy(own.data(), &mark, sizeof(mark));
-  std::memcpy(own.data() + sizeof(mark), reported.data(), size - sizeof(mark));
+  if (!reported.empty()) // else both pointers are null, which memcpy does not allow
+    std::memcpy(own.data() + sizeof(mark), reported.data(), size - sizeof(mark));
   std::copy(notes[0].begin(), notes[0].end(), own.begin() + static_cast<std::ptrdiff_t>(size));
   Result<std::vector<std::vector<uint8_t>>> all = communicator->gather(own, options.timeoutSeconds);
   if (!all.ok())
@@ -374,7 +375,8 @@ Status LocalSession::gatherOutputs(int64_t step, std::vector<ReportedOutput> &re
     std::memcpy(notes.empty() ? &first : &other, session.data(), sizeof(StepMark));
     if (std::string differs = differenceOf(0, first, static_cast<uint32_t>(notes.size()), notes.empty() ? first : other); !differs.empty())
       return Status::runFailed(differs);
-    std::memcpy(theirs.data(), session.data() + sizeof(StepMark), size - sizeof(StepMark));
+    if (!theirs.empty())
+      std::memcpy(theirs.data(), session.data() + sizeof(StepMark), size - sizeof(StepMark));
     notes.emplace_back(session.begin() + static_cast<std::ptrdiff_t>(size), session.end());
     for (size_t i = 0; i < reported.size(); ++i)
       if (theirs[i].rank >= 0 && (reported[i].rank < 0 || theirs[i].rank < reported[i].rank))

@@ -20,6 +20,7 @@ NOT_UNDER = {
     "address": {
         "LoadMemory": "measures this process's memory, of which the sanitizer takes more than the test's limit",
         "WorkerMemory": "measures this process's memory, of which the sanitizer takes more than the test's limit",
+        "CudaScores": "emulates the threads of a GPU one by one, which takes minutes each; CudaAttention runs the same kernels on less",
     },
     "thread": {
         "DeathTest": "forks a process with threads, after which ThreadSanitizer does not go on",

@@ -36,9 +36,12 @@ ExitCode measure(const MachineFlags &flags) {
   std::string path = flags.output.empty() ? herePath() : flags.output;
   if (path.empty())
     return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give -o FILE");
-  if (!flags.output.empty())
-    if (engine::Status status = checkWritable(path); !status.ok()) // before a minute is spent on it
+  if (!flags.output.empty()) { // before a minute is spent on it
+    if (replacesOtherText(path))
+      return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
+    if (engine::Status status = checkWritable(path); !status.ok())
       return fail(status);
+  }
   MeasureOptions options;
   options.quick = flags.quick;
   Outcome<Measured> measured = measureMachine(options);

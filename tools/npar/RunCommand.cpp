@@ -31,8 +31,7 @@ ExitCode checkFed(const RunFlags &flags) {
   if (!frontend.ok())
     return frontend.code();
   dsl::Sources sources;
-  dsl::Diagnostics unsaid(sources);
-  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
+  std::optional<dsl::Program> program = elaborateQuietly(*frontend, sources);
   if (!program || program->data)
     return ExitCode::Good;
   return flags.data.files.empty() ? noData(/*mayBeRandom=*/true) : noTokens();

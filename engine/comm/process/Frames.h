@@ -41,7 +41,8 @@ struct Frame {
   }
   size_t left() const { return room - head.held; }
   void append(const void *from, size_t size) {
-    std::memcpy(body + head.held, from, size);
+    if (size) // `from` may be null then
+      std::memcpy(body + head.held, from, size);
     head.held += static_cast<uint32_t>(size);
   }
 };

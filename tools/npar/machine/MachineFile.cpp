@@ -121,6 +121,15 @@ Outcome<dsl::Machine> readMachineFile(const std::optional<std::string> &path) {
   return *machine;
 }
 
+bool replacesOtherText(const std::string &path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) == 0)
+    return false;
+  dsl::Sources sources;
+  dsl::Diagnostics unsaid(sources);
+  return !dsl::loadMachine(path, {standardLibrary()}, sources, unsaid);
+}
+
 std::string hostName() {
   char text[256] = {};
   std::string name = gethostname(text, sizeof text - 1) == 0 ? text : "";
@@ -144,11 +153,6 @@ ExitCode writeMachineFile(const std::string &path, const dsl::Machine &machine, 
     engine::Status status = folder.ok() ? folder->write(fs::path(path).filename().string(), text.data(), text.size()) : folder.status();
     return status.ok() ? ExitCode::Good : fail(ExitCode::BadInput, "cannot write '" + path + "': " + status.message());
   }
-  std::error_code failed;
-  if (fs::path folder = fs::path(path).parent_path(); !folder.empty())
-    fs::create_directories(folder, failed);
-  if (failed)
-    return fail(ExitCode::BadInput, "cannot write '" + path + "': " + failed.message());
   engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
   return status.ok() ? ExitCode::Good : fail(status);
 }

@@ -27,10 +27,13 @@ Outcome<dsl::Machine> readMachineFile(const std::optional<std::string> &path);
 /// $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache; empty where neither variable is set.
 std::string herePath();
 
+/// Tells whether there is a text at `path` that describes no machine, which a machine's text must not replace.
+bool replacesOtherText(const std::string &path);
+
 /// The name of this host, as a file's.
 std::string hostName();
 
-/// Writes a machine's text, whole or not at all, and the folders above it. `remark`: what its first line says.
+/// Writes a machine's text, whole or not at all. `remark`: what its first line says.
 ExitCode writeMachineFile(const std::string &path, const dsl::Machine &machine, const std::string &remark);
 
 } // namespace npar::driver

@@ -69,8 +69,7 @@ bool refusesSizes(ModelOptions model) {
   model.plan = "none";
   Outcome<dsl::FrontendOptions> frontend = model.frontend();
   dsl::Sources sources;
-  dsl::Diagnostics diagnostics(sources);
-  return frontend.ok() && (!dsl::elaborate(*frontend, sources, diagnostics) || diagnostics.hasErrors());
+  return frontend.ok() && !elaborateQuietly(*frontend, sources);
 }
 
 /// The folder's name says nothing to a reader.

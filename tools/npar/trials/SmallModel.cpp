@@ -87,8 +87,7 @@ std::string valueOf(const std::vector<std::string> &settings, const std::string 
 bool takes(dsl::FrontendOptions frontend, const Settings &settings) {
   frontend.settings.insert(frontend.settings.begin(), settings.begin(), settings.end());
   dsl::Sources sources;
-  dsl::Diagnostics diagnostics(sources);
-  return dsl::elaborate(frontend, sources, diagnostics).has_value() && !diagnostics.hasErrors();
+  return elaborateQuietly(frontend, sources).has_value();
 }
 
 /// A size, and others near it: a text may need a multiple of a number, or less than a bound.
@@ -147,14 +146,15 @@ Outcome<SmallModel> modelOf(const ModelOptions &options, bool isSmall) {
   if (!frontend.ok())
     return frontend.code();
   model.file = frontend->file;
-  Compilation compilation(*frontend);
-  Outcome<dsl::Program> program = compilation.elaborate();
+  dsl::Sources sources;
+  if (std::optional<dsl::Program> withoutPlan = elaborateQuietly(*frontend, sources))
+    for (const std::string &setting : model.options.settings)
+      for (const std::string &key : withoutPlan->idleSettings)
+        if (setting.rfind(key + "=", 0) == 0)
+          return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
+  Outcome<dsl::Program> program = Compilation(*frontend).elaborate();
   if (!program.ok())
     return program.code();
-  for (const std::string &setting : model.options.settings)
-    for (const std::string &key : program->idleSettings)
-      if (setting.rfind(key + "=", 0) == 0)
-        return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
   model.constants = program->model.constants;
   if (isSmall) {
     model.settings = settingsTaken(*frontend, smallSettings(model.constants, options.settings));

@@ -47,7 +47,7 @@ std::vector<Fault> enginesFor(const Descriptor &heuristics) {
 
 template <typename Value> DnnCode give(const std::vector<Value> &found, int64_t asked, int64_t *count, void *values) {
   *count = static_cast<int64_t>(found.size());
-  if (values)
+  if (values && !found.empty())
     std::memcpy(values, found.data(), sizeof(Value) * static_cast<size_t>(std::min(asked, *count)));
   return DnnCode::Success;
 }
