@@ -45,7 +45,8 @@ KernelCache::KernelCache(std::string given, bool enabled) {
   if (why.empty())
     folder.emplace(std::move(*opened));
   else if (place.asked || refused) // the default place may be missing without a word
-    complaint = "'" + place.path() + "'" + (place.asked ? " (NPAR_CACHE)" : "") + " cannot keep kernels: " + why + "; all are compiled each time";
+    complaint = "'" + place.path() + "'" + (place.asked ? " (NPAR_CACHE)" : "") + " cannot store kernels: " + why +
+                "; all kernels are compiled each time";
 }
 
 std::string KernelCache::key(llvm::StringRef source) const { return hash((buildIdentity() + "\n" + source).str()); }

@@ -76,7 +76,7 @@ private:
     Where &known = (action.what == What::Receive ? receives : sends)[number(action.phase, sender, action.micro)];
     if (action.what == What::Wait) {
       if (!known.found())
-        error({stage, place}, quoted(action) + " waits for a send that does not come before it");
+        error({stage, place}, quoted(action) + " waits for a send that does not precede it");
       return;
     }
     if (known.found())
@@ -98,7 +98,7 @@ private:
     Where maker = tasks[number(phase, part, micro)], user = tasks[number(phase, receiverOf(phase, part), micro)];
     auto missing = [&](const ListedAction &action, const char *where, Where task) {
       error(task,
-            quoted(action) + " is missing: where a file gives communications it gives all of them; write it " + where + " " + quoted(task));
+            quoted(action) + " is missing: a file that gives communications must give all of them; write it " + where + " " + quoted(task));
     };
     if (!send.found())
       missing(sendOf(phase, part, micro), "after", maker);

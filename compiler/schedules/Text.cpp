@@ -190,7 +190,7 @@ private:
       size_t before = actions.size();
       readAction(inside.substr(begin, end - begin), place);
       if (actions.size() > before && !actions.back().isTask())
-        error(actions.back(), shown(actions.back().word) + " is no compute action: only these overlap");
+        error(actions.back(), shown(actions.back().word) + " is not a compute action: only these can overlap");
       begin = end + 1;
     }
   }
@@ -211,9 +211,9 @@ private:
       if (kind.name == name)
         action.kind = &kind;
     if (digits == 0 || !action.kind || rest != word.size())
-      return error(at, shown(word) + " is no action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3");
+      return error(at, shown(word) + " is not an action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3");
     if (action.kind->micro && letters == word.size())
-      return error(at, shown(word) + " names no micro-batch: write " + std::string(word) + "0 for the first");
+      return error(at, shown(word) + " lacks a micro-batch: write " + std::string(word) + "0 for the first");
     if (!number(word.substr(0, digits), maximumVirtualStages, action.part))
       return error(at, "the virtual stage of " + shown(word) + " is above " + std::to_string(maximumVirtualStages - 1));
     if (letters < word.size() && !number(word.substr(letters), maximumMicros, action.micro))
@@ -255,7 +255,7 @@ private:
     for (size_t part = 0; part < first.size(); ++part) {
       if (!first[part]) {
         const Action &highest = *first.back();
-        return error(highest, shown(highest.word) + " is of virtual stage " + std::to_string(highest.part) + ", but virtual stage " +
+        return error(highest, shown(highest.word) + " belongs to virtual stage " + std::to_string(highest.part) + ", but virtual stage " +
                                   std::to_string(part) + " has no compute action");
       }
       chunkOf[part] = parts[first[part]->row]++;
@@ -267,7 +267,7 @@ private:
       else if (parts[row] != parts[0])
         error({static_cast<int>(row + 1), 1, 1}, "this row holds " + std::to_string(parts[row]) +
                                                      (parts[row] == 1 ? " virtual stage" : " virtual stages") + ", row 1 holds " +
-                                                     std::to_string(parts[0]) + ": each stage must hold as many");
+                                                     std::to_string(parts[0]) + ": all stages must hold equally many");
     if (!result.errors.empty())
       return;
     schedule.chunks = parts[0];
@@ -293,7 +293,7 @@ private:
     int parts = static_cast<int>(placement.size()), peer = action.part + action.kind->peer;
     if (action.part >= parts || placement[action.part] != action.row)
       error(action,
-            shown(action.word) + " is of virtual stage " + std::to_string(action.part) + ", which has no compute action in this row");
+            shown(action.word) + " belongs to virtual stage " + std::to_string(action.part) + ", which has no compute action in this row");
     else if (peer < 0 || peer >= parts)
       error(action, shown(action.word) + " has no peer: virtual stage " + std::to_string(action.part) +
                         (peer < 0 ? " is the first" : " is the last"));

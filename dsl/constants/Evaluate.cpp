@@ -85,7 +85,7 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
   case ExpressionKind::List:
     return list(e, scope);
   case ExpressionKind::Tuple:
-    reporter.fail(e.location, "a pair of values in parentheses stands only after 'betas ='");
+    reporter.fail(e.location, "a pair of values in parentheses is allowed only after 'betas ='");
   case ExpressionKind::Not:
     return invert(*e.items[0], scope);
   case ExpressionKind::Negate:
@@ -152,13 +152,13 @@ Value Evaluator::name(const ast::Expression &e, Scope &scope) {
 
 Value Evaluator::constant(Location, const Value &value) { return value; }
 
-Value Evaluator::list(const ast::Expression &e, Scope &) { reporter.fail(e.location, "a list has no meaning here"); }
+Value Evaluator::list(const ast::Expression &e, Scope &) { reporter.fail(e.location, "a list is not allowed here"); }
 
 Value Evaluator::suffixed(const ast::Expression &e, Scope &scope) {
   const ast::Expression &callee = *e.items[0];
   const ast::Suffix &suffix = e.suffixes[0];
   if (callee.kind != ast::ExpressionKind::Name || suffix.kind != ast::SuffixKind::Call || e.suffixes.size() != 1)
-    reporter.fail(e.location, "only constants can stand here");
+    reporter.fail(e.location, "only constants are allowed here");
   std::vector<Value> arguments;
   for (const ast::Argument &a : suffix.arguments)
     arguments.push_back(evaluate(*a.value, scope));

@@ -29,6 +29,101 @@ bool isWord(const std::string &text) {
          std::all_of(text.begin() + static_cast<long>(digits), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
+/// A setting as other programs call it, and what may be its name here: the first of these that the text has.
+struct ForeignSetting {
+  const char *word;
+  std::vector<std::string> here;
+};
+
+/// Words of Megatron-LM, torchtitan, DeepSpeed and Hugging Face, with '_' for '-', in lower case.
+const std::vector<ForeignSetting> &foreignSettings() {
+  static const std::vector<std::string> tensor = {"mesh.tp"}, pipeline = {"mesh.pp"}, data = {"mesh.dp"}, context = {"mesh.cp"};
+  static const std::vector<ForeignSetting> all = {
+      {"tensor_parallel_size", tensor},
+      {"tensor_model_parallel_size", tensor},
+      {"tensor_parallel_degree", tensor},
+      {"tensor_parallel", tensor},
+      {"tp_size", tensor},
+      {"tp", tensor},
+      {"pipeline_parallel_size", pipeline},
+      {"pipeline_model_parallel_size", pipeline},
+      {"pipeline_parallel_degree", pipeline},
+      {"pipeline_stages", pipeline},
+      {"pp_size", pipeline},
+      {"pp", pipeline},
+      {"data_parallel_size", data},
+      {"data_parallel_degree", data},
+      {"data_parallel_replicate_degree", data},
+      {"dp_size", data},
+      {"dp", data},
+      {"context_parallel_size", context},
+      {"context_parallel_degree", context},
+      {"cp_size", context},
+      {"cp", context},
+      {"data_parallel_shard_degree", {"zero"}},
+      {"zero_stage", {"zero"}},
+      {"stage", {"zero"}},
+      {"fsdp", {"zero"}},
+      {"micro_batch_size", {"micro"}},
+      {"microbatch_size", {"micro"}},
+      {"train_micro_batch_size_per_gpu", {"micro"}},
+      {"per_device_train_batch_size", {"micro"}},
+      {"global_batch_size", {"batch"}},
+      {"train_batch_size", {"batch"}},
+      {"batch_size", {"batch"}},
+      {"dtype", {"compute"}},
+      {"precision", {"compute"}},
+      {"mixed_precision", {"compute"}},
+      {"recompute_granularity", {"recompute"}},
+      {"activation_checkpoint", {"recompute"}},
+      {"gradient_clipping", {"clip"}},
+      {"clip_grad", {"clip"}},
+      {"grad_clip", {"clip"}},
+      {"max_grad_norm", {"clip"}},
+      {"learning_rate", {"lr", "peak", "optimizer.lr"}},
+      {"lr", {"peak", "optimizer.lr"}},
+      {"bf16", {"compute"}},
+      {"fp16", {"compute"}},
+      {"gradient_accumulation_steps", {"micro"}},
+      {"weight_decay", {"decay", "optimizer.decay"}},
+      {"hidden_size", {"width"}},
+      {"n_embd", {"width"}},
+      {"d_model", {"width"}},
+      {"dim", {"width"}},
+      {"num_layers", {"depth"}},
+      {"num_hidden_layers", {"depth"}},
+      {"n_layer", {"depth"}},
+      {"n_layers", {"depth"}},
+      {"num_attention_heads", {"heads"}},
+      {"n_head", {"heads"}},
+      {"n_heads", {"heads"}},
+      {"num_key_value_heads", {"kv_heads"}},
+      {"num_query_groups", {"kv_heads"}},
+      {"seq_length", {"length"}},
+      {"seq_len", {"length"}},
+      {"max_position_embeddings", {"context", "length"}},
+      {"n_positions", {"context", "length"}},
+      {"vocab_size", {"vocab"}},
+      {"padded_vocab_size", {"vocab"}},
+      {"ffn_hidden_size", {"mlp", "inner"}},
+      {"intermediate_size", {"mlp", "inner"}},
+  };
+  return all;
+}
+
+/// What a setting that is not known was probably meant for.
+std::vector<std::string> meantBy(const std::string &key, const std::vector<std::string> &known) {
+  std::string word;
+  for (unsigned char letter : key)
+    word += letter == '-' ? '_' : static_cast<char>(std::tolower(letter));
+  for (const ForeignSetting &foreign : foreignSettings())
+    if (foreign.word == word)
+      for (const std::string &name : foreign.here)
+        if (std::find(known.begin(), known.end(), name) != known.end())
+          return {"here it is called '" + name + "'"};
+  return didYouMean(key, known);
+}
+
 } // namespace
 
 Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs, Sources &sources, Diagnostics &diagnostics) {
@@ -70,7 +165,7 @@ bool Settings::accept(const std::string &key) {
 void Settings::reportUnknown(Reporter &reporter) const {
   for (const Setting &s : list)
     if (!s.used) {
-      std::vector<std::string> helps = didYouMean(s.key, known);
+      std::vector<std::string> helps = meantBy(s.key, known);
       if (helps.empty()) {
         std::vector<std::string> names = known;
         std::sort(names.begin(), names.end());

@@ -100,7 +100,7 @@ void ModelElaborator::checkShadowed() {
       bool earlier = rules[j].kind == rules[i].kind && j < i;
       if (i == j || !(earlier || (ignored && rules[i].kind != rules[j].kind)) || !coversPattern(textOf(rules[j]), textOf(rules[i])))
         continue;
-      reporter.error(rules[i].location, "this line has no effect: another one has all names that are \"" + textOf(rules[i]) + '"',
+      reporter.error(rules[i].location, "this line has no effect: another line matches every name of \"" + textOf(rules[i]) + '"',
                      rules[j].location, "it is here",
                      {earlier ? "remove one of them, or put the narrower one first" : "remove one of them"});
       break;

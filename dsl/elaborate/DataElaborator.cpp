@@ -87,7 +87,7 @@ private:
       for (const auto &[given, word] : {std::pair(&from.format, "as"), std::pair(&from.lengths, "lengths")})
         if (*given)
           reporter.fail((*given)->location,
-                        std::string("'") + word + "' is of a stream of tokens; a file of tensors says itself what it holds");
+                        std::string("'") + word + "' is for a stream of tokens; a file of tensors states its own types");
       return result;
     }
     std::string ending = std::filesystem::path(from.path.text).extension().string();
@@ -101,7 +101,7 @@ private:
     else if (from.format)
       reporter.fail(from.format->location, "unknown kind of tokens '" + word + "'", {"it is one of bytes, u16 or i32"});
     else
-      reporter.fail(from.path.location, "nothing says what '" + from.path.text + "' holds",
+      reporter.fail(from.path.location, "the format of '" + from.path.text + "' is missing",
                     {"write `as bytes`, `as u16` or `as i32` after it; a file of tensors is read by `file`"});
     if (from.lengths)
       result.lengths = found(*from.lengths);
@@ -165,11 +165,11 @@ private:
                     {"put what all inputs take into files of tensors, as many samples in each"});
     if (first.files.size() != group.files.size())
       reporter.fail(from.word.location,
-                    "these are " + counted(static_cast<int64_t>(group.files.size()), "file") + ", beside " +
-                        counted(static_cast<int64_t>(first.files.size()), "file") + " of the same samples",
-                    {"give as many: file i of each has the same samples"});
+                    "these are " + counted(static_cast<int64_t>(group.files.size()), "file") + ", but there are " +
+                        counted(static_cast<int64_t>(first.files.size()), "file") + " with the same samples",
+                    {"give equally many: file i of each must have the same samples"});
     if (from.files[0].weight)
-      reporter.fail(from.files[0].weight->location, "weights stand at the first group of files, and hold for all");
+      reporter.fail(from.files[0].weight->location, "give weights only to the first group of files; they apply to all groups");
   }
 
   //===- Feeds ------------------------------------------------------------------------------------------------------------===//
@@ -199,7 +199,7 @@ private:
     result.tensor = result.input = from.input.text;
     if (from.value) {
       if (from.value->kind != ast::ExpressionKind::Text || from.value->text.empty())
-        reporter.fail(from.value->location, "of a file of tensors an input takes a tensor, by its name in quotes",
+        reporter.fail(from.value->location, "an input takes a tensor of a file of tensors, by its name in quotes",
                       {"write " + from.input.text + " = \"name\""});
       result.tensor = from.value->text;
     }
@@ -214,10 +214,10 @@ private:
     if (from.value)
       streamValue(*from.value, group, result);
     if (result.valid && made.files[0].lengths.empty())
-      reporter.fail(from.value->location, "a stream without documents has a token everywhere",
+      reporter.fail(from.value->location, "'valid' needs documents: a stream without documents has a token everywhere",
                     {"give the documents: lengths \"FILE.i32\""});
     if (node && (!isInteger(node->type.element) && !result.valid))
-      reporter.fail(from.input.location, "input '" + from.input.text + "' is of floats: a stream has tokens, which are integers");
+      reporter.fail(from.input.location, "input '" + from.input.text + "' has floats, but a stream has tokens, which are integers");
     if (node) {
       const std::vector<std::string> &axes = node->type.axes;
       if (axes.size() != 2)
@@ -245,7 +245,7 @@ private:
                   value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
     std::string word = isCall ? value.items[0]->text : "";
     if (word != "shift" && word != "valid")
-      reporter.fail(value.location, "of a stream an input takes the tokens, shift(tokens, 1) or valid(tokens)");
+      reporter.fail(value.location, "an input of a stream takes the tokens, shift(tokens, 1) or valid(tokens)");
     std::vector<Formal> formals{{"tokens"}};
     if (word == "shift")
       formals.push_back({"by"});
@@ -255,7 +255,7 @@ private:
                       return feed.input.text == of.text && !feed.value;
                     });
     if (!isTokens)
-      reporter.fail(of.location, "'" + word + "' takes the input of this stream that has its tokens as they are");
+      reporter.fail(of.location, "'" + word + "' needs the input that has this stream's unshifted tokens");
     result.valid = word == "valid";
     if (result.valid)
       return;
@@ -267,7 +267,7 @@ private:
   /// What comes after `below`, and where the feed stands.
   void bound(const ast::DataFeed &from, const Node *node, DataFeed &result) {
     if (from.below && node && !isInteger(node->type.element))
-      reporter.fail(from.below->location, "input '" + from.input.text + "' is of floats, which no size bounds");
+      reporter.fail(from.below->location, "input '" + from.input.text + "' has floats, which have no upper bound");
     if (from.below) {
       for (const Axis &axis : model.axes)
         if (from.below->kind == ast::ExpressionKind::Name && from.below->text == axis.name)

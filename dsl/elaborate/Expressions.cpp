@@ -3,6 +3,8 @@
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 
 namespace npar::dsl {
 
@@ -13,6 +15,68 @@ Value ModelElaborator::use(const Value &value, Location at) {
   if (auto *parameter = std::get_if<ParameterValue>(&value))
     return TensorValue{graph.use(parameter->index, at)};
   return value;
+}
+
+/// How the operations of PyTorch and JAX that have another name here are written; null where there is no such word.
+static const char *writtenHere(const std::string &word) {
+  static const std::map<std::string, const char *> forms = {
+      {"matmul", "write `project(x, w)`, which contracts all axes that both have, or `einsum(x, y, over = a)`"},
+      {"bmm", "write `einsum(x, y, over = a)`: axes that both have and that are not in `over` stay"},
+      {"dot", "write `einsum(x, y, over = a)`"},
+      {"linear", "write `up = Linear(from, to)`, then up(x), with `import \"Linear\"`"},
+      {"transpose", "axes have names, so their order does not matter: leave it out"},
+      {"permute", "axes have names, so their order does not matter: leave it out"},
+      {"reshape", "declare a product axis: `axis both = head * feature` is two axes and one"},
+      {"view", "declare a product axis: `axis both = head * feature` is two axes and one"},
+      {"flatten", "declare a product axis: `axis both = head * feature` is two axes and one"},
+      {"squeeze", "axes have names, so those of size 1 are not needed: leave it out"},
+      {"unsqueeze", "axes have names, and operations broadcast by name: leave it out"},
+      {"expand", "operations broadcast by name: leave it out"},
+      {"broadcast_to", "operations broadcast by name: leave it out"},
+      {"cat", "declare a sum, `axis both = a + b`, and write `concat([x, y], along = both)`"},
+      {"concatenate", "declare a sum, `axis both = a + b`, and write `concat([x, y], along = both)`"},
+      {"split", "declare a sum, `axis both = a + b`, and write x[both = a]"},
+      {"chunk", "declare a sum, `axis both = a + b`, and write x[both = a]"},
+      {"sigmoid", "write `1 / (1 + exp(-x))`"},
+      {"mse_loss", "write `squared_error(x, y)`"},
+      {"nll_loss", "write `cross_entropy(logits, targets, over = a)`"},
+      {"log_softmax", "write `x - logsumexp(x, over = a)`"},
+      {"scaled_dot_product_attention", "write `attention(q, k, v, over = seq, causal = true)`"},
+      {"swish", "write `silu(x)`"},
+      {"rsqrt", "write `1 / sqrt(x)`"},
+      {"pow", "multiply x by itself, or write `exp(n * log(x))` for x > 0"},
+      {"square", "write `x * x`"},
+      {"clamp", "write `where(x > most, most, where(x < least, least, x))`"},
+      {"clip", "write `where(x > most, most, where(x < least, least, x))`"},
+      {"relu6", "write `where(x > 6, 6.0, relu(x))`"},
+      {"elu", "write `where(x > 0, x, exp(x) - 1)`"},
+      {"glu", "project x twice and multiply: `up(x) * (1 / (1 + exp(-gate(x))))`"},
+      {"logsigmoid", "write `-where(x < -20, -x, log(1 + exp(-x)))`"},
+      {"sign", "write `where(x > 0, 1.0, where(x < 0, -1.0, 0.0))`"},
+      {"maximum", "write `where(x > y, x, y)`"},
+      {"minimum", "write `where(x < y, x, y)`"},
+      {"masked_fill", "write `where(mask, value, x)`"},
+      {"log1p", "write `log(1 + x)`"},
+      {"expm1", "write `exp(x) - 1`"},
+      {"normalize", "write `x / sqrt(sum(x * x, over = a))`"},
+      {"leaky_relu", "write `where(x > 0, x, 0.01 * x)`"},
+      {"softplus", "write `where(x > 20, x, log(1 + exp(x)))`"},
+      {"arange", "write `index(a)`"},
+      {"topk", "write `top_k(x, along = slot, over = a)`"},
+      {"scatter", "write `sum(x * one_hot(i, over = a), over = b)`"},
+      {"detach", "write `stop_gradient(x)`"},
+      {"var", "write `y = x - mean(x, over = a)`, then `mean(y * y, over = a)`, which divides by n"},
+      {"std", "write `y = x - mean(x, over = a)`, then `sqrt(mean(y * y, over = a))`, which divides by n"},
+      {"norm", "write `sqrt(sum(x * x, over = a))`"},
+      {"conv1d", "there is no convolution yet: take windows by `gather`, then `project`"},
+      {"conv2d", "there is no convolution yet: cut patches of an image as product axes, then `project`"},
+      {"batch_norm", "there is no batch normalization yet; there are `layer_norm` and `rms_norm`"},
+  };
+  std::string lower;
+  for (unsigned char letter : word)
+    lower += static_cast<char>(std::tolower(letter));
+  auto found = forms.find(lower);
+  return found == forms.end() ? nullptr : found->second;
 }
 
 void ModelElaborator::unknown(const std::string &what, const ast::Expression &name, Scope &scope) {
@@ -26,6 +90,8 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
   result.insert(result.end(), constantFunctions().begin(), constantFunctions().end());
   if (std::string import = Library::importFor(*file, name.text); helps.empty() && !import.empty())
     helps.push_back("a file of the standard library has it: add `import \"" + import + "\"`");
+  if (const char *form = writtenHere(name.text); helps.empty() && form)
+    helps.push_back(form);
   for (const std::string &layer : Library::importable(*file->search, /*layersAlone=*/true))
     result.push_back(layer);
   reporter.fail(name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
@@ -36,7 +102,7 @@ Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
     if (findOperation(e.text))
       reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
     if (Library::findLayer(file, e.text).layer)
-      reporter.fail(e.location, "'" + e.text + "' is a layer: make one and call that",
+      reporter.fail(e.location, "'" + e.text + "' is a layer: create an instance and call that",
                     {"write `name = " + e.text + "(...)`, then name(x)"});
     unknown("name", e, scope);
   }
@@ -238,7 +304,7 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
     if (axis.group || !contains(type.axes, axis.names[0]))
       reporter.fail(a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
     if (axis.names[0] == "batch")
-      reporter.fail(a.name.location, "axis 'batch' cannot be selected from: every sequence is treated alike");
+      reporter.fail(a.name.location, "cannot select from axis 'batch': every sequence is treated the same");
     Value chosen = evaluate(*a.value, scope);
     if (auto *given = std::get_if<AxisValue>(&chosen)) { // its size would be a number, and seldom the one that is meant
       const std::string part = partName(axis.names[0], *a.value, *given, type);

@@ -122,7 +122,7 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
   Saved<std::optional<Value>> inResult(result, std::nullopt);
   execute(function.body, inner, Body::Forward);
   if (!result)
-    reporter.fail(function.location, "this forward function does not return a value", {"end it with `return ...`"});
+    reporter.fail(function.location, "this forward function returns no value", {"end it with `return ...`"});
   return *result;
 }
 

@@ -83,14 +83,14 @@ double ModelElaborator::weightOf(const Statement &s, Scope &scope) {
 int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope &scope) {
   if (!s.condition)
     return -1;
-  int node = tensor(*s.condition, scope, "what stands after 'where'");
+  int node = tensor(*s.condition, scope, "the condition after 'where'");
   if (!graph.isTruth(node))
-    reporter.fail(s.condition->location, "what stands after 'where' must be true or false, this is " + describedTensor(graph, node),
+    reporter.fail(s.condition->location, "the condition after 'where' must be true or false, this is " + describedTensor(graph, node),
                   {"compare it, as in `where labels != -1`"});
   for (const std::string &axis : graph.type(node).axes)
     if (!contains(axes, axis))
-      reporter.fail(s.condition->location,
-                    "the condition is over " + textOf(graph.type(node).axes) + ", what it chooses from over " + textOf(axes));
+      reporter.fail(s.condition->location, "the condition has the axes " + textOf(graph.type(node).axes) +
+                                               ", but the values that it selects have " + textOf(axes));
   return node;
 }
 
@@ -101,9 +101,9 @@ void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && node.op == "parameter")
       reporter.fail(condition.location,
-                    "the condition of a loss is of inputs and positions alone, this one needs parameter '" +
+                    "the condition of a loss can use only inputs and positions, this one needs parameter '" +
                         std::get<std::string>(node.attributes.at("name")) + "'",
-                    {"what counts is counted before the first forward pass; where(c, x, 0.0) in the loss itself may depend on anything"});
+                    {"positions are counted before the first forward pass; where(c, x, 0.0) in the loss itself can depend on anything"});
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
       reporter.fail(condition.location, "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
@@ -192,7 +192,7 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
     wants(truths || whole || mean || graph.isFloat(node), "floats");
     const AxisNames &axes = graph.type(node).axes;
     if (!contains(axes, "batch"))
-      reporter.fail(argument->value->location, "what a metric is of must keep the axis 'batch', this is over " + textOf(axes));
+      reporter.fail(argument->value->location, "the argument of a metric must keep the axis 'batch', this is over " + textOf(axes));
     if (const AxisNames first = metric.nodes.empty() ? axes : graph.type(metric.nodes[0]).axes; !sameAxes(axes, first))
       reporter.fail(argument->value->location, name + " compares values over the same axes: " + textOf(first) + " and " + textOf(axes));
     else
@@ -223,7 +223,8 @@ void ModelElaborator::prediction(const Statement &s, Scope &scope) {
     }
   const AxisNames &axes = graph.type(prediction.node).axes;
   if (axes.empty() || axes[0] != "batch")
-    reporter.fail(value.location, "an output is over 'batch' first and then what a sample has, this one is over " + textOf(axes));
+    reporter.fail(value.location,
+                  "the first axis of an output must be 'batch', followed by the axes of a sample; this one is over " + textOf(axes));
   graph.model.predictions.push_back(std::move(prediction));
 }
 

@@ -159,7 +159,7 @@ void OperationCall::requireAxis(size_t i, const std::string &axis, int node, con
 
 void OperationCall::refuseBatch(size_t i, const std::string &axis) {
   if (axis == "batch")
-    reporter.fail(place(i), "'" + name + "' cannot take the axis 'batch': what a sequence computes must not depend on the others");
+    reporter.fail(place(i), "'" + name + "' cannot use the axis 'batch': sequences must not depend on each other");
 }
 
 } // namespace npar::dsl

@@ -34,10 +34,10 @@ void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &hea
       continue;
     call.reporter.error(call.at,
                         "'attention' would take " + textOf(heads) + " for heads and " + textOf(rest) + " for features: product axis '" +
-                            name + "' joins some of both",
+                            name + "' contains axes of both",
                         product.location, "'" + name + "' is " + textOf(product.factors),
                         {"for features alone declare an axis of its own: `axis " + name + " = 1 * ...`",
-                         "or, if these are the heads, say so: `feature = " + call.nameOf(feature) + "`"});
+                         "or, if these are the heads, name the feature: `feature = " + call.nameOf(feature) + "`"});
     throw Stop{};
   }
 }
@@ -179,8 +179,8 @@ Value attention(OperationCall &call) {
   if (contains(axes, looked.name))
     call.reporter.fail(call.place(Keys), "axis '" + looked.name + "' of the keys is an axis of q, too: q is over " + textOf(axes));
   if (looked.isOther && call.truth(Causal))
-    call.reporter.fail(call.place(Causal), "'causal' is of the keys of one sequence, these are over '" + looked.keys + "'",
-                       {"say which are seen: where = index(" + call.nameOf(looked.keys) + ") <= index(" + call.nameOf(seq) + ")"});
+    call.reporter.fail(call.place(Causal), "'causal' needs the keys of the same sequence, these are over '" + looked.keys + "'",
+                       {"write a condition instead: where = index(" + call.nameOf(looked.keys) + ") <= index(" + call.nameOf(seq) + ")"});
   AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
   AxisNames heads = without(values, {feature});
   if (AxisNames extra = without(keys, axes); !extra.empty() && extra[0] != looked.keys)

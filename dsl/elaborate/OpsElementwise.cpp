@@ -56,7 +56,7 @@ Value dropout(OperationCall &call) {
 Value index(OperationCall &call) {
   std::string axis = call.axis(0);
   if (axis == "batch")
-    call.reporter.fail(call.place(0), "'index' over 'batch' would tell sequences apart by their place in the batch");
+    call.reporter.fail(call.place(0), "'index' over 'batch' would make results depend on a sequence's position in the batch");
   return TensorValue{call.graph.add(call.at, "index", {}, {ElementType::I32, {axis}})};
 }
 
@@ -65,7 +65,7 @@ Value sinusoid(OperationCall &call) {
   int positions = call.tensor(0);
   std::string over = call.axis(1);
   if (over == "batch")
-    call.reporter.fail(call.place(1), "'sinusoid' over 'batch' would tell sequences apart by their place in the batch");
+    call.reporter.fail(call.place(1), "'sinusoid' over 'batch' would make results depend on a sequence's position in the batch");
   AxisNames axes = call.axesOf(positions);
   if (contains(axes, over))
     call.reporter.fail(call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");

@@ -29,10 +29,10 @@ std::string groupOf(const ast::ParameterRule &rule) {
 double valueOf(const ast::GroupChange &change, Evaluator &evaluator, Scope &scope) {
   bool rate = change.name.text == "lr";
   if (rate && !change.times)
-    evaluator.reporter.fail(change.name.location, "a rule gives no learning rate of its own, it multiplies that of the optimizer",
+    evaluator.reporter.fail(change.name.location, "a rule cannot set a learning rate, it can only multiply the optimizer's",
                             {"write `lr * 0.1`"});
   if (!rate && change.times)
-    evaluator.reporter.fail(change.name.location, "'decay' takes a number in place of the optimizer's", {"write `decay 0`"});
+    evaluator.reporter.fail(change.name.location, "'decay' needs a number, which replaces the optimizer's", {"write `decay 0`"});
   const std::string what = rate ? "the factor of the learning rate" : "the decay";
   double value = evaluator.number(*change.value, scope, what);
   if (rate && !(value > 0))

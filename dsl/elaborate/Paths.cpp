@@ -11,7 +11,7 @@ std::string ModelElaborator::inBraces(Location at, const std::string &word, Scop
   Binding *found = scope.find(word);
   if (!found)
     reporter.fail(at, what + ": there is no constant and no axis '" + word + "'",
-                  {"in braces stands a constant, or an axis of which each index has a tensor of its own"});
+                  {"braces contain a constant, or an axis with a separate tensor for each index"});
   if (std::holds_alternative<Poison>(found->value))
     throw Stop{};
   if (auto *number = std::get_if<int64_t>(&found->value); number && *number >= 0)

@@ -14,7 +14,7 @@ void ModelElaborator::placeBlock(const Statement &s, const std::string &path) {
     reporter.abort(s.location, "the model repeats more than " + std::to_string(most) + " blocks");
   auto refuse = [&](const std::pair<const std::string, const Statement *> &other) {
     reporter.error(s.path ? s.path->location : s.name.location,
-                   "the blocks of repeat '" + s.name.text + "' would lie at \"" + path + "\", among those of repeat '" +
+                   "the blocks of repeat '" + s.name.text + "' would have the path \"" + path + "\", which is within repeat '" +
                        other.second->name.text + "' at \"" + other.first + "\"",
                    other.second->name.location, "declared here", {"give it another path, with `as` or `under`"});
     throw Stop{};

@@ -30,12 +30,12 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
   const Model &made = graph.model;
   const std::string name = "model '" + model.name.text + "'";
   if (purpose == Purpose::Outputs && made.predictions.empty())
-    reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor that is wanted"});
+    reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor to output"});
   if (purpose != Purpose::Training ? hasResults(made) : !made.losses.empty())
     return;
   std::vector<std::string> helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())
-    helps.push_back("without one `npar eval --outputs` writes what it computes");
+    helps.push_back("without a loss, `npar eval --outputs` writes its outputs");
   reporter.fail(model.name.location, name + " has no loss", helps);
 }
 
@@ -63,7 +63,7 @@ void ModelElaborator::warnUnused() {
   graph.finish(unused);
   for (const Node &node : graph.model.nodes)
     if (node.op != "parameter" && !findNodeKind(node.op))
-      reporter.abort(node.location, "internal error: no operation is said to make '" + node.op + "'");
+      reporter.abort(node.location, "internal error: no operation makes '" + node.op + "'");
 }
 
 void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &scope, Body body) {
@@ -86,7 +86,7 @@ void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &s
 void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   auto only = [&](bool allowed, const char *what, const char *where) {
     if (!allowed)
-      reporter.fail(s.location, std::string("'") + what + "' stands only " + where);
+      reporter.fail(s.location, std::string("'") + what + "' is allowed only " + where);
   };
   switch (s.kind) {
   case StatementKind::Axis:
@@ -281,7 +281,7 @@ AxisValue ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
 void ModelElaborator::checkNoForward(const std::vector<Statement> &statements, const char *of) {
   for (const Statement &inner : statements)
     if (inner.kind == StatementKind::Forward)
-      reporter.fail(inner.location, std::string("'forward' stands only in a layer, outside of ") + of);
+      reporter.fail(inner.location, std::string("'forward' is allowed only in a layer, outside of ") + of);
 }
 
 void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
@@ -293,12 +293,13 @@ void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
 void ModelElaborator::input(const Statement &s, Scope &scope) {
   const std::string &element = s.name.text;
   if (element != "i32" && element != "u8" && element != "f32")
-    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"an input is of i32, u8 or f32"});
+    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"the type of an input is i32, u8 or f32"});
   AxisValue shape = s.shape->items.empty() ? AxisValue{} : std::get<AxisValue>(list(*s.shape, scope));
   if (shape.names.empty() || shape.names[0] != "batch") {
     AxisNames right = without(shape.names, {"batch"});
     right.insert(right.begin(), "batch");
-    reporter.fail(s.shape->location, "an input is over 'batch' first and then what a sample has, this one is over " + textOf(shape.names),
+    reporter.fail(s.shape->location,
+                  "the first axis of an input must be 'batch', followed by the axes of a sample; this one is over " + textOf(shape.names),
                   {"write `" + element + textOf(right) + "`"});
   }
   TensorType type = element == "i32"  ? TensorType{ElementType::I32, shape.names}

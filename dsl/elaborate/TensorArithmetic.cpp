@@ -174,7 +174,7 @@ void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::st
   if (!whole && shown.find_first_of(".en") == std::string::npos)
     shown += ".0";
   if (!whole)
-    reporter.fail(at, what + " has " + shown + ", which is no integer, beside " + describedTensor(graph, beside),
+    reporter.fail(at, what + " has " + shown + ", which is not an integer, with " + describedTensor(graph, beside),
                   {"write float(x) to compute with floats"});
   if (*whole < INT32_MIN || *whole > INT32_MAX)
     reporter.fail(at, what + " has " + textOf(number) + " beside " + describedTensor(graph, beside) + ", which holds 32 bits");

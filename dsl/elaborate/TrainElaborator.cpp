@@ -1,11 +1,14 @@
 // Evaluates a train block: settings in any order, each at most once; AdamW and Sgd are call forms.
 #include "dsl/elaborate/TrainElaborator.h"
 #include "dsl/Suggestions.h"
+#include "dsl/parse/GrammarWords.h"
 
 #include <algorithm>
 
 namespace npar::dsl {
 namespace {
+
+const std::vector<std::string> trainSettings = {"batch", "optimizer", "clip", "seed"};
 
 class TrainElaborator {
 public:
@@ -20,7 +23,7 @@ public:
     for (const ast::Setting &s : source.settings) {
       if (s.name.text == "freeze")
         reporter.error(s.name.location, "what is frozen is called by paths in quotes", {"write `freeze \"encoder.*\"`"});
-      else if (s.name.text != "batch" && s.name.text != "optimizer" && s.name.text != "clip" && s.name.text != "seed")
+      else if (std::find(trainSettings.begin(), trainSettings.end(), s.name.text) == trainSettings.end())
         reporter.error(s.name.location, "a train block has no '" + s.name.text + "'", unknownHelp(s.name.text));
       else if (!values.insert({s.name.text, s.value.get()}).second)
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
@@ -45,8 +48,10 @@ private:
   }
 
   static std::vector<std::string> unknownHelp(const std::string &name) {
-    std::vector<std::string> helps = didYouMean(name, {"batch", "optimizer", "clip", "seed"});
-    return helps.empty() ? std::vector<std::string>{"it has batch, optimizer, clip and seed"} : helps;
+    std::vector<std::string> words = trainSettings, keywords = keywordsOf(GrammarItem::Train);
+    words.insert(words.end(), keywords.begin(), keywords.end());
+    std::vector<std::string> helps = didYouMean(name, words);
+    return helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps;
   }
 
   void batch(const ast::Expression *e) {

@@ -146,8 +146,7 @@ private:
     if (diagnostics.hasErrors())
       throw Stop{};
     if (list.empty())
-      reporter.fail({root->tree->index, 1, 1, 1},
-                    sources.text(root->tree->index).empty() ? "the file is empty: it has no model" : "the file has no model",
+      reporter.fail({root->tree->index, 1, 1, 1}, sources.text(root->tree->index).empty() ? "the file is empty" : "the file has no model",
                     {"write `model Name(...) { ... }`, or import one: `import \"gpt2\"`"});
     auto narrow = [&](const auto &declarations, const std::optional<std::string> &name) {
       Found<ast::Block> fit = filter(all, [&](const auto &m) {

@@ -19,37 +19,39 @@ std::vector<Figure> figuresOf(Machine &m) {
   if (isDevice)
     figures = {
         {"device", "", "count", Kind::Devices, Need::Always, false, "in a host; each has a rank", &m.ranks},
-        {"device", "", "memory", Kind::Bytes, Need::Always, false, "of each", &m.room},
-        {"device", "", "units", Kind::Units, Need::Never, false, "multiprocessors, each computes a tile of a product at a time", &m.units},
-        {"device", "", "reserved", Kind::Bytes, Need::Always, true, "of it that no program gets: context, libraries, messages",
+        {"device", "", "memory", Kind::Bytes, Need::Always, false, "memory of one device", &m.room},
+        {"device", "", "units", Kind::Units, Need::Never, false, "multiprocessors; each computes one tile of a product at a time",
+         &m.units},
+        {"device", "", "reserved", Kind::Bytes, Need::Always, true, "memory that no program gets: context, libraries, messages",
          &m.reserved},
-        {"device", "", "fragments", Kind::Share, Need::Always, true, "of it that is lost between allocations", &m.fragments},
+        {"device", "", "fragments", Kind::Share, Need::Always, true, "share of the memory lost between allocations", &m.fragments},
     };
   else
     figures = {
-        {"processor", "", "cores", Kind::Cores, Need::Always, false, "that the ranks on the machine share", &m.cores},
-        {"processor", "", "ranks", Kind::Ranks, Need::Always, false,
-         "that stand on one such machine at most; others have machines of their own", &m.ranks},
-        {"processor", "", "spread", Kind::Share, Need::Always, true, "what each further core adds to the speed of a long step", &m.spread},
-        {"processor", "", "grain", Kind::Seconds, Need::Always, true, "a step that lasts so long on one core gains half of that", &m.grain},
-        {"processor", "", "memory", Kind::Bytes, Need::Never, false, "that its ranks share", &m.room},
+        {"processor", "", "cores", Kind::Cores, Need::Always, false, "shared by the ranks on the machine", &m.cores},
+        {"processor", "", "ranks", Kind::Ranks, Need::Always, false, "at most on one machine; more ranks use more machines", &m.ranks},
+        {"processor", "", "spread", Kind::Share, Need::Always, true, "the speed that each further core adds to a long step", &m.spread},
+        {"processor", "", "grain", Kind::Seconds, Need::Always, true, "a step that takes this long on one core gains half of that",
+         &m.grain},
+        {"processor", "", "memory", Kind::Bytes, Need::Never, false, "shared by its ranks", &m.room},
     };
-  figures.push_back({"host", "", "price", Kind::Price, Need::Never, false, "of a host with all that is in it", &m.price});
-  figures.push_back({"step", "", "launch", Kind::Seconds, Need::Always, true, "a step that does nothing", &m.launch});
+  figures.push_back({"host", "", "price", Kind::Price, Need::Never, false, "price of a host with everything in it", &m.price});
+  figures.push_back({"step", "", "launch", Kind::Seconds, Need::Always, true, "an empty step", &m.launch});
   if (!isDevice) {
-    figures.push_back({"cache", "", "bandwidth", Kind::Bandwidth, Need::Group, false, "operands of a step that a core's own cache keeps",
+    figures.push_back({"cache", "", "bandwidth", Kind::Bandwidth, Need::Group, false, "operands of a step that are in a core's own cache",
                        &m.cache.bandwidth});
-    figures.push_back({"cache", "", "size", Kind::Bytes, Need::Group, false, "so many bytes of a step's operands", &m.cache.size});
-    figures.push_back({"memory", "", "near", Kind::Bandwidth, Need::Always, false, "operands of a step that the caches keep", &m.near});
+    figures.push_back({"cache", "", "size", Kind::Bytes, Need::Group, false, "bytes of a step's operands that fit in it", &m.cache.size});
+    figures.push_back({"memory", "", "near", Kind::Bandwidth, Need::Always, false, "operands of a step that are in the caches", &m.near});
     figures.push_back(
-        {"memory", "", "size", Kind::Bytes, Need::Always, false, "so many bytes of a step's operands count as near", &m.nearSize});
+        {"memory", "", "size", Kind::Bytes, Need::Always, false, "bytes of a step's operands that count as near", &m.nearSize});
   }
   figures.push_back(
-      {"memory", "", "far", Kind::Bandwidth, Need::Always, false, isDevice ? "operands of a step" : "the other operands", &m.far});
-  figures.push_back({"memory", "", "move", Kind::Bandwidth, Need::Always, false, "what a step zeroes or copies", &m.move});
+      {"memory", "", "far", Kind::Bandwidth, Need::Always, false, isDevice ? "operands of a step" : "all other operands", &m.far});
+  figures.push_back({"memory", "", "move", Kind::Bandwidth, Need::Always, false, "bytes that a step zeroes or copies", &m.move});
   figures.push_back({"kernel", "", "operation", Kind::Seconds, Need::Always, true,
                      "one element of an operation in a generated kernel; twice in f64", &m.operation});
-  figures.push_back({"kernel", "", "function", Kind::Seconds, Need::Always, true, "more for an exponential or the like", &m.function});
+  figures.push_back(
+      {"kernel", "", "function", Kind::Seconds, Need::Always, true, "extra time of an exponential or similar function", &m.function});
   constexpr std::array<const char *, linkLevels.size()> messages = {"a message between the two devices of a pair",
                                                                     "a message between two ranks of a host", "between hosts of a rack",
                                                                     "between other hosts"};
@@ -58,45 +60,48 @@ std::vector<Figure> figuresOf(Machine &m) {
     const char *word = linkLevels[level];
     Need need = level == static_cast<size_t>(LinkLevel::Host) ? Need::Always : Need::Group;
     if (level == static_cast<size_t>(LinkLevel::Rack))
-      figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "that a rack joins", &link.hosts});
+      figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "hosts in one rack", &link.hosts});
     figures.push_back({"link", word, "bandwidth", Kind::Bandwidth, need, false, messages[level], &link.bandwidth});
     figures.push_back({"link", word, "latency", Kind::Seconds, need, true, "before its first byte", &link.latency});
     figures.push_back(
         {"link", word, "message", Kind::Bandwidth, Need::Never, false, "between two ranks alone, not of a collective", &link.message});
-    figures.push_back(
-        {"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
+    figures.push_back({"link", word, "holds", Kind::Share, Need::Never, true,
+                       "share of a message's time in which its two ranks cannot compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
     figures.push_back({"link", word, "hop", Kind::Seconds, Need::Never, false, "a step of a ring of ranks", &link.hop});
-    figures.push_back({"link", word, "tree", Kind::Share, Need::Never, false, "of the bandwidth, by all-reduces along trees", &link.tree});
-    figures.push_back({"link", word, "beside", Kind::Share, Need::Never, true, "of a collective passes beside its product, piece by piece",
-                       &link.beside});
+    figures.push_back(
+        {"link", word, "tree", Kind::Share, Need::Never, false, "share of the bandwidth that all-reduces along trees reach", &link.tree});
+    figures.push_back({"link", word, "beside", Kind::Share, Need::Never, true,
+                       "share of a collective that overlaps its product, piece by piece", &link.beside});
   }
   Need ofType = isDevice ? Need::Group : Need::Always;
   auto addProduct = [&](ProductFigures &product, const char *word) {
     figures.push_back({"product", word, "rate", Kind::Rate, ofType, false, "a large matrix product", &product.rate});
-    figures.push_back({"product", word, "rows", Kind::Rows, ofType, true, "a product of so many rows takes as long again", &product.rows});
-    figures.push_back({"product", word, "columns", Kind::Columns, ofType, true, "likewise of columns", &product.columns});
-    figures.push_back({"product", word, "depth", Kind::Terms, ofType, true, "likewise of terms in each sum", &product.depth});
+    figures.push_back(
+        {"product", word, "rows", Kind::Rows, ofType, true, "a product with this many rows takes twice as long", &product.rows});
+    figures.push_back({"product", word, "columns", Kind::Columns, ofType, true, "the same for columns", &product.columns});
+    figures.push_back({"product", word, "depth", Kind::Terms, ofType, true, "the same for terms of each sum", &product.depth});
     if (isDevice) {
+      figures.push_back({"product", word, "tile_rows", Kind::Rows, Need::Never, false, "rows of the largest tile that a unit computes",
+                         &product.tileRows});
+      figures.push_back({"product", word, "tile_columns", Kind::Columns, Need::Never, false, "its columns", &product.tileColumns});
       figures.push_back(
-          {"product", word, "tile_rows", Kind::Rows, Need::Never, false, "of the largest tile that a unit computes", &product.tileRows});
-      figures.push_back({"product", word, "tile_columns", Kind::Columns, Need::Never, false, "likewise", &product.tileColumns});
-      figures.push_back(
-          {"product", word, "halved", Kind::Share, Need::Never, false, "of the rate, with tiles of half the size", &product.halved});
+          {"product", word, "halved", Kind::Share, Need::Never, false, "share of the rate with tiles of half the size", &product.halved});
     }
     figures.push_back({"product", word, "peak", Kind::Rate, isDevice ? Need::Group : Need::Never, false,
-                       "what the maker states, without sparsity", &product.peak});
+                       "rate that the maker states, without sparsity", &product.peak});
   };
   for (size_t type = 0; type < productTypes; ++type)
     addProduct(m.products[type], machineTypes[type]);
   if (isDevice)
     addProduct(m.tf32, "tf32");
-  for (auto [group, list, meaning] : {std::tuple("attention", &m.attentions, "attention to a long sequence"),
-                                      std::tuple("attention_grad", &m.gradients, "the gradients of attention to a long sequence")})
+  for (auto [group, list, meaning] : {std::tuple("attention", &m.attentions, "attention over a long sequence"),
+                                      std::tuple("attention_grad", &m.gradients, "gradients of attention over a long sequence")})
     for (size_t type = 0; type < machineTypes.size(); ++type) {
       AttentionFigures &attention = (*list)[type];
       figures.push_back({group, machineTypes[type], "rate", Kind::Rate, ofType, false, meaning, &attention.rate});
-      figures.push_back({group, machineTypes[type], "rows", Kind::Rows, ofType, true, "so many rows take as long again", &attention.rows});
+      figures.push_back(
+          {group, machineTypes[type], "rows", Kind::Rows, ofType, true, "this many rows take twice as long", &attention.rows});
     }
   return figures;
 }

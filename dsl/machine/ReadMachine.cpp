@@ -61,7 +61,7 @@ public:
       }
     for (const ast::HostKind &kind : source.kinds)
       if (!kind.machine)
-        reporter.error(kind.hosts.location, "'" + kind.hosts.text + "' stands outside of any group of figures",
+        reporter.error(kind.hosts.location, "'" + kind.hosts.text + "' is outside any group of figures",
                        {"write it as `GROUP { " + kind.hosts.text + " ... }`, or a kind of hosts as `hosts N of \"NAME\"`"});
     if (reporter.errorCount() == before)
       reportMissing();
@@ -287,7 +287,7 @@ private:
     }
     std::sort(known.begin(), known.end());
     reporter.fail(
-        name.location, "no machine \"" + name.text + "\": there is no such file beside this one",
+        name.location, "no machine \"" + name.text + "\": no such file in this file's folder",
         orElse(didYouMean(name.text, known), known.empty() ? "the standard library is not there" : "there are " + joined(known, "and")));
   }
 

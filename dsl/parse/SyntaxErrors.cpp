@@ -36,7 +36,7 @@ void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t
   auto text = [&](size_t back) { return tokens->get(index - back)->getText(); };
   if (index >= 4 && text(0) == "(" && text(2) == "for" && text(3) != ")")
     error.help(error.location,
-               "constants stand after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
+               "write constants after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
 }
 
 /// Tells whether the parser is inside a rule of the grammar, at any depth.

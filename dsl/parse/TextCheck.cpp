@@ -53,7 +53,7 @@ bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics) 
       if (c == '(' || c == '[' || c == '{') {
         if (++depth > maximumNesting) {
           diagnostics.error(at, "parentheses, brackets and braces nest deeper than " + std::to_string(maximumNesting))
-              .help(at, "give the inner parts names of their own");
+              .help(at, "give names to the inner parts");
           return false;
         }
       } else if ((c == ')' || c == ']' || c == '}') && depth > 0)

@@ -42,7 +42,7 @@ private:
   void take(const std::vector<ast::Name> &names, std::vector<std::string> &list) {
     for (const ast::Name &name : names) {
       if (!findMesh(mesh, name.text) && isWord(name.text))
-        reporter.fail(name.location, "'" + name.text + "' orders all mesh axes and stands alone",
+        reporter.fail(name.location, "'" + name.text + "' orders all mesh axes and must be the only word",
                       {"write `place " + name.text + "`, or mesh axes alone"});
       if (!findMesh(mesh, name.text)) {
         std::vector<std::string> helps = didYouMean(name.text, {"cluster", "spread"});
@@ -50,7 +50,7 @@ private:
       }
       auto same = std::find_if(taken.begin(), taken.end(), [&](const ast::Name *other) { return other->text == name.text; });
       if (same != taken.end()) {
-        reporter.error(name.location, "mesh axis '" + name.text + "' stands twice in 'place'", (*same)->location, "first named here");
+        reporter.error(name.location, "mesh axis '" + name.text + "' is given twice in 'place'", (*same)->location, "first named here");
         throw Stop{};
       }
       taken.push_back(&name);

@@ -2,6 +2,7 @@
 #include "dsl/plan/PlanElaborator.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/parse/GrammarWords.h"
 #include "dsl/plan/HostOrder.h"
 #include "dsl/plan/Limits.h"
 #include "dsl/plan/Mesh.h"
@@ -17,6 +18,18 @@
 #include <algorithm>
 
 namespace npar::dsl {
+
+/// What the grammar takes for a name with a value.
+static const std::vector<std::string> planSettings = {"micro", "compute", "reduce"};
+
+static std::vector<std::string> unknownHelp(const std::string &name) {
+  std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
+  for (const std::string &word : planSettings)
+    if (std::find(words.begin(), words.end(), word) == words.end())
+      words.push_back(word);
+  std::vector<std::string> helps = didYouMean(name, words);
+  return helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps;
+}
 
 void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, Location trainAt) {
   size_t before = reporter.errorCount();
@@ -66,21 +79,18 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
       if (s.name.text == "bucket") {
         reporter.error(s.name.location, "'bucket' needs a size and its unit",
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
-      } else if (s.name.text != "micro" && s.name.text != "compute" && s.name.text != "reduce") {
+      } else if (std::find(planSettings.begin(), planSettings.end(), s.name.text) == planSettings.end()) {
         std::vector<std::string> helps;
         if (s.name.text == "gradients")
           helps.push_back("write it after `compute`, with a ',' in between: `compute bf16, gradients f32`");
         else
-          helps = didYouMean(s.name.text,
-                             {"micro", "compute", "reduce", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
-        if (helps.empty())
-          helps.push_back("it has mesh, place, micro, split, store, recompute, compute, reduce, keep, bucket and require");
+          helps = unknownHelp(s.name.text);
         reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
       } else if (!values.insert({s.name.text, s.value.get()}).second) {
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
       }
     }
-  for (const char *key : {"micro", "compute", "reduce"})
+  for (const std::string &key : planSettings)
     if (const Setting *s = text.settings.find(key))
       values[key] = s->value.get();
   return values;
@@ -145,7 +155,7 @@ void PlanElaborator::warnUnusedMesh() {
       used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
     if (!used && axis.size > 1)
       reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) +
-                                          ": its ranks all compute the same");
+                                          ": all of its ranks compute the same");
   }
 }
 

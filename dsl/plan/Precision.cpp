@@ -98,7 +98,7 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
     if (!target) {
       std::vector<std::string> helps = didYouMean(p.what.text, {"gradients", "reduce"});
       reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
-                     helps.empty() ? std::vector<std::string>{"`gradients` and `reduce` may stand after `compute`"} : helps);
+                     helps.empty() ? std::vector<std::string>{"only `gradients` and `reduce` can follow `compute`"} : helps);
       continue;
     }
     if (*target)
@@ -138,7 +138,7 @@ bool readLibrary(const ast::Expression &reduce, PlanText &text) {
     if (word != "ordered" && word != "library") {
       bool type = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == word; });
       text.reporter.fail(reduce.location, "'reduce' is ordered or library, not '" + (reduce.text.empty() ? "this" : reduce.text) + "'",
-                         type ? std::vector<std::string>{"the type of sums stands after `compute`: `compute bf16, reduce f32`"}
+                         type ? std::vector<std::string>{"write the type of sums after `compute`: `compute bf16, reduce f32`"}
                               : didYouMean(word, {"ordered", "library"}));
     }
     return word == "library";

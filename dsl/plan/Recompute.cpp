@@ -54,7 +54,7 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
       reporter.fail(value->location, "of operations only 'attention' is recomputed by name",
                     {"name the layers instead, such as [\"h.*.mlp\"], or write `recompute block`"});
     if (found == words.end() && isNumber(*value))
-      reporter.fail(value->location, "a number of blocks stands after 'every'", {"write `recompute every 2`"});
+      reporter.fail(value->location, "a number of blocks must follow 'every'", {"write `recompute every 2`"});
     if (found == words.end())
       reporter.fail(value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
                     {"it is none, attention, block, `every 2` (blocks; 2 as a setting) or a list of layers, [\"h.*.attn\"]"});

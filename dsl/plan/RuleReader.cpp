@@ -44,7 +44,7 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
     common.live = live(source);
     for (const ast::Name &m : source.mesh) {
       if (std::find(common.rule.mesh.begin(), common.rule.mesh.end(), m.text) != common.rule.mesh.end())
-        reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
+        reporter.fail(m.location, "mesh axis '" + m.text + "' is given twice in a rule");
       common.rule.mesh.push_back(m.text);
       common.meshAt.push_back(m.location);
     }

@@ -21,7 +21,7 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
       if (!findMesh(mesh, m.text))
         reporter.fail(m.location, "unknown mesh axis '" + m.text + "'", meshHelps(mesh, m.text));
       if (std::find(over.begin(), over.end(), m.text) != over.end())
-        reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
+        reporter.fail(m.location, "mesh axis '" + m.text + "' is given twice in a rule");
       over.push_back(m.text);
     }
     bool perStep = false;

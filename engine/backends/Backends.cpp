@@ -15,7 +15,7 @@ Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Sp
     return std::unique_ptr<Backend>(new NullBackend());
   if (name == "cuda")
     return cuda::openGpus(spread, products, attention);
-  return Status::badInput("unknown backend '" + name + "': cpu, cuda and null exist");
+  return Status::badInput("unknown backend '" + name + "': use cpu, cuda or null");
 }
 
 uint64_t bytesPerWorker(const std::string &name, const program::Program &program, const Spread &spread) {

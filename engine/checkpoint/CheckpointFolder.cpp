@@ -77,7 +77,7 @@ Status CheckpointFolder::removeLeftovers(std::vector<std::string> &remarks) cons
     if (!removed.ok())
       return removed.status();
     if (std::string text = whatStays(folder + "/" + name, *removed); !text.empty())
-      remarks.push_back(text + "; it is no checkpoint: remove it yourself if you do not need it");
+      remarks.push_back(text + "; it is not a checkpoint: remove it if you do not need it");
   }
   return {};
 }

@@ -101,7 +101,7 @@ Status OpenCheckpoint::openShard(size_t number) {
   if (::lstat(name.c_str(), &info) != 0)
     return damaged(std::string(": ") + std::strerror(errno));
   if (!S_ISREG(info.st_mode))
-    return damaged(" is no regular file");
+    return damaged(" is not a regular file");
   if (static_cast<uint64_t>(info.st_size) != file.bytes)
     return damaged(" has " + std::to_string(info.st_size) + " bytes, its manifest says " + std::to_string(file.bytes));
   Result<std::shared_ptr<SafetensorsFile>> shard = SafetensorsFile::open(name, "checkpoint");
@@ -111,7 +111,7 @@ Status OpenCheckpoint::openShard(size_t number) {
   if (!own.ok())
     return own.status();
   if (!*own)
-    return damaged(": its header is not as it was written");
+    return damaged(": its header was changed after it was written");
   shards.push_back(std::move(*shard));
   return {};
 }
@@ -138,7 +138,7 @@ Status OpenCheckpoint::open() {
       if (Status status = placePiece(tensor, piece); !status.ok())
         return status;
       if (!used[piece.file].insert(piece.tensor).second)
-        return failure(placeOf(tensor, piece) + ": two pieces are said to be the file's tensor " + quotedName(piece.tensor));
+        return failure(placeOf(tensor, piece) + ": two pieces refer to the file's tensor " + quotedName(piece.tensor));
     }
     entries[tensor.name] = {tensor.type, tensor.stored};
     grids.emplace(tensor.name, PieceGrid(tensor));
@@ -202,7 +202,7 @@ Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestP
     if (progress)
       progress(count * unit);
   }
-  return hash.text() == piece.hash ? Status() : failure(placeOf(tensor, piece) + ": its bytes are not those that were written");
+  return hash.text() == piece.hash ? Status() : failure(placeOf(tensor, piece) + ": its bytes were changed after they were written");
 }
 
 Status OpenCheckpoint::verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const {

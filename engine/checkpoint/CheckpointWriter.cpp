@@ -152,7 +152,7 @@ Status CheckpointWriter::Implementation::seeSameFolder() {
   if (Result<std::vector<std::string>> names = namesIn(options.folder); !lowest)
     if (!names.ok() || std::find(names->begin(), names->end(), trial.substr(trial.rfind('/') + 1)) == names->end())
       own.failure = Status::badInput("the folder of checkpoints '" + options.folder +
-                                     "' is not the one that the process of rank 0 sees: name one that all machines share");
+                                     "' is not the folder that the process of rank 0 sees: name a folder that all machines share");
   all = shareNews(session, own);
   if (!all.ok())
     return all.status();
@@ -273,7 +273,7 @@ Result<Manifest> CheckpointWriter::Implementation::manifestOf(const std::vector<
   for (const ShardRecord &shard : shards) {
     for (const std::string &hash : shard.hashes) {
       if (next == all.end() || next->rank != shard.rank)
-        return Status(Code::Internal, "rank " + std::to_string(shard.rank) + " has written other pieces than the program says");
+        return Status(Code::Internal, "rank " + std::to_string(shard.rank) + " wrote other pieces than the program has");
       byTensor[next->variable].push_back({static_cast<uint32_t>(manifest.files.size()), byVariable[next->variable]->name, next->start,
                                           next->shape, next->begin, next->end, hash});
       ++next;

@@ -163,13 +163,13 @@ Result<StorePointer> openFolderStore(const std::string &folder) {
   bool single = exists(folder + "/" + singleName), index = exists(folder + "/" + indexName);
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + folder + "': " + why); };
   if (single && index)
-    return failure(std::string("the folder has both ") + singleName + " and " + indexName + "; remove the one that is not meant");
+    return failure(std::string("the folder has both ") + singleName + " and " + indexName + "; remove one of them");
   if (index)
     return openShards(folder);
   if (single)
     return openSafetensorsStore(folder + "/" + singleName);
   if (exists(folder + "/pytorch_model.bin") || exists(folder + "/pytorch_model.bin.index.json"))
-    return failure("pytorch_model.bin holds Python objects, which npar does not run; write it as safetensors with transformers: "
+    return failure("pytorch_model.bin contains Python objects, which npar does not execute; convert it to safetensors with transformers: "
                    "save_pretrained(FOLDER)");
   return failure(std::string("the folder has neither ") + singleName + " nor " + indexName);
 }

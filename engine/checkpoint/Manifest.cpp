@@ -145,7 +145,7 @@ std::string wrongPieces(const ManifestTensor &tensor) {
     std::sort(cuts[d].begin(), cuts[d].end());
     cuts[d].erase(std::unique(cuts[d].begin(), cuts[d].end()), cuts[d].end());
     if (__builtin_mul_overflow(cells, cuts[d].size(), &cells))
-      return "its pieces are no grid";
+      return "its pieces do not form a grid";
     cuts[d].push_back(tensor.shape[d]);
   }
   // In the order that the manifest keeps: by cell of the grid, then by range. What comes must be what is next.

@@ -36,7 +36,7 @@ public:
     }
     bool number = type == Json::value_t::number_float && found->is_number(), null = type == Json::value_t::null;
     if (found->type() != type && !number && !null) {
-      fail("'" + std::string(name) + "' is no " + wordOf(type));
+      fail("'" + std::string(name) + "' is not a " + wordOf(type));
       return none;
     }
     return *found;
@@ -58,7 +58,7 @@ public:
   std::optional<double> real(const Json &object, const char *name) {
     const Json &value = get(object, name, Json::value_t::null);
     if (!value.is_null() && !value.is_number())
-      fail("'" + std::string(name) + "' is no number");
+      fail("'" + std::string(name) + "' is not a number");
     return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
   }
   std::vector<int64_t> sizes(const Json &object, const char *name) {
@@ -68,7 +68,7 @@ public:
       fail("'" + std::string(name) + "' has more than 64 dimensions");
     for (const Json &each : value)
       if (!each.is_number_unsigned() || each.get<uint64_t>() > uint64_t(INT64_MAX))
-        fail("'" + std::string(name) + "' is no list of sizes");
+        fail("'" + std::string(name) + "' is not a list of sizes");
       else if (result.size() < 64)
         result.push_back(each.get<int64_t>());
     return result;
@@ -76,7 +76,7 @@ public:
   std::string hash(const Json &object, const char *name) {
     std::string value = text(object, name, 32);
     if (wrong.empty() && (value.size() != 32 || value.find_first_not_of("0123456789abcdef") != std::string::npos))
-      fail("'" + std::string(name) + "' is no hash of 32 hex digits");
+      fail("'" + std::string(name) + "' is not a hash of 32 hex digits");
     return value;
   }
   /// Calls read(element) for each object of a list.
@@ -174,7 +174,7 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
       if (setting.is_string())
         settings.push_back(setting.get<std::string>());
       else
-        fields.fail("a setting is no text");
+        fields.fail("a setting is not a string");
   };
   readSettings("settings", call.settings), readSettings("other_settings", call.others);
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });
@@ -228,7 +228,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
     return failure(tree.status().message());
   Fields fields;
   if (fields.text(*tree, "format") != "npar checkpoint")
-    return failure(fields.wrong.empty() ? "its 'format' is not 'npar checkpoint'" : fields.wrong);
+    return failure(fields.wrong.empty() ? "its 'format' must be 'npar checkpoint'" : fields.wrong);
   uint64_t version = fields.number(*tree, "version");
   if (fields.wrong.empty() && version > Manifest::version)
     return Status::badInput("checkpoint '" + name + "' has format " + std::to_string(version) + ", which " +
@@ -237,7 +237,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
   if (!fields.wrong.empty() || version != Manifest::version)
     return failure(fields.wrong.empty() ? "there is no format " + std::to_string(version) : fields.wrong);
   if (!hasOwnHash(text))
-    return failure("its hash is not that of its text: it was damaged or edited");
+    return failure("its hash does not match its text: it was damaged or edited");
   Manifest manifest = readFields(fields, *tree);
   if (!fields.wrong.empty())
     return failure(fields.wrong);
@@ -252,7 +252,7 @@ static Result<std::string> readManifestText(const std::string &folder) {
   if (::lstat(path.c_str(), &info) != 0)
     return failure(std::strerror(errno));
   if (!S_ISREG(info.st_mode))
-    return failure("it is no regular file");
+    return failure("it is not a regular file");
   if (static_cast<uint64_t>(info.st_size) > Manifest::largestFile)
     return failure("its " + std::to_string(info.st_size) + " bytes are more than the " + std::to_string(Manifest::largestFile) +
                    " that a manifest may have");

@@ -136,7 +136,7 @@ Result<FolderRemoval> removeOwnFiles(const OpenFolder &parent, const std::string
   if (kind == OpenFolder::Kind::None)
     return result;
   if (kind != OpenFolder::Kind::Folder) {
-    result.kept = kind == OpenFolder::Kind::Link ? "it is a link" : "it is no folder";
+    result.kept = kind == OpenFolder::Kind::Link ? "it is a link" : "it is not a folder";
     return result;
   }
   Result<OpenFolder> folder = parent.inside(name);
@@ -173,7 +173,7 @@ std::string whatStays(const std::string &path, const FolderRemoval &removal) {
     return "'" + path + "' stays: " + removal.kept;
   if (removal.other.empty())
     return "";
-  std::string text = "'" + path + "' stays: npar has not written " + quotedName(removal.other.front());
+  std::string text = "'" + path + "' is kept: npar did not write " + quotedName(removal.other.front());
   return text + (removal.other.size() > 1 ? " and " + std::to_string(removal.other.size() - 1) + " more in it" : " in it");
 }
 

@@ -202,7 +202,7 @@ Result<std::string> writeCut(const CheckpointStore &source, Manifest manifest, c
   std::string path = CheckpointFolder::committedName(folder, manifest.step);
   std::error_code ignored;
   if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored)))
-    return Status::badInput("'" + path + "' is there already: give another folder, or remove it first");
+    return Status::badInput("'" + path + "' already exists: give another folder, or remove it first");
   Result<std::vector<std::pair<std::string, std::string>>> texts = textsOf(source);
   if (!texts.ok())
     return texts.status();

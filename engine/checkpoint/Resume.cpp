@@ -60,7 +60,7 @@ ElementSource constant(double value) {
 } // namespace
 
 Status fitsProgram(const CheckpointStore &store, const Program &program) {
-  auto differs = [&](const std::string &why) { return Status::badInput(store.description() + " is of another model: " + why); };
+  auto differs = [&](const std::string &why) { return Status::badInput(store.description() + " belongs to another model: " + why); };
   std::map<std::string, const ManifestTensor *> there = byName(store.manifest());
   const std::map<std::string, const ManifestTensor *> stored = there;
   std::vector<CheckpointTensor> tensors = checkpointTensors(program);
@@ -118,10 +118,11 @@ static std::vector<std::string> remarksOn(const Manifest &manifest, const Progra
   std::vector<std::string> remarks;
   bool counts = findState(program, "good_steps") >= 0;
   if (counts && !manifest.lossScale)
-    remarks.push_back("the checkpoint has no loss scale, for it is of " + manifest.compute + ": the scale begins anew");
+    remarks.push_back("the checkpoint has no loss scale, because its type is " + manifest.compute +
+                      ": the scale starts at its initial value");
   if (!counts && manifest.rateSteps != manifest.step)
-    remarks.push_back("the learning rate goes by step " + std::to_string(manifest.step) + " from here on: the checkpoint has counted " +
-                      std::to_string(manifest.rateSteps) + " steps, without those that fp16 skipped");
+    remarks.push_back("the learning rate continues at step " + std::to_string(manifest.step) + ": the checkpoint counted " +
+                      std::to_string(manifest.rateSteps) + " steps, excluding those that fp16 skipped");
   std::map<std::string, const ManifestTensor *> there = byName(manifest);
   auto narrowed = [&](const CheckpointTensor &each) {
     auto stored = there.find(each.tensor.name);
@@ -137,11 +138,12 @@ static std::vector<std::string> remarksOn(const Manifest &manifest, const Progra
     return std::to_string(names.size()) + (names.size() == 1 ? " parameter" : " parameters") + ", first '" + names.front() + "',";
   };
   if (!thawed.empty())
-    remarks.push_back("the checkpoint was written with " + counted(thawed) + " frozen: what the optimizer keeps of them begins at zero");
+    remarks.push_back("the checkpoint was written with " + counted(thawed) + " frozen: their optimizer state starts at zero");
   if (!frozen.empty())
-    remarks.push_back("the checkpoint was written while " + counted(frozen) + " were trained that are frozen now: their optimizer state is dropped");
+    remarks.push_back("the checkpoint was written while " + counted(frozen) +
+                      " were trained; they are now frozen, and their optimizer state is discarded");
   if (auto tensor = std::find_if(tensors.begin(), tensors.end(), narrowed); tensor != tensors.end())
-    remarks.push_back("the checkpoint's values are rounded to a narrower type, '" + tensor->tensor.name + "' first");
+    remarks.push_back("values of the checkpoint are rounded to a narrower type, '" + tensor->tensor.name + "' first");
   return remarks;
 }
 

@@ -97,7 +97,7 @@ Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string
     header |= uint64_t{prefix[i]} << (8 * i);
   if (header > length - 8)
     return failure("it claims a header of " + std::to_string(header) + " bytes, but has " + std::to_string(length) +
-                   " bytes in all: no safetensors file, or cut short");
+                   " bytes in total: not a safetensors file, or truncated");
   if (header > largestSafetensorsHeader)
     return failure("it claims a header of " + std::to_string(header) + " bytes; the format allows " +
                    std::to_string(largestSafetensorsHeader));

@@ -107,7 +107,7 @@ private:
     if (!bytes.ok())
       return bytes.status().message();
     if (tensor.begin > tensor.end || tensor.end > dataBytes)
-      return "lies at bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end) + " of " + std::to_string(dataBytes);
+      return "is at bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end) + " of " + std::to_string(dataBytes);
     if (tensor.end - tensor.begin != *bytes)
       return "has " + std::to_string(tensor.end - tensor.begin) + " bytes, its shape " + shapeText(tensor.shape) + " of " + tensor.type +
              " needs " + std::to_string(*bytes);

@@ -94,7 +94,7 @@ Result<std::vector<SessionNews>> shareNews(const Session &session, const Session
   std::vector<SessionNews> news(all->size());
   for (size_t i = 0; i < news.size(); ++i)
     if (!unpack((*all)[i], news[i]))
-      return Status(Code::Internal, "sessions do not call the same things in the same order");
+      return Status(Code::Internal, "sessions perform different operations");
   return news;
 }
 

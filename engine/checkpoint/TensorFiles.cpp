@@ -211,7 +211,7 @@ Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vec
   if (!there.ok())
     return there.status();
   if (!there->empty())
-    return Status::badInput("folder '" + folder + "' is not empty: give the weights another one");
+    return Status::badInput("folder '" + folder + "' is not empty: give another folder");
   const std::string destination = program::destinationOf(folder).path; // no folder can take the place of a link to an empty one
   const std::string beside = destination + ".partial-" + std::to_string(::getpid());
   WrittenFolder result;

@@ -19,7 +19,7 @@ static Status verifyTexts(const CheckpointStore &checkpoint) {
     if (bytes->size() != file.bytes)
       return Status::badInput(where + " has " + std::to_string(bytes->size()) + " bytes, its manifest says " + std::to_string(file.bytes));
     if (hashText(bytes->data(), bytes->size()) != file.hash)
-      return Status::badInput(where + ": its bytes are not those that were written");
+      return Status::badInput(where + ": its bytes were changed after they were written");
   }
   return {};
 }

@@ -80,7 +80,7 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
                  first->tensor->type + " and " + each.tensor->type;
       if (!loaded.count(each.parameter))
         wrong +=
-            "\n  tensor " + quotedName(each.name) + " is to be the same as '" + each.parameter->name()->str() + "', which the file lacks";
+            "\n  tensor " + quotedName(each.name) + " must equal '" + each.parameter->name()->str() + "', which is missing in the file";
     }
   append(wrong, "missing in the file", quoted(names.missing));
   append(wrong, "unknown to the model", quoted(names.unknown));

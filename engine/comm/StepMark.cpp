@@ -18,7 +18,7 @@ std::string textOf(uint32_t process, const StepMark &mark) {
 std::string differenceOf(uint32_t process, const StepMark &own, uint32_t other, const StepMark &theirs) {
   if (own == theirs)
     return "";
-  return textOf(process, own) + ", " + textOf(other, theirs) + ": processes of one job run the same step of the same program";
+  return textOf(process, own) + ", " + textOf(other, theirs) + ": processes of one job must run the same step of the same program";
 }
 
 } // namespace npar::engine

@@ -243,7 +243,7 @@ private:
 
   void word(AutopsyReport &report) const {
     if (!report.diverged) {
-      report.first = "the records show no rank that left the others";
+      report.first = "the records show no rank that failed or fell out of step";
       report.second = "";
       return;
     }
@@ -255,9 +255,9 @@ private:
     if (report.failure.moreWaiting)
       waited += " and " + std::to_string(report.failure.moreWaiting) + " more";
     bool one = report.failure.waiting.size() == 1 && !report.failure.moreWaiting;
-    std::string waiting = waited.empty() ? "nobody waited" : (one ? "rank " : "ranks ") + waited + " waited";
+    std::string waiting = waited.empty() ? "no rank waited" : (one ? "rank " : "ranks ") + waited + " waited";
     if (record == records.end()) {
-      report.second = waiting + ", and of rank " + std::to_string(report.failure.place.rank) + " there is no record";
+      report.second = waiting + ", and for rank " + std::to_string(report.failure.place.rank) + " there is no record";
       return;
     }
     int64_t latest = 0;

@@ -80,7 +80,7 @@ std::string Connection::receive(const std::function<bool(const uint8_t *, size_t
       uint32_t header[2];
       std::memcpy(header, &input[at], sizeof(header));
       if (header[0] != magic || header[1] > greatestMessage || !equal(&input[at + sizeof(header)], token)) {
-        why = "it sent what is no message of this job";
+        why = "it sent a message that does not belong to this job";
         break;
       }
       if (input.size() - at < headerBytes + header[1])

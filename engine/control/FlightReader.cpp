@@ -58,14 +58,14 @@ private:
       return "is cut: " + std::to_string(size) + " bytes";
     std::memcpy(&header, read(0, sizeof(header)).data(), sizeof(header));
     if (std::memcmp(header.magic, flightMagic, sizeof(flightMagic)) != 0)
-      return "is none, or its process was ended while it made it";
+      return "is not a flight record, or its process ended while writing it";
     if (header.tablesBytes > greatestTables || header.ranks > mostRanks)
       return "is damaged: " + std::to_string(header.tablesBytes) + " bytes of tables and " + std::to_string(header.ranks) +
              " ranks are more than any has";
     if (header.tablesBytes > size - sizeof(header) || header.liveOffset < sizeof(header) + header.tablesBytes || header.liveOffset > size ||
         sizeof(FlightLive) > size - header.liveOffset || header.ringsOffset < header.liveOffset + sizeof(FlightLive) ||
         header.ringsOffset > size || header.ringEntries != flightRingEntries || header.ranks * flightRingBytes > size - header.ringsOffset)
-      return "is cut or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
+      return "is truncated or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
     tables = read(sizeof(header), header.tablesBytes);
     XXH3_state_t *state = XXH3_createState();
     XXH3_64bits_reset(state);
@@ -74,7 +74,7 @@ private:
     bool whole = XXH3_64bits_digest(state) == header.hash;
     XXH3_freeState(state);
     if (!whole)
-      return "is damaged: its hash is another one";
+      return "is damaged: its hash does not match";
     log.process = header.process, log.processes = header.processes, log.pid = header.pid;
     log.host.assign(header.host, std::find(header.host, header.host + sizeof(header.host), '\0'));
     return "";

@@ -176,7 +176,7 @@ private:
     Place place = placeIn(process);
     const std::string &why = evidence.processes[process].why;
     blame(Cause::Gone, Code::RunFailed, process, place,
-          nameOf(process) + holding(process) + " ended without a word" + (why.empty() ? "" : " (" + why + ")") + lastSeen(place));
+          nameOf(process) + holding(process) + " ended without a message" + (why.empty() ? "" : " (" + why + ")") + lastSeen(place));
   }
 
   const std::pair<uint32_t, Told> *toldCause() const {
@@ -225,7 +225,7 @@ private:
     }
     std::string message = nameOf(process) + holding(process) + " has not answered for " + seconds(silent.silentSeconds);
     if (wholeHost && severalOfHost && otherHosts)
-      message += ", nor has any other of its host: the host is down, or its network";
+      message += ", and neither has any other process of its host: the host or its network is down";
     else if (wholeHost && otherHosts)
       message += ": it is stopped, or its host or network is down";
     else
@@ -249,8 +249,8 @@ private:
     int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};
     std::string where = nameOf(rank, process), what = whatOf(place);
     blame(cause, Code::Timeout, process, place,
-          cause == Cause::Skipped ? where + " went on without joining " + what + ", in which others wait for it"
-                                  : where + " joined " + what + ", but its part did not reach those who wait for it");
+          cause == Cause::Skipped ? where + " continued without joining " + what + ", where others wait for it"
+                                  : where + " joined " + what + ", but its part did not reach the ranks that wait for it");
     return true;
   }
 
@@ -285,7 +285,7 @@ private:
     auto holder = processOf.find(rank);
     int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};
     blame(Cause::Lost, Code::Timeout, process, place,
-          nameOf(rank, process) + " joined " + whatOf(place) + ", but its part was lost before it reached anyone");
+          nameOf(rank, process) + " joined " + whatOf(place) + ", but its part was lost before it reached any rank");
   }
 
   bool blameRank(int64_t rank) {
@@ -302,7 +302,7 @@ private:
     if (!inStep && !phase.empty())
       place.operation = phase, place.task.clear(), place.source.clear();
     blame(Cause::Slow, Code::Timeout, process, place,
-          where + " waits for nobody and has not come as far as the others" +
+          where + " waits for no other rank and is behind the others" +
               (inStep || phase.empty() ? lastSeen(place) : ": between training steps, " + phase));
     return true;
   }

@@ -39,8 +39,8 @@ public:
     if (counting == 0)
       return Status::badInput(
           data.mask
-              ? "mask '" + data.maskPath + "' makes no token of '" + data.path + "' a target: there is nothing to train on"
-              : "every target of '" + data.path + "' is " + number(*ignore) + ", which the model ignores: there is nothing to train on");
+              ? "mask '" + data.maskPath + "' marks no token of '" + data.path + "' as a target: there is nothing to train on"
+              : "all targets of '" + data.path + "' is " + number(*ignore) + ", which the model ignores: there is nothing to train on");
     std::vector<std::string> remarks;
     if (ignored > 0)
       remarks.push_back("the model ignores targets of value " + number(*ignore) + ": " + number(ignored) + " of " +
@@ -104,8 +104,9 @@ private:
     int32_t value = window.at(i);
     if (input.ignore && value == *input.ignore) {
       if (data.mask && input.has(value))
-        return Status::badInput(found("target", i - feed.shift, value) + ", which counts by the mask '" + data.maskPath +
-                                "', but the model ignores " + number(value) + ": ignore a number that is no class, as with ignore = -100");
+        return Status::badInput(found("target", i - feed.shift, value) + ", which the mask '" + data.maskPath +
+                                "' counts, but the model ignores " + number(value) +
+                                ": ignore a number that is not a class, such as ignore = -100");
       return {};
     }
     return input.has(value) ? Status() : misfit("target", i - feed.shift, value, input);
@@ -114,7 +115,7 @@ private:
   Status misfit(const char *what, int64_t index, int32_t value, const InputShape &input) const {
     std::string text = found(what, index, value) + ", but " + input.rangeText();
     if (data.tokens->format() == TokenFormat::Bytes)
-      text += "; for any text of bytes it needs 256";
+      text += "; to accept every byte it needs 256";
     return Status::badInput(text);
   }
 

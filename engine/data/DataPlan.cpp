@@ -37,8 +37,8 @@ Result<DataPlan> DataPlan::ofStream(const std::string &path, DataFormat format, 
   for (size_t i = 0; i < shape.inputs.size(); ++i) {
     const InputShape &input = shape.inputs[i];
     if (input.role == InputRole::Other)
-      return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed input '" + input.name + "', " +
-                              input.typeText() + ", of " + shape.names() + "; give a safetensors file with a tensor for each");
+      return Status::badInput("a file of tokens feeds only a sequence and its shifted targets: it cannot feed input '" + input.name +
+                              "', " + input.typeText() + ", of " + shape.names() + "; give a safetensors file with a tensor for each");
     group.feeds.push_back({i, "", input.role == InputRole::Shifted});
   }
   return plan;

@@ -47,7 +47,7 @@ Status checkEnough(const DataPlan &plan, const std::vector<std::unique_ptr<Sampl
   for (const std::unique_ptr<Samples> &file : files) {
     if (file->samples() == 0 && plan.groups[0].files[0].weight)
       return Status::badInput("data " + file->description() + (plan.split.shares.empty() ? "" : " in this part") +
-                              ", but a weight: there is nothing to draw");
+                              ", but has a weight: there is nothing to draw from");
     all += file->samples();
   }
   if (all >= shape.rows)
@@ -56,7 +56,7 @@ Status checkEnough(const DataPlan &plan, const std::vector<std::unique_ptr<Sampl
                                       : "in " + number(static_cast<int64_t>(files.size())) + " files has " + number(all) + " samples";
   if (!plan.split.shares.empty())
     has += " in part " + number(static_cast<int64_t>(plan.split.part) + 1) + " of its split";
-  return Status::badInput("data " + has + ", but a batch takes " + number(shape.rows) + " and would repeat them; make the batch smaller" +
+  return Status::badInput("data " + has + ", but a batch needs " + number(shape.rows) + " and would repeat some; make the batch smaller" +
                           (plan.isStream() ? " or the samples shorter, or give a longer file" : ", or give more samples"));
 }
 

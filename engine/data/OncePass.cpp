@@ -157,14 +157,14 @@ Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, 
                                                        uint64_t positions) {
   const InputShape *shifted = shape.find(InputRole::Shifted);
   if (!shape.find(InputRole::Stream) || !shifted || shape.inputs.size() != 2 || shifted->elementsOfSample() != positions)
-    return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed " + shape.names() +
+    return Status::badInput("a file of tokens feeds only a sequence and its shifted targets: it cannot feed " + shape.names() +
                             "; give a safetensors file with a tensor for each");
   Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
   if (!file.ok())
     return file.status();
   if ((*file)->size() < 2)
     return Status::badInput("data '" + path + "' has " + std::to_string((*file)->size()) + ((*file)->size() == 1 ? " token" : " tokens") +
-                            "; the first has nothing before it, so there must be two at least");
+                            "; the first has no predecessor, so at least two are needed");
   Result<DataPlan> plan = DataPlan::ofStream(path, format, shape);
   if (!plan.ok())
     return plan.status();

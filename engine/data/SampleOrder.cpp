@@ -13,7 +13,7 @@ namespace npar::engine {
 Result<Order> sampleOrder(const std::string &name) {
   if (std::optional<Order> order = program::valueOf<Order>(name))
     return *order;
-  return Status::badInput("unknown order '" + name + "': shuffled and sequential exist");
+  return Status::badInput("unknown order '" + name + "': use shuffled or sequential");
 }
 
 SampleOrder::SampleOrder(OrderSettings given) : settings(std::move(given)) {

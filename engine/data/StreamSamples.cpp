@@ -46,8 +46,8 @@ Status StreamSamples::readDocuments(const DataFile &file, const Split &split, ui
   for (const DataFeed &feed : feeds)
     if (const InputShape &input = shape.inputs[feed.input]; feed.shift > 0 && !input.ignore)
       return Status::badInput("input '" + input.name +
-                              "' takes tokens of what follows, and at the end of a document nothing does: the loss must "
-                              "ignore a number of it, as with ignore = -100");
+                              "' needs the following tokens, which are missing at the end of a document: the loss must "
+                              "ignore a value of this input, such as ignore = -100");
   Result<std::shared_ptr<TokenFile>> lengths = TokenFile::open(file.lengths, DataFormat::I32);
   if (!lengths.ok())
     return lengths.status();
@@ -80,7 +80,7 @@ Status StreamSamples::readDocuments(const DataFile &file, const Split &split, ui
   }
   if (tooShort)
     worthKnowing.push_back(number(tooShort) + " of " + number(chosen.size()) + " documents of '" + file.path + "' have " + number(reach) +
-                           (reach == 1 ? " token" : " tokens") + " or fewer: nothing follows, they are left out");
+                           (reach == 1 ? " token" : " tokens") + " or fewer: they have no target and are skipped");
   return {};
 }
 
@@ -135,7 +135,7 @@ std::string StreamSamples::leftOver() const {
   int64_t left = documents.empty() ? std::max<int64_t>(0, data.tokens->size() - farthest) % length : 0;
   return left == 0 ? ""
                    : "the last " + number(left) + (left == 1 ? " token" : " tokens") + " of '" + data.path + "' make no sample of " +
-                         number(length) + " and are left out";
+                         number(length) + " and are skipped";
 }
 
 std::string StreamSamples::description() const {

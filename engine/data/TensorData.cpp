@@ -94,7 +94,7 @@ void TensorData::remarkUnused() {
       for (const auto &[name, tensor] : files[i]->tensors())
         if (std::none_of(places.begin(), places.end(),
                          [&, &name = name](const TensorPlace &place) { return place.tensor == name && place.path == places[i].path; }))
-          worthKnowing.push_back("tensor " + quotedName(name) + " of '" + places[i].path + "' is no input of the model: it is not used");
+          worthKnowing.push_back("tensor " + quotedName(name) + " of '" + places[i].path + "' is not an input of the model and is ignored");
 }
 
 Status TensorData::checkShape(size_t index, const StoredTensor &tensor) {
@@ -146,7 +146,7 @@ Status TensorData::checkIntegers(size_t index) {
     return Status::badInput("sample " + number(static_cast<int64_t>(wrong / sample)) + " of '" + path + "' has '" + input.name + "' " +
                             number(value) + input.positionText(wrong % sample) + ", but " + input.rangeText());
   if (ignored && !counting)
-    return Status::badInput("every target of '" + path + "', tensor '" + input.name + "', is " + number(*input.ignore) +
+    return Status::badInput("all targets of '" + path + "', tensor '" + input.name + "', is " + number(*input.ignore) +
                             ", which the model ignores: there is nothing to train on");
   if (ignored)
     worthKnowing.push_back("the model ignores targets of value " + number(*input.ignore) + ": " + number(ignored) + " of " +
@@ -167,7 +167,7 @@ Status TensorData::checkFloats(size_t index) const {
         std::string what = std::isnan(value) ? "NaN" : "infinity";
         uint64_t at = first + i;
         return Status::badInput("sample " + number(static_cast<int64_t>(at / sample)) + " of '" + places[index].path + "' has '" +
-                                input.name + "' " + what + input.positionText(at % sample) + ": data must be finite");
+                                input.name + "' " + what + input.positionText(at % sample) + ": all values must be finite");
       }
   }
   return {};

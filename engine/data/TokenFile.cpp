@@ -14,7 +14,7 @@ Result<TokenFormat> tokenFormat(const std::string &name) {
     return TokenFormat::U16;
   if (name == "i32")
     return TokenFormat::I32;
-  return Status::badInput("unknown token format '" + name + "': bytes, u16 and i32 exist");
+  return Status::badInput("unknown token format '" + name + "': use bytes, u16 or i32");
 }
 
 Status TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
@@ -48,7 +48,7 @@ Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, Toke
   uint64_t length = file->size(), each = bytesOf(format);
   std::shared_ptr<TokenFile> tokens(new TokenFile(std::move(*file), static_cast<int64_t>(length / each), format));
   if (length % each)
-    return failure("its " + std::to_string(length) + " bytes are no whole number of " + std::to_string(each) + "-byte tokens");
+    return failure("its " + std::to_string(length) + " bytes are not a whole number of " + std::to_string(each) + "-byte tokens");
   return tokens;
 }
 

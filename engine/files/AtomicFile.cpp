@@ -37,7 +37,7 @@ Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest)
     return refuse(std::strerror(errno));
   bool pipe = S_ISFIFO(info.st_mode);
   if (!pipe && !S_ISREG(info.st_mode))
-    return refuse(S_ISDIR(info.st_mode) ? std::strerror(EISDIR) : "it is no regular file");
+    return refuse(S_ISDIR(info.st_mode) ? std::strerror(EISDIR) : "it is not a regular file");
   ::fcntl(file, F_SETFL, 0); // waits for what a pipe's writer has still to say
   uint64_t size = pipe ? largest : static_cast<uint64_t>(info.st_size);
   if (size > largest)
@@ -53,12 +53,12 @@ Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest)
       return refuse(std::strerror(errno));
     if (got == 0 && !pipe)
       return refuse("it ends at byte " + std::to_string(bytes.size()) + ", but had " + std::to_string(size) +
-                    " bytes when it was opened: something cut it meanwhile");
+                    " bytes when it was opened: it was truncated in the meantime");
     if (got == 0)
       break;
     bytes.insert(bytes.end(), block.begin(), block.begin() + got);
     if (bytes.size() > largest)
-      return refuse("it has more than the " + std::to_string(largest) + " bytes that are read");
+      return refuse("it has more than the " + std::to_string(largest) + " bytes that npar reads");
   }
   ::close(file);
   return bytes;

@@ -60,7 +60,7 @@ template <typename Bytes> Result<Bytes> readBounded(const std::string &path, con
   auto failure = [&](const std::string &why) {
     return Status::badInput("cannot read " + what + (what.empty() ? "'" : " '") + path + "': " + why);
   };
-  auto tooLarge = [&] { return failure("it has more than " + sizeText(most) + ", the most that is read"); };
+  auto tooLarge = [&] { return failure("it has more than " + sizeText(most) + ", the limit"); };
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info;
   if (file.number < 0 || ::fstat(file.number, &info) != 0)

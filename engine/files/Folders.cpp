@@ -20,8 +20,8 @@ using engine::Status;
 Status checkLink(const std::string &path) {
   struct stat info;
   bool dangles = ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode) && ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
-  return dangles ? Status::badInput("cannot make the folder '" + path +
-                                    "': it is a symbolic link that leads to no folder; make that folder, or give another name")
+  return dangles ? Status::badInput("cannot create the folder '" + path +
+                                    "': it is a symbolic link to a missing folder; create that folder, or give another name")
                  : Status();
 }
 

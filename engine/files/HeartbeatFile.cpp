@@ -255,8 +255,8 @@ Status HeartbeatFile::check() const {
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%g", times.stale);
   return isNamed() ? Status()
-                   : Status::runFailed("another run has taken over '" + path + "', whose counter this one did not move for " + seconds +
-                                       " s, or something removed it: nothing more is written there");
+                   : Status::runFailed("another run took over '" + path + "', because this run did not update its counter for " + seconds +
+                                       " s, or the file was removed: nothing more is written there");
 }
 
 HeartbeatFile::~HeartbeatFile() {

@@ -122,7 +122,7 @@ Result<std::optional<std::vector<uint8_t>>> PrivateFolder::read(const std::strin
     return failure(full, errno);
   struct stat info;
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    return Status::badInput("'" + full + "' is no regular file");
+    return Status::badInput("'" + full + "' is not a regular file");
   if (Status status = check(file.get(), full); !status.ok())
     return status;
   if (static_cast<uint64_t>(info.st_size) > largest)
@@ -134,7 +134,7 @@ Result<std::optional<std::vector<uint8_t>>> PrivateFolder::read(const std::strin
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
-      return got < 0 ? failure(full, errno) : Status::badInput("'" + full + "' was cut while it was read");
+      return got < 0 ? failure(full, errno) : Status::badInput("'" + full + "' was truncated while it was read");
     at += static_cast<size_t>(got);
   }
   return std::optional(std::move(bytes));

@@ -23,7 +23,7 @@ Result<RangeFile> RangeFile::open(const std::string &path, const std::string &wh
     return failure(std::strerror(errno));
   struct stat info;
   if (::fstat(result.file, &info) != 0 || !S_ISREG(info.st_mode))
-    return failure(S_ISDIR(info.st_mode) ? "it is a directory" : "it is no regular file");
+    return failure(S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file");
   result.length = static_cast<uint64_t>(info.st_size);
   return result;
 }
@@ -55,7 +55,7 @@ Status RangeFile::read(uint64_t offset, size_t size, void *bytes) const {
       bool known = ::fstat(file, &now) == 0 && static_cast<uint64_t>(now.st_size) < length;
       return Status::badInput("cannot read " + text + ": it ends at byte " +
                               std::to_string(known ? static_cast<uint64_t>(now.st_size) : offset) + ", but had " + std::to_string(length) +
-                              " bytes when it was opened: something cut it meanwhile");
+                              " bytes when it was opened: it was truncated in the meantime");
     }
     at += got;
     offset += static_cast<uint64_t>(got);

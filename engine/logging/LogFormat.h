@@ -84,7 +84,7 @@ const LogFormat &logFormatOf(const std::string &path);
 /// The line of a step without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
 /// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, with fp16
 /// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, "valid_tokens", "epoch" with "sample",
-/// and "batch_hash" where they are known; another unit stands in place of "tokens"; NaN and infinity are null.
+/// and "batch_hash" where they are known; another unit replaces "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record, const LogShape &shape = {});
 
 /// Whether a row of training step `row` may follow `last` in a log that is cut before `step`; keeps the new last one.

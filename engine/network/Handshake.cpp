@@ -79,7 +79,7 @@ void Handshake::hearHello() {
     put(Hello{magic, version, 0, own->key != nullptr, nonces[1]}); // also to one that is refused: it then knows why
   if ((hello.proves == 1) != (own->key != nullptr))
     return end(State::Refused,
-               hello.proves ? "it has a job secret, and this process has none" : "it has no job secret, and this process has one");
+               hello.proves ? "it has a job secret, but this process has none" : "it has no job secret, but this process has one");
   if (!connects) {
     step = Step::Claim;
     return expect(sizeof(Claim));
@@ -112,7 +112,7 @@ void Handshake::answer(Verdict verdict) {
   case Verdict::OtherJob:
     return end(State::Stranger, "it belongs to another job");
   case Verdict::SecretsDiffer:
-    return end(State::Refused, "its job secret is another one");
+    return end(State::Refused, "its job secret differs");
   case Verdict::CountsDiffer:
     return end(State::Refused, "it is one of " + std::to_string(theirs.processes) + " processes");
   case Verdict::Taken:
@@ -133,13 +133,13 @@ void Handshake::hearAnswer() {
   case static_cast<uint32_t>(Verdict::OtherJob):
     return end(State::Stranger, "it belongs to another job");
   case static_cast<uint32_t>(Verdict::SecretsDiffer):
-    return end(State::Refused, "its job secret is another one than that of this process: set the same NPAR_JOB_SECRET (or "
+    return end(State::Refused, "its job secret differs from that of this process: set the same NPAR_JOB_SECRET (or "
                                "NPAR_JOB_SECRET_FILE) on every host");
   case static_cast<uint32_t>(Verdict::CountsDiffer):
     return end(State::Refused, "it is one of " + std::to_string(answer.processes) + " processes, and this process one of " +
                                    std::to_string(own->processes));
   case static_cast<uint32_t>(Verdict::Taken):
-    return end(State::Refused, "another process has come as process " + std::to_string(own->process) + " before");
+    return end(State::Refused, "another process has already connected as process " + std::to_string(own->process) + " before");
   case static_cast<uint32_t>(Verdict::OtherUser):
     return end(State::Refused, "it belongs to another user of this host, and there is no job secret");
   default:

@@ -52,14 +52,14 @@ Status checkFile(int file, const std::string &where) {
   if (::fstat(file, &about) != 0)
     return Status::badInput(where + " cannot be checked: " + std::strerror(errno));
   if (!S_ISREG(about.st_mode))
-    return Status::badInput(where + " is no regular file");
+    return Status::badInput(where + " is not a regular file");
   if (about.st_uid != ::geteuid() && about.st_uid != 0)
     return Status::badInput(where + " belongs to user " + std::to_string(about.st_uid) + ", this process to user " +
                             std::to_string(::geteuid()) + ": the secret must be a file of your own or of root");
   if (unsigned mode = about.st_mode & 07777u; mode != 0600 && mode != 0400) {
     char text[8];
     std::snprintf(text, sizeof(text), "%04o", mode);
-    return Status::badInput(where + " has mode " + text + ", and other users must not read a secret: chmod 600 it");
+    return Status::badInput(where + " has mode " + text + ", but other users must not be able to read a secret: run chmod 600 on it");
   }
   return {};
 }

@@ -154,7 +154,7 @@ private:
                                std::to_string(handshake.claim().processes) + " processes, process " + std::to_string(own.process) +
                                " one of " + std::to_string(own.processes));
     else if (handshake.verdict() == Handshake::Verdict::Taken)
-      wrong = Status::badInput("two processes take themselves for process " + std::to_string(handshake.claim().process) + " of " +
+      wrong = Status::badInput("two processes claim to be process " + std::to_string(handshake.claim().process) + " of " +
                                std::to_string(own.processes));
     else {
       bool named = handshake.verdict() && handshake.claim().process < own.processes;
@@ -245,7 +245,7 @@ Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_
       why = status.ok() ? handshake.why() : status.message();
     }
     if (deadline.left() < 0.5)
-      return Status(Code::Timeout, whom + " is not there: " + why);
+      return Status(Code::Timeout, whom + " has not connected: " + why);
     std::this_thread::sleep_for(pause);
   }
 }

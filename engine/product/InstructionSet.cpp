@@ -62,7 +62,7 @@ Result<InstructionSet> bestInstructionSet(const char *most) {
   for (InstructionSet set : {InstructionSet::Plain, InstructionSet::Avx2, InstructionSet::Avx512, InstructionSet::Tiles})
     if (wordOf(set) == most)
       return std::min(best, set);
-  return Status::badInput("NPAR_INSTRUCTIONS is '" + std::string(most) + "'; it may be plain, avx2, avx512 or tiles");
+  return Status::badInput("NPAR_INSTRUCTIONS is '" + std::string(most) + "'; use plain, avx2, avx512 or tiles");
 }
 
 Result<InstructionSet> bestInstructionSet() { return bestInstructionSet(std::getenv("NPAR_INSTRUCTIONS")); }

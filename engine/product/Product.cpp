@@ -46,7 +46,7 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
-/// Of so few rows of C it is faster to read B where it lies than to pack it: measured (README.md), bf16 beside tiles.
+/// Of so few rows of C it is faster to read B where it lies than to pack it: measured (NOTES.md), bf16 beside tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
   if (shape.type != ProductType::BF16)
     return 16;

@@ -84,7 +84,7 @@ std::string checkAttention(const Program &program, const Attention &attention) {
     return "an attention's rows and keys are not of one sequence";
   ElementType type = attention.type();
   if (type < ElementType::MIN || type > ElementType::MAX || !(isNarrow(type) || type == ElementType::F32 || type == ElementType::F64))
-    return "an attention is of no type of floats";
+    return "an attention needs a floating-point type";
   AttentionOperands operands = attentionOperands(attention);
   if (attention.gradient() && attention.continues())
     return "an attention's gradient continues another";

@@ -64,7 +64,7 @@ std::string checkDimension(const Program &program, const Buffer &buffer, uint32_
            number(static_cast<uint64_t>(parts)) + " ranks does not cover the program's " + std::to_string(size);
   uint64_t chunks = 2 * uint64_t(buffer.zigzag()->Get(index));
   if (chunks && (index == 0 || static_cast<uint64_t>(size) % chunks != 0))
-    return what + " of size " + std::to_string(size) + " lies in zigzag order of " + number(chunks) + " chunks, which do not divide it";
+    return what + " of size " + std::to_string(size) + " is in zigzag order of " + number(chunks) + " chunks, which do not divide it";
   return "";
 }
 
@@ -98,8 +98,8 @@ std::string checkPlace(const Program &program, const RankClass &rankClass, const
   if (buffer.offset() > region.bytes() || bytes > region.bytes() - buffer.offset())
     return which + " of " + number(bytes) + " bytes does not fit its region";
   if (region.slots() != program.micro_count())
-    return which + " lies in a region of " + number(region.slots()) + " slots, not one for each of " +
-           std::to_string(program.micro_count()) + " micro-batches";
+    return which + " is in a region of " + number(region.slots()) + " slots, not one for each of " + std::to_string(program.micro_count()) +
+           " micro-batches";
   return "";
 }
 

@@ -45,7 +45,8 @@ std::string describe(const CauseT &cause) {
   case CauseKind::WantsSplit:
     return operation + " wants " + axis(0) + " split" + byRule(" by", rule);
   case CauseKind::WantsWhole:
-    return operation + " wants " + axis(0) + " whole over " + quoted(cause.mesh_axis) + byRule(", which there goes by", rule);
+    return operation + " wants " + axis(0) + " whole on every rank of " + quoted(cause.mesh_axis) +
+           byRule(", whose ranks split this operation by", rule);
   case CauseKind::WantsOrder:
     return operation + " wants another order of splits";
   case CauseKind::StoresShare:

@@ -53,7 +53,7 @@ private:
     }
     bool stream = isStream(*group.files()->Get(0));
     if (stream && data.groups()->size() > 1)
-      return name() + " has files beside a stream of tokens";
+      return name() + " has files in addition to a stream of tokens";
     uint64_t elements = 0;
     for (const DataFeed *feed : *group.feeds())
       if (std::string wrong = checkFeed(*feed, stream, elements); !wrong.empty())

@@ -85,12 +85,12 @@ private:
     for (const std::string &name : names) {
       std::vector<uint32_t> meant = axesNamed(mesh, name);
       if (meant.empty() && (name == "cluster" || name == "spread"))
-        return wrong("'" + name + "' orders all mesh axes and stands alone");
+        return wrong("'" + name + "' orders all mesh axes and must be the only word");
       if (meant.empty())
         return wrong("unknown mesh axis '" + name + "'; the mesh has " + (mesh.empty() ? std::string("no axes") : meshText(mesh)));
       for (uint32_t axis : meant) {
         if (named[axis])
-          return wrong("mesh axis '" + name + "' stands twice");
+          return wrong("mesh axis '" + name + "' is given twice");
         named[axis] = true;
         list.push_back(axis);
       }
@@ -118,7 +118,7 @@ private:
     for (uint32_t axis = 0; axis < mesh.size(); ++axis)
       if (!named[axis]) {
         if (mesh[axis].size > 1)
-          return wrong("mesh axis '" + mesh[axis].name + "' of size " + textOf(mesh[axis].size) + " is left out; name all of " +
+          return wrong("mesh axis '" + mesh[axis].name + "' of size " + textOf(mesh[axis].size) + " is missing; name all of " +
                        meshText(mesh));
         axes.push_back(axis);
       }

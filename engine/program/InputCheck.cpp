@@ -13,13 +13,13 @@ std::string checkLogical(const Program &program, const LogicalInput &input) {
   std::string name = "input '" + input.name()->str() + "'";
   bool integer = input.type() == ElementType::I32 || input.type() == ElementType::U8;
   if (!integer && input.type() != ElementType::F32)
-    return name + " is of a type that no input has: I32, U8 and F32 exist";
+    return name + " has an unsupported type: inputs are I32, U8 or F32";
   if (std::string wrong = checkShape(program, input, name); !wrong.empty())
     return wrong;
   if (input.classes() < 0)
     return name + " has " + std::to_string(input.classes()) + " classes";
   if (!integer && (input.classes() || input.ignore() || input.role() != InputRole::Other))
-    return name + " is of floats, but has classes, an ignored value or a place in the stream of tokens";
+    return name + " has floats, but also classes, an ignored value or a role in the stream of tokens";
   if (input.role() < InputRole::MIN || input.role() > InputRole::MAX)
     return name + " has an unknown role";
   return "";

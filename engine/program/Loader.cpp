@@ -41,7 +41,7 @@ Status checkHeader(const std::vector<uint8_t> &bytes, const std::string &name) {
   std::string where = "'" + name + "': ";
   if (bytes.size() < sizeof(Header) || std::memcmp(bytes.data(), magic, sizeof(magic)) != 0) {
     if (bytes.size() < sizeof(magic) || std::memcmp(bytes.data(), magic, sizeof(magic)) != 0)
-      return Status::badInput(where + "not a compiled program: it does not begin with \"NPARNPX1\"");
+      return Status::badInput(where + "not a compiled program: it does not start with \"NPARNPX1\"");
     return Status::badInput(where + "truncated: " + std::to_string(bytes.size()) + " bytes, shorter than the header of " +
                             std::to_string(sizeof(Header)));
   }
@@ -49,7 +49,7 @@ Status checkHeader(const std::vector<uint8_t> &bytes, const std::string &name) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != formatVersion)
     return Status::badInput(where + "format version " + std::to_string(header.version) + ", this npar reads version " +
-                            std::to_string(formatVersion) + "; compile the model again");
+                            std::to_string(formatVersion) + "; compile the model again with this npar");
   if (header.headerSize != sizeof(Header))
     return Status::badInput(where + "damaged: header size " + std::to_string(header.headerSize) + " instead of " +
                             std::to_string(sizeof(Header)));
@@ -59,7 +59,7 @@ Status checkHeader(const std::vector<uint8_t> &bytes, const std::string &name) {
                             " bytes of payload, the header says " + std::to_string(header.payloadLength));
   XXH128_canonical_t hash = hashOf(header, bytes.data() + sizeof(Header), payload);
   if (std::memcmp(hash.digest, header.hash, sizeof(header.hash)) != 0)
-    return Status::badInput(where + "damaged: its hash differs from the one that its header states");
+    return Status::badInput(where + "damaged: its hash differs from the one in its header");
   return {};
 }
 

@@ -150,7 +150,7 @@ private:
     if (feed.shift())
       text += " shifted by " + std::to_string(feed.shift());
     if (feed.valid())
-      text += " where there are tokens";
+      text += " for positions that have tokens";
     if (feed.below())
       text +=
           " below " + std::to_string(feed.below()) + (feed.axis()->size() ? " of " + feed.axis()->str() : "") + placeText(feed.source());

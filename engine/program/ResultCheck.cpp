@@ -71,7 +71,7 @@ const LogicalResult *resultOf(const Program &program, uint32_t index, const Logi
 std::string checkMeasure(const Program &program, const Measure &measure) {
   std::string name = "measure '" + measure.name()->str() + "'", wrong;
   if (measure.kind() < MeasureKind::MIN || measure.kind() > MeasureKind::MAX)
-    return name + " is of an unknown kind";
+    return name + " has an unknown kind";
   uint32_t wanted = measure.kind() == MeasureKind::F1 || measure.kind() == MeasureKind::Correlation ? 2 : 1;
   if (measure.values()->size() != wanted)
     return name + " takes " + number(measure.values()->size()) + " results, not " + number(wanted);
@@ -112,7 +112,7 @@ std::string checkResults(const Program &program) {
     if (!names.insert(result->name()->str()).second)
       return name + " is twice in the program";
     if (!isOfResults(result->type()))
-      return name + " is of a type that no result has: floats and i32 exist";
+      return name + " has an unsupported type: results are floats or i32";
     if (std::string wrong = checkShape(program, *result, name); !wrong.empty())
       return wrong;
   }

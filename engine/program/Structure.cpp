@@ -283,7 +283,7 @@ private:
       const Variable *variable = program.variables()->Get(piece->variable());
       std::string which = name + ": the piece of '" + variable->name()->str() + "'";
       if (!fits(piece->offset(), piece->bytes(), limit))
-        return fail(which + " lies outside the static region of " + number(limit) + " bytes");
+        return fail(which + " is outside the static region of " + number(limit) + " bytes");
       if (!checkAxes(*piece->mesh_axes(), which) || !checkAxes(*piece->flat_axes(), which))
         return false;
       for (uint32_t axis : *piece->flat_axes())
@@ -343,7 +343,7 @@ private:
           const Operand *operand = fragment->operands()->Get(step->first_operand() + i);
           if (operand->region() >= rankClass.regions()->size() ||
               !fits(operand->offset(), operand->bytes(), rankClass.regions()->Get(operand->region())->bytes()))
-            return fail(which + " operand " + number(i) + " lies outside its region");
+            return fail(which + " operand " + number(i) + " is outside its region");
         }
         if (step->free() && step->kind() != StepKind::Collective)
           return fail(which + " is free of the compute chain, which only collectives may be");

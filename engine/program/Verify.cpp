@@ -18,7 +18,9 @@ size_t countInstances(const Program &program, bool (*wanted)(StepKind)) {
   return count;
 }
 
-std::string counted(size_t count, const char *what) { return std::to_string(count) + " " + what; }
+std::string counted(size_t count, const std::string &thing, const char *plural = "s") {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : plural);
+}
 
 std::string goodDetail(const Program &program, const std::string &name) {
   size_t steps = 0, tasks = 0;
@@ -30,16 +32,18 @@ std::string goodDetail(const Program &program, const std::string &name) {
       steps += rankClass->fragments()->Get(task->fragment())->steps()->size();
   }
   if (name == "sends and receives match")
-    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Send; }), "transfers per class and step");
+    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Send; }), "transfer") + " per class and step";
   if (name == "collectives agree")
-    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Collective; }), "collectives per class and step");
+    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Collective; }), "collective") +
+           " per class and step";
   if (name == "no deadlock")
-    return counted(steps, "steps of ") + counted(tasks, "tasks in ") + counted(program.classes()->size(), "classes: no cycle");
+    return counted(steps, "step") + " of " + counted(tasks, "task") + " in " + counted(program.classes()->size(), "class", "es") +
+           ": no cycle";
   if (name == "every element owned")
-    return counted(program.variables()->size(), "variables");
+    return counted(program.variables()->size(), "variable");
   if (name == "memory as planned")
-    return "largest arena " + counted(arena, "bytes");
-  return counted(program.classes()->size(), "classes, ") + counted(tasks, "tasks");
+    return "largest arena " + counted(arena, "byte");
+  return counted(program.classes()->size(), "class", "es") + ", " + counted(tasks, "task");
 }
 
 } // namespace
@@ -58,7 +62,7 @@ std::vector<CheckResult> checkProgram(const Program &program) {
     bool matched = std::all_of(results.begin(), results.end(), [](const CheckResult &earlier) { return earlier.ok; });
     // A member that is missing makes no cycle, and yet the others wait for it.
     if (wrong.empty() && !matched && check.run == checkDeadlock)
-      wrong = "not proved: sends, receives and collectives must match first (see the checks above)";
+      wrong = "not proved: sends, receives and collectives must match first (see the failed checks above)";
     bool ok = wrong.empty();
     results.push_back({check.name, ok, ok ? goodDetail(program, check.name) : wrong});
     // The others index what this one has found out of range.

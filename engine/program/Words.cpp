@@ -272,7 +272,7 @@ const char *describe(Phase phase) {
   case Phase::Prologue:
     return "prologue";
   case Phase::Count:
-    return "count of what counts in the loss";
+    return "counting the positions of the loss";
   case Phase::Forward:
     return "forward";
   case Phase::Backward:

@@ -101,7 +101,7 @@ std::string whyApart(const Program &a, const Program &b) {
       if (name.empty() || (isState && other != known.end() && other->second->bytes() != piece->bytes()))
         continue;
       if (other == known.end() || other->second->offset() != piece->offset() || other->second->bytes() != piece->bytes())
-        return "'" + name + "' lies elsewhere";
+        return "'" + name + "' is at another place";
     }
   }
   return "";

@@ -14,7 +14,7 @@ namespace npar::engine {
 
 /// A graph of chains that is run again and again. Each counts what it waits for; a worker that has ended a chain goes on with one that this
 /// made ready and offers the others to the arena, so most chains cost a count and no task. A flow graph of oneTBB does the same with a task
-/// and a virtual call for each edge: measured in engine/README.md.
+/// and a virtual call for each edge: measured in NOTES.md.
 class ChainRunner {
 public:
   /// Runs a chain on the calling worker. False: it goes on elsewhere, and somebody calls `release` when it has ended.

@@ -381,7 +381,7 @@ void Executor::State::expire() {
       text += (i ? ", " : operation.missing.size() > 1 ? "s " : " ") + std::to_string(operation.missing[i]);
   }
   if (pending.empty())
-    text += "; no rank waits for another: a kernel does not end, or a completion was lost";
+    text += "; no rank waits for another: a kernel hangs, or a completion was lost";
   fail(noIndex, Status(Code::Timeout, text));
 }
 

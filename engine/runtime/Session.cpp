@@ -371,7 +371,7 @@ Status LocalSession::gatherOutputs(int64_t step, std::vector<ReportedOutput> &re
   std::vector<ReportedOutput> theirs(reported.size());
   for (const std::vector<uint8_t> &session : *all) {
     if (session.size() < size)
-      return Status(Code::Internal, "sessions do not call the same things in the same order");
+      return Status(Code::Internal, "sessions perform different operations");
     std::memcpy(notes.empty() ? &first : &other, session.data(), sizeof(StepMark));
     if (std::string differs = differenceOf(0, first, static_cast<uint32_t>(notes.size()), notes.empty() ? first : other); !differs.empty())
       return Status::runFailed(differs);

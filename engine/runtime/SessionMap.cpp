@@ -39,7 +39,7 @@ std::string differenceOf(const std::vector<uint8_t> &one, const std::vector<uint
     return "seed " + std::to_string(seeds[1]) + ", session 0 has " + std::to_string(seeds[0]);
   auto backendOf = [](const std::vector<uint8_t> &bytes) { return std::string(reinterpret_cast<const char *>(&bytes[backendBegin])); };
   std::string first = backendOf(one), own = backendOf(other);
-  return first == own ? "" : "the backend '" + own + "', session 0 has '" + first + "': one training runs on one kind of device";
+  return first == own ? "" : "the backend '" + own + "', session 0 has '" + first + "': a training must use one kind of device";
 }
 
 } // namespace

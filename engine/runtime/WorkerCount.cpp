@@ -46,7 +46,7 @@ Status checkWorkers(int workers) {
   ::pthread_attr_destroy(&attributes);
   if (error != 0)
     return Status::runFailed("the system starts " + std::to_string(threads.size() + 1) + " threads of " + std::to_string(workers) +
-                             " that are asked for: take fewer, or see 'ulimit -u' and 'ulimit -v', or a container's limits");
+                             " requested threads: use fewer, or check 'ulimit -u', 'ulimit -v' and container limits");
   proven = workers;
   return {};
 }

@@ -1,4 +1,4 @@
-// Also what is not UTF-8 has ids here: as `npar run --tokens bytes` reads it.
+// Also what is not UTF-8 has ids here: as `npar train --tokens bytes` reads it.
 #include "engine/text/Bytes.h"
 
 namespace npar::engine {

@@ -33,7 +33,7 @@ public:
     if (wrong.empty())
       return out;
     return Status::badInput("the pattern '" + std::string(text) + "' has " + wrong + " at byte " + std::to_string(begun) +
-                            ", which npar cannot be sure to match as the Python packages do");
+                            ", which npar might match differently from the Python packages");
   }
 
 private:

@@ -135,8 +135,9 @@ Status SentencePieceEncoder::push(std::string_view part, std::vector<int32_t> &i
   enough = std::max(leastPart, 2 * text.size());
   if (text.size() <= longestPart)
     return {};
-  return Status::badInput("SentencePiece models read a text whole where it cannot be cut at a space between letters: these are more than " +
-                          std::to_string(longestPart) + " bytes, from byte " + std::to_string(encoded) + " on: cut the text into files");
+  return Status::badInput(
+      "a SentencePiece model must read the whole text if it cannot be cut at a space between letters, but it has more than " +
+      std::to_string(longestPart) + " bytes, from byte " + std::to_string(encoded) + " on: split the text into several files");
 }
 
 Status SentencePieceEncoder::finish(std::vector<int32_t> &ids) {

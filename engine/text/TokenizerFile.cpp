@@ -30,7 +30,7 @@ Status readModel(const TokenizerJson &json, BpeParts &parts) {
   Fields fields(model, "its model");
   fields.ignore({"type", "unk_token", "fuse_unk"}); // every byte has a token, or the text is refused
   if (const Json &dropout = fields.any("dropout"); !dropout.is_null() && dropout != 0)
-    fields.refuse("has a 'dropout', which makes other ids each time: set it to null");
+    fields.refuse("has a 'dropout', which changes the ids each time: set it to null");
   for (const char *mark : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (std::string text = fields.text(mark); !text.empty())
       fields.refuse("has the '" + std::string(mark) + "' " + inQuotes(text) + ", which npar does not know");

@@ -64,7 +64,7 @@ Status notUtf8(uint8_t byte, uint64_t position) {
   char text[5];
   std::snprintf(text, sizeof(text), "0x%02x", static_cast<unsigned>(byte));
   return Status::badInput(std::string("the text is not UTF-8: ") + text + " at byte " + std::to_string(position) +
-                          "; 'iconv -f latin1 -t utf-8 FILE' converts Latin-1, 'iconv -c -f utf-8 -t utf-8 FILE' leaves such bytes out");
+                          "; 'iconv -f latin1 -t utf-8 FILE' converts Latin-1, 'iconv -c -f utf-8 -t utf-8 FILE' removes such bytes");
 }
 
 std::string utf8Of(char32_t character) {

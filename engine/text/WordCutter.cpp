@@ -65,7 +65,7 @@ Status WordCutter::match(size_t rule, std::string_view text, bool goesOn, const 
     Span span;
     PatternMatcher::Found found = step.matcher->next(text, done, goesOn, span);
     if (found == PatternMatcher::Found::Failed)
-      return Status::badInput("the pattern takes too long or too much memory");
+      return Status::badInput("matching the pattern takes too long or too much memory");
     if (found != PatternMatcher::Found::Match)
       break;
     if (step.keepsGaps)

@@ -73,7 +73,7 @@ def exposed(options, mesh, processes):
         trace = str(pathlib.Path(folder, "trace.json"))
         start = [*options.mpiexec.split(), "-n", str(processes)] if processes > 1 else []
         subprocess.run([*start, *command_of(options, mesh, 5), "--trace", trace], check=True, stdout=subprocess.DEVNULL)
-        read = [f"{options.build}/bin/npar", "inspect", "gpt2", *settings_of(mesh), "--actual", trace, "--json"]
+        read = [f"{options.build}/bin/npar", "inspect", "actual", "gpt2", trace, *settings_of(mesh), "--json"]
         return json.loads(subprocess.run(read, check=True, stdout=subprocess.PIPE, text=True).stdout)["actual"]["exposed_seconds"]
 
 

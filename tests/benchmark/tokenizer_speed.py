@@ -40,7 +40,7 @@ def main():
     times = {"npar": [], "python, whole": [], "python, by lines": []}
     with tempfile.TemporaryDirectory() as place:
         out = pathlib.Path(place) / "ids.i32"
-        command = [options.npar, "tokens", options.folder, "--text", options.text, "--out", str(out)]
+        command = [options.npar, "tokens", options.folder, "--text", options.text, "--output", str(out)]
         for _ in range(options.rounds):
             took, _ = seconds(lambda: subprocess.run(command, check=True, stderr=subprocess.DEVNULL))
             times["npar"].append(took)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `npar run --trace` costs: nanoseconds to record a step (trace_benchmark), times the steps of a model, over the time of its training step.
+"""What `npar train --trace` costs: nanoseconds to record a step (trace_benchmark), times the steps of a model, over the time of its training step.
 
 Beside it, the same compiled program trains with and without the trace, in turn; on a noisy machine these pairs scatter far more than the cost.
 Every program step is recorded under the plan's ids. The trace file is written after the last training step and is not counted.

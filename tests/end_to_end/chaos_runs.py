@@ -96,7 +96,7 @@ class DriverRun(Run):
         self.pids, self.arrived, self.errors, self.lines = {}, {}, [], []
         self.rank = {"mpich": b"PMI_RANK=", "openmpi": b"OMPI_COMM_WORLD_RANK="}[mpi]
         self.log = self.folder / "log.jsonl.partial"
-        command = [*(hosts.inside() if hosts else []), NPAR, "launch", "-n", processes, "--mpi", mpi, *(["--hosts", hosts.addresses()] if hosts else []), "run", program,
+        command = [*(hosts.inside() if hosts else []), NPAR, "launch", "-n", processes, "--mpi", mpi, *(["--host-list", hosts.addresses()] if hosts else []), "run", program,
                    "--random-data", "--steps", steps, "--threads", 1, "--timeout", LIMIT, "--json", "--quiet", "--log", self.folder / "log.jsonl"]
         environment = {**os.environ, **(hosts.environment() if hosts else {})}
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)

@@ -62,7 +62,7 @@ class OnGpus:
 
     gpus = 4  # that there are
     smaller = {}  # of some PLANS flags that make the model smaller, where the GPU is slow
-    equal_products = "library"  # word of --products by which cuBLASLt has the processor's bits in float32
+    equal_products = "library"  # word of --cuda-products by which cuBLASLt has the processor's bits in float32
 
     def has_gpus_for(self, way):
         """Of `joined` sessions each has one of its own, `gpus=N` are of one session; else they share."""

@@ -32,9 +32,9 @@ WORDS = set("import layer model config train plan param axis input loss repeat u
             "require batch optimizer clip seed for if by in op not and or".split())  # fmt: skip
 LOCATED = re.compile(r"^[^\s:][^:\n]*:\d+:\d+: error: ", re.MULTILINE)
 NO_TEXT = re.compile(r"^[^\s:][^:\n]*: error: .*(this is binary data, not text: byte 0x.. at offset \d+|has \d+ bytes, at most)", re.MULTILINE)
-REFUSALS = ("is not finite", "are many for a check in float64", "not enough memory", "cannot allocate", "GiB", "TiB")
+REFUSALS = ("is not finite", "are too many for a check in float64", "not enough memory", "cannot allocate", "GiB", "TiB")
 
-UNSTABLE = "one rank itself leaps with each of the"  # with a learning rate of 5, say: numbers prove nothing about a plan
+UNSTABLE = "one rank itself changes abruptly with each of the"  # with a learning rate of 5, say: numbers prove nothing about a plan
 
 
 def kind(word):

@@ -116,10 +116,10 @@ OF_JOBS = {
     "--check": [value("--check", "full"), value("--check", "sampled")],
 }
 OF_GPUS = {
-    "--products": [value("--products", "own"), value("--products", "library")],
-    "--attention": [value("--attention", "own"), value("--attention", "library")],
+    "--cuda-products": [value("--cuda-products", "own"), value("--cuda-products", "library")],
+    "--cuda-attention": [value("--cuda-attention", "own"), value("--cuda-attention", "library")],
     "--cuda-graph": [value("--cuda-graph", needs=(CUDA,)), value("--cuda-graph")],
-    "--gpus": [value("--gpus", "1", needs=(CUDA,)), value("--gpus", "1")],
+    "--cuda-gpus": [value("--cuda-gpus", "1", needs=(CUDA,)), value("--cuda-gpus", "1")],
 }
 OF_ALL = {
     "--threads": [value("--threads", "1"), value("--threads", "2"), value("--threads", "4096", many=(1, "--threads 4096: host '.*' has \\d+ processors"))],
@@ -139,18 +139,18 @@ FLAGS = {
         "--data": [value("--data", "all.safetensors", model="samples"), value("--data", "answer=all.safetensors", "--data", "x=all.safetensors", model="samples"), value("--data", "none.u16", "--tokens", "u16")],
         "--tokens": [value("--tokens", "bytes", needs=(("--data", ("--data", "tokens.txt")),), model="tokens"), value("--tokens", "i32", needs=(("--data", ("--data", "tokens.i32")),), model="tokens")],
         "--mask": [value("--mask", "tokens.mask", needs=(("--data", DATA["tokens"]),), model="tokens")],
-        "--order": [value("--order", "sequential"), value("--order", "shuffled")],
+        "--data-order": [value("--data-order", "sequential"), value("--data-order", "shuffled")],
         "--random-data": [value("--random-data", drop=("--data",))],
         "--weights": [value("--weights", "{model}.safetensors"), value("--weights", "kept-{model}"), value("--weights", "none.safetensors")],
-        "--save-weights": [value("--save-weights", "learned.safetensors")],
+        "--output": [value("--output", "learned.safetensors")],
         "--checkpoint": [value("--checkpoint", "made"), value("--checkpoint", "kept-{model}")],
-        "--every": [value("--every", "1", needs=(CHECKPOINT,)), value("--every", "3", needs=(CHECKPOINT,))],
-        "--keep": [value("--keep", "1", needs=(CHECKPOINT, ("--every", ("--every", "1")))), value("--keep", "2")],
+        "--checkpoint-every": [value("--checkpoint-every", "1", needs=(CHECKPOINT,)), value("--checkpoint-every", "3", needs=(CHECKPOINT,))],
+        "--checkpoint-keep": [value("--checkpoint-keep", "1", needs=(CHECKPOINT, ("--checkpoint-every", ("--checkpoint-every", "1")))), value("--checkpoint-keep", "2")],
         "--resume": [value("--resume", needs=(("--checkpoint", ("--checkpoint", "kept-{model}")), ("--steps", ("--steps", "6")))), value("--resume", needs=(CHECKPOINT,))],
         "--eval-every": [value("--eval-every", "2", model="samples"), value("--eval-every", "1", needs=(EVAL_DATA,), model="tokens")],
         "--eval-data": [value("--eval-data", "all.safetensors", needs=(EVAL,), model="samples"), value("--eval-data", "tokens.u16", needs=(EVAL,), model="tokens"), value("--eval-data", "none.u16", needs=(EVAL,))],
-        "--stop-after": [value("--stop-after", "1", needs=(EVAL, ("--steps", ("--steps", "40"))), model="samples")],
-        "--stop-on": [value("--stop-on", "right", needs=(EVAL,), model="samples"), value("--stop-on", "loss")],
+        "--eval-stop-after": [value("--eval-stop-after", "1", needs=(EVAL, ("--steps", ("--steps", "40"))), model="samples")],
+        "--eval-stop-on": [value("--eval-stop-on", "right", needs=(EVAL,), model="samples"), value("--eval-stop-on", "loss")],
         "--steps": [value("--steps", "1"), value("--steps", "7")],
         "--seed": [value("--seed", "9")],
         "--log": [value("--log", "log.jsonl"), value("--log", "log.csv", "--log", "log.jsonl"), value("--log", "events.tfevents")],
@@ -218,7 +218,7 @@ FLAGS = {
 }
 
 # Commands that refuse to be one of several processes, with exit code and message. Those that only read work in each process separately.
-REFUSED = {command: (2, f"npar {command} works in one process") for command in ("generate", "checkpoint consolidate", "checkpoint reshard")}
+REFUSED = {command: (2, f"npar {command} runs in one process") for command in ("generate", "checkpoint consolidate", "checkpoint reshard")}
 EACH = ("checkpoint show", "checkpoint verify", "checkpoint diff")
 
 

@@ -113,7 +113,7 @@ class AdviceTest(DriverTest):
             return bool(match)
 
         def meant(lines, error):
-            match = re.search(r"help: .* say so: `(.*)`", error)
+            match = re.search(r"help: .* name the feature: `(.*)`", error)
             at = next(i for i, line in enumerate(lines) if "attention(" in line)
             lines[at] = lines[at][:-1] + f", {match[1]})"
             return bool(match)
@@ -155,7 +155,7 @@ class AdviceTest(DriverTest):
         for stored in ("optimizer", "optimizer, gradients", "optimizer, gradients, parameters"):
             limited = plan.rstrip().removesuffix("}") + f"    store {{ {stored} -> dp }}\n    require memory <= %s\n}}\n"
             error = self.say(HEAD + limited % "1 kB")[1]
-            needed = int(re.search(r"\((\d+) bytes\), the plan allows", error)[1])
+            needed = int(re.search(r"\((\d+) bytes\), but the plan allows", error)[1])
             error = self.say(HEAD + limited % f"{needed - 1} B")[1]
             self.assertIn("the plan allows", error)
             for word in stored.split(", "):

@@ -36,7 +36,7 @@ class AgreedTest(DriverTest):
 
     def checkpoints(self):
         """Steps 2 and 4 for process 0, step 2 alone for process 1."""
-        self.npar("run", *MODEL, "--random-data", "--steps", 4, "--every", 2, "--checkpoint", "0/run", "--quiet")
+        self.npar("run", *MODEL, "--random-data", "--steps", 4, "--checkpoint-every", 2, "--checkpoint", "0/run", "--quiet")
         (self.folder / "1" / "run").mkdir()
         shutil.copytree(self.folder / "0/run/step-2", self.folder / "1/run/step-2")
 
@@ -48,8 +48,8 @@ class AgreedTest(DriverTest):
         command = ["run", *MODEL, "--random-data", "--steps", 6, "--checkpoint", "run", "--resume"]
         _, error = self.together(*command, code=1)
         self.assertIn(f"npar: error: process 0 reads the checkpoint 'run/step-4' (step 4, manifest {self.hash_of('0/run/step-4')})", error)
-        self.assertIn(f"the newest that this process finds is 'run/step-2' (step 2, manifest {self.hash_of('1/run/step-2')})", error)
-        self.assertRegex(error, r"npar: said by process 1 on '.+'")
+        self.assertIn(f"the newest one that this process found is 'run/step-2' (step 2, manifest {self.hash_of('1/run/step-2')})", error)
+        self.assertRegex(error, r"npar: reported by process 1 on '.+'")
         for process, steps in ((0, ["step-2", "step-4"]), (1, ["step-2"])):
             self.assertEqual([path.name for path in checkpoint_files.committed(self.folder / str(process) / "run")], steps)
 
@@ -64,9 +64,9 @@ class AgreedTest(DriverTest):
         self.checkpoints()
         shutil.rmtree(self.folder / "1/run")
         command = ["run", *MODEL, "--random-data", "--steps", 6, "--checkpoint", "run", "--resume"]
-        self.assertIn("this process finds no checkpoint in 'run'", self.together(*command, code=1)[1])
+        self.assertIn("this process found no checkpoint in 'run'", self.together(*command, code=1)[1])
         shutil.move(self.folder / "0/run", self.folder / "1/run")
-        self.assertIn("process 0 finds no checkpoint in 'run', the newest that this process finds is 'run/step-4'", self.together(*command, code=1)[1])
+        self.assertIn("process 0 found no checkpoint in 'run', the newest one that this process found is 'run/step-4'", self.together(*command, code=1)[1])
 
     def test_weights_are_of_one_checkpoint(self):
         self.checkpoints()
@@ -83,7 +83,7 @@ class AgreedTest(DriverTest):
 
     def test_a_shared_folder_steps_back_in_all_processes(self):
         """A damaged newest checkpoint, found by its bytes in one process: both go on from the one before."""
-        self.npar("run", *MODEL, "--random-data", "--steps", 4, "--every", 2, "--checkpoint", "0/run", "--quiet")
+        self.npar("run", *MODEL, "--random-data", "--steps", 4, "--checkpoint-every", 2, "--checkpoint", "0/run", "--quiet")
         os.symlink(self.folder / "0/run", self.folder / "1/run")
         for file in checkpoint_files.manifest(self.folder / "0/run/step-4")["files"]:
             path = self.folder / "0/run/step-4" / file["name"]
@@ -94,7 +94,7 @@ class AgreedTest(DriverTest):
                 path.write_bytes(raw)
         command = ["run", *MODEL, "--random-data", "--steps", 6, "--checkpoint", "run", "--resume", "--json"]
         output, error = self.together(*command)
-        self.assertEqual(error.count("'run/step-4' is left out, the training resumes from 'run/step-2'"), 1, error)
+        self.assertEqual(error.count("'run/step-4' is skipped, the training resumes from 'run/step-2'"), 1, error)
         result = json.loads(output)
         self.assertEqual(result["first_step"], 2)
         alone = self.npar_json("run", *MODEL, "--random-data", "--steps", 6, "--quiet")

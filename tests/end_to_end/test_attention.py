@@ -84,8 +84,8 @@ class ReferenceTest(DriverTest):
         first = {name: safetensors_file.Tensor(shape, values, "F64") for name, (shape, values) in attention_data.weights().items()}
         safetensors_file.write(self.folder / "first.safetensors", first)
         for plan in ({}, {"cp": 2, "tp": 2}):
-            arguments = ["--plan", "divided", *settings(plan, compute="f64"), "--data", "data.safetensors", "--order", "sequential"]
-            self.npar("run", MODEL, *arguments, "--weights", "first.safetensors", "--steps", 3, "--log", "log.jsonl", "--save-weights", "last.safetensors")
+            arguments = ["--plan", "divided", *settings(plan, compute="f64"), "--data", "data.safetensors", "--data-order", "sequential"]
+            self.npar("run", MODEL, *arguments, "--weights", "first.safetensors", "--steps", 3, "--log", "log.jsonl", "--output", "last.safetensors")
             for line, expected in zip((self.folder / "log.jsonl").read_text().splitlines(), recorded["steps"], strict=True):
                 found = json.loads(line)
                 for what in ("loss", "grad_norm"):

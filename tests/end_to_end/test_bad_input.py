@@ -33,46 +33,47 @@ class BadFlagTest(DriverTest):
             (["run", "gpt2", "--steps", "-1"], "--steps"),
             (["run", "gpt2", "--random-data", "--set", "batch"], "KEY=VALUE"),
             (["run", "gpt2", "--tokens", "letters"], "--tokens"),
-            (["run", "gpt2", "--order", "random"], "--order"),
+            (["run", "gpt2", "--data-order", "random"], "--data-order"),
             (["compile", "gpt2", "--emit=llvm"], "--emit"),
             (["compile", "gpt2", "--rank", "1"], "--emit=rank"),
             (["compile", "gpt2", "--emit=rank", "--rank", "800"], "800"),
             (["compile", "gpt2", "-o", ""], "it is empty"),
-            (["run", "gpt2", "--random-data", "--timeout", "nan"], "no number of seconds"),
-            (["verify", "mlp", "--timeout", "-1"], "no number of seconds"),
-            (["verify", "mlp", "--seed", "-1"], "no whole number"),
+            (["run", "gpt2", "--random-data", "--timeout", "nan"], "not a number of seconds"),
+            (["verify", "mlp", "--timeout", "-1"], "not a number of seconds"),
+            (["verify", "mlp", "--seed", "-1"], "not a whole number"),
             (["verify", "mlp", "--plans", "3"], "need --all"),
-            (["inspect", "gpt2", "--saved", "--annotate"], "stands alone"),
+            (["inspect", "gpt2", "--saved", "--annotate"], "one view at a time"),
             (["inspect", "gpt2", "--svg", "a", "--html", "./a"], "the same file"),
             (["run", "gpt2", "--random-data", "--log", "a", "--trace", "./a"], "the same file"),
             (["run", "gpt2", "--data", "a", "--tokens", "bytes", "--log", "a"], "the same file"),
-            (["run", "gpt2", "--random-data", "--tokens", "bytes"], "--tokens is of a file"),
-            (["run", "gpt2", "--random-data", "--order", "sequential"], "--order is of a file"),
-            (["run", "gpt2", "--random-data", "--trace-steps", "3"], "give that too"),
-            (["run", "gpt2", "--random-data", "--backend", "null", "--save-weights", "w"], "it computes nothing"),
-            (["run", "gpt2", "--random-data", "--backend", "null", "--weights", "w"], "it computes nothing"),
+            (["run", "gpt2", "--random-data", "--tokens", "bytes"], "--tokens needs --data"),
+            (["run", "gpt2", "--random-data", "--data-order", "sequential"], "--data-order needs --data"),
+            (["run", "gpt2", "--random-data", "--trace-steps", "3"], "--trace-steps needs --trace"),
+            (["run", "gpt2", "--random-data", "--backend", "null", "--output", "w"], "which computes nothing"),
+            (["run", "gpt2", "--random-data", "--backend", "null", "--weights", "w"], "which computes nothing"),
             (["run", "gpt2", "--random-data", "--steps", "1", "--steps", "2"], "--steps"),
             (["run", "gpt2", "--random-data", "--log", ""], "--log: it is empty"),
             (["run", "gpt2", "--random-data", "--trace", ""], "--trace: it is empty"),
             (["run", "gpt2", "--random-data", "--weights", ""], "--weights: it is empty"),
-            (["run", "gpt2", "--random-data", "--save-weights", ""], "--save-weights: it is empty"),
+            (["run", "gpt2", "--random-data", "--output", ""], "--output: it is empty"),
             (["run", "gpt2", "--random-data", "--mask", ""], "--mask: it is empty"),
             (["run", "gpt2", "--data", "", "--tokens", "bytes"], "--data: it is empty"),
             (["inspect", "gpt2", "--plan", ""], "--plan: it is empty"),
             (["inspect", "gpt2", "--svg", ""], "--svg: it is empty"),
-            (["inspect", "gpt2", "--set", "depth="], "--set wants KEY=VALUE"),
-            (["inspect", "gpt2", "--compare-set", "micro"], "--compare-set wants KEY=VALUE"),
-            (["inspect", "gpt2", "--why", "--compare-set", "schedule=gpipe"], "prints nothing else"),
-            (["inspect", "gpt2", "--bytes-per-parameter", "--actual", "t.json"], "prints nothing else"),
+            (["inspect", "gpt2", "--set", "depth="], "--set needs KEY=VALUE"),
+            (["inspect", "compare", "gpt2", "--compare-set", "micro"], "--compare-set takes KEY=VALUE"),
+            (["inspect", "gpt2", "--why", "--compare-set", "schedule=gpipe"], "one view at a time"),
+            (["inspect", "gpt2", "why", "gpt2"], "the view comes first"),
+            (["inspect", "compare", "gpt2"], "nothing to compare with"),
             (["verify", "--all", "mlp", "--timeout", "5"], "--timeout has no effect"),
             (["verify", "some.npx", "--seed", "5"], "--seed has no effect"),
-            (["schedule", "--check", "diff", "1f1b", "gpipe"], "--check stands before 'diff'"),
-            (["schedule", "--kind=gpipe", "explain", "--kind=1f1b"], "--kind stands before 'explain'"),
+            (["schedule", "--check", "diff", "1f1b", "gpipe"], "--check precedes 'diff'"),
+            (["schedule", "--kind=gpipe", "explain", "--kind=1f1b"], "--kind precedes 'explain'"),
             (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--memory-cap", "0"], "above 0"),
             (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--cost", ""], "--cost: it is empty"),
             (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--cost", "F=1,F=2"], "twice"),
             (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--format=csv", "--json"], "--format excludes --json"),
-            (["compile", "gpt2", "--emit=ast", "--set", "depth=2"], "change nothing in it"),
+            (["compile", "gpt2", "--emit=ast", "--set", "depth=2"], "have no effect"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assertIn(expected, self.npar(*arguments, code=2).error)
@@ -91,8 +92,8 @@ class BadFlagTest(DriverTest):
         (self.folder / "gone.npar").symlink_to("nowhere.npar")
         self.assertIn("it is a directory", self.npar("inspect", "dir.npar", code=1).error)
         self.assertIn("a symbolic link that leads to no file", self.npar("inspect", "gone.npar", code=1).error)
-        self.assertIn("it is a directory", self.npar("schedule", "--import", "dir.npar", code=1).error)
-        self.assertIn("No such file", self.npar("schedule", "--import", "none.csv", code=1).error)
+        self.assertIn("it is a directory", self.npar("schedule", "--from-csv", "dir.npar", code=1).error)
+        self.assertIn("No such file", self.npar("schedule", "--from-csv", "none.csv", code=1).error)
         self.assertIn("widht", self.npar("inspect", "gpt2", "--set", "widht=3", code=1).error)
 
 
@@ -122,11 +123,11 @@ class BadDataTest(DriverTest):
         (self.folder / "latin").write_bytes(b"caf\xe9 " * 100)
         bytes_error = self.train("--set", "vocab=200", "--data", "latin", "--tokens", "bytes", code=1)
         self.assertIn("sample 0 of 'latin' has token 233 at position 3, but axis 'vocab' (", bytes_error)
-        self.assertIn("has 200 classes, 0 to 199; for any text of bytes it needs 256", bytes_error)
+        self.assertIn("has 200 classes, 0 to 199; to accept every byte it needs 256", bytes_error)
         (self.folder / "ascii").write_bytes(b"coffee " * 100)
         self.train("--set", "vocab=200", "--data", "ascii", "--tokens", "bytes", code=0)
         self.assertIn(
-            "data 'ascii' has 10 samples of 64 tokens, but a batch takes 16",
+            "data 'ascii' has 10 samples of 64 tokens, but a batch needs 16",
             self.train("--set", "context=64", "--set", "length=64", "--data", "ascii", "--tokens", "bytes", code=1),
         )
 
@@ -144,7 +145,7 @@ class BadDataTest(DriverTest):
         self.assertIn("text.txt", error)
 
     def good_weights(self):
-        self.npar("run", *ONE, "--steps", 1, "--quiet", "--data", self.text_file(), "--tokens", "bytes", "--save-weights", "w.safetensors")
+        self.npar("run", *ONE, "--steps", 1, "--quiet", "--data", self.text_file(), "--tokens", "bytes", "--output", "w.safetensors")
         return safetensors_file.read(self.folder / "w.safetensors")
 
     def test_weights(self):
@@ -174,7 +175,7 @@ class BadDataTest(DriverTest):
 
     def test_outputs_that_cannot_be_written_are_found_first(self):
         data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 100000]
-        for flag in ("--log", "--trace", "--save-weights"):
+        for flag in ("--log", "--trace", "--output"):
             for path in ("no/such/folder/file", "no/folder/" if flag == "--log" else self.folder):  # a log may be named by a folder
                 with self.subTest(flag=flag, path=path):
                     self.assertIn(str(path), self.npar("run", *ONE, *data, flag, path, code=1, timeout=120).error)
@@ -185,10 +186,10 @@ class BadDataTest(DriverTest):
         train = ["run", "good.npx", "--random-data", "--quiet"]
         for name, limit, code, command in [
             ("log.jsonl", size, 1, [*train, "--steps", 1 + size // 100, "--log"]),
-            ("w.safetensors", size, 1, [*train, "--steps", 2, "--save-weights"]),
+            ("w.safetensors", size, 1, [*train, "--steps", 2, "--output"]),
             ("t.json", size, 1, [*train, "--steps", 20, "--trace"]),
             ("p.npx", size - 1, 1, ["compile", *ONE, "-o"]),
-            ("s.json", 2000, 1, ["inspect", "good.npx", "--planned-trace"]),
+            ("s.json", 2000, 1, ["inspect", "good.npx", "--trace"]),
         ]:
             with self.subTest(name=name):
                 (self.folder / name).write_text("good\n")
@@ -206,11 +207,11 @@ class BadDataTest(DriverTest):
         train = ["run", "good.npx", "--random-data", "--quiet"]
         for name, code, command in [
             ("log.jsonl", 1, [*train, "--steps", 400, "--log"]),
-            ("w.safetensors", 1, [*train, "--steps", 2, "--save-weights"]),
+            ("w.safetensors", 1, [*train, "--steps", 2, "--output"]),
             ("t.json", 1, [*train, "--steps", 5, "--trace"]),
             ("p.npx", 1, ["compile", *ONE, "-o"]),
             ("s.svg", 1, ["inspect", "good.npx", "--svg"]),
-            ("s.json", 1, ["inspect", "good.npx", "--planned-trace"]),
+            ("s.json", 1, ["inspect", "good.npx", "--trace"]),
         ]:
             with self.subTest(name=name):
                 (small / name).write_text("good\n")

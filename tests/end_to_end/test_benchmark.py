@@ -186,7 +186,7 @@ class CommandTest(unittest.TestCase):
             return subprocess.run([ROOT / "tools" / "benchmark", *flags], capture_output=True, text=True)
 
         self.assertIn("'z' is none of a, b, b4, c, d, e, f, g", run("--only", "a,z").stderr)
-        self.assertIn("'0' is no whole number from 1", run("--rounds", "0").stderr)
+        self.assertIn("'0' is not a whole number from 1", run("--rounds", "0").stderr)
         self.assertIn("'/no/table.json' cannot be written", run("--json", "/no/table.json").stderr)
 
     def test_without_npar_and_pytorch(self):

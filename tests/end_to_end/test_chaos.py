@@ -50,7 +50,7 @@ class ChaosTest(unittest.TestCase):
             train = ["run", program, "--random-data", "--steps", "10", "--threads", "1", "--json", "--quiet"]
             alone = json.loads(subprocess.run([NPAR, *train], capture_output=True, text=True, check=True).stdout)
             for processes in (4, 8):
-                launch = [*hosts.inside(), NPAR, "launch", "-n", str(processes), "--mpi", "mpich", "--hosts", hosts.addresses(), *train]
+                launch = [*hosts.inside(), NPAR, "launch", "-n", str(processes), "--mpi", "mpich", "--host-list", hosts.addresses(), *train]
                 done = subprocess.run(launch, capture_output=True, text=True, env={**os.environ, **hosts.environment()}, timeout=120)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(json.loads(done.stdout)["parameter_hash"], alone["parameter_hash"])
@@ -78,7 +78,7 @@ class ChaosTest(unittest.TestCase):
             (records / "process-1.flight").write_bytes(b"x" * 1000)
             found = subprocess.run([NPAR, "autopsy", records], capture_output=True, text=True)
             self.assertEqual(found.returncode, 3, found.stderr)
-            self.assertIn("process-1.flight' is none", found.stderr)
+            self.assertIn("process-1.flight' is not a flight record", found.stderr)
             self.assertIn("no record of processes 0, 1", found.stderr)
             self.assertRegex(found.stdout, r"(?s)^(Rank|Process) .*2.*\.\nIts last event was at \d\d:\d\d:\d\d\.\d\d\d, ")
 

@@ -26,7 +26,7 @@ train base for Labelled { batch 4 optimizer Sgd(lr = 0.1) }
 class CheckpointTest(DriverTest):
     def weights(self, *model):
         """What a run of no steps holds."""
-        self.npar("run", *model, "--random-data", "--steps", 1, "--quiet", "--save-weights", "w.safetensors")
+        self.npar("run", *model, "--random-data", "--steps", 1, "--quiet", "--output", "w.safetensors")
         return safetensors_file.read(self.folder / "w.safetensors")
 
     def load(self, tensors, *model, code=0):

@@ -68,7 +68,7 @@ class CommandTest(DriverTest):
         self.assertEqual(len(set(results.values())), 1, results)
 
     def test_weights_of_a_run_are_its_checkpoint(self):
-        self.save("zero3", 2, "run", "--save-weights", "w.safetensors")  # bf16: both hold the masters
+        self.save("zero3", 2, "run", "--output", "w.safetensors")  # bf16: both hold the masters
         error = self.npar("checkpoint", "diff", "run", "w.safetensors").error
         self.assertIn("tensors of state are in the checkpoint alone: left out", error)
         self.npar("checkpoint", "consolidate", "run", "--only", "parameter", "--shard-size", "40kB", "-o", "model")

@@ -92,7 +92,7 @@ class ResumeTest(CheckpointTest):
     def killed(self, program, folder, every):
         """The steps of the last checkpoint of a run that ended by SIGKILL when it had written one."""
         command = [NPAR, "run", program, "--data", self.text_file(6000), "--tokens", "bytes", "--steps", "1000000", "--quiet"]
-        command += ["--checkpoint", folder, "--every", str(every), "--log", "log.jsonl"]
+        command += ["--checkpoint", folder, "--checkpoint-every", str(every), "--log", "log.jsonl"]
         process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
         begun = time.time()
         while not checkpoint_files.committed(self.folder / folder) and process.poll() is None and time.time() - begun < 120:
@@ -163,7 +163,7 @@ class InterruptedTest(CheckpointTest):
             with self.subTest(trial=trial):
                 log, before = self.folder / "killed.jsonl", checkpoint_files.committed(self.folder / "killed")
                 command = [NPAR, "run", program, "--data", text, "--tokens", "bytes", "--steps", str(steps), "--quiet", "--log", log]
-                command += ["--checkpoint", self.folder / "killed", "--every", "3", "--keep", "2", "--resume"]
+                command += ["--checkpoint", self.folder / "killed", "--checkpoint-every", "3", "--checkpoint-keep", "2", "--resume"]
                 partial, newest, begun = log.with_name("killed.jsonl.partial"), int(before[-1].name[5:]) if before else 0, time.time()
                 process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
                 if trial % 4:  # else perhaps before the first step
@@ -209,7 +209,7 @@ class InterruptedTest(CheckpointTest):
             newest = checkpoint_files.committed(self.folder / "stopped")
             self.assertEqual(len(newest), last + 1)
             self.assertEqual(json.loads(output)["checkpoint"], f"stopped/{newest[-1].name}")
-            self.assertIn(f"--resume goes on from 'stopped/{newest[-1].name}'", error)
+            self.assertIn(f"continue with --resume from 'stopped/{newest[-1].name}'", error)
 
     def failing(self, command, folder, kind, at, how, count=None, times=1):
         """Runs with the n-th call on a folder's files failing, or more from that one on."""
@@ -270,7 +270,7 @@ class InterruptedTest(CheckpointTest):
         return None
 
     def saving(self, folder, *more):
-        return [NPAR, "run", self.compiled("one"), "--random-data", "--steps", 6, "--checkpoint", folder, "--every", 2, "--quiet", "--json", "--log", "log.jsonl", *more]
+        return [NPAR, "run", self.compiled("one"), "--random-data", "--steps", 6, "--checkpoint", folder, "--checkpoint-every", 2, "--quiet", "--json", "--log", "log.jsonl", *more]
 
     def writes_of(self, folder):
         """How many calls that write each run has."""
@@ -309,7 +309,7 @@ class InterruptedTest(CheckpointTest):
     def test_a_damaged_newest_checkpoint_is_left_out(self):
         """Found when it is opened or when its bytes are compared; the run resumes from the one before, bit for bit, and reports that."""
         program = self.compiled("one")
-        whole = self.bits(self.train(program, 6, "--checkpoint", "whole", "--every", 2))
+        whole = self.bits(self.train(program, 6, "--checkpoint", "whole", "--checkpoint-every", 2))
         shard = "rank-00000.safetensors"
 
         def flip(folder):
@@ -318,7 +318,7 @@ class InterruptedTest(CheckpointTest):
             (folder / shard).write_bytes(raw)
 
         for name, damage, why in (
-            ("hash", flip, "its bytes are not those that were written"),
+            ("hash", flip, "its bytes were changed after they were written"),
             ("cut", lambda folder: os.truncate(folder / shard, 100), "has 100 bytes, its manifest says"),
             ("manifest", lambda folder: (folder / "manifest.json").unlink(), "holds no checkpoint"),
         ):
@@ -326,8 +326,8 @@ class InterruptedTest(CheckpointTest):
                 folder = self.folder / name
                 shutil.copytree(self.folder / "whole", folder)
                 damage(folder / "step-6")
-                result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is left out, the training resumes from '{name}/step-4': ", result.error)
+                result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 8, "--checkpoint-every", 2, "--quiet", "--json", "--log", f"{name}.jsonl", "--checkpoint", name, "--resume")
+                self.assertIn(f"npar: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 rows = [json.loads(line) for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
@@ -341,7 +341,7 @@ class InterruptedTest(CheckpointTest):
     def test_a_newest_name_that_holds_no_checkpoint_is_told(self):
         """A file, a link to nothing, an empty folder, another step's checkpoint: the run resumes from the one before and reports why."""
         program = self.compiled("one")
-        self.train(program, 6, "--checkpoint", "whole", "--every", 2)
+        self.train(program, 6, "--checkpoint", "whole", "--checkpoint-every", 2)
 
         def other(path):
             shutil.copytree(path.parent / "step-4", path)
@@ -358,16 +358,16 @@ class InterruptedTest(CheckpointTest):
                 shutil.rmtree(folder / "step-6")
                 make(folder / "step-6")
                 result = self.npar("run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 5, "--quiet", "--json", "--checkpoint", name, "--resume")
-                self.assertIn(f"npar: '{name}/step-6' is left out, the training resumes from '{name}/step-4': ", result.error)
+                self.assertIn(f"npar: '{name}/step-6' is skipped, the training resumes from '{name}/step-4': ", result.error)
                 self.assertIn(why, result.error)
                 self.assertEqual(json.loads(result.output)["first_step"], 4)
                 self.assertIn(why, self.npar("eval", name, "--data", "text.txt", "--tokens", "bytes", code=1).error)
 
     def test_what_is_removed_gives_its_place_back(self):
-        """A resumed run holds none of its checkpoint's files open: --keep frees their space."""
+        """A resumed run holds none of its checkpoint's files open: --checkpoint-keep frees their space."""
         program, files = self.compiled("one"), []
-        self.train(program, 2, "--checkpoint", "run", "--every", 2)
-        command = [NPAR, "run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 1_000_000, "--quiet", "--checkpoint", "run", "--every", 2, "--keep", 1, "--resume"]
+        self.train(program, 2, "--checkpoint", "run", "--checkpoint-every", 2)
+        command = [NPAR, "run", program, "--data", "text.txt", "--tokens", "bytes", "--steps", 1_000_000, "--quiet", "--checkpoint", "run", "--checkpoint-every", 2, "--checkpoint-keep", 1, "--resume"]
         process = subprocess.Popen(list(map(str, command)), cwd=self.folder, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + 60
@@ -386,18 +386,18 @@ class InterruptedTest(CheckpointTest):
         self.assertEqual([name for name in files if "(deleted)" in name and "-old" in name and "step-2" in name], [])
 
     def test_only_what_npar_wrote_is_removed(self):
-        """--keep: a folder that has the name, a link, and files of others stay."""
+        """--checkpoint-keep: a folder that has the name, a link, and files of others stay."""
         run, elsewhere = self.folder / "run", self.folder / "elsewhere"
         for folder in (run / "step-1", elsewhere):
             folder.mkdir(parents=True)
             (folder / "thesis.tex").write_text("years")
         (run / "step-2").symlink_to(elsewhere)
-        command = ["run", "gpt2", *settings(MODEL), "--random-data", "--quiet", "--checkpoint", "run", "--every", 3, "--keep", 1]
+        command = ["run", "gpt2", *settings(MODEL), "--random-data", "--quiet", "--checkpoint", "run", "--checkpoint-every", 3, "--checkpoint-keep", 1]
         self.npar(*command, "--steps", 6)
         self.assertEqual(sorted(path.name for path in run.iterdir()), ["step-1", "step-2", "step-6"])
         (run / "step-6" / "notes.txt").write_text("mine")
         error = self.npar(*command[: command.index("--quiet")], *command[command.index("--quiet") + 1 :], "--steps", 9, "--resume").error
-        self.assertIn("old checkpoint 'run/step-6' stays: npar has not written 'notes.txt' in it", error)
+        self.assertIn("old checkpoint 'run/step-6' is kept: npar did not write 'notes.txt' in it", error)
         self.assertEqual([path.name for path in (run / "step-6").iterdir()], ["notes.txt"])
         for path in (run / "step-1" / "thesis.tex", run / "step-2" / "thesis.tex"):
             self.assertEqual(path.read_text(), "years")
@@ -427,18 +427,18 @@ class RefusedTest(CheckpointTest):
     def test_what_does_not_fit_is_named(self):
         self.refused("--checkpoint", "run", code=0)
         there = self.folder / "run" / "step-4"
-        self.assertIn("'run' holds checkpoints of a training, the newest of step 4: --resume goes on", self.refused("--checkpoint", "run"))
+        self.assertIn("'run' contains checkpoints of a training, the newest of step 4: give --resume", self.refused("--checkpoint", "run"))
         resume = ["--checkpoint", "run", "--resume"]
         self.assertIn("tensor 'wte.weight' has shape [257, 32] there and [257, 64] here", self.refused(*settings(width=64), *resume))
         self.assertIn("tensor 'h.2.ln_1.weight', which has shape [32] here", self.refused(*settings(depth=4), *resume))
-        self.assertIn("has seed 1, --seed says 2", self.refused("--seed", 2, *resume))
+        self.assertIn("has seed 1, but --seed is 2", self.refused("--seed", 2, *resume))
         text = self.text_file(6000)
-        self.assertIn("data of the kind 'random', this run would go on with 'tokens bytes'", self.npar(
+        self.assertIn("data of the kind 'random', but this run uses 'tokens bytes'", self.npar(
             "run", "gpt2", *settings(MODEL), "--data", text, "--tokens", "bytes", "--steps", 4, *resume, code=1).error)
         manifest = there / "manifest.json"
         good = manifest.read_text()
         manifest.write_text(good.replace('"step":4', '"step":5'))
-        self.assertIn("its hash is not that of its text", self.refused(*resume))
+        self.assertIn("its hash does not match its text", self.refused(*resume))
         manifest.write_text(good.replace('"version":1', '"version":2'))
         self.assertIn("has format 2, which 'npar 0.1 and later' reads", self.refused(*resume))
 
@@ -454,17 +454,17 @@ class RefusedTest(CheckpointTest):
         for command in (
             ["eval", "run", *data],
             ["generate", "run", "--prompt-tokens", "1,2,3", "--count", 2],
-            ["export", "run", "--to", "folder"],
+            ["export", "run", "--output", "folder"],
             ["run", "gpt2", *settings(MODEL), *data, "--steps", 1, "--weights", "run"],
             ["run", "gpt2", *settings(MODEL), "--random-data", "--steps", 5, "--checkpoint", "run", "--resume"],
         ):
             error = self.npar(*command, code=1).error
-            self.assertRegex(error, r"file 'rank-00000.safetensors', tensor 'wte.weight': its bytes are not those that were written", command)
+            self.assertRegex(error, r"file 'rank-00000.safetensors', tensor 'wte.weight': its bytes were changed after they were written", command)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["run", "text.txt"])
 
     def test_a_folder_that_cannot_be_written(self):
         (self.folder / "file").write_text("")
-        self.assertIn("cannot write checkpoints to 'file': it is no folder", self.refused("--checkpoint", "file"))
+        self.assertIn("cannot write checkpoints to 'file': it is not a folder", self.refused("--checkpoint", "file"))
         self.assertIn("cannot write checkpoints to 'no/run': 'no': No such file", self.refused("--checkpoint", "no/run"))
         if os.geteuid() != 0:
             (self.folder / "closed").mkdir(mode=0o555)

@@ -129,18 +129,18 @@ class CudaTest(OnGpus, DriverTest):
         plan = settings(degrees(dp=2, tp=2))
         run = ["run", *model, *plan, "--random-data", "--steps"]
         whole = self.npar_json(*run, 3, "--quiet")["parameter_hash"]
-        said = self.npar(*run, 2, "--backend", "cuda", "--checkpoint", "spread", "--save-weights", "w.safetensors", env=self.devices)
+        said = self.npar(*run, 2, "--backend", "cuda", "--checkpoint", "spread", "--output", "w.safetensors", env=self.devices)
         self.assertIn("npar: rank 0 is on GPU 0 (270464 bytes), rank 1 on GPU 1 (270464 bytes), rank 2 on GPU 2 (270464 bytes), rank 3 on GPU 3 (270464 bytes)\n", said.error)
         self.assertEqual(self.npar_json(*run, 3, "--quiet", "--checkpoint", "spread", "--resume")["parameter_hash"], whole)
-        said = self.npar(*run, 1, "--backend", "cuda", "--gpus", 2, env=self.devices)
+        said = self.npar(*run, 1, "--backend", "cuda", "--cuda-gpus", 2, env=self.devices)
         self.assertIn("npar: ranks 0 to 1 are on GPU 0 (540928 bytes), ranks 2 to 3 on GPU 1 (540928 bytes)\n", said.error)
         generate = ["generate", *model, "--plan", "three_d", *settings(degrees(tp=2)), "--weights", "w.safetensors", "--prompt", "A text of", "--count", 3, "--quiet"]
-        self.assertEqual(self.npar(*generate, "--backend", "cuda", "--gpus", 2, env=self.devices).output, self.npar(*generate).output)
+        self.assertEqual(self.npar(*generate, "--backend", "cuda", "--cuda-gpus", 2, env=self.devices).output, self.npar(*generate).output)
         for environment, flags, why in (
-            ({}, ["--gpus", 9], "--gpus 9: this host has 4 GPUs that npar can see (npar devices shows them)"),
-            ({"NPAR_STANDIN_DEVICES": "8"}, ["--gpus", 8], "--gpus 8: this process has 4 ranks, and no rank has several GPUs: split the model by a plan of more ranks"),
-            ({"NPAR_STANDIN_ARCHITECTURE": "90,80"}, ["--gpus", 2], "is sm_80: the GPUs of a process must be of one kind"),
-            ({"NPAR_STANDIN_MEMORY": "1600000"}, ["--gpus", 2], "the arenas of 2 ranks: GPU 0 (npar stand-in sm_90) is out of memory before the first step: "),
+            ({}, ["--cuda-gpus", 9], "--cuda-gpus 9: this host has 4 GPUs that npar can see (npar devices shows them)"),
+            ({"NPAR_STANDIN_DEVICES": "8"}, ["--cuda-gpus", 8], "--cuda-gpus 8: this process has 4 ranks, and a rank cannot use several GPUs: use a plan with more ranks"),
+            ({"NPAR_STANDIN_ARCHITECTURE": "90,80"}, ["--cuda-gpus", 2], "is sm_80: the GPUs of a process must be of one kind"),
+            ({"NPAR_STANDIN_MEMORY": "1600000"}, ["--cuda-gpus", 2], "the arenas of 2 ranks: GPU 0 (npar stand-in sm_90) has too little memory for the first step: "),
         ):
             with self.subTest(why):
                 self.assertIn(why, self.npar(*run, 1, "--backend", "cuda", *flags, env=self.devices | environment, code=None).error)
@@ -173,16 +173,16 @@ class CudaTest(OnGpus, DriverTest):
         model = ["gpt2", *settings(SIZES, depth=1), "--plan", "none", "--random-data", "--steps", 2]
         own = self.npar_json("run", *model, "--quiet", env=self.devices)["parameter_hash"]
         for _ in range(2):  # the second time choices are those that were kept
-            said = self.npar("run", *model, "--backend", "cuda", "--products", "library", "--json", env=self.devices)
+            said = self.npar("run", *model, "--backend", "cuda", "--cuda-products", "library", "--json", env=self.devices)
             self.assertEqual(json.loads(said.output)["parameter_hash"], own)
             self.assertRegex(said.error, r"npar: cuBLASLt 13\.1\.0 has (\d+) of \1 matrix products, \1 of them with the bits of npar's own, and \d+ bytes of workspace")
         kept = list((self.folder / "cache").glob("cublaslt-13.1.0-*.txt"))
         self.assertEqual(len(kept), 1)
         kept[0].write_bytes(kept[0].read_bytes()[:-5])
-        said = self.npar("run", *model, "--backend", "cuda", "--products", "library", env=self.devices)
-        self.assertIn("is damaged and not used: all are tried again", said.error)
+        said = self.npar("run", *model, "--backend", "cuda", "--cuda-products", "library", env=self.devices)
+        self.assertIn("is damaged and ignored: all are tried again", said.error)
         devices = self.npar("devices", env=self.devices).output
-        self.assertIn("cuBLASLt     13.1.0; multiplies with --products matching or library", devices)
+        self.assertIn("cuBLASLt     13.1.0; multiplies with --cuda-products matching or library", devices)
         devices = self.npar("devices", env=dict(self.devices, NPAR_CUBLASLT="./nothing.so")).output
         self.assertRegex(devices, "cuBLASLt     there is no cuBLASLt: ./nothing.so: .*; matrix products are npar's own kernels")
 
@@ -193,24 +193,24 @@ class CudaTest(OnGpus, DriverTest):
         for name, model in (("gpt2", []), ("llama", settings(mlp=32, kv_heads=2))):
             self.npar("compile", name, *sizes, *model, *settings(compute="bf16"), "--plan", "none", "--target", "cuda:sm_90", "-o", "model.npx")
             own = self.npar_json(*run, env=self.devices)
-            said = [self.npar(*run, "--attention", "library", env=self.devices) for _ in range(2)]
+            said = [self.npar(*run, "--cuda-attention", "library", env=self.devices) for _ in range(2)]
             library, again = (json.loads(one.output) for one in said)
             with self.subTest(name):
                 self.assertRegex(said[0].error, r"npar: cuDNN 9\.19\.0 has 2 of 2 attentions, and \d+ bytes of workspace")
                 self.assertEqual(library["parameter_hash"], again["parameter_hash"])
                 self.assertNotEqual(library["parameter_hash"], own["parameter_hash"])
                 self.assertAlmostEqual(library["loss"], own["loss"], delta=1e-3 * own["loss"])
-        self.assertIn("cuDNN        9.19.0; computes attention with --attention library", self.npar("devices", env=self.devices).output)
+        self.assertIn("cuDNN        9.19.0; computes attention with --cuda-attention library", self.npar("devices", env=self.devices).output)
         missing = dict(self.devices, NPAR_CUDNN="./nothing.so")
         self.assertRegex(self.npar("devices", env=missing).output, "cuDNN        there is no cuDNN: ./nothing.so: .*; attention is npar's own kernels")
-        refused = self.npar(*run, "--attention", "library", env=missing, code=1)
-        self.assertRegex(refused.error, "there is no cuDNN: ./nothing.so: .*; --attention own goes without it")
+        refused = self.npar(*run, "--cuda-attention", "library", env=missing, code=1)
+        self.assertRegex(refused.error, "there is no cuDNN: ./nothing.so: .*; --cuda-attention own does not need it")
 
     def test_memory_is_compared_before_the_first_step(self):
         """All arenas together, beside what attention's scores have taken."""
         run = ["run", *GEMMA2, "--plan", "none", "--random-data", "--steps", 1, "--backend", "cuda"]
         result = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_MEMORY=str(448 << 10)), code=1)
-        self.assertRegex(result.error, r"GPU 0 \(.*\) is out of memory before the first step: \d+ bytes are needed, and \d+ are free; \d+ are taken by contexts of kernels, \d+ are taken by what ranks compute in \(scores of attention")
+        self.assertRegex(result.error, r"GPU 0 \(.*\) has too little memory for the first step: \d+ bytes are needed, and \d+ are free; \d+ are taken by contexts of kernels, \d+ are taken by what ranks compute in \(scores of attention")
 
     def test_no_step_begins_without_the_memory_for_all(self):
         """A little more each time than is enough for the arenas: what messages between GPUs work in is missing, or nothing is."""
@@ -222,7 +222,7 @@ class CudaTest(OnGpus, DriverTest):
             return subprocess.run(command, env=self.devices | {"NPAR_STANDIN_MEMORY": str(memory)}, capture_output=True, text=True)
 
         small, kinds = 200 << 10, []
-        needed, free = map(int, re.search(r"out of memory before the first step: (\d+) bytes are needed, and (\d+) are free", said(small).stderr).groups())
+        needed, free = map(int, re.search(r"too little memory for the first step: (\d+) bytes are needed, and (\d+) are free", said(small).stderr).groups())
         while "good" not in kinds:
             end = said(small - free + needed + len(kinds) * 1024)
             early = re.match(r"(messages between GPUs|rank \d+): cannot allocate", end.stderr)
@@ -233,7 +233,7 @@ class CudaTest(OnGpus, DriverTest):
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
         model = ["gpt2", *settings(SIZES, depth=1, vocab=256)]
-        self.npar("run", *model, "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", 2, "--save-weights", "w.safetensors", "--quiet")
+        self.npar("run", *model, "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", 2, "--output", "w.safetensors", "--quiet")
         for command in (
             ["eval", *model, "--weights", "w.safetensors", "--data", "text.txt", "--tokens", "bytes", "--json", "--quiet"],
             ["generate", *model, "--weights", "w.safetensors", "--prompt", "A text of", "--count", 4, "--quiet"],
@@ -245,8 +245,8 @@ class CudaTest(OnGpus, DriverTest):
                 self.assertEqual(launched[:2], [0, 0])
                 self.assertGreater(launched[2], 0)
         if LONG:  # in float64, and on one rank in its own type
-            self.npar("verify", "t5", *settings(vocab=64, length=8, width=16, inner=32, heads=2, head_dim=8, depth=1, batch=4), "--backend", "cuda", "--gpus", 2, env=self.devices)
-        checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", "--gpus", 2, "--cuda-graph", env=self.devices).output
+            self.npar("verify", "t5", *settings(vocab=64, length=8, width=16, inner=32, heads=2, head_dim=8, depth=1, batch=4), "--backend", "cuda", "--cuda-gpus", 2, env=self.devices)
+        checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", "--cuda-gpus", 2, "--cuda-graph", env=self.devices).output
         self.assertIn("in f32: loss", checks)
 
     @unittest.skipUnless(MPIS, "npar was built without an MPI, or its mpiexec is not here")
@@ -258,7 +258,7 @@ class CudaTest(OnGpus, DriverTest):
             self.assertEqual(self.npar_json(*joined, "always", env=self.devices)["parameter_hash"], processor)
         for name, environment, why in (
             ("no library", {"NPAR_NCCL": "/nowhere.so"}, "process 0: there is no NCCL: /nowhere.so"),
-            ("another one", {"NPAR_STANDIN_FAULT": "nccl=21003"}, "process 0: NCCL is of version 2.10.3, and 2.18.1 is needed: install a newer one"),
+            ("another one", {"NPAR_STANDIN_FAULT": "nccl=21003"}, "process 0: NCCL has version 2.10.3, and 2.18.1 is needed: install a newer one"),
             ("one device", {"NPAR_STANDIN_DEVICES": "1"}, "process 0 and process 1 share a device"),
         ):
             with self.subTest(name):

@@ -55,9 +55,9 @@ class CudaDeviceTest(OnGpus, DriverTest):
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         processor = self.npar_json("run", *model)
         on_gpu = ["run", *model, "--backend", "cuda"]
-        self.assertEqual(self.npar_json(*on_gpu, "--products", "matching", "--cuda-graph", env=self.devices)["parameter_hash"], processor["parameter_hash"])
+        self.assertEqual(self.npar_json(*on_gpu, "--cuda-products", "matching", "--cuda-graph", env=self.devices)["parameter_hash"], processor["parameter_hash"])
         available = self.npar("devices", env=self.devices).output
-        flags = [word for library, flag in (("cuBLASLt", "--products"), ("cuDNN", "--attention")) if re.search(rf"^{library} +[\d.]+;", available, re.M) for word in (flag, "library")]
+        flags = [word for library, flag in (("cuBLASLt", "--cuda-products"), ("cuDNN", "--cuda-attention")) if re.search(rf"^{library} +[\d.]+;", available, re.M) for word in (flag, "library")]
         if not flags:
             self.skipTest("neither cuBLASLt nor cuDNN is here")
         runs = [self.npar_json(*on_gpu, *flags, *graph, env=self.devices) for graph in ([], [], ["--cuda-graph"])]

@@ -84,7 +84,7 @@ class NoFilesTest(DriverTest):
         ["run", *MLP, "--config", "input", "--random-data", "--steps", 1],
         ["inspect", "input"],
         ["inspect", *MLP, "--machine", "input"],
-        ["tokens", "input", "--text", "text", "--show", 1],
+        ["tokens", "input", "--text", "text", "--count", 1],
         ["tokens", "bytes", "--decode", "input.u16"],
         ["checkpoint", "show", "input"],
         ["autopsy", "input"],
@@ -111,7 +111,7 @@ class NoFilesTest(DriverTest):
                     self.assertNotIn(b"internal", done.stderr)
 
     def test_text_that_has_no_end(self):
-        error = self.npar("tokens", "bytes", "--text", "/dev/zero", "--out", "t.u16", code=1, timeout=60).error
+        error = self.npar("tokens", "bytes", "--text", "/dev/zero", "--output", "t.u16", code=1, timeout=60).error
         self.assertIn("cannot read text '/dev/zero': it is a device", error)
         self.assertEqual(list(self.folder.iterdir()), [])
 

@@ -95,7 +95,7 @@ class StreamTest(BlockTest):
         self.assertEqual(self.hashes("model.npar", "--set", "mesh.pp=2", "--set", "micro_of=4", checkpoint="parts", steps=12), whole)
         self.model(TEXT, block.replace("pad last", "drop last"))
         refused = self.npar("run", "model.npar", "--plan", "none", "--steps", 20, "--checkpoint", "run", "--resume", code=1).error
-        self.assertIn("'shuffled seed 5, pad last', this run would go on with 'shuffled seed 5, drop last'", refused)
+        self.assertIn("'shuffled seed 5, pad last', but this run uses 'shuffled seed 5, drop last'", refused)
 
     def test_drop_last(self):
         self.model(TEXT, 'stream "text.txt"  tokens, targets = shift(tokens, 1)  sequential  drop last')
@@ -154,7 +154,7 @@ class PartsTest(BlockTest):
 
     def test_the_last_part_is_evaluated(self):
         """Each of its samples once; training saw none of them; the same under every plan."""
-        self.npar("run", "model.npar", "--plan", "none", "--steps", 5, "--save-weights", "w.safetensors", "--quiet")
+        self.npar("run", "model.npar", "--plan", "none", "--steps", 5, "--output", "w.safetensors", "--quiet")
         evaluated = [
             self.npar_json("eval", "model.npar", "--weights", "w.safetensors", "--quiet", *arguments)
             for arguments in ((), ("--set", "batch=3"), ("--plan", "any", "--set", "mesh.dp=2", "--set", "mesh.pp=2"), ("--part", 1))
@@ -202,9 +202,9 @@ class TensorsTest(BlockTest):
         safetensors_file.write_values(self.folder / "wrong.safetensors", {"answer": ("I64", [9], self.labels[:9])})
         self.refused('file "x.safetensors" x file "wrong.safetensors" answer', "9 samples, tensor 'x' of 'x.safetensors' has 10")
         safetensors_file.write_values(self.folder / "wrong.safetensors", {"x": ("F32", [10, 3], [0.5] * 17 + [float("nan")] + [0.5] * 12), "label": self.tensors["label"]})
-        self.refused(block.replace("data.", "wrong."), "sample 5 of 'wrong.safetensors' has 'x' NaN at position 2: data must be finite")
+        self.refused(block.replace("data.", "wrong."), "sample 5 of 'wrong.safetensors' has 'x' NaN at position 2: all values must be finite")
         safetensors_file.write_values(self.folder / "wrong.safetensors", {"x": ("F32", [3, 3], [0.5] * 9), "label": ("I64", [3], [1, 2, 3])})
-        self.refused(block.replace("data.", "wrong."), "'wrong.safetensors' has 3 samples, but a batch takes 4")
+        self.refused(block.replace("data.", "wrong."), "'wrong.safetensors' has 3 samples, but a batch needs 4")
         self.refused(block + " split 0.9, 0.1 seed 1 split 0.5, 0.5 seed 1", "'split' is given twice")
         self.refused('file "nowhere.safetensors" x, answer', "nowhere.safetensors")
 

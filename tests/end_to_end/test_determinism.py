@@ -63,8 +63,8 @@ class DeterminismTest(DriverTest):
 
     def test_saved_weights_continue_where_they_were(self):
         """Weights written under one plan are read under another: the first loss is that of the end."""
-        data = ["--data", self.text_file(), "--tokens", "bytes", "--order", "sequential", "--quiet"]
-        self.npar("run", *THREE_D, *data, "--steps", 3, "--save-weights", "a.safetensors")
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--data-order", "sequential", "--quiet"]
+        self.npar("run", *THREE_D, *data, "--steps", 3, "--output", "a.safetensors")
         losses = []
         for model in (THREE_D, ["gpt2", "--plan", "none", *settings(SMALL)]):
             summary = self.npar_json("run", *model, *data, "--steps", 1, "--weights", "a.safetensors")

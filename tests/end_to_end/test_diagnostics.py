@@ -31,10 +31,10 @@ INTERNAL = {
     "' ... . ... ' is for no chunk: there are  ... , counted from 0": SCHEDULES,
     " is for no micro-batch: there are  ... , counted from 0": SCHEDULES,
     " comes after  ... : gradients must accumulate in ascending order of micro-batches": SCHEDULES,
-    "internal error: no operation is said to make ' ... '": "nodeKinds lists what the operations of the language make",
+    "internal error: no operation makes ' ... '": "nodeKinds lists what the operations of the language make",
     "internal error: operation ' ... ' needs its attribute ' ... '": "operations add what their table lists; tests/compiler/import hands over others",
     "internal error: operation ' ... ' has attributes that no table lists": "operations add what their table lists; tests/compiler/import hands over others",
-    "internal error: result  ...  lacks the loop ' ... ' and the op does not say what joins its parts":
+    "internal error: result  ...  lacks the loop ' ... ' and the op does not define what joins its parts":
         "every op says so; tests/compiler/dialects/nn has one that forgets",
     "internal error: input ' ... ' is of  ... , which programs do not have": "the language has no input of another type",
     "internal error: input ' ... ' has the role ' ... ', which there is not": "prepare-inputs writes words of the table that is read here",
@@ -49,7 +49,7 @@ INTERNAL = {
     "internal error: no object file can be written for ' ... '": LIBRARY,
     "internal error: kernels do not link: ": LIBRARY,
     "internal error: no PTX can be written for ' ... '": LIBRARY,
-    "internal error: a vector of unequal constants has no threads to lie on": LOOPS,
+    "internal error: a vector of unequal constants cannot be distributed over threads": LOOPS,
     "internal error: no exchange between threads does this": LOOPS,
     "internal error: vectors of  ...  lanes do not fit a warp": LOOPS,
     "internal error: the compiler failed without a message": "a pass that fails says why",

@@ -134,7 +134,7 @@ class EvalTest(DriverTest):
         data = (self.folder / "gpt2.u16").read_bytes()
         (self.folder / "gpt2.u16").write_bytes(data[: 2 * (8 * 24 + 1)])
         flags = [*files, *settings(model, length=24)]
-        trained = self.npar_json("run", "gpt2", "--plan", "none", *flags, *settings(batch=8), "--order", "sequential", "--steps", 1, "--quiet")
+        trained = self.npar_json("run", "gpt2", "--plan", "none", *flags, *settings(batch=8), "--data-order", "sequential", "--steps", 1, "--quiet")
         found = self.evaluate("gpt2", *flags)
         self.assertEqual(found["tokens"], 8 * 24)
         self.assert_close(found["loss"], trained["loss"], 1e-6)
@@ -143,7 +143,7 @@ class EvalTest(DriverTest):
         """To the last token of a file, or of the stream of a data block, whatever makes no whole sample."""
         model = random_weights.GPT2
         flags = [*self.model_files("gpt2", model, random_weights.gpt2_shapes), *settings(model, length=24)]
-        train = ["run", "gpt2", "--plan", "none", *flags, *settings(batch=2), "--steps", 1, "--quiet", "--save-weights", "w.safetensors"]
+        train = ["run", "gpt2", "--plan", "none", *flags, *settings(batch=2), "--steps", 1, "--quiet", "--output", "w.safetensors"]
         self.npar(*train, "--eval-every", 1, "--eval-data", "gpt2.u16", "--log", "log.jsonl")
         evaluated = json.loads((self.folder / "log.jsonl").read_text().splitlines()[-1])
         flags = ["--data", "gpt2.u16", "--tokens", "u16", "--weights", "w.safetensors", *settings(model, length=24)]
@@ -227,7 +227,7 @@ class EvalTest(DriverTest):
             self.npar("verify", f"{command}.npx")
         self.assertEqual(self.evaluate("eval.npx", *files)["tokens"], 499)
         wrong = self.npar("run", "eval.npx", *files, "--steps", 1, code=1)
-        self.assertIn("'eval.npx' is compiled for evaluation and has nothing to train with; compile it without --for", wrong.error)
+        self.assertIn("'eval.npx' was compiled for evaluation and cannot train: compile it without --for", wrong.error)
         for other, kind in (("run", "training"), ("generate", "generation")):
             wrong = self.npar("eval", f"{other}.npx", *files, code=1)
             self.assertIn(f"'{other}.npx' is compiled for {kind} (npar {other}), not for npar eval", wrong.error)
@@ -237,7 +237,7 @@ class EvalTest(DriverTest):
         (self.folder / "curve.npar").write_text(CURVE)
         x, y = [i % 17 / 16 for i in range(40 * 6)], [i % 5 / 4 for i in range(40)]
         safetensors_file.write_values(self.folder / "points.safetensors", {"x": ("F32", [40, 6], x), "y": ("F32", [40, 1], y)})
-        self.npar("run", "curve.npar", "--steps", 2, "--eval-every", 1, "--save-weights", "w.safetensors", "--log", "log.jsonl", "--quiet")
+        self.npar("run", "curve.npar", "--steps", 2, "--eval-every", 1, "--output", "w.safetensors", "--log", "log.jsonl", "--quiet")
         said = self.npar("eval", "curve.npar", "--weights", "w.safetensors", "--log", "eval.csv")
         self.assertRegex(said.output, r"^loss [\d.]+ over \d+ samples\n$")
         found = self.npar_json("eval", "curve.npar", "--weights", "w.safetensors")
@@ -251,14 +251,14 @@ class EvalTest(DriverTest):
         picture = [i * 7 % 33 / 32 for i in range(count * 16)]
         values = {"picture": ("F32", [count, 16], picture), "answer": ("I32", [count], [i * i % 2 for i in range(count)])}
         safetensors_file.write_values(self.folder / "p.safetensors", values)
-        self.npar("run", "p.npar", "--plan", "none", "--data", "p.safetensors", "--steps", 1, "--save-weights", "w.safetensors", "--quiet")
+        self.npar("run", "p.npar", "--plan", "none", "--data", "p.safetensors", "--steps", 1, "--output", "w.safetensors", "--quiet")
         return ["eval", "p.npar", "--weights", "w.safetensors", "--data", "p.safetensors"]
 
     def test_the_batch_is_no_more_than_the_data(self):
         """One loss per sample: 76 small pictures are one step of 76 samples, and any other batch gives the same numbers."""
         flags = self.pictures(76)
         said = self.npar(*flags, "--json")
-        self.assertIn("npar: takes 76 samples at a time: all that there are\n", said.error)
+        self.assertIn("npar: takes 76 samples at a time: all samples\n", said.error)
         found = json.loads(said.output)
         self.assertEqual(found.pop("batch"), {"samples": 76, "chosen_by": "data"})
         for batch in (1, 7, 100):

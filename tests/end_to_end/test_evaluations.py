@@ -50,11 +50,11 @@ class EvaluationsTest(DriverTest):
         return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
 
     def test_the_training_is_not_disturbed(self):
-        """The same parameters as without evaluations, bit for bit, and the same numbers as `npar eval` gives of the weights."""
+        """the same memory (The same parameters) evaluations, bit for bit, and the same numbers as `npar eval` gives of the weights."""
         alone = self.run_it("--log", "alone.jsonl", steps=8)
         said = {}
         for name, plan in {"one": {}, "dp": {"mesh.dp": 2, "zero": 3}, "tp": {"mesh.tp": 2}}.items():
-            found = self.run_it("--eval-every", 3, "--log", f"{name}.jsonl", "--save-weights", f"{name}.safetensors", plan=plan, steps=8)
+            found = self.run_it("--eval-every", 3, "--log", f"{name}.jsonl", "--output", f"{name}.safetensors", plan=plan, steps=8)
             log = self.log(f"{name}.jsonl")
             self.assertEqual([entry["step"] for entry in log if "eval_loss" in entry], [3, 6, 8])
             rated = {"step": 8, "eval_loss": found["eval"]["loss"], "eval_right": found["eval"]["metrics"]["right"], "eval_samples": 11}
@@ -69,7 +69,7 @@ class EvaluationsTest(DriverTest):
         self.assertEqual(len(set(said.values())), 1)
 
     def test_a_run_that_learns_no_more_ends(self):
-        found = self.run_it("--eval-every", 2, "--stop-after", 3, "--log", "log.jsonl", "--checkpoint", "kept", "--every", 2, "--keep", 1, steps=400)
+        found = self.run_it("--eval-every", 2, "--eval-stop-after", 3, "--log", "log.jsonl", "--checkpoint", "kept", "--checkpoint-every", 2, "--checkpoint-keep", 1, steps=400)
         values = {entry["step"]: entry["eval_loss"] for entry in self.log("log.jsonl") if "eval_loss" in entry}
         best = min(values, key=values.get)
         self.assertEqual((found["steps"], found["best"]["step"], found["best"]["loss"]), (best + 6, best, values[best]))
@@ -83,14 +83,14 @@ class EvaluationsTest(DriverTest):
         """It keeps the texts, and what their data block names beside them is elsewhere."""
         self.run_it("--checkpoint", "kept", steps=1)
         error = self.npar("eval", "kept", "--quiet", code=1).error
-        self.assertRegex(error, r"the data block of 'kept/step-1' reads '.*all\.safetensors', which a checkpoint has no copy of")
-        self.assertIn("npar: help: say where the data are: --data FILE", error)
+        self.assertRegex(error, r"the data block of 'kept/step-1' reads '.*all\.safetensors', and a checkpoint contains no data")
+        self.assertIn("npar: help: name the data: --data FILE", error)
 
     def test_the_best_checkpoint_stays_whenever_it_is_whole(self):
         """Steps are faster than the disk here: the best one, next to the last, is not written yet when the last one comes."""
         for run in range(3):
             folder = f"kept{run}"
-            found = self.run_it("--eval-every", 10, "--stop-after", 1, "--stop-on", "right", "--checkpoint", folder, "--every", 10, "--keep", 1, steps=400)
+            found = self.run_it("--eval-every", 10, "--eval-stop-after", 1, "--eval-stop-on", "right", "--checkpoint", folder, "--checkpoint-every", 10, "--checkpoint-keep", 1, steps=400)
             best = found["best"]["step"]
             self.assertEqual(json.loads((self.folder / folder / "best.json").read_text())["checkpoint"], f"step-{best}")
             self.assertEqual({path.name for path in (self.folder / folder).glob("step-*")}, {f"step-{best}", f"step-{found['steps']}"})
@@ -100,22 +100,22 @@ class EvaluationsTest(DriverTest):
         (self.folder / "m.npar").write_text(TEXT.replace("over = label)\n    metric right = accuracy(argmax(scores, over = label), answer)", "over = label) where answer > 5"))
         part = {"x": ("F32", [3, 24], [index / 72 for index in range(72)]), "answer": ("I32", [3], [0, 1, 2])}
         safetensors_file.write_values(self.folder / "new.safetensors", part)
-        self.run_it("--save-weights", "w.safetensors", "--data", "all.safetensors", steps=1)
+        self.run_it("--output", "w.safetensors", "--data", "all.safetensors", steps=1)
         evaluate = ["eval", "m.npar", "--set", "compute=f64", "--plan", "divided", "--weights", "w.safetensors", "--data", "new.safetensors"]
         self.assertIn("there is nothing to evaluate", self.npar(*evaluate, code=1).error)
-        self.assertIn("'loss' has no value: nothing counts in it", self.npar(*evaluate, "--outputs", "said.safetensors").error)
+        self.assertIn("'loss' has no value: no position counts in it", self.npar(*evaluate, "--outputs", "said.safetensors").error)
         self.assertEqual(safetensors_file.read(self.folder / "said.safetensors")["scores"].shape, [3, 3])
 
     def test_another_file_and_a_metric(self):
         part = [{"x": ("F32", [6, 24], [index / 144 for index in range(144)]), "answer": ("I32", [6], [0, 1, 2, 0, 1, 2])}]
         safetensors_file.write_values(self.folder / "held.safetensors", part[0])
-        found = self.run_it("--eval-every", 4, "--eval-data", "held.safetensors", "--stop-on", "right", steps=8)
+        found = self.run_it("--eval-every", 4, "--eval-data", "held.safetensors", "--eval-stop-on", "right", steps=8)
         self.assertEqual((found["eval"]["samples"], list(found["best"])), (6, ["step", "right"]))
         for flags, words in [
-            (["--stop-after", 2], "--stop-after is of evaluations"),
-            (["--eval-every", 2, "--stop-on", "recall"], "--stop-on names 'recall', an evaluation gives loss, right"),
-            (["--eval-every", 2, "--data", "all.safetensors"], "nothing is held out to evaluate on"),
-            (["--eval-every", 2, "--backend", "null"], "--eval-every has no meaning with --backend null"),
+            (["--eval-stop-after", 2], "--eval-stop-after needs --eval-every N"),
+            (["--eval-every", 2, "--eval-stop-on", "recall"], "--eval-stop-on names 'recall', an evaluation gives loss, right"),
+            (["--eval-every", 2, "--data", "all.safetensors"], "no data are reserved for evaluation"),
+            (["--eval-every", 2, "--backend", "null"], "--eval-every cannot be used with --backend null"),
         ]:
             self.assertIn(words, self.npar("run", "m.npar", "--steps", 4, *flags, code=None).error)
 

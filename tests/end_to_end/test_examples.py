@@ -1,4 +1,6 @@
-"""Every command that README.md, the help texts and quickstart show, taken from there and run: it works and comes to an end.
+"""Every command that README.md, the tutorial, the help texts and quickstart show, taken from there and run: it works and comes to an end.
+
+Of the other pages a few are run, and all in the long form.
 
 A person has a text `book.txt`, a model `my.npar` and its program `my.npx`, a folder with a trained model and its tokenizer; what one example writes
 is there for the next ones. In the short form what takes long is made smaller (SMALLER). NPAR_TIMES=1 prints how long each took.
@@ -18,8 +20,22 @@ from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, DriverTest
 SECONDS = 300  # what takes longer hangs: measuring a machine takes one minute alone, several beside other work
 
 # What an example says, and what is run in its place but in the long form: every command with every flag, of less.
+PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/TRAINING.md", "tools/VERIFY.md", "tools/PLANNING.md", "tools/FOREIGN.md", "tools/COMMON.md",
+         "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
+# What a person has done before the examples of the help.
+DONE = [
+    "npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 --data book.txt --tokens bytes --steps 2"
+    " --output weights.safetensors",
+    "npar train gpt2 --set vocab=256 --set width=64 --set heads=4 --set length=64 --data book.txt --tokens bytes --steps 20 --checkpoint run"
+    " --checkpoint-every 5 --trace trace.json",
+    "npar compile gpt2 --set vocab=256 --set width=64 --set heads=4 --set length=64 -o small.npx",
+    "npar checkpoint consolidate run -o model.safetensors",
+    "npar tokens gpt2-folder --text book.txt -o book.u16",
+]
+SAMPLED = 1  # of them, the first ones, in the short form
 SMALLER = {
     "npar machine measure": "npar machine measure --quick",
+    "npar plan --from": "npar plan --print-plan --from",  # it says so many ranks that the search takes minutes
     "npar plan gpt2 ": "npar plan gpt2 --set depth=8 --fix zero=1 --fix bucket=none --fix mesh.cp=1 ",
     "npar explain gpt2 ": "npar explain gpt2 --set depth=4 --set width=256 --set heads=4 ",
     "--set width=192 --set heads=6 --set depth=4": "--set width=48 --set heads=6 --set depth=2",
@@ -35,9 +51,13 @@ def whole_lines(text):
     return re.sub(r"\\\n\s*", "", text).splitlines()
 
 
-def readme_examples():
-    block = (ROOT / "README.md").read_text().split("## What npar can do for you")[1].split("```")[1]
-    return [without_comment(line) for line in whole_lines(block) if line.strip()]
+def steps(page):
+    """What a page tells its reader to do, in order: pairs of a file's name and its text, and lists of commands with None before them."""
+    for name, language, body in re.findall(r"(?:^Save this as `([^`]+)`[^\n]*\n\n)?^```(\w+)\n(.*?)^```$", (ROOT / page).read_text(), flags=re.M | re.S):
+        if name:
+            yield name, body
+        elif language == "sh":
+            yield None, [without_comment(line) for line in whole_lines(body) if line.strip() and not line.startswith("#")]
 
 
 def without_comment(line):
@@ -54,8 +74,10 @@ def help_examples():
     """The indented commands before the list of options."""
     found = []
     checkpoint = ("checkpoint", *(f"checkpoint {word}" for word in ("show", "verify", "consolidate", "reshard", "diff")))
+    inspect = ("inspect", *(f"inspect {view}" for view in ("why", "annotate", "saved", "bytes", "hosts", "compare", "actual")))
     schedule = ("schedule", "schedule diff", "schedule explain")
-    for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", "import", "export", "tokens", "data show", *schedule, *checkpoint):
+    for command in ("", "compile", "train", "eval", "generate", *inspect, "verify", "import", "export", "tokens", "data show", "plan", "explain", "simulate", "sweep", "machine",
+                    "machine measure", "machine show", "devices", *schedule, *checkpoint):  # fmt: skip
         text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
         text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
         examples = [re.sub(r"\s{2,}\(.*\)$", "", without_comment(line.strip())) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
@@ -70,7 +92,7 @@ def quickstart_examples():
     script = (ROOT / "tools" / "quickstart").read_text()
     variables = script.split("npar=$build/bin/npar\n")[1].split("\nsay ")[0]
     said = script.split("What to try next:\n")[1].split("\nEND")[0]
-    trained = "$npar run gpt2 --plan none ${model[*]:9} --random-data --steps 1 --save-weights $out/weights.safetensors"
+    trained = "$npar run gpt2 --plan none ${model[*]:9} --random-data --steps 1 --output $out/weights.safetensors"
     setup = f"npar=npar; out=quick; text=book.txt; NPAR_QUICKSTART_STEPS=20\n{variables}\ncat <<END\n{trained}\n{said}\nEND\n"
     said = subprocess.run(["bash", "-c", setup], stdout=subprocess.PIPE, check=True, text=True).stdout
     return [line[line.index("npar ") :] for line in said.splitlines() if "npar " in line and "tools/" not in line]
@@ -89,26 +111,54 @@ class ExamplesTest(DriverTest):
         for part in ("huggingface", "tokenizers"):
             shutil.copytree(REFERENCE / part / "gpt2", self.folder / "gpt2-folder", dirs_exist_ok=True)
         shutil.copy(self.folder / "gpt2-folder" / "config.json", self.folder)
+        (self.folder / "train.sh").write_text(next(body for name, body in steps("tools/FOREIGN.md") if name == "train.sh"))
+        (self.folder / "hello.npar").write_text(next(body for name, body in steps("README.md") if name == "hello.npar"))
         self.npar("compile", "my.npar", "--set", "compute=f64", "-o", "my.npx")
 
-    def test_all(self):
-        examples = readme_examples() + help_examples() + quickstart_examples()
-        self.assertGreater(len(examples), 30)
+    def run_all(self, examples, smaller):
         shell = 'less() { cat; }; PATH="$1:$PATH"; set -o pipefail; eval "$2"'
         # What is measured beside other tests is for nobody else; kernels are theirs, too.
         caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
         environment = {"NPAR_CACHE": str(caches / "npar" / "kernels"), **os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
-        unused = [said for said in SMALLER if not any(said in example for example in examples)]
-        self.assertEqual(unused, [], "no example has this any more")
-        for example in dict.fromkeys(examples):
+        for example in examples:
             with self.subTest(example=example):
                 begun = time.monotonic()
-                command = ["timeout", "-k", "5", str(SECONDS), "bash", "-c", shell, "bash", BUILD / "bin", as_run(example)]  # ends what bash started too
+                said = as_run(example) if smaller else example
+                command = ["timeout", "-k", "5", str(SECONDS), "bash", "-c", shell, "bash", BUILD / "bin", said]  # ends what bash started too
                 result = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True)
                 self.assertEqual(result.returncode, 0, f"{example}\n{result.stderr.decode()[-2000:]}")
+                self.assertNotIn(b"is an old spelling", result.stderr)
                 if os.environ.get("NPAR_TIMES"):
                     print(f"{time.monotonic() - begun:6.1f} s  {shlex.quote(example)}")
 
+    def test_help_and_quickstart(self):
+        examples = help_examples() + quickstart_examples()
+        self.assertGreater(len(examples), 30)
+        unused = [said for said in SMALLER if not any(said in example for example in examples)]
+        self.assertEqual(unused, [], "no example has this any more")
+        self.run_all(DONE, smaller=True)
+        self.run_all(dict.fromkeys(examples), smaller=True)
 
-if __name__ == "__main__":
-    unittest.main()
+    def follow(self, page):
+        """Does what a page says, beside the files that every page may use."""
+        found = 0
+        for name, content in steps(page):
+            if name:
+                (self.folder / name).write_text(content)
+            else:
+                self.run_all(content, smaller=False)
+                found += len(content)
+        self.assertGreater(found, 0)
+
+    def test_readme(self):
+        self.follow("README.md")
+
+    def test_tutorial(self):
+        self.follow("tools/TUTORIAL.md")
+
+    def test_other_pages(self):
+        for page in PAGES if LONG else PAGES[:SAMPLED]:
+            with self.subTest(page=page):
+                self.tearDown()
+                self.setUp()
+                self.follow(page)

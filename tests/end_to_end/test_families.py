@@ -82,12 +82,12 @@ class FamiliesTest(DriverTest):
     def train(self, flags, block, plan, element, steps, *more):
         self.npar(
             "run", "check.npar", "--train", block, *PLANS[plan], *flags, *settings(compute=element), "--data", *self.data(),
-            "--order", "sequential", "--steps", steps, "--log", "log.jsonl", "--quiet", *more,
+            "--data-order", "sequential", "--steps", steps, "--log", "log.jsonl", "--quiet", *more,
         )  # fmt: skip
         return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
 
     def check_gradients(self, flags, plan):
-        self.train(flags, "gradient", plan, "f64", 1, "--save-weights", "moved.safetensors")
+        self.train(flags, "gradient", plan, "f64", 1, "--output", "moved.safetensors")
         moved = safetensors_file.read(self.folder / "moved.safetensors")
         prefix = "bert." if self.family["task"] == "sentence" else ""  # which such files lack, and transformers reads as well
         self.assertEqual(set(moved), {prefix + path for path in self.weights})

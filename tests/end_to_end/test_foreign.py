@@ -57,7 +57,7 @@ class ForeignTest(DriverTest):
         run = self.run_of(file)["from"]
         self.assertEqual((run["mesh"]["dp"], run["zero"]), (2, 1))
         self.assertEqual(self.left({"from": run}), {"pretrain_t5.py": 7, "--frobnicate": 6})
-        self.assertEqual([line for line in run["assumed"] if "condition" in line], ["line 6: --frobnicate 3 stands in a condition, which is taken to hold"])
+        self.assertEqual([line for line in run["assumed"] if "condition" in line], ["line 6: --frobnicate 3 is in a condition, which npar assumes to be true"])
 
     def test_arguments_that_megatron_prints(self):
         """In the middle of a log; what is off, or None, is no setting."""

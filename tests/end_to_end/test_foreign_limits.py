@@ -1,6 +1,6 @@
 """Files of other programs that try to hang, crash or exhaust npar: each is read, or refused with its name, soon and in little memory.
 
-The limits are those of the table "Limits of what is read" in tools/README.md.
+The limits are those of the table "Limits of what is read" in tools/LIMITS.md.
 """
 
 import json
@@ -154,7 +154,7 @@ class ForeignLimitsTest(DriverTest):
                 if name.endswith((".json", ".yaml")):
                     flags += ["--model-config", small]
                 if name.endswith(".sh"):  # whatever the first line looks like
-                    flags += ["--format", "megatron"]
+                    flags += ["--from-format", "megatron"]
                 code, text = self.limited("simulate", "--from", name, *flags)
                 self.assertIn(code, codes, text[:2000])
                 if code:
@@ -171,7 +171,7 @@ class ForeignLimitsTest(DriverTest):
         os.mkfifo(self.folder / "pipe")
         for file in ("/dev/zero", "/dev/full"):
             self.refused(file, "1048576 bytes (1 MiB)", "simulate", "--from", file, "--world", 8)
-            self.refused(file, "33554432 bytes (32 MiB)", "schedule", "--import", file)
+            self.refused(file, "33554432 bytes (32 MiB)", "schedule", "--from-csv", file)
         self.refused(".", "it is a directory", "simulate", "--from", ".", "--world", 8)
         with subprocess.Popen(["yes", "--", "--num-layers 4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
             code, text = self.limited("simulate", "--from", "/dev/stdin", "--world", 8, stdin=endless.stdout)
@@ -191,7 +191,7 @@ class ForeignLimitsTest(DriverTest):
             ("parts.csv", "16383F0,16383B0\n", "has no compute action"),
         ]:
             with self.subTest(name=name):
-                self.refused(name, expected, "schedule", "--import", self.write(name, content))
+                self.refused(name, expected, "schedule", "--from-csv", self.write(name, content))
 
     def test_texts_of_models_and_machines(self):
         for name, content in [
@@ -209,12 +209,12 @@ class ForeignLimitsTest(DriverTest):
         for flag in ("vocab=17", "width=8", "inner=8", "depth=1", "length=4", "batch=8"):
             small += ["--set", flag]
         for name, content, expected in [
-            ("deep.json", '{"traceEvents":' + "[" * 100_000, "is no trace"),
-            ("number.json", '{"traceEvents":[{"ph":"X","name":"a","pid":0,"ts":1e999,"dur":1,"args":{}}]}', "is no trace"),
+            ("deep.json", '{"traceEvents":' + "[" * 100_000, "is not a trace"),
+            ("number.json", '{"traceEvents":[{"ph":"X","name":"a","pid":0,"ts":1e999,"dur":1,"args":{}}]}', "is not a trace"),
             ("wide.json", '{"traceEvents":[{"ph":"X","junk":[' + "0," * 3_000_000 + "0]}]}", "event 0 lacks"),
         ]:
             with self.subTest(name=name):
-                self.refused(name, expected, "inspect", *small, "--actual", self.write(name, content))
+                self.refused(name, expected, "inspect", "actual", *small, self.write(name, content))
 
     def test_tokenizers(self):
         for name, content, expected in [

@@ -100,7 +100,7 @@ class ForeignPlanTest(DriverTest):
         shown = self.npar_json(*shlex.split(command))
         self.assertEqual([shown[name] for name in FIGURES[:6]], [found["best"][name] for name in FIGURES[:6]])
         page = self.npar("plan", *arguments, *NARROW, "-o", "best.npar", "--html", "search.html").output
-        self.assertIn("  chosen                the run's own: nothing better was found\n", page)
+        self.assertIn("  chosen                the run's own plan: no better one was found\n", page)
         self.assertIn("(the run's own)", (self.folder / "search.html").read_text())
 
     def test_a_run_that_a_fix_rules_out(self):
@@ -171,7 +171,7 @@ class ForeignPlanTest(DriverTest):
     def test_for_memory(self):
         """What is compared is what is made small."""
         arguments = self.run_file(micro=1, tp=4)
-        found = self.npar_json("plan", *arguments, *NARROW, "--for", "memory")
+        found = self.npar_json("plan", *arguments, *NARROW, "--goal", "memory")
         self.assertLessEqual(found["best"]["memory_bytes"], found["from"]["own_plan"]["memory_bytes"])
 
     def test_two_searches_write_the_same_bytes(self):
@@ -183,13 +183,13 @@ class ForeignPlanTest(DriverTest):
         """Its own plan, which is the best, comes back with its flags; where the other program cannot have it, it is ruled out."""
         arguments = self.run_file(micro=10)
         result = self.npar("plan", *arguments, *NARROW, "--as", "megatron")
-        self.assertIn("  chosen                the run's own: nothing better was found\n", result.error)
+        self.assertIn("  chosen                the run's own plan: no better one was found\n", result.error)
         self.assertIn("--micro-batch-size 10\n", result.output)
         arguments = ("--from", FILES / "plugin.yaml", "--model-config", FILES / "small.json", "--machine", "dgx-a100", "--fix", "zero=0", "--fix", "bucket=none")
         result = self.npar("plan", *arguments, "--fix", "micro=1", "--fix", "mesh.tp=2", "--as", "deepspeed")
-        self.assertIn("the run's own is ruled out: --fix says 'zero = 0', it has 1", result.error)
+        self.assertIn("the run's own plan is excluded: --fix says 'zero = 0', it has 1", result.error)
         result = self.npar("plan", *arguments[:-4], "--fix", "micro=1", "--fix", "mesh.tp=2", "--fix", "mesh.pp=2", "--fix", "recompute=none", "--as", "deepspeed")
-        self.assertIn("the run's own is ruled out: DeepSpeed does not split the sequence over the ranks of tensor parallelism", result.error)
+        self.assertIn("the run's own plan is excluded: DeepSpeed does not split the sequence over the ranks of tensor parallelism", result.error)
         self.assertEqual(json.loads(result.output)["tensor_parallel"], {"autotp_size": 2})
 
 

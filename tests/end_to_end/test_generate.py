@@ -96,7 +96,7 @@ class GenerateTest(DriverTest):
         """More tokens than the model has positions are refused, or the last ones alone are looked at."""
         flags = [*self.model_flags("gpt2"), "--prompt-tokens", PROMPT]
         wrong = self.npar("generate", *flags, "--count", 160, code=1)
-        self.assertIn("160 tokens after a prompt of 7 take a sequence of 166, the model's are of 160", wrong.error)
+        self.assertIn("160 tokens after a prompt of 7 need a sequence of 166, but the model's length is 160", wrong.error)
         found = self.generate(*flags, *settings(length=12), "--count", 30, "--window")["tokens"]
         self.assertEqual(found[:6], RECORDED["gpt2"]["tokens"][:6])
         last = ",".join(map(str, (random_weights.PROMPT + found)[-13:-1]))
@@ -109,9 +109,9 @@ class GenerateTest(DriverTest):
         sizes = settings(BYTES)
         self.npar(
             "run", "gpt2", "--plan", "three_d", *sizes, *settings(mesh(dp=2, pp=2, tp=2), batch=8, micro=2, peak=0.01, warmup=2),
-            "--data", "text.txt", "--tokens", "bytes", "--steps", 20, "--checkpoint", "kept", "--save-weights", "w.safetensors", "--quiet",
+            "--data", "text.txt", "--tokens", "bytes", "--steps", 20, "--checkpoint", "kept", "--output", "w.safetensors", "--quiet",
         )  # fmt: skip
-        self.npar("export", "kept", "--to", "huggingface")
+        self.npar("export", "kept", "--output", "huggingface")
         prompt, data = ["--prompt", "to be", "--count", 20], ["--data", "text.txt", "--tokens", "bytes"]
         named = ["gpt2", *sizes, "--weights", "w.safetensors"]
         text, loss = self.generate(*named, *prompt), self.npar_json("eval", *named, *data, "--quiet")
@@ -127,19 +127,19 @@ class GenerateTest(DriverTest):
         safetensors_file.write(self.folder / "w.safetensors", random_weights.weights(random_weights.gpt2_shapes(model)))
         for name in ("gpt2", "llama3"):
             with self.subTest(tokenizer=name):
-                self.npar("export", "w.safetensors", "--model", "gpt2", *settings(model), "--to", name)
+                self.npar("export", "w.safetensors", "--model", "gpt2", *settings(model), "--output", name)
                 for path in (REFERENCE / "tokenizers" / name).iterdir():
                     shutil.copy(path, self.folder / name)
                 for case in ("ends in spaces   ", "ababab", "👩\u200d👩\u200d👧 🇩🇪 \U0010ffff \ue000"):
                     (self.folder / "prompt.txt").write_text(case)
-                    self.npar("tokens", name, "--text", "prompt.txt", "--out", "prompt.i32")
+                    self.npar("tokens", name, "--text", "prompt.txt", "--output", "prompt.i32")
                     expected = array.array("i", (self.folder / "prompt.i32").read_bytes()).tolist()
                     if case in recorded["cases"]:
                         self.assertEqual(expected, recorded["ids"][name]["cases"][recorded["cases"].index(case)])
                     found = self.generate(name, "--prompt", case, "--count", 30, "--window", "--temperature", 2)
                     self.assertEqual(found["prompt_tokens"], expected)
                     (self.folder / "said.i32").write_bytes(array.array("i", found["prompt_tokens"] + found["tokens"]).tobytes())
-                    self.npar("tokens", name, "--decode", "said.i32", "--skip-special", "--out", "said.txt")
+                    self.npar("tokens", name, "--decode", "said.i32", "--skip-special", "--output", "said.txt")
                     said = (self.folder / "said.txt").read_bytes().decode(errors="replace")
                     self.assertTrue(said.startswith(case))
                     self.assertEqual(found["text"], said[len(case) :])
@@ -147,7 +147,7 @@ class GenerateTest(DriverTest):
     def test_a_length_that_the_text_computes_with(self):
         """Fewer positions are computed only where the length is a size and nothing else: here positions are counted from the end."""
         (self.folder / "backwards.npar").write_text(BACKWARDS)
-        self.npar("run", "backwards.npar", "--random-data", "--steps", 1, "--save-weights", "w.safetensors", "--quiet")
+        self.npar("run", "backwards.npar", "--random-data", "--steps", 1, "--output", "w.safetensors", "--quiet")
         flags = ["backwards.npar", "--weights", "w.safetensors", "--prompt-tokens", "104,101,120", "--top", 3]
         firsts = [self.generate(*flags, "--count", count) for count in (1, 2, 9)]
         self.assertEqual([found["tokens"][0] for found in firsts], [firsts[0]["tokens"][0]] * 3)
@@ -160,7 +160,7 @@ class GenerateTest(DriverTest):
         sizes = settings(BYTES)
         self.npar(
             "run", "gpt2", "--plan", "none", *sizes, *settings(batch=8, peak=0.01, warmup=5, steps=150), "--data", "text.txt", "--tokens", "bytes",
-            "--steps", 150, "--save-weights", "w.safetensors", "--quiet",
+            "--steps", 150, "--output", "w.safetensors", "--quiet",
         )  # fmt: skip
         flags = ["gpt2", *sizes, "--weights", "w.safetensors", "--quiet", "--count", 26, "--window"]
         found = self.npar("generate", *flags, "--prompt", "the n").output

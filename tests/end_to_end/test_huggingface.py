@@ -81,7 +81,7 @@ class ImportTest(DriverTest):
     def test_the_command_and_the_text_run(self):
         """Both calls that are printed compute the same."""
         printed = self.npar("import", FOLDERS / "llama", "-o", "call.npar").output.split()
-        self.assertEqual(printed[:3], ["npar", "run", "llama"])
+        self.assertEqual(printed[:3], ["npar", "train", "llama"])
         common = ["--plan", "none", *settings(batch=4, length=8), "--random-data", "--steps", 2, "--seed", 3]
         one = self.npar_json("run", *printed[2:], *common)
         other = self.npar_json("run", "call.npar", "--config", "imported", "--weights", FOLDERS / "llama", *common)
@@ -183,7 +183,7 @@ class ImportTest(DriverTest):
         text = json.dumps(bare).encode()
         (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + size :] + bytes(12))
         self.assertEqual(self.npar_json("import", "bare")["weights"]["ignored"], 1)
-        self.npar("export", "bare", "--to", "full/")
+        self.npar("export", "bare", "--output", "full/")
         self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
 
     def test_a_family_of_ones_own(self):
@@ -202,7 +202,7 @@ class ImportTest(DriverTest):
 
 class ExportTest(DriverTest):
     def export(self, source, to, *flags, **options):
-        return self.npar_json("export", source, "--to", to, *flags, **options)
+        return self.npar_json("export", source, "--output", to, *flags, **options)
 
     def assert_same(self, folder, expected, types=None):
         found = tensors_in(folder)
@@ -230,7 +230,7 @@ class ExportTest(DriverTest):
                 with self.subTest(folder=name, plan=plan):
                     self.npar(
                         "run", "still.npar", *flags, *more, *settings(length=8), "--weights", FOLDERS / name, "--random-data",
-                        "--steps", 1, "--save-weights", "w.safetensors", "--quiet",
+                        "--steps", 1, "--output", "w.safetensors", "--quiet",
                     )  # fmt: skip
                     shutil.rmtree(self.folder / "out", ignore_errors=True)
                     self.export("w.safetensors", "out", "--model", model, *flags, "--type", TYPES[types[0]])
@@ -278,15 +278,15 @@ class ExportTest(DriverTest):
     def test_what_is_refused(self):
         (self.folder / "full").mkdir()
         (self.folder / "full" / "note").write_text("mine")
-        error = self.npar("export", FOLDERS / "gpt2", "--to", "full", code=1).error
-        self.assertIn("folder 'full' is not empty: give the weights another one", error)
-        self.npar("export", FOLDERS / "gpt2" / "model.safetensors", "--to", "out", code=2)
+        error = self.npar("export", FOLDERS / "gpt2", "--output", "full", code=1).error
+        self.assertIn("folder 'full' is not empty: give another folder", error)
+        self.npar("export", FOLDERS / "gpt2" / "model.safetensors", "--output", "out", code=2)
         values = {key: str(value).lower() for key, value in EXPECTED["gpt2"][2].items()}
-        error = self.npar("export", FOLDERS / "gpt2", "--to", "out", "--model", "gpt2", *settings(values, depth=3), code=1).error
+        error = self.npar("export", FOLDERS / "gpt2", "--output", "out", "--model", "gpt2", *settings(values, depth=3), code=1).error
         self.assertIn("missing in the file: 'h.2.", error)
-        self.npar("export", FOLDERS / "gpt2", "--to", "none/out", code=1)
-        self.npar("run", "mlp", *settings(vocab=37, width=4, inner=4, length=4, batch=8), "--random-data", "--steps", 1, "--save-weights", "m.safetensors")
-        error = self.npar("export", "m.safetensors", "--to", "out", "--model", "mlp", *settings(vocab=37, width=4, inner=4, length=4), code=1).error
+        self.npar("export", FOLDERS / "gpt2", "--output", "none/out", code=1)
+        self.npar("run", "mlp", *settings(vocab=37, width=4, inner=4, length=4, batch=8), "--random-data", "--steps", 1, "--output", "m.safetensors")
+        error = self.npar("export", "m.safetensors", "--output", "out", "--model", "mlp", *settings(vocab=37, width=4, inner=4, length=4), code=1).error
         self.assertIn("model 'Mlp' has no family", error)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["full", "m.safetensors"])
 
@@ -297,7 +297,7 @@ class ExportTest(DriverTest):
         content = bytearray((folder / "model.safetensors").read_bytes())
         content[-4:] = struct.pack("<f", 1e6)
         (folder / "model.safetensors").write_bytes(content)
-        error = self.npar("export", "big", "--to", "out", "--type", "f16", code=1).error
+        error = self.npar("export", "big", "--output", "out", "--type", "f16", code=1).error
         self.assertIn("has values beyond F16", error)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["big"])
         self.export("big", "out", "--type", "bf16")

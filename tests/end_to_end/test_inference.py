@@ -45,7 +45,7 @@ class InferenceTest(DriverTest):
         }
         self.write("all", picture="pixels", answer="answer", worth="worth")
         self.write("full", picture="picture", answer="answer", worth="worth")
-        self.npar("run", "m.npar", "--plan", "none", "--steps", 3, "--save-weights", "w.safetensors", "--quiet")
+        self.npar("run", "m.npar", "--plan", "none", "--steps", 3, "--output", "w.safetensors", "--quiet")
         self.flags = ["--weights", "w.safetensors", "--set", "data=none"]
 
     def write(self, name, **tensors):
@@ -107,7 +107,7 @@ class InferenceTest(DriverTest):
         self.assertEqual(found, {"samples": SAMPLES, "batch": {"samples": 7, "chosen_by": "program"}})
         self.assertEqual(self.outputs("bare_said"), self.outputs("full_said"))
         wrong = self.npar("eval", "o.npx", *self.flags, "--data", "bare.safetensors", code=2)
-        self.assertIn("the program computes outputs alone: give --outputs FILE.safetensors", wrong.error)
+        self.assertIn("the program computes only outputs: give --outputs FILE.safetensors", wrong.error)
 
     def test_without_a_loss(self):
         """Neither a loss nor a train block: the model is its outputs. It cannot be trained."""
@@ -125,7 +125,7 @@ class InferenceTest(DriverTest):
         (self.folder / "bare.npar").write_text("\n".join(lines) + "\ntrain base for Judge { batch 8 optimizer Sgd(lr = 0.5) }\n")
         wrong = self.npar("run", "bare.npar", "--random-data", "--steps", 1, code=1)
         self.assertIn("model 'Judge' has no loss", wrong.error)
-        self.assertIn("help: without one `npar eval --outputs` writes what it computes", wrong.error)
+        self.assertIn("help: without a loss, `npar eval --outputs` writes its outputs", wrong.error)
 
     def test_metrics_alone(self):
         """What is measured without a loss has no loss in its report."""

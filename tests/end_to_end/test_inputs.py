@@ -90,7 +90,7 @@ class ReferenceTest(DriverTest):
         recorded = json.loads((REFERENCE / "tagger_recorded.json").read_text())["log"]
         for plan in ({"mesh.dp": 2, "mesh.tp": 2, "zero": 3}, {"mesh.pp": 2, "mesh.cp": 2}):
             arguments = settings(plan, compute="f64")
-            self.npar("run", TEXT, *arguments, "--data", "data.safetensors", "--order", "sequential", "--weights", "first.safetensors", "--steps", len(recorded), "--log", "log.jsonl")
+            self.npar("run", TEXT, *arguments, "--data", "data.safetensors", "--data-order", "sequential", "--weights", "first.safetensors", "--steps", len(recorded), "--log", "log.jsonl")
             for line, expected in zip((self.folder / "log.jsonl").read_text().splitlines(), recorded, strict=True):
                 found = json.loads(line)
                 for what in ("loss", "grad_norm"):
@@ -135,7 +135,7 @@ class TensorFileTest(DriverTest):
         safetensors_file.write_values(self.folder / "first.safetensors", {"w": ("F32", [3, 4], flat(w)), "table": ("F32", [2, 4], flat(table))})
         loss, dw, dtable = self.loss_and_gradients(w, table, range(4))
         for plan in (["--plan", "none"], settings({"mesh.dp": 2, "mesh.tp": 2})):
-            result = json.loads(self.run_model(*plan, "--order", "sequential", "--weights", "first.safetensors", "--save-weights", "new.safetensors", "--json").output)
+            result = json.loads(self.run_model(*plan, "--data-order", "sequential", "--weights", "first.safetensors", "--output", "new.safetensors", "--json").output)
             self.assert_close(result["loss"], loss, 1e-6)
             new = safetensors_file.read(self.folder / "new.safetensors")
             for name, before, slope in (("w", w, dw), ("table", table, dtable)):
@@ -166,11 +166,11 @@ class TensorFileTest(DriverTest):
             ({"answer": ("I32", [6], [0, 1, 2, 3, 4, 0])}, "sample 4 of 'data.safetensors' has 'answer' 4, but axis 'label' (linear.npar:3:51) has 4 classes, 0 to 3"),
             ({"answer": ("I64", [6], [0, 1, -1, 3, 2, 0])}, "sample 2 of 'data.safetensors' has 'answer' -1, but axis 'label'"),
             ({"kind_of": ("I64", [6], [0, 1, 0, 1, 0, 2**40])}, "sample 5 of 'data.safetensors' has 'kind_of' 1099511627776, but axis 'kind'"),
-            ({"x": ("F32", [6, 3], self.x[:13] + [nan] + self.x[14:])}, "sample 4 of 'data.safetensors' has 'x' NaN at position 1: data must be finite"),
+            ({"x": ("F32", [6, 3], self.x[:13] + [nan] + self.x[14:])}, "sample 4 of 'data.safetensors' has 'x' NaN at position 1: all values must be finite"),
             ({"x": ("F32", [6, 3], [float("inf")] + self.x[1:])}, "sample 0 of 'data.safetensors' has 'x' infinity at position 0"),
             ({"x": ("F32", [2, 3], self.x[:6]), "kind_of": ("U8", [2], [0, 0]), "answer": ("I32", [2], [0, 0])},
-             "data 'data.safetensors' has 2 samples, but a batch takes 4 and would repeat them"),
-            ({name: (kind, [0, *shape[1:]], []) for name, (kind, shape, _) in self.tensors.items()}, "has 0 samples, but a batch takes 4"),
+             "data 'data.safetensors' has 2 samples, but a batch needs 4 and would repeat some"),
+            ({name: (kind, [0, *shape[1:]], []) for name, (kind, shape, _) in self.tensors.items()}, "has 0 samples, but a batch needs 4"),
         ]:  # fmt: skip
             with self.subTest(expected):
                 safetensors_file.write_values(self.folder / "data.safetensors", {name: tensor for name, tensor in {**self.tensors, **change}.items() if tensor})
@@ -179,7 +179,7 @@ class TensorFileTest(DriverTest):
 
     def test_a_tensor_that_is_no_input(self):
         safetensors_file.write_values(self.folder / "data.safetensors", {**self.tensors, "extra": ("F32", [1], [0])})
-        self.assertIn("tensor 'extra' of 'data.safetensors' is no input of the model: it is not used", self.run_model().error)
+        self.assertIn("tensor 'extra' of 'data.safetensors' is not an input of the model and is ignored", self.run_model().error)
 
     def test_a_file_that_is_cut_while_training_goes_on(self):
         """No zeros are trained on in place of what is gone."""
@@ -204,8 +204,8 @@ class TensorFileTest(DriverTest):
         (self.folder / "text").write_bytes(b"\1" * 100)
         error = self.npar("run", "linear.npar", "--data", "text", "--tokens", "bytes", "--steps", 1, code=1).error
         self.assertIn("it cannot feed input 'x', f32 [batch 4, channel 3], of x, kind_of, answer; give a safetensors file with a tensor for each", error)
-        self.assertIn("--tokens is of a file of tokens", self.run_model("--tokens", "bytes", code=2).error)
-        self.assertIn("--mask is of a file of tokens", self.run_model("--mask", "text", code=2).error)
+        self.assertIn("--tokens needs a file of tokens", self.run_model("--tokens", "bytes", code=2).error)
+        self.assertIn("--mask needs a file of tokens", self.run_model("--mask", "text", code=2).error)
 
 
 class TruthTest(DriverTest):
@@ -248,10 +248,10 @@ plan halves for Truth {{ mesh dp = 2 micro 2 split {{ batch -> dp }} compute fp1
 
     def test_a_condition_of_the_targets_leaves_others_out(self):
         self.write()
-        known = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--order", "sequential")["loss"]
+        known = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--data-order", "sequential")["loss"]
         for loss in (f"{self.LOSS} where y != -1", f"where(y < 0, 0.0, {self.LOSS})"):
             self.write(loss, wrong=(12, -1))
-            found = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--order", "sequential")["loss"]
+            found = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--data-order", "sequential")["loss"]
             self.assertEqual(found, known)  # of the first batch, which has none
 
 

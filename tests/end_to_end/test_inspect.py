@@ -101,7 +101,7 @@ class InspectTest(DriverTest):
         for stages in (1, 2, 16, 64):
             with self.subTest(stages=stages):
                 plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=stages, tp=1), depth=max(4, stages), batch=16, micro=2)]
-                self.npar("inspect", "gpt2", *plan, "--svg", "s.svg", "--planned-trace", "t.json")
+                self.npar("inspect", "gpt2", *plan, "--svg", "s.svg", "--trace", "t.json")
                 picture = xml.etree.ElementTree.parse(self.folder / "s.svg").getroot()
                 texts = "".join(picture.itertext())
                 self.assertIn(f"stage {stages - 1}", texts)
@@ -130,19 +130,19 @@ class InspectTest(DriverTest):
 
     def test_compares_plans(self):
         plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=1))]
-        text = self.npar("inspect", "gpt2", *plan, "--compare-set", "schedule=gpipe").output
+        text = self.npar("inspect", "compare", "gpt2", *plan, "--compare-set", "schedule=gpipe").output
         self.assertRegex(text, r"compared(.|\n)*1f1b(.|\n)*gpipe, \d+ micro-batches \(with schedule=gpipe\)")
         self.npar("compile", "gpt2", *plan, "-o", "a.npx")
-        summary = self.npar_json("inspect", "gpt2", *plan, "--compare", "a.npx", "--compare", "a.npx")
+        summary = self.npar_json("inspect", "compare", "gpt2", "a.npx", "a.npx", *plan)
         self.assertEqual([one["span_seconds"] for one in summary["compared"]], 2 * [summary["span_seconds"]])
-        self.assertIn("--compare OTHER.npx", self.npar("inspect", "a.npx", "--compare-set", "schedule=gpipe", code=2).error)
-        self.npar("inspect", "a.npx", "--compare", "missing.npx", "--html", "p.html", code=1)
+        self.assertIn("another program to compare it with", self.npar("inspect", "compare", "a.npx", "--compare-set", "schedule=gpipe", code=2).error)
+        self.npar("inspect", "compare", "a.npx", "missing.npx", "--html", "p.html", code=1)
         self.assertFalse((self.folder / "p.html").exists())
 
     def test_planned_beside_measured(self):
         plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=2))]
         self.npar("run", "gpt2", *plan, "--random-data", "--steps", 3, "--quiet", "--trace", "t.json")
-        actual = self.npar_json("inspect", "gpt2", *plan, "--actual", "t.json")["actual"]
+        actual = self.npar_json("inspect", "actual", "gpt2", "t.json", *plan)["actual"]
         self.assertEqual(actual["training_steps"], 2)  # the first one warms up
         self.assertEqual(actual["dropped_events"], 0)
         self.assertGreater(actual["measured_seconds"], 0)
@@ -152,19 +152,19 @@ class InspectTest(DriverTest):
             self.assertGreater(kinds[kind]["measured_seconds"], 0, kind)
             self.assertGreater(kinds[kind]["planned_seconds"], 0, kind)
         self.assertTrue(actual["advice"])
-        text = self.npar("inspect", "gpt2", *plan, "--actual", "t.json", "--html", "p.html").output
-        self.assertIn("planned beside measured, means of 2 training steps", text)
+        text = self.npar("inspect", "actual", "gpt2", "t.json", *plan, "--html", "p.html").output
+        self.assertIn("planned and measured, means of 2 training steps", text)
         self.assertIn("what to change", text)
         self.assertIn('"origin":"measured"', (self.folder / "p.html").read_text())
         other = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=4, tp=1))]
-        self.assertIn("another program", self.npar("inspect", "gpt2", *other, "--actual", "t.json", code=1).error)
-        self.npar("inspect", "gpt2", *plan, "--actual", "missing.json", code=1)
+        self.assertIn("another program", self.npar("inspect", "actual", "gpt2", "t.json", *other, code=1).error)
+        self.npar("inspect", "actual", "gpt2", "missing.json", *plan, code=1)
 
     def test_planned_time_is_measured_time_without_arithmetic(self):
         """The null backend runs in planned time: each kind of computing step takes what was planned."""
         plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=2))]
         self.npar("run", "gpt2", *plan, "--random-data", "--steps", 2, "--quiet", "--backend", "null", "--trace", "t.json")
-        actual = self.npar_json("inspect", "gpt2", *plan, "--actual", "t.json")["actual"]
+        actual = self.npar_json("inspect", "actual", "gpt2", "t.json", *plan)["actual"]
         for one in actual["kinds"]:
             if one["kind"] in ("Kernel", "Matmul", "Attention", "Zero"):
                 self.assert_close(one["measured_seconds"], one["planned_seconds"], 0.01, one["kind"])
@@ -194,7 +194,7 @@ plan mine for Gpt2 {
 
     def test_each_collective_names_a_rule_and_its_line(self):
         model, first = self.model()
-        summary = self.npar_json("inspect", *model, "--why")
+        summary = self.npar_json("inspect", "why", *model)
         lines = {"batch -> dp": first + 4, "head -> tp": first + 5, "hidden -> tp": first + 5, "vocab pad -> tp": first + 5}
         seen = set()
         for part in summary["classes"]:
@@ -212,7 +212,7 @@ plan mine for Gpt2 {
         self.assertEqual(seen, set(lines))
         blocks = [one for one in summary["classes"][0]["why"] if one["path"] == "h.*.mlp.c_proj" and one["phase"] == "forward"]
         self.assertEqual([(one["kind"], one["steps"], one["count"]) for one in blocks], [("all_reduce", 2, 2 * 4)])
-        text = self.npar("inspect", *model, "--why").output
+        text = self.npar("inspect", "why", *model).output
         self.assertRegex(text, rf"asked for by mine\.npar:{first + 5}:\d+  hidden -> tp")
 
     def test_rings_and_stores_name_their_rules(self):
@@ -228,7 +228,7 @@ plan mine for Gpt2 {
     store { parameters, gradients, optimizer -> dp }
 }
 """)
-        (part,) = self.npar_json("inspect", *model, "--why")["classes"]
+        (part,) = self.npar_json("inspect", "why", *model)["classes"]
         for one in part["why"]:
             self.assertTrue(one["rules"] or "combine" in one["cause"], one)
             self.assertNotIn("no rule of the plan", one["remedy"])
@@ -242,38 +242,38 @@ plan mine for Gpt2 {
 
     def test_annotated_plan(self):
         model, first = self.model()
-        text = self.npar("inspect", *model, "--annotate").output
+        text = self.npar("inspect", "annotate", *model).output
         plain = [line.split("  #=")[0].rstrip() for line in text.splitlines()]
         self.assertEqual(plain, [line.rstrip() for line in self.PLAN.strip().splitlines()])
         effects = {line.split("->")[0].strip(): line.split("#=")[1].strip() for line in text.splitlines() if "#=" in line}
         self.assertRegex(effects["batch"], r"^\d+ all_reduce per step; .* sent$")
         self.assertRegex(effects["head, hidden, vocab pad"], r"^4 all_reduce per block; .* elsewhere; .* sent$")
         self.assertRegex(effects["h"], r"^2 stages of 2, 2 blocks; bubble \d+\.\d %; 2 messages of at most 4.00 KiB per micro-batch$")
-        lines = self.npar_json("inspect", *model, "--annotate")["lines"]
+        lines = self.npar_json("inspect", "annotate", *model)["lines"]
         self.assertEqual(lines[0]["line"], first)
         self.assertEqual(len(lines), len(plain))
-        self.npar("inspect", "gpt2", "--plan", "none", "--annotate", code=2)
+        self.npar("inspect", "annotate", "gpt2", "--plan", "none", code=2)
 
     def test_limits(self):
         """`require` is held against the planned arena and bubble, at its line."""
         good, _ = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    reduce library\n    require memory <= 1 GB, bubble <= 60 %"))
-        text = self.npar("inspect", *good, "--annotate").output
+        text = self.npar("inspect", "annotate", *good).output
         self.assertRegex(text, r"reduce library +#= [1-9]\d* of \d+ reductions may be added in another order")
         self.assertRegex(text, r"require memory.*#= the largest arena has .* % of what is allowed; bubble")
         bad, first = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    require memory <= 1 KiB, bubble <= 1 %"))
         error = self.npar("compile", *bad, code=1).error
-        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: each rank of 'stage\d' needs .* bytes\), the plan allows 1.00 KiB \(1024 bytes\)")
-        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: stages wait .* %, the plan allows|of the planned time, the plan allows 1.0 %")
+        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: each rank of 'stage\d' needs .* bytes\), but the plan allows 1.00 KiB \(1024 bytes\)")
+        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: stages wait .* %, the plan allows|of the planned time, but the plan allows 1.0 %")
         self.assertIn("it holds ", error)
 
     def test_bytes_per_parameter(self):
-        summary = self.npar_json("inspect", "mlp", "--bytes-per-parameter", *settings(mesh(dp=2, tp=1), vocab=33, width=16, inner=32, length=8))
+        summary = self.npar_json("inspect", "bytes", "mlp", *settings(mesh(dp=2, tp=1), vocab=33, width=16, inner=32, length=8))
         (part,) = summary["classes"]
         found = part["bytes_per_parameter"]
         self.assertEqual(found["parameters"]["per_parameter"], 4)
         self.assertEqual(found["gradients"]["per_parameter"], 4)
         self.assertEqual(found["total"]["bytes"], sum(found[name]["bytes"] for name in found if name != "total"))
-        self.assertIn("GB", self.npar("inspect", "mlp", "--bytes-per-parameter").output)
+        self.assertIn("GB", self.npar("inspect", "bytes", "mlp").output)
 
 
 class EmitTest(DriverTest):

@@ -143,7 +143,7 @@ class PlansTest(DriverTest):
         for operation, line in (("gather", "x = x + gather(x, first, over = seq)"), ("part", "x = x + mean(x[seq = early], over = early)")):
             (self.folder / "wrong.npar").write_text(RING.replace("    loss", f"    {line}\n    loss"))
             error = self.npar("inspect", "wrong.npar", *settings(cp=2), code=1).error
-            self.assertRegex(error, f"axis 'seq[.a-z]*' cannot lie in zigzag order: operation '{operation}' counts its places")
+            self.assertRegex(error, f"axis 'seq[.a-z]*' cannot be in zigzag order: operation '{operation}' counts its positions")
 
 
     def test_same_bits(self):
@@ -174,7 +174,7 @@ class ReferenceTest(DriverTest):
             safetensors_file.write(self.folder / "first.safetensors", first)
             for plan in plans:
                 arguments = settings(plan, compute="f64")
-                self.npar("run", HERE / f"{model}.npar", *arguments, "--data", "data.safetensors", "--order", "sequential", "--weights", "first.safetensors", "--steps", 3, "--log", "log.jsonl")
+                self.npar("run", HERE / f"{model}.npar", *arguments, "--data", "data.safetensors", "--data-order", "sequential", "--weights", "first.safetensors", "--steps", 3, "--log", "log.jsonl")
                 for line, expected in zip((self.folder / "log.jsonl").read_text().splitlines(), recorded[model], strict=True):
                     found = json.loads(line)
                     for what in ("loss", "grad_norm"):
@@ -188,7 +188,7 @@ class ValuesTest(DriverTest):
         (self.folder / "m.npar").write_text(text)
         safetensors_file.write_values(self.folder / "d.safetensors", tensors)
         count = next(iter(tensors.values()))[1][0]
-        self.npar("run", "m.npar", "--data", "d.safetensors", "--order", "sequential", "--steps", count, "--log", "log.jsonl", *arguments)
+        self.npar("run", "m.npar", "--data", "d.safetensors", "--data-order", "sequential", "--steps", count, "--log", "log.jsonl", *arguments)
         return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
 
     def test_integers(self):
@@ -261,7 +261,7 @@ class StopTest(DriverTest):
             checks = {check["name"]: check for check in self.npar_json("verify", "m.npar", *settings(plan))["checks"]}
             self.assertIn("left out", checks["finite differences"]["detail"])
             for steps in (1, 3):
-                self.npar("run", "m.npar", "--random-data", "--steps", steps, "--save-weights", f"{steps}.safetensors", *settings(plan))
+                self.npar("run", "m.npar", "--random-data", "--steps", steps, "--output", f"{steps}.safetensors", *settings(plan))
             one, three = (safetensors_file.read(self.folder / f"{steps}.safetensors") for steps in (1, 3))
             self.assertEqual(list(one["kept"].values), list(three["kept"].values))
             self.assertNotEqual(list(one["w"].values), list(three["w"].values))

@@ -50,7 +50,7 @@ class LlamaReferenceTest(DriverTest):
         self.npar(
             "run", "gradient.npar", *flags, *settings(RECORDED["model"], compute=element),
             "--weights", REFERENCE / "llama_initial.safetensors", "--data", REFERENCE / "tokens.u16", "--tokens", "u16",
-            "--order", "sequential", "--steps", 1, "--log", "log.jsonl", "--save-weights", "moved.safetensors", "--quiet",
+            "--data-order", "sequential", "--steps", 1, "--log", "log.jsonl", "--output", "moved.safetensors", "--quiet",
         )  # fmt: skip
         log = json.loads((self.folder / "log.jsonl").read_text().splitlines()[0])
         self.assert_close(log["loss"], RECORDED["loss"][element], bound, "loss")

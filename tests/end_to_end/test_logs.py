@@ -121,7 +121,7 @@ class LogsTest(DriverTest):
     def test_a_kill_leaves_readable_files_and_resuming_goes_on(self):
         (self.folder / "ruled.npar").write_text(RULES)
         command = [
-            "run", "ruled.npar", "--plan", "none", *settings(SIZES), "--random-data", "--quiet", "--checkpoint", "run", "--every", "5", "--resume",
+            "run", "ruled.npar", "--plan", "none", *settings(SIZES), "--random-data", "--quiet", "--checkpoint", "run", "--checkpoint-every", "5", "--resume",
             "--log", "log.jsonl", "--log", "log.csv", "--log", EVENTS,
         ]  # fmt: skip
         process = subprocess.Popen([str(NPAR), *command, "--steps", "1000000"], cwd=self.folder)
@@ -144,7 +144,7 @@ class LogsTest(DriverTest):
             (["--log", "a.csv", "--log", "no/such/b.csv"], 1, "cannot write 'no/such/b.csv': No such file or directory"),
             (["--log", "no/none/"], 1, "cannot make the folder 'no/none/': No such file or directory"),
             (["--log", "a.csv", "--log", "./a.csv"], 2, "--log and --log name the same file"),
-            ([word for number in range(9) for word in ("--log", f"{number}.csv")], 2, "--log is given 9 times, it may be 8"),
+            ([word for number in range(9) for word in ("--log", f"{number}.csv")], 2, "--log is given 9 times, the most is 8"),
         ):
             with self.subTest(flags):
                 error = self.run_logged("--steps", 1, *flags, code=code).error

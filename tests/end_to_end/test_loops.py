@@ -78,8 +78,8 @@ class ChainsTest(DriverTest):
         for chosen in ({"pp": 4}, {"pp": 2, "tp": 2, "dp": 2, "zero": 1, "schedule": "zb_v"}):
             arguments = settings(names_data.T5, chosen, batch=names_data.BATCH, micro=1, rate=1e-3, compute="f64")
             self.npar(
-                "run", CHAINS, *arguments, "--data", "data.safetensors", "--order", "sequential", "--weights", "w.safetensors", "--steps", names_data.STEPS,
-                "--log", "log.jsonl", "--save-weights", "after.safetensors",
+                "run", CHAINS, *arguments, "--data", "data.safetensors", "--data-order", "sequential", "--weights", "w.safetensors", "--steps", names_data.STEPS,
+                "--log", "log.jsonl", "--output", "after.safetensors",
             )  # fmt: skip
             for line, expected in zip((self.folder / "log.jsonl").read_text().splitlines(), RECORDED["log"], strict=True):
                 found = json.loads(line)
@@ -94,7 +94,7 @@ class NamesTest(DriverTest):
         return self.npar_json("run", LOOPS, *settings({"rate": 0}, chosen), "--random-data", "--steps", 1, *more)["parameter_hash"]
 
     def saved(self, name="w.safetensors", *more, **chosen):
-        self.run_hash("--save-weights", name, *more, **chosen)
+        self.run_hash("--output", name, *more, **chosen)
         return read(self.folder / name)
 
     def test_names_in_files(self):
@@ -118,7 +118,7 @@ class NamesTest(DriverTest):
         for source, more in (("w.safetensors", model), ("run", [])):
             with self.subTest(source=source):
                 shutil.rmtree(self.folder / "out", ignore_errors=True)
-                self.npar("export", source, "--to", "out", *more)
+                self.npar("export", source, "--output", "out", *more)
                 found = read(self.folder / "out" / "model.safetensors")
                 self.assertEqual(found, tensors)
                 self.assertEqual(self.run_hash("--weights", "out", "--seed", 5), reference)

@@ -140,7 +140,7 @@ class MatrixTest(DriverTest):
         report = self.verify_all("mine.npar", "--combine", "dp", "--combine", "zb_v")
         plans = report["models"][0]["plans"]
         self.assertEqual([plan["verdict"] for plan in plans], ["ok", "refused"])
-        self.assertIn("the model's text refuses these sizes: ", plans[1]["reason"])
+        self.assertIn("the model refuses these sizes: ", plans[1]["reason"])
         self.assertIn("too deep", plans[1]["reason"])
         self.assertTrue(report["ok"])
         # A width that must be a multiple of 12, and more than the matrix would choose; a length that is what it is.
@@ -174,22 +174,22 @@ class MatrixTest(DriverTest):
         self.assertIn("unknown feature 'zb_w'", self.npar("verify", "--all", "gpt2", "--combine", "dp,zb_w", code=2).error)
         self.assertIn("one choice of 'schedule'", self.npar("verify", "--all", "gpt2", "--combine", "gpipe,zb_v", code=2).error)
         self.assertIn("one choice of 'data'", self.npar("verify", "--all", "gpt2", "--combine", "dp,zero1_nodes", code=2).error)
-        self.assertIn("has nothing for 'ulysses'", self.npar("compat", "mlp", "--features", "dp,ulysses", code=2).error)
+        self.assertIn("has nothing for 'ulysses'", self.npar("verify", "mlp", "--pairs", "--features", "dp,ulysses", code=2).error)
         self.npar("verify", "--all", "gpt2", "--plan", "three_d", code=2)
         self.npar("verify", "gpt2", "mlp", code=2)
         self.npar("verify", "gpt2", "--combine", "dp", code=2)
         self.npar("verify", "--all", "missing", code=1)
         for setting in ("batch=3", "micro=1", "mesh.dp=4", "compute=bf16", "recompute=block"):
-            for command in (("verify", "--all", "mlp", "--combine", "dp"), ("compat", "mlp", "--features", "dp")):
+            for command in (("verify", "--all", "mlp", "--combine", "dp"), ("verify", "mlp", "--pairs", "--features", "dp")):
                 error = self.npar(*command, "--set", setting, code=2).error
-                self.assertIn(f"'--set {setting}' is of a plan, and the plans are made here", error)
+                self.assertIn(f"'--set {setting}' sets a plan, but this command makes its own plans", error)
         self.npar("verify", "--all", "gpt2", "--print-plan", "random_9999", code=2)
 
 
 class CompatTest(DriverTest):
     def test_pairs(self):
         features = sample(["dp", "nodes", "tp", "one_block", "sequence", "zb_h1"], "dp", "nodes", "tp", "zb_h1")
-        report = self.npar_json("compat", "mlp", "--features", ",".join(features))
+        report = self.npar_json("verify", "mlp", "--pairs", "--features", ",".join(features))
         self.assertTrue(report["ok"])
         verdicts = {tuple(pair["features"]): pair["verdict"] for pair in report["pairs"]}
         self.assertEqual(verdicts[("dp", "dp")], "ok")
@@ -206,14 +206,14 @@ class CompatTest(DriverTest):
         if not LONG:
             self.skipTest("with tools/test --long")
         for model in ("gpt2", "llama"):
-            report = self.npar_json("compat", model, timeout=7200)
+            report = self.npar_json("verify", model, "--pairs", timeout=7200)
             self.assertTrue(report["ok"], [pair for pair in report["pairs"] if pair["verdict"] == "failed"])
             count = len(report["features"])
             self.assertEqual(len(report["pairs"]), count * (count + 1) // 2)
 
     def test_table(self):
         """A refusal is a footnote with its line."""
-        text = self.npar("compat", "gpt2", "--features", "one_block,sequence").output
+        text = self.npar("verify", "gpt2", "--pairs", "--features", "one_block,sequence").output
         self.assertRegex(text, r"Gpt2: 2 features, alone and in pairs: 2 ok, 1 refused, 0 failed")
         self.assertRegex(text, r"1  'seq -> tp': axis 'seq' cannot be split")
 

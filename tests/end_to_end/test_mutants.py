@@ -35,7 +35,7 @@ class MutantsTest(DriverTest):
         for code, said in ((-signal.SIGXCPU, ""), (-9, "npar: compiling 'm0.npar', 2 s\n"), (-signal.SIGXCPU, located)):
             self.assertFalse(compiles_long(code, said))
         self.assertTrue(judge(1, "m0.npar:3:4: error: internal error: no\n"))
-        self.assertFalse(judge_verify(1, "npar: error: 9 parameters are many for a check in float64 on this machine"))
+        self.assertFalse(judge_verify(1, "npar: error: 9 parameters are too many for a check in float64 on this machine"))
         for code in (1, 3, 4, 6, -11):
             self.assertTrue(judge_verify(code, located))
 

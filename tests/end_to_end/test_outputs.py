@@ -12,7 +12,7 @@ TRAIN = ["run", *ONE, "--random-data", "--steps", 1, "--quiet"]
 class OutputsTest(DriverTest):
     def setUp(self):
         super().setUp()
-        self.npar(*TRAIN, "--checkpoint", "run", "--save-weights", "w.safetensors")
+        self.npar(*TRAIN, "--checkpoint", "run", "--output", "w.safetensors")
         self.text = self.text_file(600)
         (self.folder / "s.csv").write_text("0F0,0B0\n")
 
@@ -23,17 +23,17 @@ class OutputsTest(DriverTest):
         return {
             "run --log": [*TRAIN, "--log"],
             "run --trace": [*TRAIN, "--trace"],
-            "run --save-weights": [*TRAIN, "--save-weights"],
+            "run --output": [*TRAIN, "--output"],
             "eval --log": [*measure, "--log"],
             "compile -o": ["compile", *ONE, "-o"],
             "inspect --svg": ["inspect", *ONE, "--svg"],
             "inspect --html": ["inspect", *ONE, "--html"],
-            "inspect --planned-trace": ["inspect", *ONE, "--planned-trace"],
+            "inspect --trace": ["inspect", *ONE, "--trace"],
             "simulate --svg": [*simulate, "--svg"],
             "simulate --trace": [*simulate, "--trace"],
             "simulate --html": [*simulate, "--html"],
             "sweep --csv": ["sweep", *ONE[: ONE.index("batch=16") - 1], "--machine", "p4d", "--over", "batch=16", "--csv"],
-            "tokens --out": ["tokens", "bytes", "--text", self.text, "--out"],
+            "tokens --output": ["tokens", "bytes", "--text", self.text, "--output"],
             "consolidate -o": ["checkpoint", "consolidate", "run", "-o"],
         }
 
@@ -45,7 +45,7 @@ class OutputsTest(DriverTest):
             "eval --log": ["eval", "run", "--data", self.text, "--tokens", "bytes", "--log"],
             "reshard -o": ["checkpoint", "reshard", "run", "--shards", 2, "-o"],
             "consolidate --shard-size -o": ["checkpoint", "consolidate", "run", "--shard-size", "1MB", "-o"],
-            "export --to": ["export", "run", "--to"],
+            "export --output": ["export", "run", "--output"],
         }
 
     def test_a_folder_above_an_output_is_never_made(self):
@@ -68,7 +68,7 @@ class OutputsTest(DriverTest):
 
     def test_safetensors_have_no_other_name(self):
         for flag, command in {
-            "--save-weights": [*TRAIN, "--save-weights"],
+            "--output": [*TRAIN, "--output"],
             "-o": ["checkpoint", "consolidate", "run", "-o"],
             "--outputs": ["eval", "run", "--data", self.text, "--tokens", "bytes", "--outputs"],
         }.items():
@@ -76,14 +76,14 @@ class OutputsTest(DriverTest):
                 with self.subTest(flag=flag, name=name):
                     stem, ending = name.split(".")
                     error = self.npar(*command, name, code=2).error
-                    self.assertIn(f"{flag} writes safetensors, not '.{ending}': call the file '{stem}.safetensors' instead of '{name}'", error)
+                    self.assertIn(f"{flag} writes a safetensors file, not '.{ending}': name the file '{stem}.safetensors' instead of '{name}'", error)
                     self.assertFalse((self.folder / name).exists())
-        self.npar(*TRAIN, "--save-weights", "/dev/null")
+        self.npar(*TRAIN, "--output", "/dev/null")
         self.npar("checkpoint", "consolidate", "run", "-o", "plain")
 
     def test_consolidate_takes_parameters(self):
         parameters = self.npar("checkpoint", "consolidate", "run", "-o", "p.safetensors").error
-        self.assertRegex(parameters, r"; \d+ tensors of another kind than 'parameter' are left out, --only all takes them too")
+        self.assertRegex(parameters, r"; left out \d+ tensors that are not of kind 'parameter' \(--only all includes them\)")
         self.npar("checkpoint", "diff", "p.safetensors", "w.safetensors")
         sizes = {}
         for only in ("parameter", "state", "all"):

@@ -32,7 +32,8 @@ class PageTest(DriverTest):
 
     def make_page(self, *more, **sizes):
         sizes = {"dp": 1, "pp": 4, "tp": 2, **sizes}
-        self.npar("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(**sizes), depth=max(4, sizes["pp"])), *more, "--html", "p.html")
+        view = ["compare"] if "--compare-set" in more else []
+        self.npar("inspect", *view, "gpt2", "--plan", "three_d", *settings(SMALL, mesh(**sizes), depth=max(4, sizes["pp"])), *more, "--html", "p.html")
         return self.folder / "p.html"
 
     def open_page(self, path):

@@ -44,8 +44,8 @@ class ReferenceTest(RulesTest):
             with self.subTest(case=name, plan=plan):
                 self.npar(
                     "run", text, *plan, *settings(case["model"], batch=train["batch"], clip=train["clip"], compute="f64"),
-                    "--weights", REFERENCE / initial, "--data", REFERENCE / "tokens.u16", "--tokens", "u16", "--order", "sequential",
-                    "--steps", train["steps"], "--log", "log.jsonl", "--save-weights", "final.safetensors", "--quiet",
+                    "--weights", REFERENCE / initial, "--data", REFERENCE / "tokens.u16", "--tokens", "u16", "--data-order", "sequential",
+                    "--steps", train["steps"], "--log", "log.jsonl", "--output", "final.safetensors", "--quiet",
                 )  # fmt: skip
                 log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
                 self.assertEqual(len(log), len(case["log"]))
@@ -139,10 +139,10 @@ class ResumeTest(RulesTest):
         self.assertNotIn("frozen", said)
 
     def test_other_rules_say_what_becomes_of_states(self):
-        self.train(self.FIRST, 2, "--checkpoint", "run", "--resume", "--save-weights", "before.safetensors")
-        _, said = self.train(self.OTHER, 3, "--checkpoint", "run", "--resume", "--save-weights", "after.safetensors")
-        self.assertIn("the checkpoint was written with 12 parameters, first 'h.0.ln_1.weight', frozen: what the optimizer keeps of them begins at zero", said)
-        self.assertIn("written while 12 parameters, first 'h.1.ln_1.weight', were trained that are frozen now: their optimizer state is dropped", said)
+        self.train(self.FIRST, 2, "--checkpoint", "run", "--resume", "--output", "before.safetensors")
+        _, said = self.train(self.OTHER, 3, "--checkpoint", "run", "--resume", "--output", "after.safetensors")
+        self.assertIn("the checkpoint was written with 12 parameters, first 'h.0.ln_1.weight', frozen: their optimizer state starts at zero", said)
+        self.assertIn("written while 12 parameters, first 'h.1.ln_1.weight', were trained; they are now frozen, and their optimizer state is discarded", said)
         before, after = self.weights("before.safetensors"), self.weights("after.safetensors")
         for path, values in before.items():
             self.assertEqual(after[path] == values, path.startswith(("h.1.", "wpe.")), path)

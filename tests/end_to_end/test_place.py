@@ -35,7 +35,7 @@ class PlaceTest(DriverTest):
     def placed(self, model, *flags, hosts, per_host, place=None):
         """The JSON of a placement, and its rows as {(over, kind): (inside, between)}."""
         flags = [*flags, *(["--place", place] if place else [])]
-        summary = self.npar_json("inspect", model, *flags, "--hosts", hosts, "--per-host", per_host)
+        summary = self.npar_json("inspect", "hosts", model, *flags, "--hosts", hosts, "--per-host", per_host)
         rows = {(row["over"], row["kind"]): (row["inside_bytes"], row["between_bytes"]) for row in summary["placement"]["traffic"]}
         return summary, rows
 
@@ -126,12 +126,12 @@ class PlaceTest(DriverTest):
             self.assertEqual(summary["placement"]["place"], {"order": "pp, dp, tp", "inside": "tp", "source": "place at placed.npar:5:5"})
             summary, _ = self.placed(model, *flags, hosts=2, per_host=4, place="cluster")
             self.assertEqual([host["ranks"] for host in summary["placement"]["hosts"]], [[0, 1, 2, 3], [4, 5, 6, 7]])
-            refused = self.npar("inspect", model, *flags, "--hosts", 8, "--per-host", 1, code=1)
+            refused = self.npar("inspect", "hosts", model, *flags, "--hosts", 8, "--per-host", 1, code=1)
             self.assertIn("place at placed.npar:5:5: a host of 1 rank has no room for whole groups of 2", refused.error)
             self.assertIn("(tp = 2); hosts of 2, 4 or 8 ranks would do", refused.error)
         printed = self.npar("compile", "placed.npar", *small, "--emit=rank").output
         self.assertIn("placed pp, dp inside tp at placed.npar:5", printed)
-        before = self.npar_json("inspect", "gpt2", *settings(SMALL), "--hosts", 2, "--per-host", 4)["placement"]["place"]
+        before = self.npar_json("inspect", "hosts", "gpt2", *settings(SMALL), "--hosts", 2, "--per-host", 4)["placement"]["place"]
         self.assertEqual(before, {"order": "dp, pp, tp", "inside": "", "source": ""})
 
     def test_a_thousand_ranks(self):

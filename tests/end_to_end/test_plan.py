@@ -86,7 +86,7 @@ class PlanTest(DriverTest):
         fits = [each for each in found["tried"] if each.get("fits")]
         self.assertGreater(len(fits), 10)
         self.assertEqual(min(each["seconds_per_step"] for each in fits), found["best"]["seconds_per_step"])
-        least = self.plan("--for", "memory")["best"]
+        least = self.plan("--goal", "memory")["best"]
         self.assertLessEqual(least["memory_bytes"], min(each["memory_bytes"] for each in fits))
 
     def test_two_searches_write_the_same_bytes(self):
@@ -191,12 +191,12 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         failed = self.npar(*arguments, "mesh.tp = 3", code=2).error
         self.assertIn("--fix 'mesh.tp = 3' leaves no plan of 4 ranks: 'mesh.tp' is one of 1, 2, 4", failed)
         self.assertIn("'recompute' is one of block, every 2, none", self.npar(*arguments, "recompute=full", code=2).error)
-        self.assertIn("--fix knows no 'speed'", self.npar(*arguments, "speed=1", code=2).error)
+        self.assertIn("--fix has no choice 'speed'", self.npar(*arguments, "speed=1", code=2).error)
 
     def test_a_batch_that_nothing_divides(self):
         (self.folder / "quartet.npar").write_text(machine(count=7))
         failed = self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 11, *settings(SMALL), code=1).error
-        self.assertIn("no sizes of a mesh of 7 ranks divide what they would split", failed)
+        self.assertIn("no mesh of 7 ranks divides the axes that it would split", failed)
         self.assertIn("it would with --batch 14", failed)
 
     def test_ranks_share_a_processor(self):
@@ -208,7 +208,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         self.assertEqual(int(found["mesh.dp"]) * int(found["mesh.tp"]), 4)
 
     def test_money(self):
-        found = self.plan("--for", "money", "--fix", "micro=2", "--fix", "bucket=none", text=machine(price="host { price 36 USD/h }"))
+        found = self.plan("--goal", "money", "--fix", "micro=2", "--fix", "bucket=none", text=machine(price="host { price 36 USD/h }"))
         self.assert_close(found["best"]["dollars_per_step"], found["best"]["seconds_per_step"] / 100, 1e-9)
 
     def test_recomputation_beside_a_split_backward(self):
@@ -253,7 +253,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
 
     def test_the_page_of_a_search_that_found_nothing(self):
         fixed = [word for fix in ("mesh.dp=2", "micro=8", "zero=0", "recompute=none") for word in ("--fix", fix)]
-        least = self.plan("--for", "memory", *fixed, text=machine(count=2))["best"]["memory_bytes"]
+        least = self.plan("--goal", "memory", *fixed, text=machine(count=2))["best"]["memory_bytes"]
         self.plan_error(*fixed, "--html", "search.html", text=machine(count=2, memory=f"{least - 1} B"))
         page = Page((self.folder / "search.html").read_text())
         data = json.loads(page.scripts[0])

@@ -1,4 +1,4 @@
-"""Values made of positions alone under 16-bit types, and the warning where rounding in one place makes most of the difference to float64."""
+"""Values made of positions alone under 16-bit types, and the warning where rounding in one place causes most of the difference to float64."""
 
 import json
 import math
@@ -115,7 +115,7 @@ class PositionsTest(DriverTest):
                 self.assertLess(warning["error_without"], warning["error"] / 2)
         said = self.npar("verify", "m.npar", code=None).error
         self.assertIn(f"m.npar:{line}:", said)
-        self.assertIn("warning: rounding this 'mul' to bf16 makes most of the difference to float64", said)
+        self.assertIn("warning: rounding this 'mul' to bf16 causes most of the difference to float64", said)
         self.assertIn("help: `keep mul, cos in f32` in the plan computes it and what takes its result in f32", said)
 
     def test_no_warning_where_nothing_stands_out(self):

@@ -57,7 +57,7 @@ class PrecisionTest(DriverTest):
                     hashes[most] = self.npar_json("run", *model, "--set", f"compute={compute}", *data, env=environment)["parameter_hash"]
                 self.assertEqual(len(set(hashes.values())), 1, hashes)
         refused = self.npar("run", *model, *data, code=1, env={**os.environ, "NPAR_INSTRUCTIONS": "sse"})
-        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; it may be plain, avx2, avx512 or tiles", refused.error)
+        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512 or tiles", refused.error)
 
     def test_same_bits_with_shares_for_any_threads(self):
         """Parameters that are gathered before each use: neither threads nor timing show."""
@@ -82,13 +82,13 @@ class PrecisionTest(DriverTest):
     def test_a_checkpoint_holds_the_masters(self):
         """What a bf16 run saves, a float32 run loads; and a bf16 run that loads it goes on with the same masters."""
         one = dict(dp=1, pp=1, tp=1)
-        self.losses(one, "--save-weights", "narrow.safetensors", steps=3, compute="bf16")
+        self.losses(one, "--output", "narrow.safetensors", steps=3, compute="bf16")
         saved = safetensors_file.read(self.folder / "narrow.safetensors")
         self.assertTrue(all(tensor.element == "F32" for tensor in saved.values()))
         # Some master is no bf16 number.
         self.assertTrue(any(bits & 0xFFFF for tensor in saved.values() for bits in array.array("I", tensor.values.tobytes())))
         for compute in ("f32", "bf16"):
-            self.losses(one, "--weights", "narrow.safetensors", "--save-weights", "again.safetensors", steps=1, compute=compute, peak=0)
+            self.losses(one, "--weights", "narrow.safetensors", "--output", "again.safetensors", steps=1, compute=compute, peak=0)
             again = safetensors_file.read(self.folder / "again.safetensors")
             for name, tensor in saved.items():
                 self.assertEqual(tensor.values, again[name].values, name)
@@ -108,7 +108,7 @@ class PrecisionTest(DriverTest):
             subprocess.run([ALTER, "scale", "good.npx", "high.npx"], cwd=self.folder, check=True, timeout=60)
             for steps in (1, 2, 24):
                 summary = self.npar_json("run", "high.npx", "--data", self.text_file(), "--tokens", "bytes", "--steps", steps,
-                                         "--log", "log.jsonl", "--save-weights", "w.safetensors")
+                                         "--log", "log.jsonl", "--output", "w.safetensors")
                 log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
                 runs[pp, steps] = summary["parameter_hash"], log, safetensors_file.read(self.folder / "w.safetensors")
             log = runs[pp, 24][1]
@@ -139,7 +139,7 @@ class PrecisionTest(DriverTest):
             for dp, zero in ((1, 0), (2, 0), (2, 3)):
                 self.npar("compile", *self.model(dict(dp=dp, pp=1, tp=1), compute="fp16", ignore=-100, zero=zero), "-o", "good.npx")
                 subprocess.run([ALTER, "scale", "good.npx", "high.npx"], cwd=self.folder, check=True, timeout=60)
-                self.npar("run", "high.npx", "--data", "text", "--tokens", "bytes", "--mask", "mask", "--order", "sequential", "--steps", steps,
+                self.npar("run", "high.npx", "--data", "text", "--tokens", "bytes", "--mask", "mask", "--data-order", "sequential", "--steps", steps,
                           "--log", "log.jsonl", "--quiet")
                 logs[dp, zero] = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
             one = logs[1, 0]
@@ -168,7 +168,7 @@ class Tf32Test(DriverTest):
             for plan in (["--plan", "none"], ["--plan", "data", *settings(mesh(dp=2, tp=2))]):
                 self.npar("run", "mlp", *plan, *settings(recorded["model"], batch=train["batch"], momentum=0, clip=1000, compute=compute),
                           "--set", f"optimizer.lr=constant({train['lr']})", "--weights", REFERENCE / "mlp_initial.safetensors", "--data", REFERENCE / "tokens.u16",
-                          "--tokens", "u16", "--order", "sequential", "--steps", train["steps"], "--log", "log.jsonl", "--quiet")
+                          "--tokens", "u16", "--data-order", "sequential", "--steps", train["steps"], "--log", "log.jsonl", "--quiet")
                 log = logs[compute] = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
                 for entry, expected in zip(log, recorded[compute]):
                     for key, bound in (("loss", 1e-6), ("grad_norm", 4e-6)):

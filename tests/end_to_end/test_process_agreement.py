@@ -45,11 +45,11 @@ class AgreementTest(Together, DriverTest):
 
     def test_files_that_differ_are_named(self):
         run, tokens = ("run", "samples.npar", "--steps", 2), ("run", "tokens.npar", "--data", "tokens.u16", "--tokens", "u16", "--steps", 2)
-        hashes = r"the hash of its {} bytes is [0-9a-f]{{32}} there and [0-9a-f]{{32}} here"
+        hashes = r"the hash of its {} bytes is [0-9a-f]{{32}} in the first, [0-9a-f]{{32}} in the second"
         for name, at, value, words, wrong in (
             ("all.safetensors", -301, 1, run, hashes.format(r"(first|last) \d+")),
             ("all.safetensors", -301, 1, (*run, "--check", "full"), hashes.format(r"\d+")),
-            ("tokens.u16", -2, None, tokens, "it has 798 bytes there and 800 bytes here"),
+            ("tokens.u16", -2, None, tokens, "it has 798 bytes in the first, 800 bytes in the second"),
             ("tokens.mask", 1, 1, (*tokens, "--mask", "tokens.mask"), hashes.format(r"first 400")),
             ("tokens.i32", 0, 1, (*tokens, "--eval-every", 1, "--eval-data", "tokens.i32"), "tokens.i32"),
             ("samples.safetensors", -1, 1, (*run, "--weights", "samples.safetensors"), hashes.format(r"first \d+")),
@@ -64,7 +64,7 @@ class AgreementTest(Together, DriverTest):
                 finally:
                     shutil.copy(self.a / name, self.b / name)
                 if "manifest" not in name:
-                    self.assertRegex(error, f"'{name}' is another file in process 1 on 'b' than in process 0 on 'a': ")
+                    self.assertRegex(error, f"'{name}' differs between process 1 on 'b' and process 0 on 'a': ")
                 self.assertRegex(error, wrong)
 
     def test_every_byte_counts_with_full(self):
@@ -76,13 +76,13 @@ class AgreementTest(Together, DriverTest):
         self.change("long.txt", 1_500_001, 1)
         self.apart(*words)  # one byte of 3 MiB, in none of the blocks that the seed chooses
         _, error = self.apart(*words, "--check", "full", code=1)
-        self.assertRegex(error, "'long.txt' is another file in process 1 on 'b'")
+        self.assertRegex(error, "'long.txt' differs between process 1 on 'b'")
 
     def test_a_missing_file_is_said_with_whose_it_is(self):
         (self.b / "all.safetensors").unlink()
         _, error = self.apart("run", "samples.npar", "--steps", 2, code=1)
         self.assertRegex(error, "all.safetensors")
-        self.assertRegex(error, "npar: said by process 1 on 'b'")
+        self.assertRegex(error, "npar: reported by process 1 on 'b'")
 
     def test_the_text_of_process_0_counts(self):
         words = ("run", "samples.npar", "--steps", 2, "--json", "--quiet")
@@ -116,9 +116,9 @@ class EvaluationsTest(Together, DriverTest):
         tokens = ["tokens.npar", "--data", "tokens.u16", "--tokens", "u16", "--eval-data", "tokens.u16"]
         for words in (
             ["samples.npar"],
-            ["samples.npar", "--set", "zero=3", "--eval-data", "all.safetensors", "--stop-on", "right"],
+            ["samples.npar", "--set", "zero=3", "--eval-data", "all.safetensors", "--eval-stop-on", "right"],
             tokens,
-            ["samples.npar", "--checkpoint", "made", "--every", "1", "--keep", "2", "--stop-after", "2", "--check-replicas", "1"],
+            ["samples.npar", "--checkpoint", "made", "--checkpoint-every", "1", "--checkpoint-keep", "2", "--eval-stop-after", "2", "--check-replicas", "1"],
             ["samples.npar", "--backend", "cuda", "--nccl", "always"],
         ):
             with self.subTest(words=" ".join(words)):
@@ -146,7 +146,7 @@ class EvaluationsTest(Together, DriverTest):
         started[1].communicate(timeout=30)
         _, error = started[0].communicate(timeout=60)
         self.assertNotIn(started[0].returncode, (0, -11), error)
-        self.assertRegex(error, r"process 1 on host '.*' \(pid \d+\), which holds rank 1, ended without a word")
+        self.assertRegex(error, r"process 1 on host '.*' \(pid \d+\), which holds rank 1, ended without a message")
         found = json.loads(self.npar("autopsy", folder / "flight", "--json", code=3).output)
         self.assertEqual((found["verdict"]["process"], found["failure"]["evaluation"]), (1, True), found)
 

@@ -30,7 +30,7 @@ class KilledTest(JobTest):
             with self.subTest(trial=trial):
                 folder, log = self.folder / "killed", self.folder / "killed.jsonl"
                 before = self.newest(folder)
-                kept = [*flags, "--checkpoint", folder, "--every", 3, "--keep", 2, "--log", log, "--resume"]
+                kept = [*flags, "--checkpoint", folder, "--checkpoint-every", 3, "--checkpoint-keep", 2, "--log", log, "--resume"]
                 code = self.kill_one(MPIS[trial % len(MPIS)], kept, log, chance, early=trial % 4 == 3)
                 done = [json.loads(line) for line in self.partial(log).read_text().splitlines() if line.endswith("}")] if self.partial(log).exists() else []
                 self.assertEqual([self.bits(line) for line in done], whole[: len(done)])

@@ -81,7 +81,7 @@ class JobTest(DriverTest):
     def together(self, mpi, processes, *arguments, code=0, **options):
         """Runs npar in several processes, as `npar launch` starts them. Leaving the others is a matter of course, not of a time limit."""
         result = self.npar("launch", "-n", processes, "--mpi", mpi, *arguments, code=code, **options)
-        self.assertNotIn("did not come back", result.error)
+        self.assertNotIn("did not confirm its end", result.error)
         return result
 
     def by_mpiexec(self, mpi, *words, code=0, **options):
@@ -237,7 +237,7 @@ class RefusedTest(JobTest):
         command = f"{NPAR} run gpt2 {' '.join(settings(SMALL, ranks(dp=2)))} --data here.txt --tokens bytes --steps 1 --threads 1"
         result = self.by_mpiexec(MPIS[0], "-n", 1, "sh", "-c", f"exec {command}", ":", "-n", 1, "sh", "-c", f"cd elsewhere && exec {command}", code=1)
         result.error = result.stderr
-        self.refused(result, "cannot read data 'here.txt': No such file or directory\nnpar: said by process 1 on")
+        self.refused(result, "cannot read data 'here.txt': No such file or directory\nnpar: reported by process 1 on")
         self.assertTrue(text.exists())
 
     def test_processes_of_another_npar_or_command_line(self):
@@ -251,22 +251,22 @@ class RefusedTest(JobTest):
         stdlib = {**os.environ, "NPAR_STDLIB": str(ROOT / "stdlib")}
         result = self.by_mpiexec(MPIS[0], "-n", 1, NPAR, *flags, ":", "-n", 1, other, *flags, code=1, env=stdlib)
         result.error = result.stderr
-        self.refused(result, "runs another npar than process 0")
+        self.refused(result, "runs another version of npar than process 0")
         result = self.by_mpiexec(MPIS[0], "-n", 1, NPAR, *flags, ":", "-n", 1, NPAR, *flags, "--seed", 4, code=1)
         result.error = result.stderr
-        self.refused(result, "all processes of a job get the same command line")
+        self.refused(result, "give all processes of a job the same command line")
 
     @unittest.skipIf(len(MPIS) < 2, "needs two MPIs")
     def test_the_mpiexec_of_another_mpi(self):
         flags = ["run", "gpt2", *settings(SMALL, ranks(dp=2)), "--random-data", "--steps", "1"]
         result = self.by_mpiexec("openmpi", "-n", 2, NPAR, *flags, "--mpi", "mpich", code=1)
-        self.assertIn("believes that it is alone: it is the mpiexec of another MPI", result.stderr)
+        self.assertIn("found no other process: it is the mpiexec of another MPI", result.stderr)
         result = self.by_mpiexec("mpich", "-n", 2, NPAR, *flags, "--mpi", "openmpi", code=1)
-        self.assertIn("believes that it is alone: it is the mpiexec of another MPI", result.stderr)
+        self.assertIn("found no other process: it is the mpiexec of another MPI", result.stderr)
 
     def test_commands_of_one_process(self):
-        self.assertIn("npar generate works in one process", self.by_mpiexec(MPIS[0], "-n", 2, NPAR, "generate", "gpt2", "--prompt", "x", "--weights", "w", code=2).stderr)
-        self.assertIn("npar verify --all works in one process", self.by_mpiexec(MPIS[0], "-n", 2, NPAR, "verify", "--all", "mlp", code=2).stderr)
+        self.assertIn("npar generate runs in one process", self.by_mpiexec(MPIS[0], "-n", 2, NPAR, "generate", "gpt2", "--prompt", "x", "--weights", "w", code=2).stderr)
+        self.assertIn("npar verify --all runs in one process", self.by_mpiexec(MPIS[0], "-n", 2, NPAR, "verify", "--all", "mlp", code=2).stderr)
         alone = self.by_mpiexec(MPIS[0], "-n", 2, NPAR, "run", "gpt2", *settings(SMALL, ranks(dp=2)), "--random-data", "--steps", 1, "--alone", "--quiet", "--threads", 1)
         self.assertEqual(alone.stdout.count("after 1 steps"), 2)
 
@@ -283,7 +283,7 @@ class WithoutMpiTest(JobTest):
         for variables, launcher in (
             ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "MPICH's mpiexec has started 2 processes"),
             ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, "Open MPI's mpiexec has started 2 processes"),
-            ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}, "Slurm's srun has started 2 processes and gives no MPI a way to join them"),
+            ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}, "Slurm's srun has started 2 processes, but MPI cannot join them"),
         ):
             result = subprocess.run(command, cwd=self.folder, env={**env, **variables}, capture_output=True, text=True, timeout=60)
             self.assertEqual(result.returncode, 1, result.stderr)

@@ -23,8 +23,8 @@ class ReferenceTest(DriverTest):
         self.npar(
             "run", "gpt2", *flags, *settings(RECORDED["model"], TRAIN, compute=element),
             "--weights", REFERENCE / "initial.safetensors", "--data", REFERENCE / "tokens.u16", "--tokens", "u16",
-            "--order", "sequential", "--steps", RECORDED["train"]["steps"], "--log", "log.jsonl",
-            "--save-weights", "final.safetensors", "--quiet",
+            "--data-order", "sequential", "--steps", RECORDED["train"]["steps"], "--log", "log.jsonl",
+            "--output", "final.safetensors", "--quiet",
         )  # fmt: skip
         log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
         return log, safetensors_file.read(self.folder / "final.safetensors")
@@ -92,8 +92,8 @@ class MomentumTest(DriverTest):
             with self.subTest(plan=plan):
                 self.npar(
                     "run", "mlp", *plan, *flags, "--weights", REFERENCE / "mlp_initial.safetensors", "--data", REFERENCE / "tokens.u16",
-                    "--tokens", "u16", "--order", "sequential", "--steps", train["steps"], "--log", "log.jsonl",
-                    "--save-weights", "final.safetensors", "--quiet",
+                    "--tokens", "u16", "--data-order", "sequential", "--steps", train["steps"], "--log", "log.jsonl",
+                    "--output", "final.safetensors", "--quiet",
                 )  # fmt: skip
                 log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
                 self.assertEqual(len(log), len(recorded["log"]))

@@ -42,15 +42,15 @@ class RunTest(DriverTest):
         tokens = SMALL["batch"] * SMALL["length"]
         command = [
             "run", *THREE_D, *settings(ignore=-100), "--data", text, "--tokens", "bytes", "--mask", "mask", "--steps", 2,
-            "--order", "sequential", "--log", "log.jsonl",
+            "--data-order", "sequential", "--log", "log.jsonl",
         ]  # fmt: skip
         (self.folder / "mask").write_bytes(bytes(tokens + 1) + b"\1" * (4000 - tokens - 1))
-        self.assertIn("1 of 2 batches had no target that counts: their loss and gradients are 0", self.npar(*command).error)
+        self.assertIn("1 of 2 batches had no counting target: their loss and gradients are 0", self.npar(*command).error)
         first, second = (json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines())
         self.assertEqual((first["loss"], first["grad_norm"], first["valid_tokens"]), (0, 0, 0))
         self.assertEqual(second["valid_tokens"], tokens)
         (self.folder / "mask").write_bytes(bytes(4000))
-        self.assertIn("mask 'mask' makes no token of", self.npar(*command, code=1).error)
+        self.assertIn("mask 'mask' marks no token of", self.npar(*command, code=1).error)
 
     def test_masks_that_fit_nothing(self):
         text = self.text_file(4000)
@@ -68,7 +68,7 @@ class RunTest(DriverTest):
 
     def test_interrupt_ends_after_the_step_and_keeps_the_work(self):
         command = [str(NPAR), "run", *THREE_D, "--random-data", "--steps", "1000000", "--json", "--quiet"]
-        command += ["--log", "log.jsonl", "--save-weights", "w.safetensors"]
+        command += ["--log", "log.jsonl", "--output", "w.safetensors"]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=driver.listen)
         partial = self.folder / "log.jsonl.partial"
         deadline = time.monotonic() + driver.TIMEOUT
@@ -92,7 +92,7 @@ class SizeTest(DriverTest):
 
     def test_memory_is_said_and_refused_before_it_is_taken(self):
         said = self.npar("run", *THREE_D, "--random-data", "--steps", 1, "--threads", 3).error
-        self.assertRegex(said, r"takes [\d.]+ .iB of memory: [\d.]+ .iB for the arenas, about .*, up to [\d.]+ .iB for what 3 workers pack")
+        self.assertRegex(said, r"takes [\d.]+ .iB of memory: [\d.]+ .iB for the arenas, about .*, up to [\d.]+ .iB for the operands that 3 workers pack")
         large = ["gpt2", "--plan", "none", "--set", "length=64"]  # 124 million parameters: 2 GB and more
 
         def little():
@@ -100,8 +100,8 @@ class SizeTest(DriverTest):
 
         for command in (["run", *large, "--random-data", "--steps", 1], ["verify", *large, "--full"]):
             error = self.npar(*command, code=1, preexec_fn=little).error
-            self.assertRegex(error, r"this needs [\d.]+ GiB of memory and [\d.]+ .iB are left \(`ulimit -v`\)")
-            self.assertIn("npar inspect works here", error)
+            self.assertRegex(error, r"this needs [\d.]+ GiB of memory, but only [\d.]+ .iB are available \(`ulimit -v`\)")
+            self.assertIn("npar inspect works on this machine", error)
         self.npar("run", *large, "--random-data", "--steps", 1, "--backend", "null", "--quiet", preexec_fn=little)
 
     def test_what_takes_long_gives_a_sign_of_life(self):

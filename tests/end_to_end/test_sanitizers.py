@@ -20,6 +20,7 @@ NOT_UNDER = {
     "address": {
         "LoadMemory": "measures this process's memory, of which the sanitizer takes more than the test's limit",
         "WorkerMemory": "measures this process's memory, of which the sanitizer takes more than the test's limit",
+        "CudnnPlans": "cuDNN keeps what it allocates; it is unloaded when leaks are looked for, so that no suppression can name it",
         "CudaScores": "emulates the threads of a GPU one by one, which takes minutes each; CudaAttention runs the same kernels on less",
     },
     "thread": {

@@ -20,7 +20,7 @@ def plan(recompute="none", *parts, name="all", **sizes):
 
 class SavedTest(DriverTest):
     def saved(self, *model):
-        return self.npar_json("inspect", *model, "--saved")
+        return self.npar_json("inspect", "saved", *model)
 
     def block(self, *model, block=1):
         """Bytes of one block's backward."""
@@ -150,7 +150,7 @@ class SavedTest(DriverTest):
 
     def test_compiled_program_is_refused(self):
         self.npar("compile", *plan(), "-o", "paper.npx")
-        self.assertIn("needs the model text", self.npar("inspect", "paper.npx", "--saved", code=2).error)
+        self.assertIn("give the model file", self.npar("inspect", "saved", "paper.npx", code=2).error)
 
 
 if __name__ == "__main__":

@@ -52,11 +52,11 @@ class ScheduleTest(DriverTest):
         for kind in ("gpipe", "1f1b"):
             numbers = [f"--kind={kind}", "--stages=3", "--microbatches=5"]
             text = self.schedule(*numbers, "--format=csv").output
-            made, read = self.schedule_json(*numbers), self.schedule_json("--import", self.write(text), "--check")
+            made, read = self.schedule_json(*numbers), self.schedule_json("--from-csv", self.write(text), "--check")
             self.assertEqual(read["kind"], "csv")
             for key in KEYS[1:]:
                 self.assertEqual(read[key], made[key], key)
-            self.assertEqual(self.schedule("--import", "mine.csv", "--format=csv").output, text)
+            self.assertEqual(self.schedule("--from-csv", "mine.csv", "--format=csv").output, text)
 
     def test_exchange_with_pytorch(self):
         """Its dumps are read as they are; what is printed of them has the same actions in the same order."""
@@ -64,10 +64,10 @@ class ScheduleTest(DriverTest):
             if "looped_bfs" in path.name:
                 continue
             with self.subTest(path.name):
-                found = self.schedule_json("--import", path, "--check")
+                found = self.schedule_json("--from-csv", path, "--check")
                 self.assertTrue(found["ok"])
                 self.assertEqual(found["chunks"], 2)
-                printed = self.schedule("--import", path, "--format=csv").output
+                printed = self.schedule("--from-csv", path, "--format=csv").output
                 with open(path, newline="") as file:
                     cells = [",".join(row).replace("(", "").replace(")OVERLAP_F_B", "").replace(";", ",").split(",") for row in csv.reader(file)]
                 compute = [[cell for cell in row if cell and not any(word in cell for word in ("SEND", "RECV", "SHARD", "GRAD"))] for row in cells]
@@ -75,9 +75,9 @@ class ScheduleTest(DriverTest):
 
     def test_descending_backwards_are_refused(self):
         path = PYTORCH / "looped_bfs_2x4x2.csv"
-        error = self.schedule("--import", path, code=1).error
+        error = self.schedule("--from-csv", path, code=1).error
         self.assertIn("looped_bfs_2x4x2.csv:1:39: error: stage 0, task 9: '2B2' comes after '2B3': gradients must accumulate", error)
-        found = self.schedule_json("--import", path, "--check", code=3)
+        found = self.schedule_json("--from-csv", path, "--check", code=3)
         self.assertFalse(found["ok"])
         self.assertEqual([found["makespan"], found["bubble_rate"], found["peak_live"]], [None, None, []])
         self.assertEqual(found["errors"][0]["stage"], 0)
@@ -90,7 +90,7 @@ class ScheduleTest(DriverTest):
             "0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n": "1:12: error: stage 0, task 3: '0B1' is missing",
             "0F0,0B0,0B0\n": "1:9: error: stage 0, task 2: '0B0' appears twice",
             "0F0,1B0\n1F0,0B0\n": "1:5: error: stage 0, task 0: virtual stage 1",
-            "0F0,frob,0B0\n": "1:5: error: stage 0, task 0: 'frob' is no action",
+            "0F0,frob,0B0\n": "1:5: error: stage 0, task 0: 'frob' is not an action",
             "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n": "1:5: error: stage 0, task 1: '0B0' never starts: it waits for '1B0' of stage 1",
             "0F0,0I0\n": "1:5: error: stage 0, task 0: '0I0' is the input part of a backward",
         }
@@ -98,43 +98,43 @@ class ScheduleTest(DriverTest):
             with self.subTest(text):
                 path = self.write(text)
                 if "virtual" not in message:
-                    self.assertIn("mine.csv:" + message, self.schedule("--import", path, code=1).error)
-                result = self.schedule("--import", path, "--check", "--format=json", code=3)
+                    self.assertIn("mine.csv:" + message, self.schedule("--from-csv", path, code=1).error)
+                result = self.schedule("--from-csv", path, "--check", "--format=json", code=3)
                 errors = json.loads(result.output)["errors"]
                 self.assertTrue(errors)
                 for error in errors:
                     self.assertEqual(list(error), ["stage", "position", "reason", "row", "column"])
                 for form in ("text", "csv", "svg"):
-                    self.assertEqual(self.schedule("--import", path, "--check", f"--format={form}", code=3).output, "")
+                    self.assertEqual(self.schedule("--from-csv", path, "--check", f"--format={form}", code=3).output, "")
 
     def test_communications(self):
         """The order of pytorch#172668 and its repair: what a file gives is checked as it stands, and it is said what is done with it."""
         order = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"]
         wrong = self.write("\n".join(order) + "\n")
         said = "mine.csv:1:18: error: stage 0, action 3: '0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes after"
-        self.assertIn(said, self.schedule("--import", wrong, "--check", code=3).error)
-        self.assertIn(said, self.schedule("--import", wrong, code=1).error)
-        (error,) = self.schedule_json("--import", wrong, "--check", code=3)["errors"]
+        self.assertIn(said, self.schedule("--from-csv", wrong, "--check", code=3).error)
+        self.assertIn(said, self.schedule("--from-csv", wrong, code=1).error)
+        (error,) = self.schedule_json("--from-csv", wrong, "--check", code=3)["errors"]
         self.assertEqual(list(error), ["stage", "position", "reason", "row", "column", "cycle"])
         self.assertEqual([error[key] for key in ("stage", "position", "row", "column")], [0, 3, 1, 18])
         self.assertEqual([list(link.values()) for link in error["cycle"]],
                          [["0SEND_F1", 0, 3, 1, 18, "other end"], ["1RECV_F1", 1, 4, 2, 27, "order"],
                           ["1SEND_B0", 1, 3, 2, 18, "other end"], ["0RECV_B0", 0, 4, 1, 27, "order"]])  # fmt: skip
         self.assertEqual(list(error["cycle"][0]), ["action", "stage", "position", "row", "column", "waits_for_next"])
-        eager = self.schedule("--import", wrong, "--check", "--eager")
-        self.assertIn("gives 8 communications, which are checked as they stand", eager.error)
+        eager = self.schedule("--from-csv", wrong, "--check", "--eager")
+        self.assertIn("gives 8 communications, which are checked unchanged", eager.error)
         right = self.write("\n".join([order[0], "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1"]) + "\n", "right.csv")
-        self.assertTrue(self.schedule_json("--import", right, "--check")["ok"])
-        compute = self.schedule("--import", right, "--format=csv").output
+        self.assertTrue(self.schedule_json("--from-csv", right, "--check")["ok"])
+        compute = self.schedule("--from-csv", right, "--format=csv").output
         self.assertEqual(compute, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
         self.write(compute, "compute.csv")
-        self.assertIn("gives no communications: --eager changes nothing", self.schedule("--import", "compute.csv", "--eager").error)
+        self.assertIn("has no communications: --eager has no effect", self.schedule("--from-csv", "compute.csv", "--eager").error)
         self.schedule("diff", "mine.csv", "right.csv", code=1)
         self.schedule("diff", "mine.csv", "right.csv", "--eager")
-        self.schedule("explain", "--import", "mine.csv", "--eager")
+        self.schedule("explain", "--from-csv", "mine.csv", "--eager")
         for words in (["--kind=1f1b"], ["explain", "--kind=1f1b"], ["diff", "1f1b", "gpipe"]):
             error = self.schedule(*words, "--stages=2", "--microbatches=2", "--eager", code=2).error
-            self.assertIn("--eager is about the communications that a file gives", error)
+            self.assertIn("--eager applies to the communications of a file", error)
 
     def test_plan_with_communications(self):
         """A plan may name such a file: it must be able to run as it stands; the program has npar's own order, which is said."""
@@ -169,31 +169,31 @@ class ScheduleTest(DriverTest):
         for name, text in hostile.items():
             with self.subTest(name):
                 path = self.write(text)
-                result = self.schedule("--import", path, code=1, timeout=60)
+                result = self.schedule("--from-csv", path, code=1, timeout=60)
                 self.assertIn("mine.csv:", result.error)
                 self.assertLess(len(result.error), 100_000)
-                self.assertFalse(self.schedule_json("--import", path, "--check", code=3, timeout=60)["ok"])
+                self.assertFalse(self.schedule_json("--from-csv", path, "--check", code=3, timeout=60)["ok"])
 
     def test_spreadsheet_files(self):
         for text in (b'\xef\xbb\xbf"0F0",,"0B0"\r\n,"1F0","1B0"\r\n\r\n', b"0F0,0B0\n1F0,1B0"):
-            self.assertTrue(self.schedule_json("--import", self.write(text), "--check")["ok"])
+            self.assertTrue(self.schedule_json("--from-csv", self.write(text), "--check")["ok"])
 
     def test_refusals(self):
         one = ["--kind=1f1b", "--stages=2", "--microbatches=4"]
         self.write("0F0,0B0\n1F0,1B0\n")
         for code, arguments, message in [
-            (2, [], "which schedule?"),
+            (2, [], "no schedule: give --kind"),
             (2, ["--kind=1f1b"], "give --stages and --microbatches"),
-            (2, [*one, "--import", "mine.csv"], "both name a schedule"),
+            (2, [*one, "--from-csv", "mine.csv"], "both name a schedule"),
             (2, [*one, "--format=png"], "png"),
             (2, [*one, "--cost", "F=1,C=2"], "--cost has no 'C'"),
-            (2, [*one, "--cost", "F=-1"], "--cost wants a time from 0 to 1e12 for 'F', not '-1'"),
+            (2, [*one, "--cost", "F=-1"], "--cost needs a time from 0 to 1e12 for 'F', not '-1'"),
             (2, [*one, "--cost", "F=0,B=0,W=0"], "take no time"),
             (2, [*one, "--memory-cap=nan"], "--memory-cap"),
             (2, [*one, "--cost", "F=1,F=2"], "twice"),
             (2, [*one, "--chnks=2"], "did you mean '--chunks'?"),
             (2, ["explain", *one, "--frob"], "npar: see 'npar schedule explain --help'"),
-            (2, ["diff", "1f1b"], "which two?"),
+            (2, ["diff", "1f1b"], "diff needs two schedules"),
             (2, ["frob"], "unexpected 'frob'"),
             (1, ["--kind=1fb1"], "unknown schedule '1fb1'; did you mean '1f1b'?"),
             (1, ["--kind=1f1b", "--stages=0", "--microbatches=1"], "needs at least one stage"),
@@ -201,9 +201,9 @@ class ScheduleTest(DriverTest):
             (1, ["--kind=1f1b", "--stages=2", "--microbatches=2147483647"], "are more than 1000000 forwards"),
             (1, [*one, "--chunks=2"], "has 1 chunk per stage, not 2"),
             (1, [*one, "--chunks=-2"], "cannot have -2 chunks"),
-            (1, ["--import", "none.csv"], "cannot read 'none.csv'"),
-            (1, ["--import", "."], "cannot read '.'"),
-            (1, ["--import", "mine.csv", "--stages=3"], "not 3, "),
+            (1, ["--from-csv", "none.csv"], "cannot read 'none.csv'"),
+            (1, ["--from-csv", "."], "cannot read '.'"),
+            (1, ["--from-csv", "mine.csv", "--stages=3"], "not 3, "),
             (1, ["diff", "1f1b", "none.csv"], "cannot read 'none.csv'"),
         ]:
             with self.subTest(arguments):
@@ -254,7 +254,7 @@ class ScheduleTest(DriverTest):
         self.assertEqual(found["critical_path"][0]["start"], 0)
         self.assertEqual(found["critical_path"][-1]["end"], found["makespan"])
         self.write(self.schedule("--kind=1f1b", "--stages=2", "--microbatches=4", "--format=csv").output)
-        self.assertIn("mine.csv: 2 stages", self.schedule("explain", "--import", "mine.csv").output)
+        self.assertIn("mine.csv: 2 stages", self.schedule("explain", "--from-csv", "mine.csv").output)
 
     def test_help_leads_with_an_example(self):
         for arguments in ((), ("diff",), ("explain",)):

@@ -140,7 +140,7 @@ class SchedulesTest(DriverTest):
         hashes.add(self.run_plan(*plan("1f1b", pp=1))["parameter_hash"])
         self.assertEqual(len(hashes), 1)
         error = self.npar("inspect", *model(kind="gpipe", live=7), code=1).error
-        self.assertRegex(error, r"limited.npar:\d+:45: error: schedule 'gpipe' holds 8 micro-batches at once on stage 0, the plan allows 7")
+        self.assertRegex(error, r"limited.npar:\d+:45: error: schedule 'gpipe' holds 8 micro-batches at once on stage 0, but the plan allows 7")
         self.assertIn("help: it needs `live 8`", error)
         self.npar("inspect", *model(kind="gpipe", live=8))
         self.npar("run", *model(kind="1f1b", live=4), "--data", self.text_file(), "--tokens", "bytes", "--steps", 1)

@@ -47,7 +47,7 @@ class ReferenceTest(DriverTest):
         for plan, bound in [({"compute": "f64"}, 1e-9), ({"compute": "f64", **PLANS[0]}, 1e-9), ({}, 1e-5)] + [({"compute": "f64", **each}, 1e-9) for each in MORE_PLANS * LONG]:
             with self.subTest(**plan):
                 plan = {"mesh.dp": 1, **plan}
-                run = ["run", TEXT, *settings(plan), "--data", "data.safetensors", "--order", "sequential", "--weights", "weights.safetensors", "--steps", 3, "--log", "log.jsonl"]
+                run = ["run", TEXT, *settings(plan), "--data", "data.safetensors", "--data-order", "sequential", "--weights", "weights.safetensors", "--steps", 3, "--log", "log.jsonl"]
                 summary = self.npar_json(*run)
                 log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
                 self.assertEqual(summary["losses"], log[-1]["losses"])

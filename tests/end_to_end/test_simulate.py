@@ -173,7 +173,7 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
     def test_jitter(self):
         """The step of replicas waits for the slowest of eight: its mean and 95th percentile are those of the largest of eight lognormal factors."""
         flags = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=8", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--jitter", "10%"]
-        said = self.json(*flags, "--samples", "1000")
+        said = self.json(*flags, "--jitter-steps", "1000")
         computing, seconds = said["classes"][0]["computing"], said["seconds_per_step"]
         sigma = math.sqrt(math.log(1 + 0.1**2))
 
@@ -184,15 +184,15 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertAlmostEqual((said["jitter"]["mean_seconds_per_step"] - seconds) / computing, mean - 1, delta=0.01)
         for share in (50, 95):
             self.assertAlmostEqual((said["jitter"][f"p{share}_seconds_per_step"] - seconds) / computing, slowest(share / 100) - 1, delta=0.02)
-        few = [*flags, "--samples", "50"]
-        self.assertEqual(self.npar("simulate", *few).output, self.npar("simulate", *few, "--seed", "0").output)
-        self.assertNotEqual(self.json(*few)["jitter"], self.json(*few, "--seed", "1")["jitter"])
+        few = [*flags, "--jitter-steps", "50"]
+        self.assertEqual(self.npar("simulate", *few).output, self.npar("simulate", *few, "--jitter-seed", "0").output)
+        self.assertNotEqual(self.json(*few)["jitter"], self.json(*few, "--jitter-seed", "1")["jitter"])
 
     def test_checkpoint_interval(self):
         """Young's and Daly's formulas by hand, and what is lost beside the sum of checkpoints and of work done again."""
-        flags = ["gpt2", "--machine", "p4d", *SMALL, "--tokens", "1B"]
+        flags = ["gpt2", "--machine", "p4d", *SMALL, "--total-tokens", "1B"]
         plain = self.json(*flags)
-        said = self.json(*flags, "--mtbf", "8000", "--host-mtbf", "2000", "--checkpoint", "20", "--restart", "300")
+        said = self.json(*flags, "--mtbf", "8000", "--host-mtbf", "2000", "--checkpoint-seconds", "20", "--restart-seconds", "300")
         found, seconds = said["failures"], said["seconds_per_step"]
         between = 3600 / (said["ranks"] / 8000 + said["hosts"] / 2000)
         self.assertAlmostEqual(found["seconds_between_failures"], between, 6)
@@ -210,12 +210,12 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertAlmostEqual(plain["tokens"]["dollars"], plain["tokens"]["steps"] * plain["dollars_per_step"], 6)
         self.assertAlmostEqual(said["tokens"]["dollars"] * (1 - found["lost"]), plain["tokens"]["dollars"], 6)
         self.assertAlmostEqual(plain["tokens"]["device_hours"], plain["tokens"]["seconds"] * plain["ranks"] / 3600, 6)
-        self.assertIsNone(self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--tokens", "1e9")["tokens"]["dollars"])
+        self.assertIsNone(self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--total-tokens", "1e9")["tokens"]["dollars"])
 
     def test_published_checkpoint_intervals(self):
         """Daly 2006, figures 3 to 5: checkpoints of 5 minutes, restarts of 10."""
         for between, minutes in ((24, 117), (6, 57), (0.25, 9.1)):
-            said = self.json("gpt2", "--machine", "p4d", *SMALL, "--host-mtbf", str(between), "--checkpoint", "300", "--restart", "600")
+            said = self.json("gpt2", "--machine", "p4d", *SMALL, "--host-mtbf", str(between), "--checkpoint-seconds", "300", "--restart-seconds", "600")
             self.assertEqual(said["hosts"], 1)
             self.assertAlmostEqual(said["failures"]["interval_seconds"] / 60 / minutes, 1, delta=0.006)
 
@@ -243,13 +243,13 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
                 (["gpt2", "--machine", "dgx-a100", "--hosts", "3"], 1, "which take one host of 'dgx_a100' with 8 each; --hosts says 3"),
                 (["gpt2", "--machine", "dgx-a100", "--set", "compute=f64"], 1, "the plan computes in f64, of which machine 'dgx_a100' lacks figures"),
                 (["gpt2", "--machine", "reference"], 1, "lacks the figures of messages between hosts"),
-                (["some.npx", "--machine", "dgx-a100"], 2, "give the model text"),
+                (["some.npx", "--machine", "dgx-a100"], 2, "give the model file"),
                 (["gpt2", "--machine", "dgx-a100", "--slow", "rank=8:2"], 1, "there is no rank 8; ranks of the mesh: 8, from 0 on"),
                 (["gpt2", "--machine", "dgx-a100", "--slow", "host=1:2"], 1, "there is no host 1; hosts that ranks are on: 1, from 0 on"),
-                (["gpt2", "--machine", "dgx-a100", "--slow", "xx=1:2"], 1, "'xx' is neither rank nor host nor an axis of the mesh (dp, pp, tp)"),
+                (["gpt2", "--machine", "dgx-a100", "--slow", "xx=1:2"], 1, "'xx' is neither 'rank' nor 'host' nor a mesh axis (dp, pp, tp)"),
                 (["gpt2", "--machine", "dgx-a100", "--slow-link", "pair:2"], 1, "machine 'dgx_a100' has no links of level 'pair'"),
-                (["gpt2", "--machine", "dgx-a100", *SMALL, "--mtbf", "0.001", "--checkpoint", "60", "--restart", "60"], 1, "training does not get on"),
-                (["gpt2", "--machine", "dgx-a100", "--mtbf", "1000"], 2, "--mtbf needs --checkpoint SECONDS"),
+                (["gpt2", "--machine", "dgx-a100", *SMALL, "--mtbf", "0.001", "--checkpoint-seconds", "60", "--restart-seconds", "60"], 1, "training makes no progress"),
+                (["gpt2", "--machine", "dgx-a100", "--mtbf", "1000"], 2, "--mtbf needs --checkpoint-seconds SECONDS"),
                 (["gpt2", "--machine", "dgx-a10"], 1, "did you mean 'dgx-a100'?")):
             with self.subTest(flags=flags):
                 self.assertIn(words, self.npar("simulate", *flags, code=code).error)

@@ -79,7 +79,7 @@ class SlurmTest(DriverTest):
     def test_a_job_that_was_stopped_goes_on(self):
         """As two minutes before its time is over: the step is ended, a checkpoint written, and the job queued once more."""
         steps = 600
-        job = self.submit(*self.flags(steps), "--every", 50, "--log", "log.jsonl", "--json", "--quiet")
+        job = self.submit(*self.flags(steps), "--checkpoint-every", 50, "--log", "log.jsonl", "--json", "--quiet")
         growing = self.folder / "log.jsonl.partial"
         self.wait_for(lambda: growing.exists() and growing.read_text().count("\n") > 20)
         self.slurm_run("scancel", "--signal=TERM", job)

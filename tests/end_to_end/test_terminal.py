@@ -27,9 +27,9 @@ class TerminalTest(DriverTest):
         return [text for part in parts for text in self.strings(part)]
 
     def test_labels_of_a_program(self):
-        for command in (["inspect", "bad.npx"], ["inspect", "bad.npx", "--why"], ["inspect", "bad.npx", "--bytes-per-parameter"], ["verify", "bad.npx"],
+        for command in (["inspect", "bad.npx"], ["inspect", "why", "bad.npx"], ["inspect", "bytes", "bad.npx"], ["verify", "bad.npx"],
                         ["run", "bad.npx", "--random-data", "--steps", 1], ["run", "bad.npx", "--random-data", "--steps", 1, "--weights", "none"],
-                        ["run", "bad.npx", "--random-data", "--steps", 1, "--save-weights", "w.safetensors"]):
+                        ["run", "bad.npx", "--random-data", "--steps", 1, "--output", "w.safetensors"]):
             with self.subTest(command):
                 done = subprocess.run([str(NPAR), *map(str, command)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
                 self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
@@ -55,7 +55,7 @@ class TerminalTest(DriverTest):
     def test_a_product_is_byte_for_byte(self):
         text = b"\x1b[2J\x00\x9b\xff\x7f\r\n"
         (self.folder / "text").write_bytes(text)
-        self.npar("tokens", "bytes", "--text", "text", "--out", "t.u16")
+        self.npar("tokens", "bytes", "--text", "text", "--output", "t.u16")
         with open(self.folder / "out", "wb") as out:
             subprocess.run([str(NPAR), "tokens", "bytes", "--decode", "t.u16"], cwd=self.folder, stdout=out, check=True, timeout=60)
         self.assertEqual((self.folder / "out").read_bytes(), text)

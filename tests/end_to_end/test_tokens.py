@@ -23,7 +23,7 @@ def numbers(path):
 class TokensTest(DriverTest):
     def tokens(self, name, text, out="tokens.i32", **options):
         """The ids that npar writes for a text; skips where this npar cannot read such a tokenizer."""
-        self.tell(name, text, "--out", out, **options)
+        self.tell(name, text, "--output", out, **options)
         return numbers(self.folder / out)
 
     def tell(self, name, text, *more, **options):
@@ -60,13 +60,13 @@ class TokensTest(DriverTest):
         text = tokenizer_reference.soup()
         for name in ("gpt2", "llama3", "tinyllama"):
             self.tokens(name, text, "t.i32")
-            self.npar("tokens", TOKENIZERS / name, "--decode", "t.i32", "--skip-special", "--out", "back.txt")
+            self.npar("tokens", TOKENIZERS / name, "--decode", "t.i32", "--skip-special", "--output", "back.txt")
             self.assertEqual((self.folder / "back.txt").read_bytes().decode(), text)
 
     def test_what_is_no_token_ends_before_anything_is_written(self):
         (self.folder / "old.u16").write_bytes(b"old!")
         (self.folder / "bad.i32").write_bytes(b"".join(i.to_bytes(4, "little") for i in (5, 6, 9999)))
-        error = self.npar("tokens", TOKENIZERS / "gpt2", "--decode", "bad.i32", "--out", "old.u16", code=1).error
+        error = self.npar("tokens", TOKENIZERS / "gpt2", "--decode", "bad.i32", "--output", "old.u16", code=1).error
         self.assertIn("token 2 (from 0): 9999 is no id", error)
         self.assertEqual((self.folder / "old.u16").read_bytes(), b"old!")
 
@@ -79,25 +79,25 @@ class TokensTest(DriverTest):
         (folder / "merges.txt").write_text((TOKENIZERS / "gpt2" / "merges.txt").read_text())
         (self.folder / "text").write_text("no such letter, then one: z")
         (self.folder / "t.u16").write_bytes(b"old!")
-        error = self.npar("tokens", "large", "--text", "text", "--out", "t.u16", code=1).error
-        self.assertRegex(error, r"token 65536, number \d+ \(from 0\), does not fit into 16 bits: give --out a name that ends in .i32")
+        error = self.npar("tokens", "large", "--text", "text", "--output", "t.u16", code=1).error
+        self.assertRegex(error, r"token 65536, number \d+ \(from 0\), does not fit into 16 bits: give --output a name that ends in .i32")
         self.assertEqual((self.folder / "t.u16").read_bytes(), b"old!")
-        self.npar("tokens", "large", "--text", "text", "--out", "t.i32")
+        self.npar("tokens", "large", "--text", "text", "--output", "t.i32")
         self.assertEqual(numbers(self.folder / "t.i32")[-1], 65536)
 
     def test_json_counts_and_shows(self):
         text = "All human beings<|endoftext|>\u20ac"
-        summary = json.loads(self.tell("gpt2", text, "--show", "3", "--json").output)
+        summary = json.loads(self.tell("gpt2", text, "--count", "3", "--json").output)
         ids = self.tokens("gpt2", text)
         self.assertEqual({"tokenizer": "byte-level BPE", "vocabulary": 757, "bytes": len(text.encode()), "tokens": len(ids), "largest": max(ids)},
                          {key: value for key, value in summary.items() if key != "first"})  # fmt: skip
         self.assertEqual([each["token"] for each in summary["first"]], ids[:3])
         self.assertTrue(text.startswith("".join(each["text"] for each in summary["first"])))
-        shown = self.tell("gpt2", text, "--show", "100").output.splitlines()[1:]
+        shown = self.tell("gpt2", text, "--count", "100").output.splitlines()[1:]
         self.assertEqual([int(line.split()[1]) for line in shown], ids)
 
     def test_a_run_reads_what_was_written(self):
-        self.tell("gpt2", (TOKENIZERS / "page.txt").read_bytes() * 2, "--out", "page.u16")
+        self.tell("gpt2", (TOKENIZERS / "page.txt").read_bytes() * 2, "--output", "page.u16")
         sizes = {"vocab": 757, "width": 16, "heads": 2, "depth": 1, "length": 16, "batch": 4}
         flags = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
         summary = self.npar_json("run", "gpt2", "--plan", "none", *flags, "--data", "page.u16", "--tokens", "u16", "--steps", "2", "--quiet")
@@ -121,11 +121,11 @@ class TokensTest(DriverTest):
 
         (self.folder / "short.txt").write_text("short")
         (self.folder / "word.txt").write_text("word" * (1 << 18))
-        least = memory(TOKENIZERS / "gpt2", "--text", "short.txt", "--out", "short.i32")
-        self.assertLess(memory(TOKENIZERS / "gpt2", "--text", path, "--out", "long.i32") - least, 15 << 20)
+        least = memory(TOKENIZERS / "gpt2", "--text", "short.txt", "--output", "short.i32")
+        self.assertLess(memory(TOKENIZERS / "gpt2", "--text", path, "--output", "long.i32") - least, 15 << 20)
         self.assertEqual(path.stat().st_size, megabytes << 20)
         self.assertGreater((self.folder / "long.i32").stat().st_size, megabytes << 20)
-        self.assertLess(memory(TOKENIZERS / "gpt2", "--text", "word.txt", "--out", "word.i32") - least, 200 << 20)
+        self.assertLess(memory(TOKENIZERS / "gpt2", "--text", "word.txt", "--output", "word.i32") - least, 200 << 20)
 
     def test_a_full_disk_leaves_nothing(self):
         (self.folder / "text").write_bytes(b"some words " * 100000)
@@ -134,7 +134,7 @@ class TokensTest(DriverTest):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
 
-        error = self.npar("tokens", TOKENIZERS / "gpt2", "--text", "text", "--out", "t.i32", code=1, preexec_fn=limit).error
+        error = self.npar("tokens", TOKENIZERS / "gpt2", "--text", "text", "--output", "t.i32", code=1, preexec_fn=limit).error
         self.assertIn("cannot write 't.i32': File too large", error)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["t.i32", "text"])
         self.assertEqual((self.folder / "t.i32").read_bytes(), b"old!")

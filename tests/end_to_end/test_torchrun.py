@@ -85,7 +85,7 @@ class TorchrunTest(DriverTest):
         port = free_port()
         started = [self.start(2, "run", *MODEL, "--steps", 1, "--backend", backend, processes=[rank], port=port, **devices)[0] for rank, backend in enumerate(("cuda", "cpu"))]
         (_, error, _), _ = self.ended(started, code=1)
-        self.assertRegex(error, r"process 1 on '.*' was started as '.*--backend cpu', process 0 as '.*--backend cuda': all processes of a job get the same command line")
+        self.assertRegex(error, r"process 1 on '.*' was started as '.*--backend cpu', process 0 as '.*--backend cuda': give all processes of a job the same command line")
 
     def test_a_killed_process_is_named(self):
         started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl")
@@ -121,7 +121,7 @@ class TorchrunTest(DriverTest):
         """Refused before anything listens, by each process; with a secret process 0 listens at the address of the job alone."""
         address, port = self.outer(), free_port()
         for _, error, _ in self.ended(self.start(2, "run", *MODEL, "--steps", 1, "--quiet", MASTER_ADDR=address), code=1):
-            self.assertIn(f"process 0 is to listen at {address} (MASTER_ADDR is '{address}'), which other hosts reach", error)
+            self.assertIn(f"process 0 must listen at {address} (MASTER_ADDR is '{address}'), which other hosts can reach", error)
             self.assertIn(LINE, error)
         alone = self.npar_json("run", *MODEL, "--steps", 2, "--quiet")["parameter_hash"]
         own = {"MASTER_ADDR": address, "NPAR_JOB_SECRET": SECRET}
@@ -151,9 +151,9 @@ class TorchrunTest(DriverTest):
         first = self.start(2, *run, processes=[0], port=port, NPAR_JOB_SECRET=SECRET)
         second = self.start(2, *run, processes=[1], port=port, NPAR_JOB_SECRET="8e0e1d2c3b4a5968" * 4)
         (_, error, _), = self.ended(second, code=1)
-        self.assertIn("process 0, at 127.0.0.1, and this process cannot join: its job secret is another one than that of this process", error)
+        self.assertIn("process 0, at 127.0.0.1, and this process cannot join: its job secret differs from that of this process", error)
         (_, error, _), = self.ended(first, code=5)
-        self.assertIn("npar: process 1 at 127.0.0.1 was refused: its job secret is another one", error)
+        self.assertIn("npar: process 1 at 127.0.0.1 was refused: its job secret differs", error)
         self.assertRegex(error, r"error: torchrun has started 2 processes: process 1 has not come within 4 s; process 1 at 127.0.0.1 was refused")
 
     def test_a_secret_that_others_can_read_is_refused(self):
@@ -161,13 +161,13 @@ class TorchrunTest(DriverTest):
         path.write_text(SECRET + "\n")
         path.chmod(0o644)
         for _, error, _ in self.ended(self.start(2, "run", *MODEL, "--steps", 1, "--quiet", NPAR_JOB_SECRET_FILE=str(path)), code=1):
-            self.assertIn(f"NPAR_JOB_SECRET_FILE '{path}' has mode 0644, and other users must not read a secret", error)
+            self.assertIn(f"NPAR_JOB_SECRET_FILE '{path}' has mode 0644, but other users must not be able to read a secret", error)
         path.chmod(0o600)
         self.ended(self.start(2, "run", *MODEL, "--steps", 1, "--quiet", NPAR_JOB_SECRET_FILE=str(path)))
 
     def test_the_secret_is_nowhere(self):
         """Not in what a run says and writes, with flight records of processes that end by another's death, and not in what ps shows."""
-        started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl", "--checkpoint", "kept", "--every", 1, "--flight", "flight", NPAR_JOB_SECRET=SECRET)
+        started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl", "--checkpoint", "kept", "--checkpoint-every", 1, "--flight", "flight", NPAR_JOB_SECRET=SECRET)
         rows = self.folder / "log.jsonl.partial"
         while not (rows.exists() and rows.stat().st_size) and started[0].poll() is None:
             time.sleep(0.02)
@@ -186,7 +186,7 @@ class TorchrunTest(DriverTest):
 
     def test_what_is_missing_is_said(self):
         (_, error, _), *_ = self.ended(self.start(3, "run", *MODEL, "--steps", 1, "--timeout", 2, processes=[0]), code=5)
-        self.assertRegex(error, r"torchrun has started 3 processes, and not all of them have joined within 2 s|processes 1, 2 have not come within 2 s")
+        self.assertRegex(error, r"torchrun has started 3 processes, but not all of them joined within 2 s|processes 1, 2 have not come within 2 s")
         with socket.socket() as taken:
             taken.bind(("", 0))
             taken.listen()

@@ -43,7 +43,7 @@ class UnevenTest(DriverTest):
         return self.npar_json("simulate", model, "--machine", where, *settings(SIZES, sizes), *flags)
 
     def blocks(self, where, sizes, model="gpt2"):
-        said = self.npar("inspect", model, "--annotate", "--machine", where, *settings(SIZES, sizes)).output
+        said = self.npar("inspect", "annotate", model, "--machine", where, *settings(SIZES, sizes)).output
         return [int(count) for count in re.search(r"#= \d+ stages? of ([\d, ]+) blocks", said)[1].split(", ")]
 
     def by_hand(self, *counts):
@@ -191,7 +191,7 @@ train base for Gpt2 { batch 64 optimizer AdamW(lr = 1e-3) }
         self.file("best.npar", found["text"])
         said = self.npar_json(*re.search(r"^#   npar (simulate FILE .*)$", found["text"], re.MULTILINE)[1].replace("FILE", "best.npar").split())
         self.assertEqual(said["seconds_per_step"], found["best"]["seconds_per_step"])
-        counts = re.search(r"stages of ([\d, ]+) blocks", self.npar("inspect", "best.npar", "--annotate", "--machine", "mixed.npar").output)[1]
+        counts = re.search(r"stages of ([\d, ]+) blocks", self.npar("inspect", "annotate", "best.npar", "--machine", "mixed.npar").output)[1]
         self.assertGreater(int(counts.split(", ")[0]), int(counts.split(", ")[-1]))
         told = [(int(count), kind) for times, count, kind in re.findall(r"(?:(\d+) stages of )?(\d+) on (\w+\.npar)", deal) for _ in range(int(times or 1))]
         self.assertEqual(", ".join(str(count) for count, _ in told), counts)
@@ -218,8 +218,8 @@ train base for Gpt2 { batch 64 optimizer AdamW(lr = 1e-3) }
     def test_what_is_refused(self):
         mixed = self.mixed((1, "dgx-h100"), (1, "dgx-a100"))
         for command, message in (
-                (["plan", "gpt2", "--hosts", 3], "--hosts 3: machine 'mixed' has 2 hosts by its file, all of which a plan fills"),
-                (["explain", "gpt2"], "explain compares plans on hosts that are alike")):
+                (["plan", "gpt2", "--hosts", 3], "--hosts 3: machine 'mixed' has 2 hosts, and a plan fills all of them"),
+                (["explain", "gpt2"], "explain needs hosts of one kind")):
             self.assertIn(message, self.npar(*command, "--machine", mixed, code=2).error)
         for command, message in (
                 (["simulate", "gpt2", "--hosts", 1, *settings(SIZES, TENSOR)], "the mesh has 16 ranks, which take the first 2 hosts of 'mixed'"),

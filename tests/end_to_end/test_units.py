@@ -41,21 +41,21 @@ class UnitsTest(DriverTest):
     def test_what_a_run_does_not_read(self):
         self.curve()
         run = ["run", "curve.npar", "--steps", 1]
-        rest = "the 12.5 % that no part has"
+        rest = "the 12.5 % that are in no part"
         for flags, unread in (
-            ([], f"part 2 of 3 (25 %) and part 3 of 3 (12.5 %) and {rest}; --eval-every N evaluates the last part"),
-            (["--eval-every", 1], f"part 2 of 3 (25 %) and {rest}"),
-            (["--eval-every", 1, "--eval-data", "points.safetensors"], f"part 2 of 3 (25 %) and part 3 of 3 (12.5 %) and {rest}: it evaluates what --eval-data names"),
+            ([], f"part 2 of 3 (25 %) and part 3 of 3 (12.5 %) and {rest} of the data split; --eval-every N evaluates the last part"),
+            (["--eval-every", 1], f"part 2 of 3 (25 %) and {rest} of the data split"),
+            (["--eval-every", 1, "--eval-data", "points.safetensors"], f"part 2 of 3 (25 %) and part 3 of 3 (12.5 %) and {rest} of the data split: it evaluates on --eval-data"),
         ):
             with self.subTest(flags=flags):
-                self.assertIn(f"npar: of the split of the data this run does not read {unread}\n", self.npar(*run, *flags).error)
+                self.assertIn(f"npar: this run does not read {unread}\n", self.npar(*run, *flags).error)
         self.assertNotIn("does not read", self.npar("run", "mlp", "--random-data", "--steps", 1, "--plan", "none").error)
 
     def test_what_trains_nothing_has_no_training_steps(self):
         plan = ["--plan", "three_d", *settings(mesh(dp=1, pp=2, tp=2), vocab=64, width=32, heads=4, depth=4, length=16)]
-        for flags in ([], ["--why"], ["--hosts", 2, "--per-host", 2]):
-            with self.subTest(flags=flags):
-                trained, evaluated = (self.npar("inspect", "gpt2", *plan, *flags, *more).output for more in ([], ["--for", "eval"]))
+        for view, flags in ([], []), (["why"], []), (["hosts"], ["--hosts", 2, "--per-host", 2]):
+            with self.subTest(view=view):
+                trained, evaluated = (self.npar("inspect", *view, "gpt2", *plan, *flags, *more).output for more in ([], ["--for", "eval"]))
                 self.assertIn("training step", trained)
                 self.assertNotIn("training step", evaluated)
                 self.assertRegex(evaluated, r"per step\b")
@@ -71,7 +71,7 @@ class UnitsTest(DriverTest):
     def test_columns_stay_apart(self):
         """Mesh axes that a product cuts have long names: they end before the next column begins."""
         llama = {"vocab": 64, "width": 32, "heads": 4, "kv_heads": 2, "depth": 2, "length": 16}
-        text = self.npar("inspect", "llama", "--plan", "three_d", *settings(llama, mesh(dp=1, pp=1, tp=4)), "--why").output
+        text = self.npar("inspect", "why", "llama", "--plan", "three_d", *settings(llama, mesh(dp=1, pp=1, tp=4))).output
         self.assertRegex(text, r"over tp\.0,tp\.1 +(forward|backward|update)")
         self.assertNotRegex(text, r"tp\.1[a-z]")
 

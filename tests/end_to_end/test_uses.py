@@ -83,8 +83,8 @@ VOLATILE = [
     (r"(stdlib/\S+\.npar):\d+:\d+", r"\1:..."),
     (r"(truncated: |longer than written: )\d+ bytes.*", r"\1..."),
     (r"stopped by (\w+) after \d+ of", r"stopped by \1 after ... of"),
-    (r"this needs .* of memory and .* left (\(.*?\)).*", r"this needs ... of memory and ... left \1..."),
-    (r"(each rank of '\w+' needs) .*, the plan allows", r"\1 ..., the plan allows"),
+    (r"this needs .* of memory, but only .* available (\(.*?\)).*", r"this needs ... of memory, but only ... available \1..."),
+    (r"(each rank of '\w+' needs) .*, but the plan allows", r"\1 ..., but the plan allows"),
     (r"(there are dp|there are naive|give --kind \(naive), .*", r"\1..."),
     (r"(is a trace of another program): .*", r"\1..."),
     (r"(FAILED +\S+( \S+)*)  .*", r"\1..."),
@@ -240,7 +240,7 @@ def make_files(folder):
         subprocess.run([str(NPAR), *words], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
 
     train = ["run", "tiny.npar", "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", "1", "--quiet"]
-    npar(*train, "--save-weights", "tiny.safetensors")
+    npar(*train, "--output", "tiny.safetensors")
     npar("compile", "tiny.npar", "-o", "tiny.npx")
     npar(*["run", "tiny.npar", "--random-data", "--steps", "2", "--quiet", "--trace", "tiny.trace"])
     npar(*train, "--checkpoint", "saved")
@@ -382,12 +382,12 @@ class UsesTest(unittest.TestCase):
         commands = (
             "",
             "compile",
-            "run",
+            "train",
             "eval",
             "generate",
             "inspect",
+            *(f"inspect {view}" for view in ("why", "annotate", "saved", "bytes", "hosts", "compare", "actual")),
             "verify",
-            "compat",
             "schedule",
             "schedule diff",
             "schedule explain",

@@ -64,7 +64,7 @@ class ClassesTest(DriverTest):
     def test_an_ignored_value_that_is_a_word(self):
         (self.folder / "mask").write_bytes(b"\1" * 400)
         error = self.run_model("--set", "ignore=5", "--mask", "mask", code=1).error
-        self.assertIn("sample 0 of 'text' has target 5 at position 0, which counts by the mask 'mask', but the model ignores 5", error)
+        self.assertIn("sample 0 of 'text' has target 5 at position 0, which the mask 'mask' counts, but the model ignores 5", error)
         self.run_model("--set", "ignore=-100", "--mask", "mask")  # as the message advises
         self.assertIn("the model ignores targets of value 5: 4 of 392 in 'text'", self.run_model("--set", "ignore=5").error)
 
@@ -102,7 +102,7 @@ class NotFiniteTest(DriverTest):
 
     def train(self, plan, steps, *more, code):
         result = self.npar("run", "gpt2", *settings(SMALL, plan, peak=1e36, warmup=1), "--random-data", "--steps", steps, "--quiet", "--json",
-                           "--log", "log.jsonl", "--save-weights", "w.safetensors", *more, code=code)  # fmt: skip
+                           "--log", "log.jsonl", "--output", "w.safetensors", *more, code=code)  # fmt: skip
         log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
         weights = safetensors_file.read(self.folder / "w.safetensors")
         self.assertTrue(all(math.isfinite(value) for tensor in weights.values() for value in tensor.values))
@@ -127,9 +127,9 @@ class NotFiniteTest(DriverTest):
     def test_parameters_that_are_not_finite_are_not_written(self):
         """Adam's first step divides the rate by 0.1, beyond float32: finite gradients spoil the parameters, as the end of the run or the next
         step finds."""
-        command = ["run", "gpt2", "--plan", "none", *settings(SMALL, peak="3e38", warmup=1), "--random-data", "--quiet", "--save-weights", "w"]
+        command = ["run", "gpt2", "--plan", "none", *settings(SMALL, peak="3e38", warmup=1), "--random-data", "--quiet", "--output", "w"]
         error = self.npar(*command, "--steps", 11, code=4).error
-        self.assertIn("training step 1: parameter 'wte.weight' is not finite, since an update that was too large", error)
+        self.assertIn("training step 1: parameter 'wte.weight' is not finite, after an update that was too large", error)
         self.assertIn("no weights are written", error)
         error = self.npar(*command, "--steps", 1, code=4).error
         self.assertIn("parameter 'wte.weight' is not finite after the last of 1 steps; no weights are written", error)

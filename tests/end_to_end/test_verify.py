@@ -65,10 +65,10 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
 """
         never = "squared_error(z, y) where y > 100.0"
         (self.folder / "m.npar").write_text(text.replace("LOSSES", f"loss {never}"))
-        self.assertIn("in none of 3 steps on random data does a position count in the loss: there is nothing to compare", self.npar("verify", "m.npar", code=1).error)
+        self.assertIn("no position counts in the loss in 3 steps on random data: there is nothing to compare", self.npar("verify", "m.npar", code=1).error)
         (self.folder / "m.npar").write_text(text.replace("LOSSES", f"loss rare = {never}  loss size = z * z  loss often = squared_error(z, y) where y > 0.0"))
         report = self.npar_json("verify", "m.npar")
-        self.assertEqual([(check["name"], check["detail"][:10]) for check in report["checks"] if check["name"].startswith("loss '")], [("loss 'rare'", "left out: ")])
+        self.assertEqual([(check["name"], check["detail"][:10]) for check in report["checks"] if check["name"].startswith("loss '")], [("loss 'rare'", "not compar")])
 
     def test_the_own_type_of_a_plan(self):
         """After float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
@@ -95,7 +95,7 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
         """The help names the model's own constants; what it says can be followed."""
         large = settings(vocab=1000000)
         error = self.npar("verify", "gpt2", *large, code=1).error
-        self.assertIn("are many for a check in float64", error)
+        self.assertIn("are too many for a check in float64", error)
         (help,) = [line for line in error.splitlines() if line.startswith("npar: help: shrink the model, such as --set ")]
         self.verify("gpt2", *large, *help.split("such as ")[1].split(",")[0].split())
         text = RELU

@@ -49,8 +49,8 @@ class ZeroTableTest(DriverTest):
     def inspect(self, store, sizes, dp):
         text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text() + PLAN.replace("STORE", f"store {{ {store} }}" if store else "")
         (self.folder / "mine.npar").write_text(text)
-        arguments = ["mine.npar", "--plan", "mine", "--train", "mixed", *settings(sizes, {"mesh.dp": dp}), "--bytes-per-parameter"]
-        summary = self.npar_json("inspect", *arguments)
+        arguments = ["mine.npar", "--plan", "mine", "--train", "mixed", *settings(sizes, {"mesh.dp": dp})]
+        summary = self.npar_json("inspect", "bytes", *arguments)
         return summary["parameters"], summary["classes"][0]["bytes_per_parameter"]
 
     def test_sixteen_bytes_per_parameter(self):

@@ -133,7 +133,7 @@ def norm_of(parameters):
 
 
 def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, masters=None, groups=None):
-    """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds. `mask`: 1 for tokens that are
+    """Trains on the tokens in sequential order with clipping; returns what the log of `npar train` holds. `mask`: 1 for tokens that are
     targets, 0 for those that the loss ignores. `masters`: what the optimizer moves for the model's parameters, in float32. The optimizer's
     groups may have a "factor" of the learning rate. `groups`: parameters by name, of which the log has the gradients' norms."""
     batch, log = settings["batch"], []
@@ -162,7 +162,7 @@ def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, maste
 
 
 def train(weights, tokens, element):
-    """Returns what the log of `npar run` holds, and the final weights."""
+    """Returns what the log of `npar train` holds, and the final weights."""
     torch.set_default_dtype(element)
     model = Gpt2(**MODEL)
     model.load_state_dict({name: value.to(element) for name, value in weights.items()})

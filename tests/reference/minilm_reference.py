@@ -76,7 +76,7 @@ def main():
         settings = [word for key, value in imported["settings"].items() for word in ("--set", f"{key}={value}")]
         before = npar("eval", weights, "--set", f"length={LENGTH}", "--data", other, "--quiet")
         run = ["run", imported["model"], *settings, "--set", f"length={LENGTH}", *train, "--set", "warmup=1", "--weights", weights, "--data", other]
-        npar(*run, "--steps", 30, "--save-weights", f"{folder}/tuned.safetensors", "--quiet")
+        npar(*run, "--steps", 30, "--output", f"{folder}/tuned.safetensors", "--quiet")
         after = npar("eval", imported["model"], *settings, "--plan", "none", "--set", f"length={LENGTH}", "--set", "batch=4", "--weights", f"{folder}/tuned.safetensors", "--data", other, "--quiet")
     result = {
         "sentences": len(SENTENCES), "numbers": len(found), "largest difference": apart, "mean squared difference": evaluated["loss"],

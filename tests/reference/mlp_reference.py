@@ -52,7 +52,7 @@ def learning_rate(step):
 
 
 def train(tokens, mask=None):
-    """Returns what the log of `npar run` holds, and the model."""
+    """Returns what the log of `npar train` holds, and the model."""
     generator = torch.Generator().manual_seed(21)
     model = Mlp(**MODEL)
     with torch.no_grad():

@@ -91,7 +91,7 @@ def gradients_of(weights, tokens, targets, rounded):
 
 
 def train(rounded):
-    """What the log of `npar run` holds."""
+    """What the log of `npar train` holds."""
     weights = {}
     for name, tensor in safetensors_file.read(HERE / "mlp_initial.safetensors").items():
         width, values = tensor.shape[-1], [single(value) for value in tensor.values]

@@ -174,7 +174,7 @@ def record():
 def npar_ids(npar, folder, text):
     with tempfile.TemporaryDirectory() as place:
         out = pathlib.Path(place) / "ids.i32"
-        subprocess.run([npar, "tokens", folder, "--text", "-", "--out", out], input=text.encode(), stderr=subprocess.DEVNULL, check=True)
+        subprocess.run([npar, "tokens", folder, "--text", "-", "--output", out], input=text.encode(), stderr=subprocess.DEVNULL, check=True)
         data = out.read_bytes()
     return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
 

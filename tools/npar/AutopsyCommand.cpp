@@ -50,7 +50,7 @@ engine::Result<Records> readRecords(const std::string &folder) {
   if (records.logs.empty() && !records.damaged.empty())
     return engine::Status::badInput(records.damaged.front());
   if (records.logs.empty())
-    return engine::Status::badInput("no flight record in '" + folder + "': give the folder that the run named, or that --flight did");
+    return engine::Status::badInput("no flight record in '" + folder + "': give the folder that the run printed or that --flight named");
   return records;
 }
 
@@ -63,7 +63,7 @@ void printMissing(const std::vector<engine::FlightLog> &logs) {
     if (std::none_of(logs.begin(), logs.end(), [&](const engine::FlightLog &log) { return log.process == process; }))
       missing += count++ == most ? ", ..." : (count > 1 ? ", " : "") + std::to_string(process);
   if (count > 0)
-    printRemark(fmt::format("no record of process{} {}: what is said rests on the others", count > 1 ? "es" : "", missing));
+    printRemark(fmt::format("no record of process{} {}: the report uses the other records", count > 1 ? "es" : "", missing));
 }
 
 std::string sentence(std::string text) {
@@ -99,14 +99,14 @@ ExitCode runAutopsy(const AutopsyFlags &flags) {
 Command addAutopsyCommand(CLI::App &driver) {
   auto flags = std::make_shared<AutopsyFlags>();
   CLI::App *app = driver.add_subcommand(
-      "autopsy", "read the flight records of a job that ended badly: who left the others first\n\n"
+      "autopsy", "read the flight records of a failed job, and name the rank that failed or fell out of step first\n\n"
                  "Example:\n"
                  "  npar autopsy /tmp/npar-flight-0f1e2d3c4b5a69788796a5b4c3d2e1f0\n\n"
-                 "A run in several processes keeps the last 4,096 events of each rank in files that outlive it, one per process\n"
-                 "(npar run --flight FOLDER). Records of several hosts are put into one folder first. Exits with 3 when a rank\n"
-                 "left the others, with 0 when the records show none.");
-  app->add_option("FOLDER", flags->folder, "folder of flight records, process-N.flight")->required()->check(notEmpty());
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
+                 "A run in several processes writes the last 4,096 events of each rank to one file per process, which survives a crash\n"
+                 "(npar train --flight FOLDER). Copy the records of several hosts into one folder first. The exit code is 3 if a rank\n"
+                 "failed or fell out of step, else 0.");
+  app->add_option("FOLDER", flags->folder, "folder with the flight records, process-N.flight")->required()->check(notEmpty());
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] { return runAutopsy(*flags); }};
 }
 

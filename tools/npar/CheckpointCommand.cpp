@@ -12,19 +12,20 @@ namespace npar::driver {
 
 namespace {
 
-constexpr const char *checkpointWord = "a checkpoint (the folder of its manifest), or a folder of checkpoints, whose newest is taken";
+constexpr const char *checkpointWord =
+    "a checkpoint (the folder with its manifest), or a folder of checkpoints, of which the newest is used";
 
-void addJson(CLI::App &app, bool &json) { app.add_flag("--json", json, "one JSON object on standard output"); }
+void addJson(CLI::App &app, bool &json) { app.add_flag("--json", json, "print the result as one JSON object"); }
 
 void addOnly(CLI::App &app, std::string &only) {
-  app.add_option("--only", only, "take tensors of this kind: parameter, state (of the optimizer) or all")
+  app.add_option("--only", only, "kind of tensors: parameter, state (of the optimizer) or all")
       ->type_name("KIND")
       ->check(CLI::IsMember({"parameter", "state", "all"}))
       ->capture_default_str();
 }
 
 void addAlone(CLI::App &app, JobOptions &job) {
-  app.add_flag("--alone", job.alone, "work in this process alone, whatever launcher has started it");
+  app.add_flag("--alone", job.alone, "use this process only, even if a launcher started several");
 }
 
 /// Runs a command that writes files; several processes would all write the same ones.
@@ -55,44 +56,42 @@ Command addCheckpointCommand(CLI::App &driver) {
                                                       "  npar checkpoint consolidate run -o model.safetensors\n"
                                                       "  npar checkpoint reshard run --shards 2 -o other");
 
-  CLI::App *show = app->add_subcommand("show", "print what a checkpoint says of itself: step, model, plan, tensors, files\n\n"
+  CLI::App *show = app->add_subcommand("show", "print a checkpoint's contents: step, model, plan, tensors, files\n\n"
                                                "Example:\n"
                                                "  npar checkpoint show run/step-20 --json");
   show->add_option("CHECKPOINT", all->show.path, checkpointWord)->required()->check(notEmpty());
   addJson(*show, all->show.json);
 
-  CLI::App *verify = app->add_subcommand(
-      "verify", "compare every byte with the hashes and sizes that the checkpoint says; exit with 3 when one differs\n\n"
-                "Example:\n"
-                "  npar checkpoint verify run/step-20 --json");
+  CLI::App *verify =
+      app->add_subcommand("verify", "compare every byte with the checkpoint's hashes and sizes; the exit code is 3 if any differs\n\n"
+                                    "Example:\n"
+                                    "  npar checkpoint verify run/step-20 --json");
   verify->add_option("CHECKPOINT", all->verify.path, checkpointWord)->required()->check(notEmpty());
   addJson(*verify, all->verify.json);
 
-  CLI::App *diff =
-      app->add_subcommand("diff", "say which logical tensors differ, by how much and where first; exit with 3 when any does\n\n"
-                                  "Example:\n"
-                                  "  npar checkpoint diff run/step-20 other/step-20\n"
-                                  "  npar checkpoint diff run model.safetensors --only parameter\n\n"
-                                  "Each side is a checkpoint of any plan, a safetensors file, or a folder of them with an index. State\n"
-                                  "that a checkpoint holds and a file of weights lacks is no difference.");
+  CLI::App *diff = app->add_subcommand(
+      "diff", "list the logical tensors that differ, by how much, and where first; the exit code is 3 if any differs\n\n"
+              "Example:\n"
+              "  npar checkpoint diff run/step-20 other/step-20\n"
+              "  npar checkpoint diff run model.safetensors --only parameter\n\n"
+              "Each side is a checkpoint of any plan, a safetensors file, or a folder of such files with an index. Optimizer\n"
+              "state that only the checkpoint has does not count as a difference.");
   diff->add_option("FIRST", all->diff.left, "checkpoint, file or folder")->required()->check(notEmpty());
   diff->add_option("SECOND", all->diff.right, "checkpoint, file or folder")->required()->check(notEmpty());
   addOnly(*diff, all->diff.only);
   addJson(*diff, all->diff.json);
 
-  CLI::App *consolidate =
-      app->add_subcommand("consolidate", "write the whole parameters as one safetensors file, or several\n\n"
-                                         "Example:\n"
-                                         "  npar checkpoint consolidate run/step-20 --only all -o all.safetensors\n"
-                                         "  npar checkpoint consolidate run --shard-size 5GB -o model");
+  CLI::App *consolidate = app->add_subcommand("consolidate", "write complete parameters to one safetensors file, or to several\n\n"
+                                                             "Example:\n"
+                                                             "  npar checkpoint consolidate run/step-20 --only all -o all.safetensors\n"
+                                                             "  npar checkpoint consolidate run --shard-size 5GB -o model");
   consolidate->add_option("CHECKPOINT", all->consolidate.path, checkpointWord)->required()->check(notEmpty());
-  consolidate->add_option("-o,--output", all->consolidate.output, "the file, or with --shard-size a new folder")
+  consolidate->add_option("-o,--output", all->consolidate.output, "file to write, or with --shard-size a new folder")
       ->required()
       ->type_name("PATH")
       ->check(notEmpty());
   consolidate
-      ->add_option("--shard-size", all->consolidate.most,
-                   "tensors of at most so many bytes in one file, and an index beside them; such as 5GB or 500MiB")
+      ->add_option("--shard-size", all->consolidate.most, "maximum bytes of tensors per file, such as 5GB or 500MiB; also writes an index")
       ->type_name("SIZE")
       ->transform(byteSize());
   addOnly(*consolidate, all->consolidate.only);
@@ -100,19 +99,19 @@ Command addCheckpointCommand(CLI::App &driver) {
   addJson(*consolidate, all->consolidate.json);
 
   CLI::App *reshard = app->add_subcommand(
-      "reshard", "write a checkpoint anew for another number of files, or as another plan would\n\n"
+      "reshard", "rewrite a checkpoint with another number of files, or as another plan would write it\n\n"
                  "Example:\n"
                  "  npar checkpoint reshard run --shards 2 -o other\n"
                  "  npar checkpoint reshard run gpt2 --set vocab=256 --set width=64 --set heads=4 --set length=64 --set mesh.tp=4 -o tp4\n"
                  "  npar checkpoint reshard run small.npx -o small\n\n"
-                 "A run resumes from any checkpoint under any plan: this is for files that fit a machine or a network.");
+                 "A run can resume from any checkpoint under any plan; use this to fit files to a machine or a network.");
   reshard->add_option("CHECKPOINT", all->reshard.path, checkpointWord)->required()->check(notEmpty());
   all->reshard.model.addTo(*reshard);
   reshard->get_option("MODEL")->required(false);
-  reshard->add_option("--shards", all->reshard.shards, "cut into so many files of nearly equal size instead")
+  reshard->add_option("--shards", all->reshard.shards, "number of files of nearly equal size, instead of a plan's")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));
-  reshard->add_option("-o,--output", all->reshard.output, "folder of checkpoints, in which step-N appears")
+  reshard->add_option("-o,--output", all->reshard.output, "folder of checkpoints, in which step-N is written")
       ->required()
       ->type_name("FOLDER")
       ->check(notEmpty());
@@ -135,7 +134,7 @@ Command addCheckpointCommand(CLI::App &driver) {
             if (reshard->parsed())
               return inOneProcess(all->job, "npar checkpoint reshard", [&] { return reshardCheckpoint(all->reshard); });
             return fail(ExitCode::Usage,
-                        "which? give show, verify, diff, consolidate or reshard\nnpar: see 'npar " + app->get_name() + " --help'");
+                        "no subcommand: give show, verify, diff, consolidate or reshard\nnpar: see 'npar " + app->get_name() + " --help'");
           }};
 }
 

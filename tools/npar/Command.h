@@ -18,15 +18,14 @@ struct Command {
 
 Command addAutopsyCommand(CLI::App &driver);
 Command addCheckpointCommand(CLI::App &driver);
-Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
+Command addCompletionCommand(CLI::App &driver);
 Command addDataCommand(CLI::App &driver);
 Command addDevicesCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
 Command addExplainCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
 Command addGuardCommand(CLI::App &driver);
-Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addLaunchCommand(CLI::App &driver);
 Command addMachineCommand(CLI::App &driver);
@@ -35,6 +34,7 @@ Command addScheduleCommand(CLI::App &driver);
 Command addPlanCommand(CLI::App &driver);
 Command addSimulateCommand(CLI::App &driver);
 Command addSweepCommand(CLI::App &driver);
+Command addTrainCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);
 Command addImportCommand(CLI::App &driver);
 Command addExportCommand(CLI::App &driver);

@@ -28,7 +28,7 @@ struct CompileFlags {
 ExitCode emitRank(const program::Program &program, int64_t rank) {
   int64_t world = program::worldOf(program);
   if (rank < 0 || rank >= world)
-    return fail(ExitCode::Usage, fmt::format("--rank {} is outside of the plan's {} ranks (0 to {})", rank, world, world - 1));
+    return fail(ExitCode::Usage, fmt::format("--rank {} is out of range: the plan has {} ranks (0 to {})", rank, world, world - 1));
   std::cout << program::printRank(program, rank);
   return ExitCode::Good;
 }
@@ -54,18 +54,18 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
 
 ExitCode runCompile(const CompileFlags &flags) {
   if (flags.rank && flags.emit != "rank")
-    return fail(ExitCode::Usage, "--rank goes with --emit=rank");
+    return fail(ExitCode::Usage, "--rank needs --emit=rank");
   if (!flags.output.empty() && !flags.emit.empty())
-    return fail(ExitCode::Usage, "-o goes without --emit: a stage's text is printed on standard output");
+    return fail(ExitCode::Usage, "-o cannot be used with --emit, which prints the stage to standard output");
   if (!flags.targets.empty() && !flags.emit.empty())
-    return fail(ExitCode::Usage, "--target goes without --emit: what a stage prints is the same for every device");
+    return fail(ExitCode::Usage, "--target cannot be used with --emit: stages are the same for every device");
   for (auto target = flags.targets.begin(); target != flags.targets.end(); ++target)
     if (std::find(flags.targets.begin(), target, *target) != target)
       return fail(ExitCode::Usage, fmt::format("--target names '{}' twice", *target));
   if (flags.model.isCompiled()) {
     if (flags.emit != "rank")
       return fail(ExitCode::Usage, "'" + flags.model.model +
-                                       "' is compiled already; of compiled programs, --emit=rank prints all classes of "
+                                       "' is already compiled: --emit=rank prints all classes of "
                                        "ranks, and --emit=rank --rank N one rank");
     FileClaims files;
     Outcome<ProgramPointer> loaded = loadModel(flags.model, files);
@@ -81,8 +81,8 @@ ExitCode runCompile(const CompileFlags &flags) {
     return frontend.code();
   Compilation compilation(std::move(*frontend), flags.model.kind);
   if (flags.emit == "ast" && (flags.model.hasTextFlags() || flags.model.kind != program::ProgramKind::Training))
-    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --for, --plan, --train, --config, --machine and --set change "
-                                 "nothing in it");
+    return fail(ExitCode::Usage, "--emit=ast prints the unchanged text: --for, --plan, --train, --config, --machine and --set have "
+                                 "no effect");
   if (flags.emit == "ast")
     return compilation.printSyntaxTree();
   Outcome<dsl::Program> program = compilation.elaborate();
@@ -105,22 +105,22 @@ ExitCode runCompile(const CompileFlags &flags) {
 
 Command addCompileCommand(CLI::App &driver) {
   auto flags = std::make_shared<CompileFlags>();
-  CLI::App *app = driver.add_subcommand("compile", "compile a model text under a plan\n\n"
+  CLI::App *app = driver.add_subcommand("compile", "compile a model under a plan\n\n"
                                                    "Example:\n"
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
   flags->model.addTo(*app);
   flags->model.addKindTo(*app);
   addMachineTo(*app, flags->model);
-  app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")
+  app->add_option("-o,--output", flags->output, "file for the compiled program (default: the model's name with .npx)")
       ->type_name("FILE.npx")
       ->check(notEmpty());
-  app->add_option("--emit", flags->emit, "print a stage instead: ast, nn, grad, dist, pipe or rank")
+  app->add_option("--emit", flags->emit, "print this stage of the compilation instead: ast, nn, grad, dist, pipe or rank")
       ->type_name("STAGE")
       ->check(CLI::IsMember({"ast", "nn", "grad", "dist", "pipe", "rank"}));
-  app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")
+  app->add_option("--rank", flags->rank, "with --emit=rank: print the program of one rank, with its coordinates and peers")
       ->type_name("N")
       ->check(wholeNumber(0, int64_t{1} << 40));
-  app->add_option("--target", flags->targets, "devices that the program holds kernels for besides this processor, with commas between them")
+  app->add_option("--target", flags->targets, "devices to compile kernels for in addition to this CPU, separated by commas")
       ->type_name("DEVICE")
       ->delimiter(',')
       ->check(CLI::IsMember(compiler::deviceTargets()));

@@ -173,28 +173,30 @@ ExitCode show(const DataShowFlags &flags) {
 
 Command addDataCommand(CLI::App &driver) {
   auto flags = std::make_shared<DataShowFlags>();
-  CLI::App *app = driver.add_subcommand("data", "show what feeds a model\n\n"
+  CLI::App *app = driver.add_subcommand("data", "show the data that feed a model\n\n"
                                                 "Example:\n"
                                                 "  npar data show mlp --data book.txt --tokens bytes\n");
-  CLI::App *showing =
-      app->add_subcommand("show", "print counts and the first samples of an epoch, in the order in which they are trained on\n\n"
-                                  "Example:\n"
-                                  "  npar data show mlp --set length=8 --data book.txt --tokens bytes --count 2\n");
+  CLI::App *showing = app->add_subcommand("show", "print counts and the first samples of an epoch, in training order\n\n"
+                                                  "Example:\n"
+                                                  "  npar data show mlp --set length=8 --data book.txt --tokens bytes --count 2\n");
   flags->model.addTo(*showing);
   flags->data.addFilesTo(*showing);
-  showing->add_option("--order", flags->data.order, "of the samples: shuffled (the default) or sequential")
+  showing->add_option("--data-order", flags->data.order, "order of the samples: shuffled (default) or sequential")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));
-  showing->add_option("--count", flags->count, "samples to print")->type_name("N")->check(wholeNumber(0, 1'000'000))->capture_default_str();
-  showing->add_option("--epoch", flags->epoch, "the epoch whose first samples are printed, from 0")
+  showing->add_option("--count", flags->count, "number of samples to print")
       ->type_name("N")
       ->check(wholeNumber(0, 1'000'000))
       ->capture_default_str();
-  showing->add_option("--part", flags->part, "the part of the data block's split, from 1")
+  showing->add_option("--epoch", flags->epoch, "epoch whose first samples are printed, counted from 0")
+      ->type_name("N")
+      ->check(wholeNumber(0, 1'000'000))
+      ->capture_default_str();
+  showing->add_option("--part", flags->part, "part of the data block's split, counted from 1")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000))
       ->capture_default_str();
-  showing->add_flag("--json", flags->json, "the same as JSON, with all values of the samples");
+  showing->add_flag("--json", flags->json, "print JSON, with all values of the samples");
   showing->allow_extras();
   showing->footer(exitCodeText);
   return {app, [flags, showing] {
@@ -202,7 +204,7 @@ Command addDataCommand(CLI::App &driver) {
               ExitCode code = flags->data.check();
               return code == ExitCode::Good ? show(*flags) : code;
             }
-            return fail(ExitCode::Usage, "which? give show\nnpar: see 'npar data --help'");
+            return fail(ExitCode::Usage, "no subcommand: give show\nnpar: see 'npar data --help'");
           }};
 }
 

@@ -44,7 +44,7 @@ std::string gigabytes(uint64_t bytes) { return fmt::format("{:.1f} GB", static_c
 
 std::string textOf(const DeviceSurvey &survey) {
   const ProcessorFacts &processor = survey.processor;
-  std::string text = fmt::format("processor    {}, {} cores, {} of memory, {} free\n", processor.name.empty() ? "unknown" : processor.name,
+  std::string text = fmt::format("CPU          {}, {} cores, {} of memory, {} free\n", processor.name.empty() ? "unknown" : processor.name,
                                  processor.cores, gigabytes(processor.memory), gigabytes(processor.freeMemory));
   text += fmt::format("  products   {}; npar uses {}\n", fmt::join(processor.instructionSets, ", "),
                       processor.usedSet.empty() ? "none: NPAR_INSTRUCTIONS is no set" : processor.usedSet);
@@ -59,17 +59,16 @@ std::string textOf(const DeviceSurvey &survey) {
   }
   if (!survey.driver.empty())
     text += fmt::format("CUDA driver  {}\n", survey.driver);
-  text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? survey.cublasLtTrouble + "; matrix products are npar's own kernels"
-                                                                   : survey.cublasLt + "; multiplies with --products matching or library");
-  text += fmt::format("cuDNN        {}\n", survey.cudnn.empty() ? survey.cudnnTrouble + "; attention is npar's own kernels"
-                                                                : survey.cudnn + "; computes attention with --attention library");
-  text += fmt::format("NCCL         {}\n", survey.nccl.empty()
-                                               ? survey.ncclTrouble + "; messages between processes go by the processors' memory"
-                                               : survey.nccl + "; carries messages between the GPUs of several processes");
   text +=
-      survey.trouble.empty()
-          ? fmt::format("npar uses    the processor; with --backend cuda a GPU, for programs compiled with --target {}\n", survey.target)
-          : fmt::format("npar uses    the processor; no GPU: {}\n", survey.trouble);
+      fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? survey.cublasLtTrouble + "; matrix products are npar's own kernels"
+                                                               : survey.cublasLt + "; multiplies with --cuda-products matching or library");
+  text += fmt::format("cuDNN        {}\n", survey.cudnn.empty() ? survey.cudnnTrouble + "; attention is npar's own kernels"
+                                                                : survey.cudnn + "; computes attention with --cuda-attention library");
+  text += fmt::format("NCCL         {}\n", survey.nccl.empty() ? survey.ncclTrouble + "; messages between processes go through CPU memory"
+                                                               : survey.nccl + "; carries messages between the GPUs of several processes");
+  text += survey.trouble.empty()
+              ? fmt::format("npar uses    the CPU; with --backend cuda a GPU, for programs compiled with --target {}\n", survey.target)
+              : fmt::format("npar uses    the CPU; no GPU: {}\n", survey.trouble);
   return text;
 }
 
@@ -77,10 +76,10 @@ std::string textOf(const DeviceSurvey &survey) {
 
 Command addDevicesCommand(CLI::App &driver) {
   auto json = std::make_shared<bool>(false);
-  CLI::App *app = driver.add_subcommand("devices", "show what this machine has to compute with\n\n"
+  CLI::App *app = driver.add_subcommand("devices", "list this machine's CPU, GPUs and libraries\n\n"
                                                    "Example:\n"
                                                    "  npar devices\n");
-  app->add_flag("--json", *json, "one object on standard output");
+  app->add_flag("--json", *json, "print the result as one JSON object");
   return {app, [json] {
             DeviceSurvey survey = surveyDevices();
             std::cout << (*json ? jsonOf(survey).dump(2) + "\n" : textOf(survey));

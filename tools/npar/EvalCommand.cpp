@@ -74,9 +74,9 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
     for (const engine::DataFile &file : group.files)
       if (!std::filesystem::exists(file.path, ignored))
         return fail(ExitCode::BadInput,
-                    fmt::format("the data block of '{}' reads '{}', which a checkpoint has no copy of\nnpar: help: say where the data are: "
+                    fmt::format("the data block of '{}' reads '{}', and a checkpoint contains no data\nnpar: help: name the data: "
                                 "--data {}",
-                                named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, of each file" : "FILE"));
+                                named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, for each file" : "FILE"));
   return ExitCode::Good;
 }
 
@@ -231,7 +231,7 @@ Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named,
 ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples,
                 const EvaluationBatch &batch) {
   if (evaluation.measures().empty() && flags.outputs.empty())
-    return fail(ExitCode::Usage, "the program computes outputs alone: give --outputs FILE.safetensors");
+    return fail(ExitCode::Usage, "the program computes only outputs: give --outputs FILE.safetensors");
   if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // outputs need no targets
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
@@ -339,28 +339,31 @@ ExitCode runEval(EvalFlags flags) {
 Command addEvalCommand(CLI::App &driver) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App *app = driver.add_subcommand(
-      "eval", "losses, metrics and predictions of a trained model over a file, or over the last part of its data block\n\n"
+      "eval", "evaluate a trained model on a file, or on the last part of its data block: losses, metrics, predictions\n\n"
               "Example:\n"
               "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
               "      --weights weights.safetensors --data book.txt --tokens bytes\n");
-  flags->use.addTo(*app);
+  flags->use.addModelTo(*app);
+  app->option_defaults()->group("Data");
   flags->data.addFilesTo(*app);
   app->get_option("--data")->description(
-      "file to go through once: tokens, or a FILE.safetensors with a tensor for each input; INPUT=FILE.safetensors is "
-      "of one input (default: what the model's data block says)");
+      "data, read once: tokens, or a FILE.safetensors with a tensor per input; INPUT=FILE.safetensors feeds "
+      "a single input (default: the model's data block)");
   app->get_option("--tokens")
       ->description(
-          "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
-          "checkpoint was trained on, or bytes for a model of 256 classes");
-  app->add_option("--outputs", flags->outputs, "write what the model's `output` lines name, a tensor each, in the order of the data")
-      ->type_name("FILE.safetensors");
-  app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last; with --data everything)")
+          "content of the file: bytes (a text), u16 or i32 (little-endian token numbers); default: from the file name (.u16, .i32) or the "
+          "checkpoint, else bytes if the model has 256 classes");
+  app->add_option("--part", flags->part, "part of the data block's split, counted from 1 (default: the last; with --data all of it)")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));
+  flags->use.addRunTo(*app);
+  app->option_defaults()->group("Reports");
+  app->add_option("--outputs", flags->outputs, "write the values of the model's `output` lines, one tensor each, in the order of the data")
+      ->type_name("FILE.safetensors");
   app->add_option(
          "--log", flags->logs,
-         "the result as a row: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
-         "object; may be given several times")
+         "log the result as one row: columns in FILE.csv, TensorBoard events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
+         "object; can be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->check(notEmpty());

@@ -22,7 +22,7 @@ struct ExplainFlags {
 
 ExitCode runExplain(const ExplainFlags &flags) {
   if (flags.task.model.plan)
-    return fail(ExitCode::Usage, "explain makes its plans itself: it has no --plan");
+    return fail(ExitCode::Usage, "explain makes its own plans: remove --plan");
   FileClaims files;
   if (ExitCode code = flags.task.check("explain", files); code != ExitCode::Good)
     return code;
@@ -30,8 +30,8 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (!task.ok())
     return task.code();
   if (dsl::isUneven(task->machine))
-    return fail(ExitCode::Usage, "explain compares plans on hosts that are alike, and those of machine '" + task->machine.name +
-                                     "' are of several kinds; plan searches on it");
+    return fail(ExitCode::Usage, "explain needs hosts of one kind, but machine '" + task->machine.name +
+                                     "' has several kinds of hosts: use npar plan instead");
   SearchFolder folder;
   if (ExitCode code = folder.check(); code != ExitCode::Good)
     return code;
@@ -56,16 +56,18 @@ ExitCode runExplain(const ExplainFlags &flags) {
 
 Command addExplainCommand(CLI::App &driver) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App *app = driver.add_subcommand("explain", "say which kinds of parallelism are worth it for a model on a machine\n\n"
-                                                   "Example:\n"
-                                                   "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
-                                                   "\n"
-                                                   "Searches a plan as `npar plan` does, then answers for it: one device, tensor and "
-                                                   "pipeline parallelism, ZeRO, recomputation, sequence and context\n"
-                                                   "parallelism, schedules, micro-batches and buckets, each with the figures of two "
-                                                   "simulated plans, one that has it and one that has not.\n");
+  CLI::App *app = driver.add_subcommand(
+      "explain", "report which kinds of parallelism pay off for a model on a machine\n\n"
+                 "Example:\n"
+                 "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
+                 "\n"
+                 "Searches for a plan as `npar plan` does, then tells which of these pay off: a single device, tensor and "
+                 "pipeline parallelism, ZeRO, recomputation, sequence and context\n"
+                 "parallelism, schedules, micro-batches and buckets. Each answer compares two "
+                 "simulated plans, one with it and one without.\n");
   flags->task.addTo(*app);
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  app->option_defaults()->group("Reports");
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {
             ExitCode code = findMachine(flags->task.model);
             return code == ExitCode::Good ? runExplain(*flags) : code;

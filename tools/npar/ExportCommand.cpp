@@ -52,9 +52,9 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   if (!flags.model.model.empty())
     return ExitCode::Good;
   if (flags.model.config || !flags.model.settings.empty())
-    return fail(ExitCode::Usage, "--config and --set go with --model: a folder says itself what its weights are of");
+    return fail(ExitCode::Usage, "--config and --set need --model: a folder states its own model");
   if (!std::filesystem::is_directory(flags.source, error))
-    return fail(ExitCode::Usage, "'" + flags.source + "' does not say which model its weights are of; name it: --model gpt2 --set ...");
+    return fail(ExitCode::Usage, "'" + flags.source + "' does not name the model of its weights: give --model gpt2 --set ...");
   Outcome<FolderModel> model = modelOfFolder(flags.source);
   if (!model.ok())
     return model.code();
@@ -150,7 +150,7 @@ ExitCode runExport(ExportFlags flags) {
     return ExitCode::BadInput;
   if (!config)
     return fail(ExitCode::BadInput, "model '" + model->program.model.name +
-                                        "' has no family, which says how its config.json is written: "
+                                        "' has no family, which defines its config.json: "
                                         "declare one in its text, `family \"gpt2\" for " +
                                         model->program.model.name + " { ... }`");
   ParameterProgram parameters(model->program.model);
@@ -171,23 +171,21 @@ Command addExportCommand(CLI::App &driver) {
   CLI::App *app =
       driver.add_subcommand("export", "write weights as a Hugging Face folder\n\n"
                                       "Examples:\n"
-                                      "  npar export run --to my-model --type bf16 --shard-size 5GB\n"
+                                      "  npar export run --output my-model --type bf16 --shard-size 5GB\n"
                                       "  npar export weights.safetensors --model gpt2 --set width=128 --set heads=4 --set depth=4 \\\n"
-                                      "      --set vocab=256 --to other-model\n");
-  app->add_option("SOURCE", flags->source, "checkpoint, folder of Hugging Face's, or weights (.safetensors)")
-      ->required()
-      ->check(notEmpty());
-  app->add_option("--to", flags->folder, "folder to make; one that holds something is refused")
+                                      "      --set vocab=256 --output other-model\n");
+  app->add_option("SOURCE", flags->source, "checkpoint, Hugging Face folder, or weights (.safetensors)")->required()->check(notEmpty());
+  app->add_option("-o,--output", flags->folder, "folder to create; it must be empty or not exist")
       ->type_name("FOLDER")
       ->required()
       ->check(notEmpty());
-  app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: as they are stored)")
+  app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: the stored type)")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  app->add_option("--shard-size", flags->most, "bytes of tensors in one file at most, such as 5GB (default: one file)")
+  app->add_option("--shard-size", flags->most, "maximum bytes of tensors per file, such as 5GB (default: one file)")
       ->type_name("AMOUNT")
       ->transform(byteSize());
-  app->add_option("--model", flags->model.model, "model that the weights are of (default: what the folder says)")
+  app->add_option("--model", flags->model.model, "model of the weights (default: as stored in the folder)")
       ->type_name("MODEL")
       ->check(notEmpty());
   app->add_option("--config", flags->model.config, "with --model: named configuration of its constants")
@@ -197,7 +195,7 @@ Command addExportCommand(CLI::App &driver) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_flag("--json", flags->json, "one object on standard output: folder, files, tensors, bytes");
+  app->add_flag("--json", flags->json, "print folder, files, tensors and bytes as one JSON object");
   return {app, [flags] { return runExport(*flags); }};
 }
 

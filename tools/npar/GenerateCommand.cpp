@@ -63,7 +63,7 @@ Outcome<TokenizerPointer> findTokenizer(const GenerateFlags &flags, const NamedM
   if (tokenizer.ok())
     return *tokenizer;
   if (flags.tokenizer.empty() && !flags.promptTokens.empty()) { // numbers go in and out without it
-    printRemark(tokenizer.status().message() + "; only token numbers are shown");
+    printRemark(tokenizer.status().message() + "; only token numbers are printed");
     return TokenizerPointer();
   }
   return fail(tokenizer.status());
@@ -91,7 +91,7 @@ Outcome<Prompt> readPrompt(const GenerateFlags &flags, const NamedModel &named, 
   if (!flags.promptTokens.empty()) {
     std::optional<std::vector<int32_t>> numbers = readNumbers(flags.promptTokens);
     if (!numbers)
-      return fail(ExitCode::Usage, "--prompt-tokens wants token numbers such as '15496,11,995', not '" + flags.promptTokens + "'");
+      return fail(ExitCode::Usage, "--prompt-tokens needs token numbers such as '15496,11,995', not '" + flags.promptTokens + "'");
     prompt.tokens = *numbers;
   } else {
     std::string text = flags.prompt.value_or("");
@@ -102,17 +102,16 @@ Outcome<Prompt> readPrompt(const GenerateFlags &flags, const NamedModel &named, 
       text.assign(bytes->begin(), bytes->end());
     }
     if (!prompt.tokenizer)
-      return fail(ExitCode::BadInput,
-                  fmt::format("no tokenizer turns the prompt into the model's {} classes: give --tokenizer FOLDER|FILE, "
-                              "or the prompt as --prompt-tokens 1,2,3",
-                              classes));
+      return fail(ExitCode::BadInput, fmt::format("no tokenizer for the model's {} classes was found: give --tokenizer FOLDER|FILE, "
+                                                  "or the prompt as --prompt-tokens 1,2,3",
+                                                  classes));
     Result<std::vector<int32_t>> tokens = prompt.tokenizer->encode(text);
     if (!tokens.ok())
       return fail(tokens.status());
     prompt.tokens = std::move(*tokens);
   }
   if (prompt.tokens.empty())
-    return fail(ExitCode::BadInput, "the prompt is empty: a model continues at least one token");
+    return fail(ExitCode::BadInput, "the prompt is empty: give at least one token");
   for (int32_t token : prompt.tokens)
     if (token >= classes)
       return fail(ExitCode::BadInput,
@@ -237,7 +236,7 @@ ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt 
       return fail(scores.status());
     std::optional<int32_t> token = nextToken(*scores, flags.sampling, generator.tokens().size());
     if (!token)
-      return fail(ExitCode::RunFailed, fmt::format("the scores of what follows {} tokens are not finite", generator.tokens().size()));
+      return fail(ExitCode::RunFailed, fmt::format("the scores after {} tokens are not finite", generator.tokens().size()));
     generator.append(*token);
     pace.count();
     if (!output.add(*token, *scores) || token == end)
@@ -256,11 +255,11 @@ ExitCode checkFlags(const GenerateFlags &flags) {
   int prompts = flags.prompt.has_value() + !flags.promptFile.empty() + !flags.promptTokens.empty();
   if (prompts != 1)
     return fail(ExitCode::Usage, prompts == 0 ? "no prompt: give --prompt TEXT, --prompt-file FILE or --prompt-tokens 1,2,3"
-                                              : "--prompt, --prompt-file and --prompt-tokens exclude each other");
+                                              : "give only one of --prompt, --prompt-file and --prompt-tokens");
   if (flags.top > 0 && !flags.use.json)
-    return fail(ExitCode::Usage, "--top goes with --json, which shows the classes and their scores");
+    return fail(ExitCode::Usage, "--top needs --json, which prints the classes and their scores");
   if (flags.temperature == 0.0 && flags.samples())
-    return fail(ExitCode::Usage, "--temperature 0 takes the best token each time: --top-k, --top-p and --seed have no meaning with it");
+    return fail(ExitCode::Usage, "--temperature 0 always takes the most likely token: --top-k, --top-p and --seed have no effect");
   return ExitCode::Good;
 }
 
@@ -338,11 +337,12 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   given = static_cast<int64_t>(prompt->tokens.size());
   int64_t needed = given + flags.count - 1, length = programs->whole ? shape->positions : programs->length;
   if (needed > length && !flags.window)
-    return fail(ExitCode::BadInput, fmt::format("{} tokens after a prompt of {} take a sequence of {}, the model's are of {}\nnpar: help: "
-                                                "--window looks at the last {} tokens alone",
-                                                flags.count, given, needed, length, length));
+    return fail(ExitCode::BadInput,
+                fmt::format("{} tokens after a prompt of {} need a sequence of {}, but the model's length is {}\nnpar: help: "
+                            "--window uses only the last {} tokens as context",
+                            flags.count, given, needed, length, length));
   if (named->options.isCompiled() && !flags.use.quiet)
-    printRemark("a compiled program computes the whole sequence again for each token; of a model's text keys and values are kept");
+    printRemark("a compiled program recomputes the whole sequence for each token; with a model file, keys and values are cached");
   return startAndGenerate(job, flags, *programs, *named, *prompt);
 }
 
@@ -359,36 +359,40 @@ Command addGenerateCommand(CLI::App &driver) {
                                         "Example:\n"
                                         "  npar generate gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 \\\n"
                                         "      --weights weights.safetensors --prompt \"This program is\" --count 40 --temperature 0.8\n");
-  flags->use.addTo(*app);
-  app->add_option("--prompt", flags->prompt, "text to continue")->type_name("TEXT");
-  app->add_option("--prompt-file", flags->promptFile, "file with the text to continue")->type_name("FILE")->check(notEmpty());
+  flags->use.addModelTo(*app);
+  app->option_defaults()->group("Prompt");
+  app->add_option("--prompt", flags->prompt, "prompt: the text to continue")->type_name("TEXT");
+  app->add_option("--prompt-file", flags->promptFile, "file with the prompt")->type_name("FILE")->check(notEmpty());
   app->add_option("--prompt-tokens", flags->promptTokens, "token numbers to continue, such as 15496,11,995")
       ->type_name("1,2,3")
       ->check(notEmpty());
   app->add_option("--tokenizer", flags->tokenizer,
-                  "what turns text into tokens: a folder or file, or bytes (default: the files beside the weights; bytes for 256 classes)")
+                  "tokenizer: a folder or file, or bytes (default: the files next to the weights; bytes for a model with 256 classes)")
       ->type_name("FOLDER|FILE|bytes")
       ->check(notEmpty());
-  app->add_option("--count", flags->count, "tokens to add at most")
+  app->option_defaults()->group("Generation");
+  app->add_option("--count", flags->count, "maximum number of tokens to generate")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 31))
       ->capture_default_str();
-  app->add_option(
-         "--temperature", flags->temperature,
-         "draw tokens by their probabilities, flatter above 1 (default: 1 with --top-k, --top-p or --seed; else 0, always the best one)")
+  app->add_option("--temperature", flags->temperature,
+                  "sampling temperature; 0 always takes the most likely token (default: 1 with --top-k, --top-p or --seed, else 0)")
       ->type_name("T")
       ->check(number(0.0, 1000.0));
-  app->add_option("--top-k", flags->sampling.topK, "draw from the so many best tokens")
+  app->add_option("--top-k", flags->sampling.topK, "sample from the K most likely tokens")
       ->type_name("K")
       ->check(wholeNumber(1, int64_t{1} << 31));
-  app->add_option("--top-p", flags->sampling.topP, "draw from the fewest best tokens whose probabilities reach this sum")
+  app->add_option("--top-p", flags->sampling.topP, "sample from the smallest set of most likely tokens whose probabilities sum to P")
       ->type_name("P")
       ->check(number(0.0, 1.0));
-  app->add_option("--seed", flags->seed, "of the drawing: the same seed gives the same text")->type_name("N")->check(wholeNumber());
-  app->add_flag("--window", flags->window, "go on beyond the model's length, looking at the last tokens alone");
-  app->add_option("--top", flags->top, "with --json: the so many best tokens of each step with their logits")
+  app->add_option("--seed", flags->seed, "seed for sampling: the same seed gives the same text")->type_name("N")->check(wholeNumber());
+  app->add_flag("--window", flags->window, "continue beyond the model's length, with the last tokens as context");
+  app->add_option("--top", flags->top, "with --json: print the N most likely tokens of each step with their logits")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 31));
+  flags->use.addRunTo(*app);
+  for (const char *flag : {"--mpi", "--nccl", "--place", "--flight", "--check"}) // of jobs, which it refuses by name
+    app->get_option(flag)->group("");
   return {app, [flags] { return runGenerate(*flags); }};
 }
 

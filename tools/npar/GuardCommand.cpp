@@ -7,7 +7,6 @@ namespace npar::driver {
 
 Command addGuardCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand("guard", "run a command of npar so that a launcher does not see the signal that ends it");
-  app->group("");
   app->prefix_command();
   return {app, [app] { return guard(app->remaining()); }, /*takesRest=*/true};
 }

@@ -79,7 +79,7 @@ std::string quoted(const std::string &word) {
 }
 
 std::string commandLine(const ImportedConfig &config, const std::string &weights) {
-  std::string line = "npar run " + quoted(config.model);
+  std::string line = "npar train " + quoted(config.model);
   for (const auto &[key, value] : config.settings)
     line += " --set " + key + "=" + value;
   return line + (weights.empty() ? "" : " --weights " + quoted(weights));
@@ -92,7 +92,7 @@ std::string callText(const ImportFlags &flags, const ImportedConfig &config) {
   std::string values;
   for (const auto &[key, value] : config.settings)
     values += (values.empty() ? "" : ", ") + key + " = " + value;
-  return fmt::format("# {} as npar calls it: npar run THIS.npar --config imported\nimport \"{}\"\n\nconfig \"imported\" for {}({})\n",
+  return fmt::format("# {} as npar calls it: npar train THIS.npar --config imported\nimport \"{}\"\n\nconfig \"imported\" for {}({})\n",
                      printableName(source.string()), text.string(), config.name, values);
 }
 
@@ -126,7 +126,7 @@ void printText(const ImportedConfig &config, int64_t parameters, const std::opti
   printRemark(fmt::format("family \"{}\", model '{}', {} parameters", config.family, config.name, parameters));
   if (weights)
     printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}{}", weights->tensors, weights->path, weights->bytes, types,
-                            weights->ignored ? fmt::format("; {} others are no parameters of the model", weights->ignored) : ""));
+                            weights->ignored ? fmt::format("; {} others are not parameters of the model", weights->ignored) : ""));
   std::cout << commandLine(config, weights ? weights->path : "") << '\n';
 }
 
@@ -185,19 +185,20 @@ ExitCode runImport(const ImportFlags &flags) {
 
 Command addImportCommand(CLI::App &driver) {
   auto flags = std::make_shared<ImportFlags>();
-  CLI::App *app =
-      driver.add_subcommand("import", "find the model and settings of a Hugging Face folder\n\n"
-                                      "Examples:\n"
-                                      "  npar import gpt2-folder              # checks its weights, prints the command that trains on\n"
-                                      "  npar import config.json --json\n");
+  CLI::App *app = driver.add_subcommand(
+      "import", "find the model and settings of a Hugging Face folder\n\n"
+                "Examples:\n"
+                "  npar import gpt2-folder              # checks its weights, prints the command that continues training\n"
+                "  npar import config.json --json\n");
   app->add_option("SOURCE", flags->source, "folder with config.json and weights, or a config.json alone")->required()->check(notEmpty());
-  app->add_option("--model", flags->model, "text that declares the family (default: the models of the standard library)")
+  app->add_option("--model", flags->model, "model file that declares the family (default: the models of the standard library)")
       ->type_name("FILE.npar")
       ->check(notEmpty());
-  app->add_option("-o,--output", flags->output, "write the call as a text: the model with its values as configuration \"imported\"")
+  app->add_option("-o,--output", flags->output,
+                  "write a model file that imports the model and has its values as configuration \"imported\"")
       ->type_name("FILE.npar")
       ->check(notEmpty());
-  app->add_flag("--json", flags->json, "one object on standard output: model, settings, parameters, weights, command");
+  app->add_flag("--json", flags->json, "print model, settings, parameters, weights and command as one JSON object");
   return {app, [flags] { return runImport(*flags); }};
 }
 

@@ -29,14 +29,17 @@
 namespace npar::driver {
 namespace {
 
+/// What is printed. `Summary` is the command without a view's name.
+enum class InspectView { Summary, Why, Annotate, Saved, Bytes, Hosts, Compare, Actual };
+
 struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
   std::string as; ///< a program; empty: not given
-  std::vector<std::string> compare, compareSettings;
-  int64_t hosts = 0, perHost = 0; ///< 0: not given
+  std::vector<std::string> compare, comparePlans, compareSettings;
+  int64_t hosts = 0, perHost = 0;
   std::optional<std::string> place;
-  bool json = false, why = false, annotate = false, parameterBytes = false, saved = false;
+  bool json = false;
 };
 
 ExitCode writeText(const std::string &path, const std::string &text) {
@@ -68,11 +71,20 @@ ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<V
     if (ExitCode code = add(otherModel(flags, other), other); code != ExitCode::Good)
       return code;
   }
-  if (flags.compareSettings.empty())
+  if (flags.compareSettings.empty() && flags.comparePlans.empty())
     return ExitCode::Good;
   if (flags.model.isCompiled())
-    return fail(ExitCode::Usage, "--compare-set cannot change a compiled program; give the model text (.npar) instead of '" +
-                                     flags.model.model + "', or another program with --compare OTHER.npx");
+    return fail(ExitCode::Usage, std::string(flags.comparePlans.empty() ? "--compare-set" : "--compare-plan") +
+                                     " cannot change a compiled program; give the model file (.npar) instead of '" + flags.model.model +
+                                     "', or another program to compare it with");
+  for (const std::string &plan : flags.comparePlans) {
+    ModelOptions options = flags.model;
+    options.plan = plan;
+    if (ExitCode code = add(options, "plan " + plan); code != ExitCode::Good)
+      return code;
+  }
+  if (flags.compareSettings.empty())
+    return ExitCode::Good;
   ModelOptions options = flags.model;
   std::string remark = "with";
   for (const std::string &setting : flags.compareSettings) {
@@ -93,11 +105,25 @@ Outcome<Actual> loadActual(const std::string &path, const program::Program &prog
   return std::move(*actual);
 }
 
-/// The accounting of saved activations needs the model's text: a compiled program has buffers, not what gradients ask for.
-ExitCode inspectSaved(const InspectFlags &flags) {
+/// The ranks placed on hosts, and what they send each other there.
+Outcome<HostTraffic> placeRanks(const InspectFlags &flags, const program::Program &program) {
+  Outcome<program::PlaceWords> words = placeWords(flags.place, program);
+  if (!words.ok())
+    return words.code();
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < flags.hosts; ++host)
+    rooms.push_back({std::to_string(host), flags.perHost});
+  engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, rooms);
+  if (!places.ok())
+    return fail(places.status());
+  return hostTraffic(program, *words, std::move(*places));
+}
+
+/// Activations that the backward pass needs, from the model's text: a compiled program has buffers, not what gradients use.
+ExitCode showSaved(const InspectFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage,
-                "--saved needs the model text (.npar); '" + flags.model.model + "' is compiled and no longer knows what its gradients use");
+                "'" + flags.model.model + "' is compiled and does not contain what its gradients use; give the model file (.npar)");
   Outcome<ElaboratedModel> text = elaborateModel(flags.model);
   if (!text.ok())
     return text.code();
@@ -111,65 +137,12 @@ ExitCode inspectSaved(const InspectFlags &flags) {
   return ExitCode::Good;
 }
 
-/// What stands alone on standard output, by the flag that asks for it; empty: nothing does.
-std::string loneFlag(const InspectFlags &flags) {
-  return flags.why ? "--why" : flags.parameterBytes ? "--bytes-per-parameter" : flags.hosts > 0 ? "--hosts" : "";
-}
-
-/// The ranks placed on hosts, and what they send each other there; nothing when no hosts were given.
-Outcome<std::optional<HostTraffic>> placeRanks(const InspectFlags &flags, const program::Program &program) {
-  if (flags.hosts == 0)
-    return std::optional<HostTraffic>();
-  Outcome<program::PlaceWords> words = placeWords(flags.place, program);
-  if (!words.ok())
-    return words.code();
-  std::vector<program::HostRoom> rooms;
-  for (int64_t host = 0; host < flags.hosts; ++host)
-    rooms.push_back({std::to_string(host), flags.perHost});
-  engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, rooms);
-  if (!places.ok())
-    return fail(places.status());
-  return std::optional(hostTraffic(program, *words, std::move(*places)));
-}
-
-ExitCode runInspect(const InspectFlags &flags) {
-  if ((flags.hosts > 0) != (flags.perHost > 0) || (flags.place && flags.hosts == 0))
-    return fail(ExitCode::Usage,
-                "--hosts N and --per-host K go together, and --place with both: how many hosts there are, and how many ranks "
-                "each of them holds");
-  bool others = !loneFlag(flags).empty() || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() || !flags.actual.empty() ||
-                !flags.compare.empty() || !flags.compareSettings.empty();
-  if (!flags.as.empty() && (others || flags.saved || flags.annotate || flags.json))
-    return fail(ExitCode::Usage, "--as stands alone: what it prints is for another program");
-  if (!flags.as.empty() && flags.model.kind != program::ProgramKind::Training)
-    return fail(ExitCode::Usage, "--as is of training: it goes without --for");
-  if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
-    return fail(ExitCode::Usage,
-                std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
-  if ((flags.saved || flags.annotate) && flags.model.kind != program::ProgramKind::Training)
-    return fail(ExitCode::Usage, std::string(flags.saved ? "--saved" : "--annotate") + " is of training: it goes without --for");
-  if (!loneFlag(flags).empty() && !flags.json && flags.html.empty() &&
-      !(flags.actual.empty() && flags.compare.empty() && flags.compareSettings.empty()))
-    return fail(ExitCode::Usage,
-                loneFlag(flags) +
-                    " prints nothing else: --actual, --compare and --compare-set go with it only where --json or --html is given");
-  for (const std::string &setting : flags.compareSettings)
-    if (!settingOf(setting))
-      return fail(ExitCode::Usage, "--compare-set wants KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
-  FileClaims files;
-  files.write("--svg", flags.svg, {".svg"});
-  files.write("--html", flags.html, {".html"});
-  files.write("--planned-trace", flags.trace, {".json"});
-  files.read("--actual", flags.actual);
-  files.read("the model", flags.model.file());
-  for (const std::string &other : flags.compare)
-    files.read("--compare", otherModel(flags, other).file());
-  if (ExitCode code = files.check(); code != ExitCode::Good)
-    return code;
-  for (const std::string &path : {flags.svg, flags.html, flags.trace})
-    if (!path.empty())
-      if (engine::Status status = checkWritable(path); !status.ok())
-        return fail(status);
+/// The plan in the words of another program.
+ExitCode showAs(const InspectFlags &flags) {
+  if (flags.json || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty())
+    return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
+  if (flags.model.kind != program::ProgramKind::Training)
+    return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
   for (const auto &[name, format] : foreignFormats())
     if (name == flags.as) {
       Outcome<std::string> text = planAs(flags.model, format);
@@ -177,73 +150,106 @@ ExitCode runInspect(const InspectFlags &flags) {
         std::cout << *text;
       return text.code();
     }
-  if (flags.saved)
-    return inspectSaved(flags);
-  if (flags.annotate)
+  return fail(ExitCode::Internal, "no writer for '" + flags.as + "'");
+}
+
+ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
+  files.write("--svg", flags.svg, {".svg"});
+  files.write("--html", flags.html, {".html"});
+  files.write("--trace", flags.trace, {".json"});
+  files.read("the trace", flags.actual);
+  files.read("the model", flags.model.file());
+  for (const std::string &other : flags.compare)
+    files.read("the model to compare with", otherModel(flags, other).file());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  for (const std::string &path : {flags.svg, flags.html, flags.trace})
+    if (!path.empty())
+      if (engine::Status status = checkWritable(path); !status.ok())
+        return fail(status);
+  return ExitCode::Good;
+}
+
+/// Writes the files that were asked for. They come before text, so that a file that cannot be written leaves no half answer.
+ExitCode writePictures(const InspectFlags &flags, const View &first, const std::vector<const View *> &all) {
+  if (!flags.svg.empty())
+    if (ExitCode code = writeText(flags.svg, timelineSvg(timelineOf(first))); code != ExitCode::Good)
+      return code;
+  if (!flags.html.empty())
+    if (ExitCode code = writeText(flags.html, viewPage(all)); code != ExitCode::Good)
+      return code;
+  return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, viewTrace(first));
+}
+
+ExitCode inspect(const InspectFlags &flags, InspectView view) {
+  for (const std::string &setting : flags.compareSettings)
+    if (!settingOf(setting))
+      return fail(ExitCode::Usage, "--compare-set takes KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
+  if (view == InspectView::Compare && flags.compare.empty() && flags.comparePlans.empty() && flags.compareSettings.empty())
+    return fail(ExitCode::Usage, "nothing to compare with: give another model or program, --compare-plan NAME or --compare-set KEY=VALUE");
+  FileClaims files;
+  if (ExitCode code = claimFiles(flags, files); code != ExitCode::Good)
+    return code;
+  if (!flags.as.empty())
+    return showAs(flags);
+  if (view == InspectView::Saved)
+    return showSaved(flags);
+  if (view == InspectView::Annotate)
     return annotatePlan(flags.model, flags.json);
   Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
-  Outcome<std::optional<HostTraffic>> traffic = placeRanks(flags, program);
-  if (!traffic.ok())
-    return traffic.code();
+  std::optional<HostTraffic> traffic;
+  if (view == InspectView::Hosts) {
+    Outcome<HostTraffic> placed = placeRanks(flags, program);
+    if (!placed.ok())
+      return placed.code();
+    traffic = std::move(*placed);
+  }
   std::deque<View> views = {viewOf(program)};
   if (ExitCode code = loadCompared(flags, files, views); code != ExitCode::Good)
     return code;
   std::optional<Actual> actual;
-  if (!flags.actual.empty()) {
+  if (view == InspectView::Actual) {
     Outcome<Actual> joined = loadActual(flags.actual, program, views[0]);
     if (!joined.ok())
       return joined.code();
     actual = std::move(*joined);
   }
   std::vector<const View *> all;
-  for (const View &view : views) {
-    all.push_back(&view);
+  for (const View &one : views) {
+    all.push_back(&one);
     if (actual && all.size() == 1)
       all.push_back(&actual->measured);
   }
-
-  // Files first: what cannot be written leaves no half answer on standard output.
-  if (!flags.svg.empty())
-    if (ExitCode code = writeText(flags.svg, timelineSvg(timelineOf(views[0]))); code != ExitCode::Good)
-      return code;
-  if (!flags.html.empty())
-    if (ExitCode code = writeText(flags.html, viewPage(all)); code != ExitCode::Good)
-      return code;
-  if (!flags.trace.empty())
-    if (ExitCode code = writeText(flags.trace, viewTrace(views[0])); code != ExitCode::Good)
-      return code;
+  if (ExitCode code = writePictures(flags, views[0], all); code != ExitCode::Good)
+    return code;
 
   Summary summary = summarize(program);
   if (flags.json) {
     nlohmann::ordered_json json = summaryJson(summary);
     addView(json, views[0]);
-    if (*traffic)
-      json["placement"] = hostTrafficJson(**traffic);
+    if (traffic)
+      json["placement"] = hostTrafficJson(*traffic);
     for (size_t i = 1; i < views.size(); ++i)
       json["compared"].push_back(comparedJson(views[i]));
     if (actual)
       json["actual"] = actualJson(views[0], *actual);
     for (const ClassView &part : views[0].classes) {
       nlohmann::ordered_json &one = json["classes"].at(part.programClass);
-      if (flags.why)
+      if (view == InspectView::Why)
         one["why"] = whyJson(views[0], part);
-      if (flags.parameterBytes)
+      if (view == InspectView::Bytes)
         one["bytes_per_parameter"] = parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  } else if (!loneFlag(flags).empty()) {
-    std::vector<std::string> texts;
-    if (flags.why)
-      texts.push_back(whyText(views[0]));
-    if (flags.parameterBytes)
-      texts.push_back(parameterBytesText(program));
-    if (*traffic)
-      texts.push_back(hostTrafficText(program, **traffic));
-    for (const std::string &text : texts)
-      std::cout << (&text == &texts.front() ? "" : "\n") << text;
+  } else if (view == InspectView::Why) {
+    std::cout << whyText(views[0]);
+  } else if (view == InspectView::Bytes) {
+    std::cout << parameterBytesText(program);
+  } else if (traffic) {
+    std::cout << hostTrafficText(program, *traffic);
   } else {
     std::cout << summaryTable(summary) << viewText(views[0]);
     if (actual)
@@ -254,67 +260,109 @@ ExitCode runInspect(const InspectFlags &flags) {
   return ExitCode::Good;
 }
 
+void addPictures(CLI::App &app, InspectFlags &flags) {
+  app.option_defaults()->group("Files");
+  app.add_option("--svg", flags.svg, "draw the schedule: a lane per stage, communication, live memory")
+      ->type_name("FILE.svg")
+      ->check(notEmpty());
+  app.add_option("--html", flags.html,
+                 "write one page to explore: zoom, steps with source lines, dependencies, memory; it needs no network")
+      ->type_name("FILE.html")
+      ->check(notEmpty());
+  app.add_option("--trace", flags.trace, "write the planned timeline for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->check(notEmpty());
+}
+
+/// The flags of every view. `anyKind`: programs of evaluation and generation too.
+void addCommon(CLI::App &app, InspectFlags &flags, bool anyKind) {
+  app.option_defaults()->group("Model and plan");
+  flags.model.addTo(app);
+  if (anyKind)
+    flags.model.addKindTo(app);
+  addMachineTo(app, flags.model);
+  app.option_defaults()->group("Options");
+  app.add_flag("--json", flags.json, "print one JSON object; bytes and counts are per rank and training step");
+}
+
 } // namespace
 
 Command addInspectCommand(CLI::App &driver) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App *app = driver.add_subcommand("inspect", "show what each rank holds and does, without running it\n\n"
+  CLI::App *app = driver.add_subcommand("inspect", "show what each rank stores and computes, without running the program\n\n"
                                                    "Example:\n"
-                                                   "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n"
-                                                   "  npar inspect gpt2 --why\n"
-                                                   "  npar inspect gpt2 --annotate\n"
+                                                   "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html\n"
+                                                   "  npar inspect why gpt2\n"
                                                    "  npar inspect gpt2 --as megatron\n"
-                                                   "  npar inspect gpt2 --hosts 2 --per-host 4 --place spread\n");
-  flags->model.addTo(*app);
-  flags->model.addKindTo(*app);
-  addMachineTo(*app, flags->model);
-  app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
-  app->add_flag("--why", flags->why,
-                "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");
-  app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line after it");
-  app->add_option("--as", flags->as,
-                  "print the plan as another program takes it: flags of Megatron-LM, a TOML of torchtitan, a JSON of DeepSpeed; what that "
-                  "program cannot do is an error at its line")
+                                                   "\n"
+                                                   "Without the name of a view it prints a summary. If a model file has the name of\n"
+                                                   "a view, give its path: ./why.\n");
+  addCommon(*app, *flags, /*anyKind=*/true);
+  app->get_option("MODEL")->required(false);
+  app->add_option(
+         "--as", flags->as,
+         "print the plan in the format of another program: Megatron-LM flags, a torchtitan TOML file or a DeepSpeed JSON file; an error "
+         "names a line of the plan that the program does not support")
       ->type_name("PROGRAM")
       ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
-  app->add_flag("--bytes-per-parameter", flags->parameterBytes,
-                "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
-  app->add_flag("--saved", flags->saved,
-                "only the activations that the backward of a micro-batch needs, by block and operation, in the papers' unit");
-  app->add_option("--hosts", flags->hosts,
-                  "which ranks stand on which of so many hosts, and the bytes of a training step inside and between them")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 20));
-  app->add_option("--per-host", flags->perHost, "ranks that each of the hosts holds")
+  addPictures(*app, *flags);
+  // Flags before a view's name belong to the view where it has them too.
+  auto views = std::make_shared<std::vector<std::pair<CLI::App *, InspectView>>>();
+  auto addView = [&](const char *name, InspectView view, const std::string &does, const std::string &example, bool anyKind = true) {
+    CLI::App *inner = app->add_subcommand(name, does + "\n\nExample:\n  npar inspect " + example);
+    inner->group("Views");
+    inner->allow_extras();
+    inner->footer(exitCodeText);
+    addCommon(*inner, *flags, anyKind);
+    views->push_back({inner, view});
+    return inner;
+  };
+  addView("why", InspectView::Why,
+          "explain each collective: the plan's line that causes it, both layouts, bytes, how often, what would remove it", "why gpt2");
+  addView("annotate", InspectView::Annotate, "print the plan's text with the effect of each line after it", "annotate gpt2", false);
+  addView("saved", InspectView::Saved, "list the activations that the backward pass of a micro-batch needs, by block and operation",
+          "saved gpt2 --set recompute=attention", false);
+  addView("bytes", InspectView::Bytes, "show bytes per parameter of weights, gradients and optimizer state on each rank",
+          "bytes gpt2 --set zero=3");
+  CLI::App *hosts = addView("hosts", InspectView::Hosts, "show which ranks each host has, and the bytes inside and between hosts",
+                            "hosts gpt2 --hosts 2 --per-host 4 --place spread");
+  hosts->add_option("--hosts", flags->hosts, "number of hosts")->type_name("N")->check(wholeNumber(1, int64_t{1} << 20))->required();
+  hosts->add_option("--per-host", flags->perHost, "ranks on each host")
       ->type_name("K")
-      ->check(wholeNumber(1, int64_t{1} << 20));
-  addPlaceTo(*app, flags->place);
-  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")
-      ->type_name("FILE.svg")
-      ->check(notEmpty());
-  app->add_option("--html", flags->html,
-                  "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")
-      ->type_name("FILE.html")
-      ->check(notEmpty());
-  app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")
-      ->type_name("FILE.json")
-      ->check(notEmpty());
-  app->add_option("--actual", flags->actual, "lay the trace of a run (npar run --trace) of this program beside the plan")
-      ->type_name("FILE.json")
-      ->check(notEmpty());
-  app->add_option("--compare", flags->compare,
-                  "lay another compiled program beside it, or a model text compiled with the same flags (may be repeated)")
-      ->type_name("OTHER")
+      ->check(wholeNumber(1, int64_t{1} << 20))
+      ->required();
+  addPlaceTo(*hosts, flags->place);
+  CLI::App *compare = addView("compare", InspectView::Compare, "show two or more plans or programs on one time axis",
+                              "compare gpt2 --set mesh.pp=4 --compare-set schedule=gpipe");
+  compare->add_option("OTHER", flags->compare, "more compiled programs, or model files compiled with the same flags");
+  compare->add_option("--compare-plan", flags->comparePlans, "compare with the same model under this plan; may be repeated")
+      ->type_name("NAME")
       ->check(notEmpty())
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--compare-set", flags->compareSettings, "lay the same model beside it with this setting changed, such as schedule=gpipe")
+  compare
+      ->add_option("--compare-set", flags->compareSettings,
+                   "compare with the same model under this setting, such as schedule=gpipe; all of them change one program")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  return {app, [flags] {
+  CLI::App *actual = addView("actual", InspectView::Actual, "compare the plan with the trace of a run (npar train --trace)",
+                             "actual gpt2 --set vocab=256 --set width=64 --set heads=4 --set length=64 trace.json");
+  actual->add_option("TRACE", flags->actual, "the file that npar train --trace wrote")->check(notEmpty())->required();
+  for (CLI::App *inner : {compare, actual})
+    addPictures(*inner, *flags);
+  return {app, [flags, app, views] {
+            InspectView view = InspectView::Summary;
+            for (const auto &[inner, its] : *views)
+              if (inner->parsed()) {
+                view = its;
+                if (app->get_option("MODEL")->count() > 0)
+                  return fail(ExitCode::Usage, "the view comes first: npar inspect " + inner->get_name() + " MODEL");
+              }
+            if (flags->model.model.empty())
+              return fail(ExitCode::Usage, "MODEL is required\nnpar: see 'npar inspect --help'");
             ExitCode code = findMachine(flags->model);
-            return code == ExitCode::Good ? runInspect(*flags) : code;
+            return code == ExitCode::Good ? inspect(*flags, view) : code;
           }};
 }
 

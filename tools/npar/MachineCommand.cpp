@@ -35,7 +35,7 @@ nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
 ExitCode measure(const MachineFlags &flags) {
   std::string path = flags.output.empty() ? herePath() : flags.output;
   if (path.empty())
-    return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give -o FILE");
+    return fail(ExitCode::BadInput, "cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give -o FILE");
   if (!flags.output.empty()) { // before a minute is spent on it
     if (replacesOtherText(path))
       return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
@@ -88,28 +88,28 @@ ExitCode show(const MachineFlags &flags) {
 
 Command addMachineCommand(CLI::App &driver) {
   auto flags = std::make_shared<MachineFlags>();
-  CLI::App *app = driver.add_subcommand("machine", "measure this machine for planned times, show machines\n\n"
+  CLI::App *app = driver.add_subcommand("machine", "measure this machine for planned times, or print a machine\n\n"
                                                    "Example:\n"
                                                    "  npar machine measure\n"
                                                    "  npar inspect gpt2 --machine here\n");
   CLI::App *measuring =
-      app->add_subcommand("measure", "measure this machine and write its file, the one that --machine here reads\n\n"
+      app->add_subcommand("measure", "measure this machine and write the file that --machine here reads\n\n"
                                      "Example:\n"
                                      "  npar machine measure -o big.npar && npar inspect gpt2 --machine big.npar\n\n"
-                                     "It trains small models for about a minute and fits the figures to their steps. Nothing else\n"
-                                     "should compute meanwhile.\n");
-  measuring->add_option("-o,--output", flags->output, "the file (default: $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache)")
+                                     "Trains small models for about a minute and fits the machine's figures to their steps. Nothing else\n"
+                                     "should run at the same time.\n");
+  measuring->add_option("-o,--output", flags->output, "file to write (default: $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache)")
       ->type_name("FILE.npar")
       ->check(notEmpty());
-  measuring->add_flag("--quick", flags->quick, "the smallest models alone: whether it works; its figures mean little");
-  measuring->add_flag("--json", flags->json, "what was found as JSON");
+  measuring->add_flag("--quick", flags->quick, "use only the smallest models, to test that it works; the figures are inaccurate");
+  measuring->add_flag("--json", flags->json, "print the result as JSON");
   CLI::App *showing = app->add_subcommand("show", "print a machine: a file, a name of the standard library, or here\n\n"
                                                   "Example:\n"
                                                   "  npar machine show reference --json");
   showing
       ->add_option("MACHINE", flags->shown, "a file, a name of the standard library, or here, which is measured once (default: reference)")
       ->check(notEmpty());
-  showing->add_flag("--json", flags->json, "its figures as JSON: bytes, seconds, FLOP/s");
+  showing->add_flag("--json", flags->json, "print its figures as JSON: bytes, seconds, FLOP/s");
   for (CLI::App *inner : {measuring, showing}) {
     inner->allow_extras();
     inner->footer(exitCodeText);
@@ -119,7 +119,7 @@ Command addMachineCommand(CLI::App &driver) {
               return measure(*flags);
             if (showing->parsed())
               return show(*flags);
-            return fail(ExitCode::Usage, "which? give measure or show\nnpar: see 'npar " + app->get_name() + " --help'");
+            return fail(ExitCode::Usage, "no subcommand: give measure or show\nnpar: see 'npar " + app->get_name() + " --help'");
           }};
 }
 

@@ -46,9 +46,9 @@ Outcome<Choices> fixesOf(const PlanFlags &flags) {
     text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
     auto pair = settingOf(text);
     if (!pair)
-      return fail(ExitCode::Usage, "--fix wants 'KEY = VALUE', such as 'mesh.tp = 8', not '" + text + "'");
+      return fail(ExitCode::Usage, "--fix needs 'KEY = VALUE', such as 'mesh.tp = 8', not '" + text + "'");
     if (std::find(known.begin(), known.end(), pair->first) == known.end())
-      return fail(ExitCode::Usage, fmt::format("--fix knows no '{}'; it is one of {}", pair->first, fmt::join(known, ", ")));
+      return fail(ExitCode::Usage, fmt::format("--fix has no choice '{}'; the choices are {}", pair->first, fmt::join(known, ", ")));
     fixes.push_back(*pair);
   }
   return fixes;
@@ -169,9 +169,9 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::
 
 ExitCode runPlan(const PlanFlags &flags) {
   if (flags.task.model.plan)
-    return fail(ExitCode::Usage, "plan makes the plan itself: it has no --plan; --fix keeps a part of one");
+    return fail(ExitCode::Usage, "plan makes its own plan: remove --plan; fix a choice with --fix");
   if (flags.as && flags.json)
-    return fail(ExitCode::Usage, "--as and --json both write to standard output: give one of them");
+    return fail(ExitCode::Usage, "--as and --json both write to standard output: give only one");
   Outcome<Choices> fixes = fixesOf(flags);
   if (!fixes.ok())
     return fixes.code();
@@ -195,7 +195,7 @@ ExitCode runPlan(const PlanFlags &flags) {
   task->as = flags.as;
   adoptTypes(*task);
   if (flags.goal == PlanGoal::Money && task->machine.price <= 0)
-    return fail(ExitCode::BadInput, "--for money needs what a host costs, and machine '" + task->machine.name + "'" +
+    return fail(ExitCode::BadInput, "--goal money needs what a host costs, and machine '" + task->machine.name + "'" +
                                         (dsl::isUneven(task->machine) ? " has a kind of hosts without" : " has no") +
                                         " `host { price ... }`");
   if (std::string wrong = wrongFix(*task, *fixes); !wrong.empty())
@@ -222,31 +222,33 @@ Command addPlanCommand(CLI::App &driver) {
   auto flags = std::make_shared<PlanFlags>();
   CLI::App *app = driver.add_subcommand(
       "plan",
-      "search the plan under which a machine trains a model best\n\n"
+      "search for the best plan to train a model on a machine\n\n"
       "Example:\n"
       "  npar plan gpt2 --config gpt2-xl --set compute=fp16 --batch 512 --machine dgx-a100 --hosts 1 -o mine.npar\n"
       "  npar plan --from train.sh --machine dgx-a100 --hosts 16 -o mine.npar\n"
       "\n"
-      "Sizes of the mesh, micro-batch, schedule, recomputation, ZeRO, sequence and context parallelism, places and buckets are tried: "
-      "candidates that cannot fit or\n"
-      "win by their bounds are left out, the promising ones compiled and simulated. The best is written as plan text with reasons.\n"
-      "With --from the run of another program says model, batch, length, types and hosts; its own plan is simulated beside the others.\n");
+      "Tries mesh sizes, micro-batches, schedules, recomputation, ZeRO, sequence and context parallelism, placement and buckets. "
+      "Candidates that cannot fit or\n"
+      "win are skipped; promising ones are compiled and simulated. The best one is written as a plan with comments.\n"
+      "--from takes model, batch, length, types and hosts from a run of another program, and also simulates that run's own plan.\n");
   flags->task.addTo(*app);
   app->get_option("MODEL")->required(false);
   flags->foreign.addTo(*app);
-  app->add_option("--fix", flags->fixes, "a choice that the plan has to keep, such as 'mesh.tp = 8'; may be repeated")
+  app->option_defaults()->group("Search");
+  app->add_option("--fix", flags->fixes, "fix a choice of the plan, such as 'mesh.tp = 8'; can be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   static const std::map<std::string, PlanGoal> goals = {
       {"speed", PlanGoal::Speed}, {"memory", PlanGoal::Memory}, {"money", PlanGoal::Money}};
   app->add_option_function<std::string>(
-         "--for", [flags](const std::string &word) { flags->goal = goals.at(word); },
-         "what is made small: the time of a step (speed, the default), the memory of the largest rank, or dollars of a step (money)")
+         "--goal", [flags](const std::string &word) { flags->goal = goals.at(word); },
+         "what to minimize: time per step (speed, default), memory of the largest rank, or dollars per step (money)")
       ->type_name("GOAL")
       ->check(CLI::IsMember({"speed", "memory", "money"}));
+  app->option_defaults()->group("Reports");
   app->add_option("-o,--output", flags->output, "write the plan to this file (default: standard output)")->type_name("FILE.npar");
-  app->add_option("--html", flags->html, "a self-contained page of the search: time against memory, each plan with its text")
+  app->add_option("--html", flags->html, "write a self-contained page: time against memory of all plans, each with its text")
       ->type_name("FILE.html");
   app->add_option_function<std::string>(
          "--as",
@@ -255,11 +257,11 @@ Command addPlanCommand(CLI::App &driver) {
              if (name == word)
                flags->as = format;
          },
-         "search plans that another program has words for, and print the best for it: flags of Megatron-LM, a TOML of torchtitan,\n"
-         "a JSON of DeepSpeed")
+         "search plans that another program supports, and print the best one in its format: Megatron-LM flags, a torchtitan TOML,\n"
+         "or a DeepSpeed JSON")
       ->type_name("PROGRAM")
       ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->task.model); code != ExitCode::Good)
               return code;

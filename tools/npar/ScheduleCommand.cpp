@@ -42,8 +42,7 @@ ExitCode faultCode(const TimedSchedule &timed, bool check) {
 
 /// --eager is about what a file gives.
 ExitCode refuseEager(const ScheduleFlags &flags, bool hasFile) {
-  return flags.eager && !hasFile ? fail(ExitCode::Usage, "--eager is about the communications that a file gives, and no file is given")
-                                 : ExitCode::Good;
+  return flags.eager && !hasFile ? fail(ExitCode::Usage, "--eager applies to the communications of a file: give a file") : ExitCode::Good;
 }
 
 ExitCode show(const ScheduleFlags &flags, bool check) {
@@ -90,8 +89,9 @@ ExitCode showExplanation(const ScheduleFlags &flags) {
 
 ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags flags) {
   if (words.size() != 2)
-    return fail(ExitCode::Usage,
-                "which two? give kinds or files, such as: npar schedule diff 1f1b mine.csv\nnpar: see 'npar schedule diff --help'");
+    return fail(
+        ExitCode::Usage,
+        "diff needs two schedules, kinds or files, such as: npar schedule diff 1f1b mine.csv\nnpar: see 'npar schedule diff --help'");
   if (ExitCode code = refuseEager(flags, namesFile(words[0]) || namesFile(words[1])); code != ExitCode::Good)
     return code;
   std::vector<TimedSchedule> both;
@@ -119,7 +119,7 @@ void addFormat(CLI::App &app, ScheduleFlags &flags, const std::vector<std::strin
   CLI::Option *format = app.add_option("--format", flags.format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
                             ->check(CLI::IsMember(formats))
                             ->type_name("FORMAT");
-  app.add_flag("--json", flags.json, "the same as --format=json")->excludes(format);
+  app.add_flag("--json", flags.json, "same as --format=json")->excludes(format);
 }
 
 } // namespace
@@ -136,15 +136,15 @@ Command addScheduleCommand(CLI::App &driver) {
                   "Example:\n"
                   "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --cost F=1,B=1,W=1,comm=0.1\n"
                   "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --format=csv > mine.csv\n"
-                  "  npar schedule --import mine.csv --check --format=json\n"
+                  "  npar schedule --from-csv mine.csv --check --format=json\n"
                   "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --format=svg > schedule.svg\n\n"
                   "A file has a row per stage and an action per cell, in PyTorch's format: 0F3, 1B0, 1I3, 2W1 (virtual stage, kind,\n"
-                  "micro-batch; B is the full backward, I its input part, W its weight part). Communications follow from that order; a\n"
-                  "file that gives them (0SEND_F3, 1RECV_F3, 1SEND_B0, 0RECV_B0) has them checked as they stand, all or none.");
+                  "micro-batch; B is the full backward, I its input part, W its weight part). npar derives the communications; if a\n"
+                  "file gives them (0SEND_F3, 1RECV_F3, 1SEND_B0, 0RECV_B0), it must give all, and npar checks them unchanged.");
   all->own.addSource(*app);
   all->own.addTo(*app);
   app->add_flag("--check", all->check,
-                "exit with 3 when the schedule cannot run, breaks the order of gradients or holds more than the cap");
+                "exit with code 3 if the schedule cannot run, violates the order of gradients, or exceeds the memory cap");
   addFormat(*app, all->own, {"text", "json", "csv", "svg"});
 
   CLI::App *difference = app->add_subcommand("diff", "compare two schedules: order, live activations, messages, bubble\n\n"
@@ -155,9 +155,10 @@ Command addScheduleCommand(CLI::App &driver) {
   all->difference.addTo(*difference);
   addFormat(*difference, all->difference, {"text", "json"});
 
-  CLI::App *explanation = app->add_subcommand("explain", "say where the bubble is, which dependency makes it and what would help\n\n"
-                                                         "Example:\n"
-                                                         "  npar schedule explain --kind=1f1b --stages=4 --microbatches=8");
+  CLI::App *explanation =
+      app->add_subcommand("explain", "show where the bubble is, which dependency causes it, and what would reduce it\n\n"
+                                     "Example:\n"
+                                     "  npar schedule explain --kind=1f1b --stages=4 --microbatches=8");
   all->explanation.addSource(*explanation);
   all->explanation.addTo(*explanation);
   addFormat(*explanation, all->explanation, {"text", "json"});
@@ -170,8 +171,8 @@ Command addScheduleCommand(CLI::App &driver) {
             for (const CLI::App *inner : {difference, explanation})
               for (const CLI::Option *option : app->get_options())
                 if (inner->parsed() && option->count() > 0)
-                  return fail(ExitCode::Usage, option->get_name() + " stands before '" + inner->get_name() +
-                                                   "', which has flags of its own: give it after that, where it has it");
+                  return fail(ExitCode::Usage, option->get_name() + " precedes '" + inner->get_name() +
+                                                   "', which has its own flags: give it after that, if it has this flag");
             if (difference->parsed())
               return showDifference(all->words, all->difference);
             if (explanation->parsed())

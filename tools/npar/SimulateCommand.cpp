@@ -60,8 +60,7 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
 ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage,
-                "a compiled program has the times of the machine that it was compiled for; give the model text (.npar) instead of '" +
-                    flags.model.model + "'");
+                "a compiled program has the times of its own machine: give the model file (.npar) instead of '" + flags.model.model + "'");
   if (ExitCode code = checkOutlook(flags.outlook); code != ExitCode::Good)
     return code;
   FileClaims files;
@@ -99,7 +98,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   model.place = flags.place;
   Outcome<ProgramPointer> loaded = loadModel(model, files, /*withoutKernels=*/true);
   if (!loaded.ok() && foreign)
-    printRemark("this is of the plan that was made of '" + flags.foreign.from + "'; --print-plan shows it");
+    printRemark("this is in the plan made from '" + flags.foreign.from + "'; --print-plan shows it");
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
@@ -143,23 +142,27 @@ Command addSimulateCommand(CLI::App &driver) {
   auto flags = std::make_shared<SimulateFlags>();
   CLI::App *app = driver.add_subcommand(
       "simulate",
-      "predict a training step on machines that need not be there\n\n"
+      "predict a training step on any machine\n\n"
       "Example:\n"
       "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n"
       "  npar simulate gpt2 --machine p4d --set batch=64 --slow rank=3:1.5 --jitter 5% --svg step.svg --trace step.json\n"
-      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint 30 --restart 600 --tokens 300B\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint-seconds 30 --restart-seconds 600 --total-tokens 300B\n"
       "  npar simulate --from train.sh --machine dgx-a100 --hosts 16\n\n"
-      "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
-      "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
+      "Compiles the plan's program for the machine and runs its steps, messages and collectives in simulated\n"
+      "time. Concurrent messages share links. MFU is relative to the peak that the machine file states.\n");
+  auto group = [app](const char *name) { app->option_defaults()->group(name); };
+  group("Model and plan");
   flags->model.addTo(*app);
-  app->get_option("MODEL")->required(false);
+  app->get_option("MODEL")->required(false)->description("model file (.npar), or name of a model in the standard library");
   flags->foreign.addTo(*app);
+  group("Machine");
   addMachineTo(*app, flags->model);
-  app->add_option("--hosts", flags->hosts, "how many hosts of the machine there are (default: as many as the ranks need)")
+  app->add_option("--hosts", flags->hosts, "number of hosts (default: what the ranks need)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
   addPlaceTo(*app, flags->place);
   addOutlookTo(*app, flags->outlook);
+  group("Reports");
   app->add_option("--svg", flags->svg, "draw the simulated step: one lane per stage, communication, live memory")
       ->type_name("FILE.svg")
       ->check(notEmpty());
@@ -167,25 +170,25 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("FILE.json")
       ->check(notEmpty());
   app->add_option("--html", flags->html,
-                  "one page to look around in the simulated step, and below it the undisturbed one where ranks or links are slow;\n"
+                  "write an interactive page of the simulated step, and of the undisturbed step below it if ranks or links are slow;\n"
                   "needs no network")
       ->type_name("FILE.html")
       ->check(notEmpty());
-  app->add_option(
-         "--task-times", flags->taskTimes,
-         "milliseconds that a stage's forward, backward, weights' gradients and a message to the next stage were measured to take for a "
-         "micro-batch, instead of what the machine says; nothing else takes time")
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
+  group("Assumptions");
+  app->add_option("--task-times", flags->taskTimes,
+                  "measured milliseconds of a stage's forward, backward, weight gradients, and of a message to the next stage, for a "
+                  "micro-batch; they replace the machine's figures, and nothing else takes time")
       ->type_name("F,B,W,MESSAGE")
       ->delimiter(',')
       ->expected(4)
       ->check(number(0.0, 1e9));
   app->add_flag("--post-validated", flags->postValidated,
-                "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
+                "assume that the update does not wait for the global gradient norm, and is undone if the norm is not finite");
   app->add_flag("--overlapped-gathers", flags->gathersPassOn,
-                "as if gathers of updated parameters passed beside the next step's first forward");
+                "assume that gathers of updated parameters overlap the next step's first forward");
   app->add_flag("--unfused-sums", flags->sumsApart,
-                "as if each micro-batch's gradients were added to their sum by a pass of its own, not by the product that makes them");
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
+                "assume that a separate pass, not the matrix product, adds each micro-batch's gradients to their sum");
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)
               return code;

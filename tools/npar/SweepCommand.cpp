@@ -49,7 +49,7 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
   for (const std::string &text : flags.over) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(text);
     if (!pair)
-      return fail(ExitCode::Usage, "--over wants KEY=VALUE,VALUE, such as 'mesh.tp=1,2,4', not '" + text + "'");
+      return fail(ExitCode::Usage, "--over needs KEY=VALUE,VALUE, such as 'mesh.tp=1,2,4', not '" + text + "'");
     SweptSetting setting{pair->first, valuesIn(pair->second)};
     setting.key.erase(std::remove(setting.key.begin(), setting.key.end(), ' '), setting.key.end());
     for (const std::string &value : setting.values) {
@@ -60,14 +60,13 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
     }
     for (const SweptSetting &other : over)
       if (other.key == setting.key)
-        return fail(ExitCode::Usage, "--over names '" + setting.key + "' twice: give all of its values at once");
+        return fail(ExitCode::Usage, "--over names '" + setting.key + "' twice: give all of its values in one --over");
     for (const std::string &fixed : flags.model.settings)
       if (fixed.rfind(setting.key + "=", 0) == 0)
-        return fail(ExitCode::Usage,
-                    fmt::format("'{}' is set by --set and goes through values by --over: one of them is enough", setting.key));
+        return fail(ExitCode::Usage, fmt::format("'{}' is given to both --set and --over: remove one", setting.key));
     count *= setting.values.size();
     if (count > mostCombinations)
-      return fail(ExitCode::Usage, fmt::format("these are more than {} combinations, the most that are tried", mostCombinations));
+      return fail(ExitCode::Usage, fmt::format("more than {} combinations, which is the limit", mostCombinations));
     over.push_back(std::move(setting));
   }
   return over;
@@ -82,7 +81,7 @@ ExitCode write(const std::string &path, const std::string &text) {
 
 ExitCode runSweep(const SweepFlags &flags) {
   if (flags.model.isCompiled())
-    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: sweep needs the model text (.npar)");
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: sweep needs the model file (.npar)");
   Outcome<std::vector<SweptSetting>> over = sweptSettings(flags);
   if (!over.ok())
     return over.code();
@@ -142,29 +141,31 @@ ExitCode runSweep(const SweepFlags &flags) {
 
 Command addSweepCommand(CLI::App &driver) {
   auto flags = std::make_shared<SweepFlags>();
-  CLI::App *app = driver.add_subcommand(
-      "sweep", "predict a training step for every combination of some settings\n\n"
-               "Example:\n"
-               "  npar sweep gpt2 --machine dgx-a100 --over mesh.tp=1,2,4,8 --over micro=1,2 --svg sweep.svg\n"
-               "\n"
-               "Each combination is compiled and simulated on the machine; one that the compiler refuses is a row with the reason.\n");
+  CLI::App *app =
+      driver.add_subcommand("sweep", "predict a training step for every combination of settings\n\n"
+                                     "Example:\n"
+                                     "  npar sweep gpt2 --machine dgx-a100 --over mesh.tp=1,2,4,8 --over micro=1,2 --svg sweep.svg\n"
+                                     "\n"
+                                     "Compiles and simulates each combination on the machine. A combination that the compiler refuses "
+                                     "appears as a row with the reason.\n");
   flags->model.addTo(*app);
+  app->get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   addMachineTo(*app, flags->model);
-  app->add_option("--over", flags->over, "a setting and its values; may be repeated, the last one changes fastest")
+  app->add_option("--over", flags->over, "setting and its values; can be repeated, the last one varies fastest")
       ->type_name("KEY=V,V")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->required();
   app->add_option("--hosts", flags->hosts,
-                  "hosts that the ranks must fill; other combinations are refused (default: as many as each takes)")
+                  "number of hosts that the ranks must fill; other combinations are refused (default: what each needs)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
-  app->add_option("--jobs", flags->jobs, "plans compiled at once (default: the machine's cores)")
+  app->add_option("--jobs", flags->jobs, "number of plans compiled in parallel (default: the machine's cores)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
-  app->add_option("--csv", flags->csv, "write the table to this file too")->type_name("FILE.csv");
-  app->add_option("--svg", flags->svg, "draw seconds against memory")->type_name("FILE.svg");
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  app->add_option("--csv", flags->csv, "also write the table to this file")->type_name("FILE.csv");
+  app->add_option("--svg", flags->svg, "plot seconds against memory")->type_name("FILE.svg");
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runSweep(*flags) : code;

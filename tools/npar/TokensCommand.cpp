@@ -39,7 +39,7 @@ struct TokensFlags {
 struct Count {
   uint64_t bytes = 0, tokens = 0;
   int32_t largest = -1;
-  std::vector<int32_t> first; ///< those that --show asks for
+  std::vector<int32_t> first; ///< those that --count asks for
 };
 
 constexpr size_t blockBytes = 1 << 20, blockTokens = 1 << 18;
@@ -237,22 +237,22 @@ ExitCode checkFlags(const TokensFlags &flags) {
   auto usage = [](const std::string &message) { return fail(ExitCode::Usage, message); };
   if (flags.text.empty() == flags.decode.empty())
     return usage(flags.text.empty()
-                     ? "give --text FILE (or - for standard input) to make tokens, or --decode FILE.u16|FILE.i32 to make text"
-                     : "--text makes tokens and --decode makes text: give one of them");
+                     ? "give --text FILE (or - for standard input) to write tokens, or --decode FILE.u16|FILE.i32 to write text"
+                     : "--text and --decode cannot be used together");
   if (!flags.text.empty() && flags.skipSpecial)
-    return usage("--skip-special goes with --decode");
+    return usage("--skip-special needs --decode");
   if (!flags.decode.empty() && flags.plain)
-    return usage("--plain goes with --text");
+    return usage("--plain needs --text");
   if (!flags.text.empty() && flags.out.empty() && !flags.show && !flags.json)
-    return usage("what shall come of it? give --out FILE.u16 or FILE.i32, or --show N, or --json for the numbers of bytes and tokens");
+    return usage("no output: give --output FILE.u16 or FILE.i32, or --count N, or --json for the numbers of bytes and tokens");
   bool toScreen = flags.out.empty() || flags.out == "-";
   if (!flags.decode.empty() && toScreen && (flags.json || flags.show))
-    return usage("the text goes to standard output: with --json or --show give --out FILE");
+    return usage("the text already goes to standard output: with --json or --count give --output FILE");
   if (!flags.text.empty() && !flags.out.empty())
-    if (auto format = TokenFileWriter::formatOf(flags.out, "--out"); !format.ok())
+    if (auto format = TokenFileWriter::formatOf(flags.out, "--output"); !format.ok())
       return usage(format.status().message());
   FileClaims files;
-  files.write("--out", flags.out == "-" ? "" : flags.out);
+  files.write("--output", flags.out == "-" ? "" : flags.out);
   files.read(flags.text == "-" ? "standard input" : "--text", flags.text == "-" ? "/proc/self/fd/0" : flags.text);
   files.read("--decode", flags.decode);
   for (const std::string &file : engine::tokenizerFiles(flags.tokenizer))
@@ -273,25 +273,25 @@ ExitCode runTokens(const TokensFlags &flags) {
 
 Command addTokensCommand(CLI::App &driver) {
   auto flags = std::make_shared<TokensFlags>();
-  CLI::App *app = driver.add_subcommand(
-      "tokens",
-      "turn a text into a file of token numbers, and back\n\n"
-      "Example:\n"
-      "  npar tokens gpt2-folder --text book.txt --out book.u16\n"
-      "  npar run gpt2 --data book.u16 --tokens u16 --set width=64 --set heads=4 --set depth=4 --set length=64 --set batch=8 --steps 10\n");
-  app->add_option("TOKENIZER", flags->tokenizer,
-                  "a folder with tokenizer.json, or vocab.json and merges.txt, or tokenizer.model; such a file; or the word bytes")
+  CLI::App *app = driver.add_subcommand("tokens", "convert a text to a file of token numbers, and back\n\n"
+                                                  "Example:\n"
+                                                  "  npar tokens gpt2-folder --text book.txt --output book.u16\n"
+                                                  "  npar train gpt2 --data book.u16 --tokens u16 --set width=64 --set heads=4 --set "
+                                                  "depth=4 --set length=64 --set batch=8 --steps 10\n");
+  app->add_option(
+         "TOKENIZER", flags->tokenizer,
+         "folder with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model; one of these files; or the word bytes")
       ->type_name("FOLDER|FILE")
       ->required();
-  app->add_option("--text", flags->text, "text to read, in UTF-8; - is standard input")->type_name("FILE|-")->check(notEmpty());
-  app->add_option("--out", flags->out, "tokens to write, of 16 bits (.u16) or 32 (.i32); with --decode the text")
+  app->add_option("--text", flags->text, "UTF-8 text to read; - reads standard input")->type_name("FILE|-")->check(notEmpty());
+  app->add_option("-o,--output", flags->out, "file for the tokens, of 16 bits (.u16) or 32 bits (.i32); with --decode, for the text")
       ->type_name("FILE.u16|FILE.i32")
       ->check(notEmpty());
-  app->add_option("--decode", flags->decode, "tokens to turn back into text")->type_name("FILE.u16|FILE.i32")->check(notEmpty());
-  app->add_option("--show", flags->show, "print the first N tokens with their text")->type_name("N")->check(wholeNumber(1, 1'000'000));
-  app->add_flag("--plain", flags->plain, "without the tokens that the tokenizer puts around every text, such as Llama's begin of text");
-  app->add_flag("--skip-special", flags->skipSpecial, "with --decode: leave special tokens out of the text");
-  app->add_flag("--json", flags->json, "one summary object on standard output: bytes, tokens, the largest, the vocabulary's size");
+  app->add_option("--decode", flags->decode, "file of tokens to decode to text")->type_name("FILE.u16|FILE.i32")->check(notEmpty());
+  app->add_option("--count", flags->show, "print the first N tokens with their text")->type_name("N")->check(wholeNumber(1, 1'000'000));
+  app->add_flag("--plain", flags->plain, "omit the tokens that the tokenizer adds to every text, such as Llama's begin of text");
+  app->add_flag("--skip-special", flags->skipSpecial, "with --decode: omit special tokens");
+  app->add_flag("--json", flags->json, "print bytes, tokens, the largest token and the vocabulary size as one JSON object");
   return {app, [flags] { return runTokens(*flags); }};
 }
 

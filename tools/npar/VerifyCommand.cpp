@@ -14,6 +14,7 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/trials/VerifyAll.h"
+#include "tools/npar/trials/VerifyPairs.h"
 #include "tools/npar/verify/ChoiceText.h"
 #include "tools/npar/verify/Equivalence.h"
 #include "tools/npar/verify/Reference.h"
@@ -44,11 +45,12 @@ struct VerifyFlags {
   int threads = 0;
   double timeout = 300;
   ChosenDevice device; ///< of the plan's program; the one rank that it is compared with runs on the processor
-  bool json = false, full = false, all = false;
-  bool explains = true;                   ///< looks for a place whose rounding makes most of the difference to float64
+  bool json = false, full = false, all = false, pairs = false;
+  bool explains = true;                   ///< looks for a place whose rounding causes most of the difference to float64
   std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
   std::string printPlan;
-  int64_t plans = 0; ///< 0: not given
+  std::string features; ///< to pair; empty: all
+  int64_t plans = 0;    ///< 0: not given
   int jobs = 0;
 };
 
@@ -69,7 +71,7 @@ engine::SessionOptions onProcessor(engine::SessionOptions options) {
 
 /// Whether the machine has room for these beside each other.
 ExitCode checkRoom(const Job &job, int threads, const std::vector<ProgramPointer> &programs) {
-  return checkMemory(programs, job.crew(threads), /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
+  return checkMemory(programs, job.crew(threads), /*saved=*/false, /*quiet=*/true, "shrink the model, or use fewer ranks");
 }
 
 /// Of a program whose ranks the processes of a job share, or (`job` is null) of one that this process runs alone.
@@ -108,11 +110,11 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
       continue;
     if (!std::isfinite(*own)) {
       checks[i].isOfOneRank = true;
-      checks[i].detail += "; on one rank it is not finite in this type either: the model's numbers are too large for it under any plan";
+      checks[i].detail += "; on one rank it is not finite in this type either: the model's values are too large for it under any plan";
       continue;
     }
     checks[i].ok = *error <= times * *own;
-    checks[i].detail += fmt::format("; one rank in this type is off by {:.2e}, {} times that is allowed", *own, times);
+    checks[i].detail += fmt::format("; one rank in this type has the error {:.2e}, and {} times that is allowed", *own, times);
   }
 }
 
@@ -122,13 +124,13 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
   for (size_t i = 0; i < checks.size() && i < otherNumbers.size(); ++i)
     if (std::optional<double> error = otherNumbers[i].maxRelativeError; !checks[i].ok && error) {
       checks[i].ok = otherNumbers[i].ok;
-      checks[i].detail += fmt::format("; with the numbers of seed {} {:.2e}", seed, *error);
+      checks[i].detail += fmt::format("; with seed {} {:.2e}", seed, *error);
     }
 }
 
 /// Measures the sensitivity of one rank in float64.
 engine::Result<double> sensitivity(const engine::SessionOptions &options, const ProgramPointer &reference, uint64_t seed, double change) {
-  Waiting waiting("looking how far one rank's own numbers leap");
+  Waiting waiting("measuring how far one rank's own numbers change");
   return sensitivityOf([&] { return createSession(nullptr, reference, onProcessor(options)); }, reference->root(), verifySteps, seed,
                        change);
 }
@@ -220,9 +222,10 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
       if (leaps.size() + 1 == mostSeeds)
         for (Check &check : found)
           if (!check.ok)
-            check.detail += fmt::format("; one rank itself leaps with each of the {} seeds before: its training is unstable, which a lower "
-                                        "learning rate may change",
-                                        leaps.size());
+            check.detail +=
+                fmt::format("; one rank itself changes abruptly with each of the {} earlier seeds: its training is unstable, and a lower "
+                            "learning rate can help",
+                            leaps.size());
       checks.insert(checks.end(), leaps.begin(), leaps.end());
       checks.insert(checks.end(), found.begin(), found.end());
       return session;
@@ -277,8 +280,8 @@ void addLibrary(const program::Program &program, std::vector<Check> &checks) {
   Reductions reductions = reductionsOf(program);
   if (reductions.library > 0)
     checks.push_back({"reduce library", true, std::nullopt,
-                      fmt::format("{} of {} reductions may be added by a library, in its own order: where NCCL does, what is compared here "
-                                  "is equal within rounding, else in ascending order",
+                      fmt::format("{} of {} reductions can be summed by a library, in its own order: with NCCL the values compared here "
+                                  "are equal within rounding, otherwise sums are in ascending order",
                                   reductions.library, reductions.all)});
 }
 
@@ -292,7 +295,7 @@ ExitCode verifyCompiled(const VerifyFlags &flags) {
   std::vector<Check> checks;
   checkItself(**program, checks);
   if (!flags.json && (*program)->root().kind() == program::ProgramKind::Training)
-    printRemark("mathematics not checked: give the model text too, as in: npar verify MODEL.npar --program " + flags.model.model);
+    printRemark("mathematics not checked: give the model file too, as in: npar verify MODEL.npar --program " + flags.model.model);
   return report((*program)->root(), checks, flags.json);
 }
 
@@ -312,7 +315,7 @@ struct BothTypes {
 ExitCode elaborateBoth(const VerifyFlags &flags, BothTypes &both) {
   bool given = !flags.program.empty();
   if (given && flags.model.plan)
-    return fail(ExitCode::Usage, "--plan and --program exclude each other: the program has its plan already");
+    return fail(ExitCode::Usage, "--plan and --program cannot be used together: the program already has a plan");
   ModelOptions model = flags.model;
   if (given)
     model.plan = "none";
@@ -329,7 +332,7 @@ ExitCode elaborateBoth(const VerifyFlags &flags, BothTypes &both) {
       dampNoise(one->program);
   }
   if (uint64_t count = parametersOf(exact->program); count > largestUnasked && !flags.full)
-    return fail(ExitCode::BadInput, fmt::format("{} parameters are many for a check in float64 on this machine\n"
+    return fail(ExitCode::BadInput, fmt::format("{} parameters are too many for a check in float64 on this machine\n"
                                                 "npar: help: {}, or give --full to check this size",
                                                 count, howToShrink(exact->program.model.constants)));
   both.written = std::move(*written), both.exact = std::move(*exact);
@@ -388,7 +391,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
 
 ExitCode verifyMatrix(const VerifyFlags &flags) {
   if (flags.model.plan || !flags.program.empty())
-    return fail(ExitCode::Usage, "--all makes the plans itself: it excludes --plan and --program");
+    return fail(ExitCode::Usage, "--all makes its own plans: remove --plan and --program");
   MatrixFlags matrix;
   for (size_t i = 0; i <= flags.more.size(); ++i) {
     matrix.models.push_back(flags.model);
@@ -405,17 +408,20 @@ ExitCode verifyMatrix(const VerifyFlags &flags) {
 }
 
 ExitCode runVerify(VerifyFlags flags, Job &job) {
-  if (flags.all) {
-    ExitCode code = job.refuseOthers("npar verify --all");
+  if (flags.all || flags.pairs) {
+    ExitCode code = job.refuseOthers(flags.all ? "npar verify --all" : "npar verify --pairs");
     if (code == ExitCode::Good)
       code = findMachine(flags.model);
-    return code == ExitCode::Good ? verifyMatrix(flags) : code;
+    if (code == ExitCode::Good)
+      code = flags.all ? verifyMatrix(flags)
+                       : verifyPairs({flags.model, flags.features, flags.json, planChecks(flags.seed, flags.threads, flags.jobs)});
+    return code;
   }
   if (!flags.more.empty() || !flags.combine.empty() || !flags.printPlan.empty() || flags.plans || flags.jobs)
     return fail(ExitCode::Usage,
-                "one model and its plan are verified at a time; several models, --combine, --plans, --jobs and --print-plan need --all");
+                "only one model and plan can be verified; several models, --combine, --plans, --jobs and --print-plan need --all");
   if (flags.model.isCompiled() && !flags.program.empty())
-    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: --program needs the model text (.npar) beside it");
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: with --program, give the model file (.npar) as MODEL");
   if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
     return code;
   // All processes read the machine's text; one measures it where there is none.
@@ -457,87 +463,115 @@ PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
   return options;
 }
 
+/// Words that the flags of a given form do not take: a flag that is given is meant, so what would have no effect is refused.
+static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
+  auto refuse = [&](std::vector<const char *> names, const std::string &why) {
+    for (const char *name : names)
+      if (app.count(name) > 0)
+        return fail(ExitCode::Usage, std::string(name) + " has no effect: " + why);
+    return ExitCode::Good;
+  };
+  ExitCode code = refuse({"--check"}, "verify reads no data and no weights");
+  if (code == ExitCode::Good && flags.all && flags.pairs)
+    return fail(ExitCode::Usage, "--all and --pairs exclude each other");
+  if (code == ExitCode::Good && (flags.all || flags.pairs))
+    code = refuse({"--full", "--timeout", "--processes", "--backend", "--cuda-products", "--cuda-attention", "--cuda-graph", "--cuda-gpus"},
+                  std::string(flags.all ? "--all" : "--pairs") + " checks every plan at a small size, with limits of its own");
+  if (code == ExitCode::Good && flags.pairs)
+    code = refuse({"MORE", "--plans", "--combine", "--print-plan", "--program"}, "--pairs makes its own plans of one model");
+  if (code == ExitCode::Good && !flags.pairs)
+    code = refuse({"--features"}, "it chooses what --pairs combines");
+  if (code == ExitCode::Good && flags.model.isCompiled() && !flags.all && !flags.pairs)
+    code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--cuda-products", "--cuda-attention",
+                   "--cuda-graph", "--cuda-gpus"},
+                  "only the structure of a compiled program is checked; give --program to check its mathematics");
+  return code;
+}
+
 Command addVerifyCommand(CLI::App &driver) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App *app = driver.add_subcommand(
-      "verify", "check that a plan's program does what one rank does\n\n"
+      "verify", "check that a plan computes what one rank computes\n\n"
                 "Example:\n"
                 "  npar verify gpt2 --set vocab=257 --set width=32 --set heads=4 --set depth=4 --set length=16 --set batch=16\n"
-                "\n"
                 "  npar verify my.npar --program my.npx\n"
+                "  npar verify mlp --pairs --features dp,tp,zero3\n"
                 "  npar verify --all mlp --plans 4 --seed 7\n"
                 "\n"
-                "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
-                "Mathematics: 3 optimizer steps in float64 on random data beside one rank; loss, gradients, optimizer state\n"
-                "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
-                "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
-                "within four times of what one rank loses in that type; what fails is tried once more with the next seed's\n"
-                "numbers, as rounding to the other side of a kink (relu, max) makes gradients leap under any plan, and again where\n"
-                "one rank's own numbers leap within rounding, as a choice between nearly equal values (top_k) does.\n"
-                "Under bf16 and fp16 a warning names the line whose rounding alone makes most of the difference to float64.\n"
-                "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
+                "Structure: every send has its receive, groups agree, nothing deadlocks, every element has an owner,\n"
+                "memory is as planned.\n"
+                "Mathematics: three optimizer steps in float64 on random data, compared with one rank. Loss, gradients,\n"
+                "optimizer state and parameters must agree within 1e-10. Finite differences check the gradients of the one rank.\n"
+                "Type: the plan in its own type. Losses must agree within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
+                "within four times the error of one rank in that type. A failure is repeated with the numbers of the next seed,\n"
+                "because a kink (relu, max) or a choice between nearly equal values (top_k) amplifies rounding under any plan.\n"
+                "Under bf16 and fp16 a warning names a line whose rounding alone causes most of the difference to float64.\n"
+                "For a compiled program alone (MODEL is a .npx), verify checks the structure; --program adds the mathematics.\n"
                 "\n"
-                "With --all each model is checked, at a small size, under many plans: one without features, features of the plan\n"
-                "language alone (all, or as many as make half of --plans; which ones moves with --seed), random combinations for the\n"
-                "rest. Each plan is equal to one rank (ok) or refused at one of its lines; anything else is a failure (exit code 3),\n"
-                "with the command that shows it again.\n");
+                "--pairs makes a plan of each feature of the plan language and of each pair, and checks it at a small size: equal\n"
+                "to one rank (ok), or refused with the reason and the line. All features take minutes.\n"
+                "--all draws plans from all features: single features first, then random combinations.\n"
+                "In both, anything but ok and refused is a failure (exit code 3), printed with the command that repeats it.\n");
+  auto group = [app](const char *name) { app->option_defaults()->group(name); };
+  group("Model and plan");
   flags->model.addTo(*app);
-  flags->job.addTo(*app);
   addMachineTo(*app, flags->model);
-  app->add_option("--processes", flags->processes, "check it in so many processes, as npar launch starts them")
-      ->type_name("N")
-      ->check(wholeNumber(1, 65536));
-  app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
+  app->add_option("--program", flags->program, "check this compiled program (float64) instead of compiling the plan")
       ->check(notEmpty())
       ->type_name("FILE.npx");
-  app->add_option("MORE", flags->more, "more models, with --all");
-  app->add_flag("--all", flags->all, "check many plans, not one");
-  app->add_option("--plans", flags->plans, "with --all: how many for each model, exactly (default: 120)")
-      ->type_name("N")
-      ->check(wholeNumber(1, 100000));
-  app->add_option("--combine", flags->combine,
-                  "with --all: check this combination of features, such as dp,tp,zb_v, instead (may be repeated)")
-      ->type_name("FEATURES")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan after it, check nothing")
-      ->type_name("NAME")
-      ->check(notEmpty());
-  app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
-      ->type_name("N")
-      ->check(wholeNumber(1, 4096));
-  flags->device.addTo(*app);
-  app->get_option("--backend")
-      ->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
-  app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
-  app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
+
+  group("Check");
+  app->add_flag("--json", flags->json, "print the result as one JSON object");
+  app->add_flag("--full", flags->full, "also check models with more than 5 million parameters");
+  app->add_option("--seed", flags->seed,
+                  "seed for parameters, data and the directions of the finite differences; with --all also for the random plans")
       ->type_name("N")
       ->check(wholeNumber())
       ->capture_default_str();
-  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
-  app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
+  app->add_option("--threads", flags->threads, "worker threads (default: the machine's cores; 2 per plan with --pairs and --all)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
+  app->add_option("--timeout", flags->timeout, "give up after this many seconds without progress")
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
+
+  group("Pairs of features");
+  app->add_flag("--pairs", flags->pairs, "check each feature of the plan language and each pair of them");
+  app->add_option("--features", flags->features, "with --pairs: these features instead of all, such as dp,tp,zb_v")
+      ->type_name("FEATURES")
+      ->check(notEmpty());
+  app->add_option("--jobs", flags->jobs, "with --pairs or --all: plans checked at the same time (default: the machine's cores)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
+
+  group("Devices");
+  flags->device.addTo(*app);
+  app->get_option("--backend")
+      ->description("where the plan's program runs: cpu, or cuda (see `npar devices`); the single rank always runs on the CPU");
+
+  group("Processes");
+  app->add_option("--processes", flags->processes, "start this many processes, as npar launch does, and check across them")
+      ->type_name("N")
+      ->check(wholeNumber(1, 65536));
+  flags->job.addTo(*app);
+
+  group("For developers of npar");
+  app->add_flag("--all", flags->all, "check many plans of each MODEL, drawn from all features");
+  app->add_option("MORE", flags->more, "more models, with --all");
+  app->add_option("--plans", flags->plans, "with --all: number of plans for each model (default: 120)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 100000));
+  app->add_option("--combine", flags->combine,
+                  "with --all: check this combination of features instead, such as dp,tp,zb_v; may be repeated")
+      ->type_name("FEATURES")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan, and check nothing")
+      ->type_name("NAME")
+      ->check(notEmpty());
   return {app, [flags, app] {
-            // What would have no effect is refused: a flag that is given is meant.
-            auto refuse = [&](std::initializer_list<const char *> names, const std::string &why) {
-              for (const char *name : names)
-                if (app->count(name) > 0)
-                  return fail(ExitCode::Usage, std::string(name) + " has no effect: " + why);
-              return ExitCode::Good;
-            };
-            ExitCode code = refuse({"--check"}, "verify reads neither data nor weights");
-            if (code != ExitCode::Good)
-              return code;
-            if (flags->all)
-              code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention", "--cuda-graph", "--gpus"},
-                            "--all checks every plan at a small size, with limits of its own");
-            else if (flags->model.isCompiled())
-              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--attention",
-                             "--cuda-graph", "--gpus"},
-                            "of a compiled program alone only the structure is checked");
+            ExitCode code = refuseIdleFlags(*app, *flags);
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};
 }

@@ -1,6 +1,7 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
 #include "tools/npar/job/Guard.h"
+#include "tools/npar/terminal/OldSpellings.h"
 #include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Suggest.h"
@@ -20,15 +21,22 @@ namespace npar::driver {
 namespace {
 
 constexpr const char *introduction =
-    "npar: train one model text under any parallel plan.\n"
+    "npar: train a model under any parallel plan.\n"
     "\n"
     "Example:\n"
-    "  npar run gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --set vocab=256 --set width=64 --set heads=4 \\\n"
+    "  npar train gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --set vocab=256 --set width=64 --set heads=4 \\\n"
     "      --set depth=4 --set length=64 --data book.txt --tokens bytes --steps 50\n";
 
 /// The list of subcommands shows one line of each; the rest of a description is for its own help.
 class FirstLines : public CLI::Formatter {
 public:
+  /// One empty line between groups, where CLI11 leaves two.
+  std::string make_help(const CLI::App *app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at))
+      text.erase(at, 1);
+    return text;
+  }
   std::string make_subcommand(const CLI::App *app) const override {
     std::string description = app->get_description();
     return TableRow(2).left(app->get_name(), 12).text(description.substr(0, description.find('\n'))).str();
@@ -68,7 +76,7 @@ ExitCode checkStandardOutput() {
     return ExitCode::Good;
   takeOver(); // the job, which would have said it, has ended
   sayErrors();
-  return fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
+  return fail(ExitCode::BadInput, "cannot write to standard output: it is closed, or its disk is full");
 }
 
 /// Of `npar launch -n 4 -- run ...`, where the two dashes only part: CLI11 would take what follows them for positional words and forget it.
@@ -86,7 +94,7 @@ ExitCode refuseLineBreaks(int argc, char **argv) {
     std::string word = argv[i];
     bool isPrompt = word.rfind("--prompt=", 0) == 0 || std::string(argv[i - 1]) == "--prompt";
     if (!isPrompt && word.find_first_of("\n\r") != std::string::npos)
-      return fail(ExitCode::Usage, "'" + printableName(word) + "' has a line break, which no name and no value may have: rename the file");
+      return fail(ExitCode::Usage, "'" + printableName(word) + "' contains a line break; names and values must not: rename the file");
   }
   return ExitCode::Good;
 }
@@ -95,29 +103,54 @@ ExitCode drive(int argc, char **argv) {
   if (ExitCode code = refuseLineBreaks(argc, argv); code != ExitCode::Good)
     return code;
   CLI::App driver(introduction, "npar");
-  driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
+  driver.footer("Help of one command: npar train --help\nCompletion in bash:  source <(npar completion)\n\n" + std::string(exitCodeText));
   driver.formatter(std::make_shared<FirstLines>());
   driver.require_subcommand(0, 1);
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
-  std::vector<Command> commands = {
-      addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
-      addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
-      addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
-      addAutopsyCommand(driver), addLaunchCommand(driver),   addGuardCommand(driver),      addMachineCommand(driver),
-      addDataCommand(driver),    addSimulateCommand(driver), addSweepCommand(driver),      addPlanCommand(driver),
-      addExplainCommand(driver), addDevicesCommand(driver),
+  // In the order and the groups of the help.
+  std::vector<std::pair<const char *, Command>> commands = {
+      {"Train", addTrainCommand(driver)},
+      {"Train", addEvalCommand(driver)},
+      {"Train", addGenerateCommand(driver)},
+      {"Look", addInspectCommand(driver)},
+      {"Look", addExplainCommand(driver)},
+      {"Look", addScheduleCommand(driver)},
+      {"Look", addCompileCommand(driver)},
+      {"Check", addVerifyCommand(driver)},
+      {"Plan", addPlanCommand(driver)},
+      {"Plan", addSimulateCommand(driver)},
+      {"Plan", addSweepCommand(driver)},
+      {"Data and weights", addDataCommand(driver)},
+      {"Data and weights", addTokensCommand(driver)},
+      {"Data and weights", addImportCommand(driver)},
+      {"Data and weights", addExportCommand(driver)},
+      {"Data and weights", addCheckpointCommand(driver)},
+      {"Machines", addMachineCommand(driver)},
+      {"Machines", addDevicesCommand(driver)},
+      {"Machines", addLaunchCommand(driver)},
+      {"Machines", addAutopsyCommand(driver)},
+      {"", addGuardCommand(driver)},
+      {"", addCompletionCommand(driver)},
   };
   std::vector<std::string> names;
-  for (const Command &command : commands) {
+  for (const auto &[group, command] : commands) {
     command.app->allow_extras();
     command.app->footer(exitCodeText);
-    if (!command.app->get_group().empty()) // what is hidden is not proposed
-      names.push_back(command.app->get_name());
+    command.app->group(group);
+    if (command.app->get_group().empty()) // what is hidden is not proposed
+      continue;
+    names.push_back(command.app->get_name());
+    names.insert(names.end(), command.app->get_aliases().begin(), command.app->get_aliases().end());
   }
 
+  argc = withoutSeparator(argc, argv);
+  Outcome<std::vector<std::string>> words = inTodaysSpelling(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), driver);
+  if (!words.ok())
+    return words.code();
   try {
-    driver.parse(withoutSeparator(argc, argv), argv);
+    std::reverse(words->begin(), words->end()); // CLI11 takes the first word from the end
+    driver.parse(*words);
   } catch (const CLI::Success &success) {
     driver.exit(success);
     return checkStandardOutput();
@@ -125,7 +158,7 @@ ExitCode drive(int argc, char **argv) {
     return fail(ExitCode::Usage, std::string(error.what()) + "\nnpar: see 'npar --help'");
   }
 
-  for (const Command &command : commands)
+  for (const auto &[group, command] : commands)
     if (command.app->parsed()) {
       const CLI::App &deepest = command.app->get_subcommands().empty() ? *command.app : *command.app->get_subcommands().front();
       if (command.takesRest)

@@ -124,7 +124,7 @@ LogicalResult Distribution::convert(arith::ConstantOp op) {
   int64_t next = 0;
   if (!vector.getElementType().isInteger(64) || vector.getNumElements() != team ||
       !llvm::all_of(dense.getValues<APInt>(), [&](const APInt &number) { return number.getSExtValue() == next++; }))
-    return op.emitOpError("internal error: a vector of unequal constants has no threads to lie on");
+    return op.emitOpError("internal error: a vector of unequal constants cannot be distributed over threads");
   OpBuilder b(op);
   replace(op, splat(b, loc, lane, 1));
   return success();

@@ -79,7 +79,7 @@ public:
     if (!scores)
       return op.emitOpError("has no formula ") << op.getScoresAttr();
     if (op.getKeysAttr() && dist::zigzagOf(op, op.getKeysAttr()))
-      return op.emitOpError("changes scores by positions of '") << op.getKeysAttr().getValue() << "', which lies in zigzag order";
+      return op.emitOpError("changes scores by positions of '") << op.getKeysAttr().getValue() << "', which is in zigzag order";
     for (Value value : values) {
       if (!isDatum(View(value), value.getType())) {
         value = withHeads(value);

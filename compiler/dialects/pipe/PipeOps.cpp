@@ -65,7 +65,7 @@ LogicalResult RecvOp::verify() {
 
 static LogicalResult verifyKept(Operation *op) {
   if (!fragmentOf(op).isPerMicro())
-    return op->emitOpError("is for fragments of a micro-batch, its fragment is of phase ") << wordOf(fragmentOf(op).getPhase());
+    return op->emitOpError("is for fragments of a micro-batch, but its fragment has phase ") << wordOf(fragmentOf(op).getPhase());
   return success();
 }
 

@@ -101,7 +101,7 @@ template <typename Op> static LogicalResult verifyPieces(Op op) {
   if (step < 0 || (op.getStep() && !isSplit))
     return op.emitOpError("is at step ") << step << " of a ring without members";
   if (zigzag < 0)
-    return op.emitOpError("lies in zigzag order of ") << zigzag << " ranks";
+    return op.emitOpError("is in zigzag order of ") << zigzag << " ranks";
   if (op.getCausal() && !op.getOther() && (op.getStep() || !isSplit) && rows != keys)
     return op.emitOpError("is causal with ") << rows << " rows and " << keys << " keys, must have equally many";
   return success();

@@ -29,7 +29,7 @@ public:
     for (Operation &op : micro.getOps())
       if (const char *why = obstacle(&op)) {
         op.emitWarning("'") << op.getName().stripDialect() << "' " << why << " '" << seq.getValue()
-                            << "': each token that is generated computes the whole sequence again";
+                            << "': each generated token recomputes the whole sequence";
         return false;
       }
     return true;

@@ -129,7 +129,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     for (Operation *op : slice) {
       if (mixes(op, batch))
         return op->emitError("'") << op->getName().stripDialect()
-                                  << "' mixes the samples of a batch: a program without training computes each sample by itself";
+                                  << "' mixes the samples of a batch: a program without training must compute each sample separately";
       if (!position)
         continue;
       if (failed(checkAttention(op, position)))
@@ -140,10 +140,10 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     if (!doubtful)
       return success();
     getOperation()->setAttr(npar::untestedAttribute, UnitAttr::get(&getContext()));
-    doubtful->emitWarning("positions of '")
-        << position.getValue()
-        << "' are mixed here, and not by causal attention: each token that is generated computes the whole sequence again, and that no "
-           "position depends on later ones is tested with the first token";
+    doubtful->emitWarning("positions of '") << position.getValue()
+                                            << "' are mixed here, and not by causal attention: each generated token recomputes the whole "
+                                               "sequence, and npar tests with the first token that no "
+                                               "position depends on later ones";
     return success();
   }
 
@@ -161,8 +161,8 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     if (!attention || attention.getSeqAttr() != position || attention.getKeysAttr() || attention.getCausal() || attention.getScores())
       return success();
     InFlightDiagnostic error = op->emitError("attention over '") << position.getValue()
-                                                                 << "' looks at later positions, which are not known "
-                                                                    "when tokens are generated one after the other";
+                                                                 << "' uses later positions, which are not known "
+                                                                    "during generation";
     error.attachNote(op->getLoc()) << "help: give it 'causal'";
     return error;
   }

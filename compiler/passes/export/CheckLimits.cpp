@@ -76,7 +76,7 @@ private:
       return true;
     int64_t arena = static_cast<int64_t>(worst->arena_bytes);
     InFlightDiagnostic error = emitError(placeOf("memory_loc"));
-    error << "each rank of '" << worst->name << "' needs " << human(double(arena)) << " (" << arena << " bytes), the plan allows "
+    error << "each rank of '" << worst->name << "' needs " << human(double(arena)) << " (" << arena << " bytes), but the plan allows "
           << human(double(limit.getInt())) << " (" << limit.getInt() << " bytes)";
     if (over > 1)
       error.attachNote(module.getLoc()) << over << " of " << program.classes.size()
@@ -137,7 +137,7 @@ private:
     }
     auto parts = contributors(rankClass);
     if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute") && hasBlocks())
-      error.attachNote(placeOf("memory_loc")) << "help: activations are the most: `recompute block` keeps what enters a block only"
+      error.attachNote(placeOf("memory_loc")) << "help: activations need the most: `recompute block` keeps only the input of each block"
                                               << (program.micro == 1 ? "" : ", and a smaller `micro` makes them smaller");
     else
       error.attachNote(placeOf("memory_loc")) << "help: split the model over more ranks"
@@ -169,7 +169,7 @@ private:
       return true;
     auto worst = llvm::max_element(program.classes, [](auto &a, auto &b) { return busyOf(*a) > busyOf(*b); });
     InFlightDiagnostic error = emitError(placeOf("bubble_loc"));
-    error << "stages wait " << percent(waiting) << " of the planned time, the plan allows " << percent(allowed);
+    error << "stages wait " << percent(waiting) << " of the planned time, but the plan allows " << percent(allowed);
     error.attachNote(module.getLoc()) << "'" << (*worst)->name << "' waits the most";
     helpBubble(error, static_cast<int64_t>(program.classes.size()), allowed);
     return false;
@@ -193,7 +193,7 @@ private:
     int64_t needed = closed ? static_cast<int64_t>(std::ceil(double(stages - 1) * (1 / allowed - 1) - 1e-9)) : 0;
     if (needed > has)
       error.attachNote(placeOf("bubble_loc")) << "help: with equal stages " << needed
-                                              << " micro-batches would wait so little, the step has " << has
+                                              << " micro-batches would keep within the limit, the step has " << has
                                               << (program.micro == 1 ? "; a larger batch has" : "; a smaller `micro` makes")
                                               << " more of them";
     else

@@ -108,7 +108,7 @@ private:
     if (entry->second.ranks == ranks || wrong)
       return;
     InFlightDiagnostic error = fail(rule);
-    error << "axis '" << axis.getValue() << "' would lie in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
+    error << "axis '" << axis.getValue() << "' would be in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
     error.attachNote(entry->second.rule.getLoc()) << "the other rule is here";
     error.attachNote(rule.getLoc()) << "help: use 'by ring' in one of them";
   }
@@ -138,13 +138,13 @@ private:
       if (auto variable = dyn_cast<nn::VariableOp>(op); variable && nn::hasAxis(variable.getType(), axis))
         user = op, what = ("parameter '" + nn::pathOf(variable) + "' has it").str();
       else if (countsPlaces(op, axis))
-        user = op, what = ("operation '" + op->getName().stripDialect() + "' counts its places").str();
+        user = op, what = ("operation '" + op->getName().stripDialect() + "' counts its positions").str();
       return user ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (!user)
       return;
     InFlightDiagnostic error = fail(rule);
-    error << "axis '" << axis.getValue() << "' cannot lie in zigzag order: " << what;
+    error << "axis '" << axis.getValue() << "' cannot be in zigzag order: " << what;
     error.attachNote(user->getLoc()) << "it is here";
     error.attachNote(rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";
   }

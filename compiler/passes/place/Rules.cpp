@@ -75,7 +75,7 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
       } else if (sizeOf(rule.getAxis()) < 0) {
         InFlightDiagnostic error = emitError(rule.getLoc());
         error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
-        error.attachNote(rule.getLoc()) << "help: remove it from the rule: what has it in the text is not needed for the result";
+        error.attachNote(rule.getLoc()) << "help: remove it from the rule: the tensors that have it do not affect the result";
         rules.back().refused = failed = true;
       }
       for (StringAttr axis : rule.getMesh()) {
@@ -175,7 +175,7 @@ void Rules::reportWhole(const Entry &entry) const {
   for (const auto &each : entry.whole)
     error.attachNote(each.first->getLoc()) << "operation '" << kindOf(each.first) << "' is here";
   for (const auto &[op, meshAxis] : entry.whole)
-    error.attachNote(rule.getLoc()) << "help: put before it a rule that takes '" << meshAxis.getValue() << "' in '" << kindOf(op)
+    error.attachNote(rule.getLoc()) << "help: precede it with a rule that uses '" << meshAxis.getValue() << "' in '" << kindOf(op)
                                     << "' for another axis, or an exemption: '" << rule.getAxis().getValue() << " -> none in op "
                                     << kindOf(op) << "'";
 }
@@ -188,7 +188,7 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "axis '" << axis << "' cannot be split: operation '" << kind << "' needs it whole";
     error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
-    error.attachNote(rule.getLoc()) << "help: say how its keys come together: '" << axis << " -> " << mesh
+    error.attachNote(rule.getLoc()) << "help: choose how its keys are exchanged: '" << axis << " -> " << mesh
                                     << " by ring' or 'by gather'; or put a "
                                     << "rule before it that takes '" << mesh << "' in '" << kind
                                     << "' for another axis (its heads: Ulysses)";
@@ -210,7 +210,7 @@ bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, cons
   if (rule.getPad() && size % members != 0) {
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "a ring of " << members << " ranks over axis '" << axis << "' of size " << size
-          << " cannot be padded: its pieces take each other's place";
+          << " cannot be padded: its pieces replace each other";
     error.attachNote(rule.getLoc()) << "help: use 'by gather', or a size that " << members << " divides";
     return false;
   }
@@ -332,12 +332,12 @@ LogicalResult Rules::check() {
       if (noteExemption(error, entry))
         error.attachNote(entry.attribute.getLoc()) << "help: remove 'by', or narrow the exemption so that it leaves attention out";
       else
-        error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule has the mesh axis there, or none is left: remove 'by'";
+        error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule uses the mesh axis there, or none remains: remove 'by'";
     }
     if (entry.used && entry.lateFor >= 0 && !entry.exempts) {
       failed = true;
       InFlightDiagnostic error = emitError(entry.attribute.getLoc());
-      error << "the rule '" << entry.attribute.text() << "' comes too late and exempts nothing";
+      error << "the rule '" << entry.attribute.text() << "' follows a broader rule and exempts nothing";
       error.attachNote(rules[entry.lateFor].attribute.getLoc())
           << "'" << rules[entry.lateFor].attribute.text() << "' has split the axis there";
       error.attachNote(entry.attribute.getLoc()) << "help: move it up";
@@ -350,7 +350,7 @@ LogicalResult Rules::check() {
     bool exempted = noteExemption(error, entry);
     if (entry.blocked)
       error.attachNote(entry.attribute.getLoc())
-          << "help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it";
+          << "help: earlier rules use the mesh axis everywhere it could apply; move it up or remove it";
     else if (exempted)
       error.attachNote(entry.attribute.getLoc()) << "help: remove one of the two, or narrow the exemption with 'in'";
     else

@@ -79,7 +79,7 @@ private:
 };
 
 /// Attribute of a moving operation: the rules and clauses of the plan that ask for it, an array of NameLoc, each the text as the user would
-/// write it at its line. Kept through all phases, for `npar inspect --why`.
+/// write it at its line. Kept through all phases, for `npar inspect why`.
 constexpr llvm::StringLiteral ruleAttrName = "dist.rule";
 
 /// A rule with its line, as `ruleAttrName` lists them; null for a rule without a line.

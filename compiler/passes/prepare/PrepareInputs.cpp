@@ -115,8 +115,8 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
         continue;
       InFlightDiagnostic error = use.getOwner()->emitError();
       error << "input '" << input.getName() << "' is looked up here on axis '" << indexing.getIndexedAxis().getValue() << "' of size "
-            << size << ", but may have the value " << value << ", which the loss ignores";
-      error.attachNote(input.getLoc()) << "help: give what the loss compares with an input of its own, or ignore one of 0 to " << size - 1;
+            << size << ", but can have the value " << value << ", which the loss ignores";
+      error.attachNote(input.getLoc()) << "help: use a separate input for the loss's targets, or ignore one of 0 to " << size - 1;
       return signalPassFailure();
     }
   }

@@ -61,8 +61,8 @@ LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedul
       keeping += (keeping.empty() ? "`by " : ", `by ") + std::string(kind.name) + "`";
   InFlightDiagnostic error = emitError(place);
   error << "schedule '" << pipeline.schedule << "' holds " << microBatches(*most) << " micro-batches at once on stage "
-        << most - held.begin() << ", the plan allows " << microBatches(pipeline.live);
-  error.attachNote(place) << "help: it needs `live " << microBatches(*most) << "`; these keep to any limit: " << keeping;
+        << most - held.begin() << ", but the plan allows " << microBatches(pipeline.live);
+  error.attachNote(place) << "help: it needs `live " << microBatches(*most) << "`; these schedules respect any limit: " << keeping;
   return error;
 }
 

@@ -51,7 +51,7 @@ def ScheduleRepeat : Pass<"schedule-repeat", "::mlir::ModuleOp"> {
     order, hence the same bits; in the kernel of the gradient that reads the same operands it costs one store. A value that another
     block's repeated values lead to is kept, so that no chain is walked twice. The copy is part of B, where the schedule has W too: what
     is kept from B to W is no more than without this pass. Of a value all of whose `nn.select`s are needed the value is kept, and the parts are
-    views of it. `inspect --saved` counts before it, as the papers do.
+    views of it. `inspect saved` counts before it, as the papers do.
 
     ```mlir
     %h = nn.gelu %x {at = #nn.at<F, "h.0", 0>} : (X) -> X

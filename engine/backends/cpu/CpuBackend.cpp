@@ -55,7 +55,7 @@ Status CpuBackend::loadKernels(const program::Program &program) {
     else
       others += (others.empty() ? "" : ", ") + code->backend()->str();
   if (!own && others.empty())
-    return Status::badInput("the program was compiled without kernels: it runs on the null backend only");
+    return Status::badInput("the program was compiled without kernels: it runs only on the null backend");
   if (!own)
     return Status::badInput("the program's kernels are for " + others + ", not for " + name() + ": compile it for this backend");
   if (Status status = checkTargetFeatures(own->features()->str()); !status.ok())

@@ -35,8 +35,8 @@ Status checkTargetFeatures(const std::string &features) {
   }
   if (missing.empty())
     return {};
-  return Status::badInput("the program's kernels need processor features that this machine lacks: " + missing +
-                          "; compile the program here");
+  return Status::badInput("the program's kernels need CPU features that this machine lacks: " + missing +
+                          "; compile the program on this machine");
 }
 
 } // namespace npar::engine

@@ -29,8 +29,8 @@ Status CublasLt::load() {
   library->find(functions.nameOf, "cublasLtGetStatusName");
   libraryVersion = functions.version ? functions.version() : 0;
   if (functions.version && libraryVersion < neededCublasLt)
-    return Status::badInput("cuBLASLt is of version " + cublasLtVersionText(libraryVersion) + ", and " +
-                            cublasLtVersionText(neededCublasLt) + " is needed: install a newer one");
+    return Status::badInput("cuBLASLt has version " + cublasLtVersionText(libraryVersion) + ", and " + cublasLtVersionText(neededCublasLt) +
+                            " is needed: install a newer one");
   return library->complete();
 }
 

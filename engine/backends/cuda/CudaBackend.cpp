@@ -171,7 +171,8 @@ std::string CudaBackend::takenBeside() const {
   };
   say(givenBytes.load(), "the ranks and their messages");
   say(laneBytes.contexts * lanes.size(), "contexts of kernels");
-  say(laneBytes.room * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
+  say(laneBytes.room * lanes.size(),
+      "what ranks compute in (scores of attention; workspaces of --cuda-products and --cuda-attention library)");
   return text;
 }
 
@@ -180,7 +181,7 @@ Status CudaBackend::fits(size_t, uint64_t bytes) const {
   uint64_t free = device->freeBytes();
   if (bytes <= free)
     return {};
-  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) +
+  return Status::badInput(device->label() + " has too little memory for the first step: " + std::to_string(bytes) +
                           " bytes are needed, and " + std::to_string(free) + " are free" + takenBeside());
 }
 
@@ -263,7 +264,7 @@ Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size
 /// In one launch, where the kernel has an entry for that: it finds its pointers in device memory.
 Status CudaBackend::runKernels(uint32_t index, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
                                uint64_t bytes) {
-  static_assert(sizeof(DeviceAddress) == sizeof(int64_t), "pointers and the numbers of contexts are sent alike");
+  static_assert(sizeof(DeviceAddress) == sizeof(int64_t), "pointers are sent like the numbers of contexts");
   const GpuKernel &kernel = kernels[index];
   if (!kernel.many)
     return Backend::runKernels(index, buffers, bufferCount, count, context, bytes);

@@ -19,7 +19,7 @@ class Unjoined final : public DeviceNetwork {
 public:
   explicit Unjoined(size_t gpus)
       : why(Status::badInput("it has " + std::to_string(gpus) +
-                             " GPUs, and NCCL joins processes with one each: start a process for each GPU, or give --gpus 1")) {}
+                             " GPUs, and NCCL joins processes with one each: start a process for each GPU, or give --cuda-gpus 1")) {}
   Result<std::string> name() override { return why; }
   Result<std::string> device() override { return why; }
   Result<std::vector<uint8_t>> newJob() override { return why; }

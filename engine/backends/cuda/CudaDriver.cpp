@@ -34,7 +34,7 @@ Status CudaDriver::load() {
   NPAR_CUDA_FUNCTIONS(NPAR_CUDA_FIND)
 #undef NPAR_CUDA_FIND
   if (functions.driverGetVersion && functions.driverGetVersion(&driverVersion) == Code::Success && driverVersion < neededVersion)
-    return Status::badInput("the CUDA driver is of version " + versionText(driverVersion) + ", and " + versionText(neededVersion) +
+    return Status::badInput("the CUDA driver has version " + versionText(driverVersion) + ", and " + versionText(neededVersion) +
                             " is needed: install a newer driver");
   if (Status status = library->complete(); !status.ok())
     return Status::badInput("the " + status.message());

@@ -208,7 +208,8 @@ Status CudaScores::take(const std::vector<GpuKernel> &all, const std::vector<Han
     ScoreKernel &kernel = kernels[i];
     kernel.lines = &all[kernel.number], kernel.entry = entries[kernel.number];
     if (!kernel.lines->many || kernel.lines->buffers.size() != kernel.buffers)
-      return Status::badInput("changes its scores by kernel '" + kernel.lines->name + "', whose entry is of another kind: compile it anew");
+      return Status::badInput("changes its scores by kernel '" + kernel.lines->name +
+                              "', which has an incompatible entry: compile the program again");
   }
   return {};
 }

@@ -29,8 +29,7 @@ Status Cudnn::load() {
   library->find(functions.nameOf, "cudnnGetErrorString");
   library->find(functions.lastError, "cudnnGetLastErrorString");
   if (functions.version && functions.version() < neededCudnn)
-    return Status::badInput("cuDNN is of version " + version() + ", and " + libraryVersion(neededCudnn) +
-                            " is needed: install a newer one");
+    return Status::badInput("cuDNN has version " + version() + ", and " + libraryVersion(neededCudnn) + " is needed: install a newer one");
   return library->complete();
 }
 

@@ -84,13 +84,13 @@ namespace {
 /// Empty, or why the library has no such attention whatever its sizes are.
 std::string whyOwn(const program::Program &program, const program::Attention &a) {
   if (!program::isNarrow(a.type()))
-    return a.type() == ElementType::F64 ? "is of float64" : "is of float32";
+    return a.type() == ElementType::F64 ? "has type float64" : "has type float32";
   if (a.kernels() && a.kernels()->size() > 0)
     return "has scores that the program changes";
   if (a.continues() || a.unfinished())
-    return "is a part of a ring's";
+    return "is part of a ring";
   if (program::isPlaced(a))
-    return "has keys that were kept";
+    return "has cached keys";
   if (a.causal() && (program::attentionPieces(program, a) > 1 || a.zigzag() != 0 || a.rows() != a.keys()))
     return "has a piece of a sequence";
   for (int64_t columns : {a.features(), a.values()})

@@ -43,7 +43,7 @@ struct LibraryAttention {
   AttentionLoop samples, heads;
   std::vector<AttentionLoop> around;
 };
-/// `alignments`: in bytes, of each operand's address. BadInput says why it stays npar's own: "is of float32".
+/// `alignments`: in bytes, of each operand's address. BadInput with the reason why npar's own kernel computes it: "has type float32".
 Result<LibraryAttention> libraryAttention(const program::Program &program, const program::Attention &attention,
                                           const std::vector<uint32_t> &alignments);
 

@@ -8,7 +8,7 @@ namespace npar::engine::cuda {
 Result<std::unique_ptr<LibraryAttentions>> LibraryAttentions::open(const CudaDevice &device) {
   Result<const Cudnn *> dnn = Cudnn::open();
   if (!dnn.ok())
-    return Status::badInput(dnn.status().message() + "; --attention own goes without it");
+    return Status::badInput(dnn.status().message() + "; --cuda-attention own does not need it");
   std::unique_ptr<LibraryAttentions> made(new LibraryAttentions(device, **dnn));
   device.enter();
   if (Status status = (*dnn)->check((*dnn)->call().create(&made->library), device.label() + ": opening cuDNN"); !status.ok())
@@ -43,7 +43,7 @@ Result<std::unique_ptr<LibraryAttentions::Plan>> LibraryAttentions::make(const L
   if (!chosen.ok())
     return chosen.status();
   if (*chosen == found->size())
-    return Status::badInput(all == 0 ? "has no plan" : "has no plan whose bits repeat and whose numbers are near npar's own");
+    return Status::badInput(all == 0 ? "has no plan" : "has no plan whose bits repeat and whose values are close to npar's own");
   made->plan = std::move((*found)[*chosen]);
   return made;
 }

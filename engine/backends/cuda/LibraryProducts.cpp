@@ -11,7 +11,7 @@ LibraryProducts::LibraryProducts(const CudaDevice &device, const CublasLt &lt, H
 Result<std::unique_ptr<LibraryProducts>> LibraryProducts::open(CudaDevice &device) {
   Result<const CublasLt *> lt = CublasLt::open();
   if (!lt.ok())
-    return Status::badInput(lt.status().message() + "; --products own goes without it");
+    return Status::badInput(lt.status().message() + "; --cuda-products own does not need it");
   device.enter();
   Result<RowCopies> copies = RowCopies::load(device);
   if (!copies.ok())

@@ -26,11 +26,11 @@ Status NcclLibrary::load() {
   NPAR_NCCL_FUNCTIONS(NPAR_NCCL_FIND)
 #undef NPAR_NCCL_FIND
   if (functions.getVersion && functions.getVersion(&number) == NcclCode::Success && number < neededNccl)
-    return Status::badInput("NCCL is of version " + libraryVersion(static_cast<size_t>(number)) + ", and " + libraryVersion(neededNccl) +
+    return Status::badInput("NCCL has version " + libraryVersion(static_cast<size_t>(number)) + ", and " + libraryVersion(neededNccl) +
                             " is needed: install a newer one");
   if (Status status = library->complete(); !status.ok())
     return status;
-  return number > 0 ? Status() : Status::badInput("NCCL does not say its version");
+  return number > 0 ? Status() : Status::badInput("NCCL does not report its version");
 }
 
 std::string NcclLibrary::version() const { return libraryVersion(static_cast<size_t>(number)); }

@@ -9,13 +9,13 @@ namespace npar::engine::cuda {
 
 /// How many GPUs a process takes.
 static Result<int64_t> countOf(const Spread &spread, int64_t onHost) {
-  auto asked = [&] { return "--gpus " + std::to_string(spread.devices) + ": "; };
+  auto asked = [&] { return "--cuda-gpus " + std::to_string(spread.devices) + ": "; };
   if (spread.devices > onHost)
     return Status::badInput(asked() + "this host has " + std::to_string(onHost) + (onHost == 1 ? " GPU" : " GPUs") +
                             " that npar can see (npar devices shows them)");
   if (spread.devices > spread.ranks)
     return Status::badInput(asked() + "this process has " + std::to_string(spread.ranks) + (spread.ranks == 1 ? " rank" : " ranks") +
-                            ", and no rank has several GPUs: split the model by a plan of more ranks");
+                            ", and a rank cannot use several GPUs: use a plan with more ranks");
   if (spread.devices > 0)
     return spread.devices;
   return std::clamp<int64_t>(onHost / spread.processes, 1, spread.ranks);
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Backend>> openGpus(const Spread &spread, const std::strin
                            identity->label(ordinal) + " is sm_" + std::to_string(identity->architecture);
       if (spread.devices > 0)
         return Status::badInput(differ +
-                                ": the GPUs of a process must be of one kind; CUDA_VISIBLE_DEVICES chooses others, or give --gpus " +
+                                ": the GPUs of a process must be of one kind; CUDA_VISIBLE_DEVICES chooses others, or give --cuda-gpus " +
                                 std::to_string(i));
       remarks.push_back(differ + ": this process takes the first " + std::to_string(i) + " of its GPUs");
       break;

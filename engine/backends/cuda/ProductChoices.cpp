@@ -83,7 +83,7 @@ ProductChoices::Choices ProductChoices::read() {
   }
   if (good)
     return kept;
-  said.push_back("'" + folder->name() + "/" + name + "', which keeps choices of algorithms, is damaged and not used: all are tried again" +
+  said.push_back("'" + folder->name() + "/" + name + "', which stores choices of algorithms, is damaged and ignored: all are tried again" +
                  (found.ok() ? "" : " (" + found.status().message() + ")"));
   return {};
 }

@@ -26,7 +26,7 @@ struct Introduction {
 
 Introduction introduce(DeviceNetwork *network) {
   if (!network)
-    return {"its backend has no devices that could be joined", ""};
+    return {"its backend has no devices to join", ""};
   Result<std::string> name = network->name();
   if (!name.ok())
     return {name.status().message(), ""};

@@ -207,7 +207,7 @@ Status DeviceCommunicator::join(const DeviceJob &job) {
     if (Status elsewhere = inner->abortedElsewhere(); !elsewhere.ok())
       return elsewhere;
     if (*joining && now() > end)
-      return Status(Code::Timeout, "the devices of the processes have not found each other in time");
+      return Status(Code::Timeout, "the devices of the processes did not find each other in time");
     return {};
   };
   Result<std::unique_ptr<DeviceMessages>> made = backend.network()->join(job.id, job.processes, process, goOn);

@@ -48,7 +48,7 @@ Result<OpenTransport> mpiTransport(const std::string &name) {
     if (each.name == name)
       mpi = &each;
   if (!mpi)
-    return Status(Code::Internal, "no MPI is called '" + name + "'");
+    return Status(Code::Internal, "unknown MPI '" + name + "'");
   MpiModule module = moduleOf(*mpi);
   if (!exists(module.path))
     return Status::badInput(std::string("this npar was built without ") + mpi->library + ": '" + module.path + "' is not there; install " +
@@ -63,7 +63,7 @@ Result<OpenTransport> mpiTransport(const std::string &name) {
   using Open = Result<std::unique_ptr<Transport>> *();
   auto *open = reinterpret_cast<Open *>(::dlsym(handle, "nparOpenMpiTransport"));
   if (!open)
-    return Status::badInput("'" + module.path + "' is no module of npar");
+    return Status::badInput("'" + module.path + "' is not a module of npar");
   return OpenTransport([open]() -> Result<std::unique_ptr<Transport>> {
     std::unique_ptr<Result<std::unique_ptr<Transport>>> opened(open());
     return std::move(*opened);

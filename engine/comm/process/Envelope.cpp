@@ -67,8 +67,8 @@ std::string disagreement(const Operation &own, const Group &group, uint64_t turn
   if (mine.digest != theirs.digest)
     return both + " cut a part of the bucket differently";
   if (turn != theirs.turn)
-    return "rank " + std::to_string(own.rank()) + " is at it for the " + std::to_string(turn + 1) + "th time, rank " +
-           std::to_string(their.rank()) + " for the " + std::to_string(theirs.turn + 1) + "th: one of them has skipped or repeated it";
+    return "rank " + std::to_string(own.rank()) + " takes part for the " + std::to_string(turn + 1) + "th time, rank " +
+           std::to_string(their.rank()) + " for the " + std::to_string(theirs.turn + 1) + "th: one of them skipped or repeated it";
   return "";
 }
 

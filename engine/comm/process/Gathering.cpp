@@ -57,7 +57,7 @@ std::vector<ProcessTree::Range> Gathering::absent() const {
 
 std::string Gathering::missing() const {
   std::vector<ProcessTree::Range> ranges = absent();
-  return ranges.empty() ? "process " + std::to_string(tree.above) + ", or for others behind it," : nameAll(ranges);
+  return ranges.empty() ? "process " + std::to_string(tree.above) + ", or for others that it waits for," : nameAll(ranges);
 }
 
 Result<std::vector<std::vector<uint8_t>>> Gathering::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {

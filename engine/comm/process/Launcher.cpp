@@ -35,7 +35,7 @@ Result<std::optional<Launch>> read(const Environment &environment, const Variabl
   if (!number || !count || *number >= *count)
     return Status::badInput(std::string(variables.process) + " is '" + process + "' and " + variables.processes + " is '" + processes +
                             "', which is no process of a job of " + launcher +
-                            ": start npar with a launcher, or with --alone, which looks at none of its variables");
+                            ": start npar with a launcher, or with --alone, which ignores these variables");
   Launch launch;
   launch.launcher = std::move(launcher), launch.mpi = std::move(mpi), launch.process = *number, launch.processes = *count;
   return std::optional<Launch>(std::move(launch));
@@ -60,7 +60,7 @@ Result<std::optional<Launch>> readTorchrun(const Environment &environment) {
   std::optional<uint16_t> number = portIn(own ? own : port, taken ? 1 : 0);
   if (!number)
     return Status::badInput(std::string(own ? "NPAR_PORT" : "MASTER_PORT") + " is '" + (own ? own : port) +
-                            "', which is no port: npar --alone looks at no launcher's variables");
+                            "', which is not a port: npar --alone ignores launchers' variables");
   Launch &launch = **read;
   launch.address = address, launch.port = *number, launch.run = run ? run : "";
   return read;
@@ -91,8 +91,8 @@ Result<Launch> findLaunch(const Environment &environment) {
       return bare.status();
     if (*bare && !(*bare)->isAlone())
       return Status::badInput("Slurm's srun has started " + std::to_string((*bare)->processes) +
-                              " processes and gives no MPI a way to join them: give it --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or "
-                              "npar --alone where each is to work by itself");
+                              " processes, but MPI cannot join them: start srun with --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or "
+                              "npar with --alone to run each process separately");
     if (*pmix)
       return **pmix;
     return Launch();
@@ -106,7 +106,7 @@ Result<Launch> findLaunch(const Environment &environment) {
       if (several)
         return Status::badInput("the environment has the variables of " + several->launcher + " (" + std::to_string(several->processes) +
                                 " processes) and of " + each.launcher + " (" + std::to_string(each.processes) +
-                                "): start npar with one of them, or with --alone, which looks at neither");
+                                "): start npar with one of them, or with --alone, which ignores both");
       several = &each;
     }
   return several ? *several : found.front();

@@ -176,7 +176,7 @@ Result<Operation> Meetings::waitingFor(uint32_t process, const Refusal &refusal,
   std::lock_guard<std::mutex> lock(mutex);
   auto found = table.find(refusal.key);
   if (found == table.end() || !found->second.exchange || found->second.turn != refusal.turn || found->second.envelopeOf(process))
-    return Status(Code::Internal, "nobody waits");
+    return Status(Code::Internal, "no process waits");
   const Meeting &meeting = found->second;
   auto news = meeting.news.find(process);
   bool heard = news != meeting.news.end() && news->second.turn == meeting.turn;
@@ -186,7 +186,7 @@ Result<Operation> Meetings::waitingFor(uint32_t process, const Refusal &refusal,
         missing = meeting.group->members[member];
         return meeting.exchange->members().front();
       }
-  return Status(Code::Internal, "nobody waits");
+  return Status(Code::Internal, "no process waits");
 }
 
 } // namespace npar::engine

@@ -200,7 +200,7 @@ void ProcessCommunicator::findSkipped(uint32_t process, const Refusal &refusal) 
   if (Result<Operation> waiting = meetings.waitingFor(process, refusal, missing); waiting.ok())
     accuse({missing, "rank " + std::to_string(missing) + " has skipped " + nameOf(*waiting) + " of event " +
                          std::to_string(waiting->event) + ", micro-batch " + std::to_string(waiting->micro) +
-                         ", and ended its training step; rank " + std::to_string(waiting->rank()) + " waits for it"});
+                         ", but ended its training step; rank " + std::to_string(waiting->rank()) + " waits for it"});
 }
 
 Result<std::vector<std::vector<uint8_t>>> ProcessCommunicator::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {

@@ -51,12 +51,13 @@ Status Meeting::findFirst() {
   first = std::move(*found);
   for (uint32_t address : first)
     if (!job.key && !isLoopback(address))
-      return Status::badInput("process 0 is to listen at " + textOf(address) + " (MASTER_ADDR is '" + job.address +
-                              "'), which other hosts reach, and there is no job secret to tell its processes from strangers. Add this line "
-                              "to the script that starts all of them:\n  " +
-                              secretLine +
-                              "\nor write such a secret to a file of mode 0600 on every host and set NPAR_JOB_SECRET_FILE to it; processes "
-                              "of one user on one host need none with MASTER_ADDR=127.0.0.1");
+      return Status::badInput(
+          "process 0 must listen at " + textOf(address) + " (MASTER_ADDR is '" + job.address +
+          "'), which other hosts can reach, but there is no job secret that identifies its processes. Add this line "
+          "to the script that starts all of them:\n  " +
+          secretLine +
+          "\nor write a secret to a file with mode 0600 on every host and set NPAR_JOB_SECRET_FILE to its path; processes "
+          "of one user on one host need no secret with MASTER_ADDR=127.0.0.1");
   return {};
 }
 
@@ -66,7 +67,7 @@ Result<TcpMeeting> Meeting::asFirst() {
   auto own = std::find_if(first.begin(), first.end(), isOwnAddress);
   if (own == first.end())
     return Status::badInput(
-        "process 0 must run on the host that MASTER_ADDR names, and '" + job.address + "'" +
+        "process 0 must run on the host that MASTER_ADDR names, but '" + job.address + "'" +
         (first.empty() ? " has no address" : " is " + textOf(first.front()) + ", no address of host '" + hostName() + "'"));
   TcpMeeting meeting;
   meeting.address = *own;
@@ -77,7 +78,7 @@ Result<TcpMeeting> Meeting::asFirst() {
   if (!arrived.ok())
     return Status(arrived.status().code(),
                   arrived.status().message() + (arrived.status().code() == Code::Timeout && isLoopback(*own)
-                                                    ? "; process 0 listens at " + textOf(*own) + ", which no other host reaches"
+                                                    ? "; process 0 listens only at " + textOf(*own) + ", which no other host can reach"
                                                     : ""));
   std::vector<Place> places(job.processes);
   for (uint32_t process = 1; process < job.processes; ++process) {

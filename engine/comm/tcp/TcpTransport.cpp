@@ -265,7 +265,7 @@ void TcpTransport::read(Peer &peer) {
     moved |= peer.current && peer.current->done;
     (peer.current ? peer.bodyBytes : peer.headerBytes) += static_cast<size_t>(count);
     if (!peer.current && peer.headerBytes == sizeof(Header) && !beginFrame(peer))
-      return lose(peer, "it sent what is no message of this job");
+      return lose(peer, "it sent a message that does not belong to this job");
     if (peer.current && peer.bodyBytes == peer.header.size)
       endFrame(peer);
   }

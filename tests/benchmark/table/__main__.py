@@ -1,7 +1,7 @@
 """tools/benchmark: npar beside PyTorch and JAX on this machine, in one table.
 
 Everything is measured in this run; competitors take turns. `npar is` is how many times as fast npar is (above 1: faster); `of peak` the
-matrix-product FLOP/s of the whole step as a share of the best product in (a). tests/README.md says how to read the table.
+matrix-product FLOP/s of the whole step as a share of the best product in (a). tests/benchmark/README.md explains the table.
 
   tools/benchmark                        everything
   tools/benchmark --only b4,c            some sections
@@ -83,7 +83,7 @@ def listed(allowed):
 
 def positive(text):
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1")
     return int(text)
 
 

@@ -14,7 +14,7 @@ from turns import attempt
 
 MACHINES = pathlib.Path(__file__).resolve().parents[3] / "stdlib" / "machines"
 KNOWN = {"H100": "dgx-h100", "H200": "dgx-h200", "A100": "dgx-a100"}  # by a word of the GPU's name: the file of a machine that has it
-LIBRARIES = {"cublaslt": ("--products", "library"), "cudnn": ("--attention", "library")}  # by npar's name: flags that use it
+LIBRARIES = {"cublaslt": ("--cuda-products", "library"), "cudnn": ("--cuda-attention", "library")}  # by npar's name: flags that use it
 
 
 class Gpu:

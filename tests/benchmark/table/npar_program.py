@@ -1,4 +1,4 @@
-"""npar as a competitor: a program compiled once, trained by one short run of `npar run` per round."""
+"""npar as a competitor: a program compiled once, trained by one short run of `npar train` per round."""
 
 import json
 import os

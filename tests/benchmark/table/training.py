@@ -36,13 +36,13 @@ class Contest:
     """What takes turns at one model in one type. Whatever cannot take part is an Absent in its place."""
 
     device = "cpu"  # where all compute
-    ways = {"npar": ()}  # of npar, by name: flags of `npar run`
+    ways = {"npar": ()}  # of npar, by name: flags of `npar train`
     rounds = Rounds  # of one way
 
     def __init__(self, options, workload, type, folder):
         self.options, self.workload, self.type, self.folder = options, workload, type, folder
         self.tokens, self.steps = pathlib.Path(folder, "tokens.u16"), 1
-        self.data = ["--data", self.tokens, "--tokens", "u16", "--order", "sequential"]
+        self.data = ["--data", self.tokens, "--tokens", "u16", "--data-order", "sequential"]
         self.write_tokens()
         self.program = attempt(self.compile)
         self.npars = {name: self.program for name in self.ways}  # flags, once they are accepted

@@ -63,8 +63,8 @@ TEST(Cache, WhatOthersCanWriteIsNotTaken) {
   EXPECT_TRUE(cache.find(key));
   ASSERT_EQ(::chmod(place.c_str(), 0777), 0);
   KernelCache open(place, true);
-  EXPECT_EQ(open.problem(), "'" + place + "' cannot keep kernels: '" + place +
-                                "' is not trusted, others can write it (mode 0777): chmod go-w; all are compiled each time");
+  EXPECT_EQ(open.problem(), "'" + place + "' cannot store kernels: '" + place +
+                                "' is not trusted, others can write it (mode 0777): chmod go-w; all kernels are compiled each time");
   EXPECT_FALSE(open.find(key));
   llvm::sys::fs::remove_directories(folder);
 }

@@ -32,7 +32,7 @@ template <typename T> std::vector<double> blockSums(const std::vector<T> &x) {
   return sums;
 }
 
-/// Bins by frexp and trunc instead of bits: bin b counts units of 2^(24 b - 320), at most 2^24 - 1 of them per block.
+/// Bins by frexp and trunc instead of bits: bin b found units of 2^(24 b - 320), at most 2^24 - 1 of them per block.
 std::vector<double> bins(const std::vector<double> &sums) {
   std::vector<double> result(56);
   for (double sum : sums)

@@ -28,7 +28,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {src = 2 : i64}
     nn.scores_yield %y : !x
   }
   func.func @ordered(%q: !q, %k: !k) -> !q {
-    // expected-error @+1 {{changes scores by positions of 'src', which lies in zigzag order}}
+    // expected-error @+1 {{changes scores by positions of 'src', which is in zigzag order}}
     %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "src.key", keys = "src", feature = "feature", causal = false, scale = 0.5, blocked,
         scores = @formula} : (!q, !k, !k) -> (!q, !l)
     return %o : !q

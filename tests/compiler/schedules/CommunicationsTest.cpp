@@ -39,9 +39,9 @@ TEST(Communications, CycleOfSends) {
 
 TEST(Communications, AllOrNone) {
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0\n"),
-            "2:14: '1SEND_B0' is missing: where a file gives communications it gives all of them; write it after '1B0'\n");
+            "2:14: '1SEND_B0' is missing: a file that gives communications must give all of them; write it after '1B0'\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n"),
-            "2:1: '1RECV_F0' is missing: where a file gives communications it gives all of them; write it before '1F0'\n");
+            "2:1: '1RECV_F0' is missing: a file that gives communications must give all of them; write it before '1F0'\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"), "1:14: '0SEND_F0' appears twice\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1RECV_F0,1B0,1SEND_B0\n"), "2:14: '1RECV_F0' appears twice\n");
 }
@@ -56,7 +56,7 @@ TEST(Communications, BehindTheirTaskAndBeforeTheirUse) {
             "1:18: '0RECV_B0' comes after '0I0', which uses what it receives\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0WAIT_SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"), "");
   EXPECT_EQ(errors("0F0,0WAIT_SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"),
-            "1:5: '0WAIT_SEND_F0' waits for a send that does not come before it\n");
+            "1:5: '0WAIT_SEND_F0' waits for a send that does not precede it\n");
 }
 
 TEST(Communications, BetweenStagesOnly) {
@@ -68,9 +68,10 @@ TEST(Communications, BetweenStagesOnly) {
       "2:14: '1SEND_F0' is within this row, which holds virtual stages 1 and 2: nothing travels, remove it\n"
       "2:23: '2RECV_F0' is within this row, which holds virtual stages 1 and 2: nothing travels, remove it\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0,0SEND_F0\n"),
-            "2:27: '0SEND_F0' is of virtual stage 0, which has no compute action in this row\n");
+            "2:27: '0SEND_F0' belongs to virtual stage 0, which has no compute action in this row\n");
   EXPECT_EQ(errors("0F0,(0SEND_F0;0RECV_B0)OVERLAP_F_B,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"),
-            "1:6: '0SEND_F0' is no compute action: only these overlap\n1:15: '0RECV_B0' is no compute action: only these overlap\n");
+            "1:6: '0SEND_F0' is not a compute action: only these can overlap\n1:15: '0RECV_B0' is not a compute action: only these can "
+            "overlap\n");
 }
 
 // Messages carry no names: what is taken first is what was sent first.

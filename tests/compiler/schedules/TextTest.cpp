@@ -123,7 +123,7 @@ TEST(ScheduleText, TakesOverlappedPairsAsTwoActions) {
   EXPECT_EQ(checkCsv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n").schedule, checkCsv("0F0,0F1,0B0,0B1\n").schedule);
   EXPECT_EQ(errors("0F0,(0F1;0B0)OVERLAP\n"), "1:5: '(0F1;0B0)OVERLAP' is no action; overlapped ones are written (0F3;1B2)OVERLAP_F_B\n");
   EXPECT_EQ(errors("(0F0;)OVERLAP_F_B,0B0\n"),
-            "1:6: '' is no action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3\n");
+            "1:6: '' is not an action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3\n");
 }
 
 TEST(ScheduleText, DropsWhatFollowsFromTheOrder) {
@@ -134,16 +134,16 @@ TEST(ScheduleText, DropsWhatFollowsFromTheOrder) {
             "1:18: '0SEND_B0' has no peer: virtual stage 0 is the first\n"
             "2:5: '1SEND_F0' has no peer: virtual stage 1 is the last\n"
             "2:18: '1RECV_B0' has no peer: virtual stage 1 is the last\n");
-  EXPECT_EQ(errors("0F0,0B0,1UNSHARD\n1F0,1B0\n"), "1:9: '1UNSHARD' is of virtual stage 1, which has no compute action in this row\n");
+  EXPECT_EQ(errors("0F0,0B0,1UNSHARD\n1F0,1B0\n"), "1:9: '1UNSHARD' belongs to virtual stage 1, which has no compute action in this row\n");
   EXPECT_EQ(errors("0F0,0SEND_F1,0B0\n1F0,1B0\n"), "1:5: '0SEND_F1' is for no micro-batch: there are 1, counted from 0\n");
 }
 
 TEST(ScheduleText, RefusesWords) {
-  const std::string hint = " is no action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3\n";
+  const std::string hint = " is not an action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3\n";
   for (const char *word : {"F0", "0f0", "0X0", "0", "zero", "0F0F0", "0F-1", "-1F0", "0F 0", "0F0;0B0", "0SEND0", "\"0F0"})
     EXPECT_EQ(errors(std::string("0F0,") + word + "\n"), "1:5: '" + std::string(word) + "'" + hint);
   EXPECT_EQ(errors("0F0,\xc3\xa4\n"), "1:5: '\\xc3\\xa4'" + hint);
-  EXPECT_EQ(errors("0F0,0F\n"), "1:5: '0F' names no micro-batch: write 0F0 for the first\n");
+  EXPECT_EQ(errors("0F0,0F\n"), "1:5: '0F' lacks a micro-batch: write 0F0 for the first\n");
   EXPECT_EQ(errors("99999999999999999999F0\n"), "1:1: the virtual stage of '99999999999999999999F0' is above 16383\n");
   EXPECT_EQ(errors("0F1048576\n"), "1:1: the micro-batch of '0F1048576' is above 1048575\n");
   EXPECT_EQ(errors("0F0,0B0\n0F1,x,y\n").find("2:5: 'x'"), 0u);
@@ -155,8 +155,9 @@ TEST(ScheduleText, RefusesRowsThatAreNoStages) {
   EXPECT_EQ(errors("0F0,0B0\n\n1F0,1B0\n"), "2:1: this row has no compute action: each row is a stage\n");
   EXPECT_EQ(errors("0F0,0B0\n1F0,0F1,1B0,0B1\n"), "2:5: virtual stage 0 is in row 1 already ('0F0'): each is on one stage\n"
                                                   "2:13: virtual stage 0 is in row 1 already ('0F0'): each is on one stage\n");
-  EXPECT_EQ(errors("0F0,0B0\n2F0,2B0\n"), "2:1: '2F0' is of virtual stage 2, but virtual stage 1 has no compute action\n");
-  EXPECT_EQ(errors("0F0,2F0,2B0,0B0\n1F0,1B0\n"), "2:1: this row holds 1 virtual stage, row 1 holds 2: each stage must hold as many\n");
+  EXPECT_EQ(errors("0F0,0B0\n2F0,2B0\n"), "2:1: '2F0' belongs to virtual stage 2, but virtual stage 1 has no compute action\n");
+  EXPECT_EQ(errors("0F0,2F0,2B0,0B0\n1F0,1B0\n"),
+            "2:1: this row holds 1 virtual stage, row 1 holds 2: all stages must hold equally many\n");
 }
 
 TEST(ScheduleText, RefusesHalvesThatDoNotFit) {

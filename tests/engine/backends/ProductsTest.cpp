@@ -186,7 +186,7 @@ TEST(ProductsTest, refusesWhatItCannotDo) {
   p = productOf(4, 4, 4, false, false, false), p.batch = {2};
   EXPECT_EQ(refusal(p), "matrix product 0 (4x4x4): its batch strides do not match its batch list");
   ::setenv("NPAR_INSTRUCTIONS", "sse", 1);
-  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; it may be plain, avx2, avx512 or tiles");
+  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512 or tiles");
   ::unsetenv("NPAR_INSTRUCTIONS");
 }
 

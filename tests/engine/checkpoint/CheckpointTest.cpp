@@ -186,15 +186,15 @@ TEST_F(CheckpointTest, DamageIsNamed) {
   std::string shard = folder + "/step-1/rank-00000.safetensors";
   flip(shard, 1);
   EXPECT_EQ(resumeError(), "checkpoint '" + folder +
-                               "/step-1': file 'rank-00000.safetensors', tensor 'w0': its bytes are not those that "
-                               "were written");
+                               "/step-1': file 'rank-00000.safetensors', tensor 'w0': its bytes were changed after "
+                               "they were written");
   flip(shard, 1);
   fs::resize_file(shard, fs::file_size(shard) - 1);
   EXPECT_NE(resumeError().find("file 'rank-00000.safetensors' has "), std::string::npos);
   fs::remove(shard);
   EXPECT_NE(resumeError().find("file 'rank-00000.safetensors': No such file"), std::string::npos);
   fs::create_symlink(folder + "/step-1/rank-00001.safetensors", shard);
-  EXPECT_NE(resumeError().find("file 'rank-00000.safetensors' is no regular file"), std::string::npos);
+  EXPECT_NE(resumeError().find("file 'rank-00000.safetensors' is not a regular file"), std::string::npos);
 }
 
 TEST_F(CheckpointTest, SwappedShardsAreNoticed) {
@@ -207,7 +207,7 @@ TEST_F(CheckpointTest, SwappedShardsAreNoticed) {
 
 TEST_F(CheckpointTest, AChangedModelIsNamedByItsFirstTensor) {
   saveOnce();
-  EXPECT_EQ(resumeError(6), "checkpoint '" + folder + "/step-1' is of another model: tensor 'w0' has shape [4] there and [6] here");
+  EXPECT_EQ(resumeError(6), "checkpoint '" + folder + "/step-1' belongs to another model: tensor 'w0' has shape [4] there and [6] here");
 }
 
 TEST_F(CheckpointTest, AFolderWithoutCheckpointsIsNone) {

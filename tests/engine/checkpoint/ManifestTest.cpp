@@ -75,7 +75,7 @@ TEST(Manifest, AnEditIsToldFromANewerFormat) {
   std::string edited = text;
   edited.replace(edited.find("\"step\":100"), 10, "\"step\":101");
   EXPECT_EQ(refusal(edited),
-            "checkpoint 'run/step-100': its manifest.json is wrong: its hash is not that of its text: it was damaged or edited");
+            "checkpoint 'run/step-100': its manifest.json is wrong: its hash does not match its text: it was damaged or edited");
   std::string newer = text;
   newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
   newer.replace(newer.find("npar 0.1 and later"), 18, "npar 0.7 and later");
@@ -102,16 +102,16 @@ TEST(Manifest, WhatAForgerSealsIsCheckedToo) {
       {"\"start\":[0,3],\"shape\":[4,3],\"begin\":0,\"end\":12", "\"start\":[0,3],\"shape\":[3,3],\"begin\":0,\"end\":9", "leaves a gap"},
       {"\"type\":\"F32\"", "\"type\":\"F31\"", "unknown type 'F31'"},
       {"\"name\":\"#loss_scale\"", "\"name\":\"w\"", "occurs twice"},
-      {"\"step\":100", "\"step\":-1", "is no number"},
+      {"\"step\":100", "\"step\":-1", "is not a number"},
       {"\"step\":100", "\"step\":18446744073709551615", "beyond 2^53"},
-      {"\"step\":100", "\"step\":1e2", "is no number"},
+      {"\"step\":100", "\"step\":1e2", "is not a number"},
       {"\"step\":100", "\"stop\":100", "lacks 'step'"},
       {"\"step\":100", "\"step\":100,\"step\":100", "occurs twice"},
       {"\"mesh\":[", "\"mesh\":[[[[[[[[[[[[[[[[[[[[", "nests deeper than 16"},
       {"\"size\":2", "\"size\":0", "impossible size"},
       {"\"text\":\"gpt2.npar\"", "\"text\":\"gpt3.npar\"", "not among its texts"},
-      {"\"xxh3\":\"" + hashText("piece", 5), "\"xxh3\":\"" + std::string(32, 'z'), "no hash"},
-      {"npar checkpoint", "npar checkpoinz", "is not 'npar checkpoint'"},
+      {"\"xxh3\":\"" + hashText("piece", 5), "\"xxh3\":\"" + std::string(32, 'z'), "not a hash"},
+      {"npar checkpoint", "npar checkpoinz", "must be 'npar checkpoint'"},
   };
   for (const auto &[from, to, why] : forgeries)
     EXPECT_NE(refusal(forged(from, to)).find(why), std::string::npos) << from << " -> " << to << ": " << refusal(forged(from, to));

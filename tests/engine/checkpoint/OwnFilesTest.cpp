@@ -85,7 +85,7 @@ TEST_F(OwnFilesTest, somebodyElsesFilesStayAndAreNamed) {
   put(old / "plots" / "loss.png");
   std::vector<std::string> said = keepOne();
   EXPECT_EQ(said, std::vector<std::string>{"old checkpoint '" + old.string() +
-                                           "' stays: npar has not written 'model/mine.npar' and 2 more in it"});
+                                           "' is kept: npar did not write 'model/mine.npar' and 2 more in it"});
   EXPECT_EQ(names(old), (std::vector<std::string>{"model", "notes.txt", "plots"}));
   EXPECT_EQ(names(old / "model"), std::vector<std::string>{"mine.npar"});
   EXPECT_TRUE(fs::exists(old / "plots" / "loss.png"));

@@ -88,7 +88,7 @@ TEST_F(ReshardTest, whatIsThereIsNotReplaced) {
   ASSERT_TRUE(write(source, evenCut(source.manifest(), 2)));
   Result<std::string> again = writeCut(source, evenCut(source.manifest(), 3), folder);
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.status().message(), "'" + folder + "/step-100' is there already: give another folder, or remove it first");
+  EXPECT_EQ(again.status().message(), "'" + folder + "/step-100' already exists: give another folder, or remove it first");
   EXPECT_EQ((*openCheckpointStore(folder))->manifest().files.size(), 2u);
 }
 
@@ -138,7 +138,7 @@ TEST_F(ReshardTest, asAnotherProgramOwnsIt) {
   auto remarks = resumeFrom(*resumed, narrow->root(), *written);
   ASSERT_TRUE(remarks.ok()) << remarks.status().message();
   EXPECT_EQ(resumed->parameterHash(), trained->parameterHash());
-  EXPECT_NE(programCut(**saved, *other).status().message().find("is of another model"), std::string::npos);
+  EXPECT_NE(programCut(**saved, *other).status().message().find("belongs to another model"), std::string::npos);
   folder = folder.substr(0, folder.rfind('/'));
 }
 

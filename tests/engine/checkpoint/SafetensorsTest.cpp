@@ -75,7 +75,7 @@ TEST_F(SafetensorsFiles, aFileThatShrinksIsAnError) {
   EXPECT_EQ(gone.status().code(), Code::BadInput);
   EXPECT_EQ(gone.status().message(), "cannot read weights '" + path + "': it ends at byte " + std::to_string(end) + ", but had " +
                                          std::to_string(content.size()) +
-                                         " bytes when it was opened: something cut it meanwhile (reading tensor 'gone')");
+                                         " bytes when it was opened: it was truncated in the meantime (reading tensor 'gone')");
 }
 
 TEST_F(SafetensorsFiles, aPartIsRead) {

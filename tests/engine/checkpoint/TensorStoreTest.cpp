@@ -76,7 +76,7 @@ TEST_F(TensorStoreTest, aFileAndAFolderOfOneFile) {
   index(map(R"("a":"model.safetensors")"));
   EXPECT_EQ(openTensorStore(folder).status().message(), "cannot read weights '" + folder +
                                                             "': the folder has both model.safetensors and "
-                                                            "model.safetensors.index.json; remove the one that is not meant");
+                                                            "model.safetensors.index.json; remove one of them");
 }
 
 TEST_F(TensorStoreTest, aFileThatShrinksIsAnErrorOfTheRead) {

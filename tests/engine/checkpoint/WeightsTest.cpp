@@ -129,7 +129,7 @@ TEST_F(WeightsTest, whatMustBeTheSameIsCompared) {
   writeValues<float>({{"w0", {1, 2, 3, 4}}, {"w1", {0, 0, 0, 0}}, {"head", {1, 2}}});
   EXPECT_NE(loadError().find("tensor 'head' has shape [2], the model's is [4]"), std::string::npos);
   writeValues<float>({{"w1", {0, 0, 0, 0}}, {"head", {1, 2, 3, 4}}});
-  EXPECT_NE(loadError().find("tensor 'head' is to be the same as 'w0', which the file lacks"), std::string::npos);
+  EXPECT_NE(loadError().find("tensor 'head' must equal 'w0', which is missing in the file"), std::string::npos);
 }
 
 TEST_F(WeightsTest, freshParametersKeepTheirValues) {

@@ -92,16 +92,16 @@ TEST(Launcher, TorchrunSaysWhereProcessesMeet) {
   EXPECT_EQ(launchIn(hydra + Variables{{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "1"}})->mpi, "mpich");
 }
 
-TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes and gives no MPI a way"); }
+TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes, but MPI cannot join them"); }
 
 TEST(Launcher, TwoLaunchersAreRefused) { expectRefused(hydra + openMpi, "of Open MPI's mpiexec (8 processes) and of MPICH's mpiexec (4)"); }
 
 TEST(Launcher, WhatIsNoProcessOfAJobIsRefused) {
   Variables port = torchrun, rank = torchrun;
   port["MASTER_PORT"] = "65536", rank["RANK"] = "4";
-  expectRefused(port, "MASTER_PORT is '65536', which is no port");
+  expectRefused(port, "MASTER_PORT is '65536', which is not a port");
   expectRefused(rank, "RANK is '4' and WORLD_SIZE is '4'");
-  expectRefused(torchrun + Variables{{"NPAR_PORT", "http"}}, "NPAR_PORT is 'http', which is no port");
+  expectRefused(torchrun + Variables{{"NPAR_PORT", "http"}}, "NPAR_PORT is 'http', which is not a port");
   expectRefused(hydra + torchrun, "of MPICH's mpiexec (4 processes) and of torchrun (4)");
   for (auto [process, processes] : {std::pair("4", "4"), std::pair("-1", "4"), std::pair("x", "4"), std::pair("0", ""),
                                     std::pair("1", "4x"), std::pair("0", "0"), std::pair("0", "99999999999")})

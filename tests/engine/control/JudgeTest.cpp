@@ -122,7 +122,7 @@ TEST_F(JudgeTest, ASilentProcessExplainsWhatOthersWaitFor) {
 TEST_F(JudgeTest, AWholeHostThatIsSilentHasLostItsNetwork) {
   for (uint32_t process : {2, 3})
     evidence.processes[process].standing = ProcessEvidence::Standing::Silent;
-  EXPECT_NE(judge(evidence).message.find("the host is down, or its network"), std::string::npos);
+  EXPECT_NE(judge(evidence).message.find("the host or its network is down"), std::string::npos);
 }
 
 // The connection of process 2 closed; process 1 then failed to send to it. The first explains the second.

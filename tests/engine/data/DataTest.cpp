@@ -215,18 +215,18 @@ TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {
   std::string missing = folder + "/none";
   EXPECT_EQ(errorOf(missing, TokenFormat::Bytes, 256), "cannot read data '" + missing + "': No such file or directory");
   EXPECT_EQ(errorOf(folder, TokenFormat::Bytes, 256), "cannot read data '" + folder + "': it is a directory");
-  EXPECT_EQ(errorOf("/dev/null", TokenFormat::Bytes, 256), "cannot read data '/dev/null': it is no regular file");
+  EXPECT_EQ(errorOf("/dev/null", TokenFormat::Bytes, 256), "cannot read data '/dev/null': it is not a regular file");
   std::string small = file("short", "abcd");
   EXPECT_EQ(errorOf(small, TokenFormat::Bytes, 256), "data '" + small + "' has 4 tokens; one sample of sequence length 4 needs 5");
   EXPECT_EQ(errorOf(file("empty", ""), TokenFormat::Bytes, 256),
             "data '" + folder + "/empty' has 0 tokens; one sample of sequence length 4 needs 5");
   EXPECT_EQ(errorOf(file("odd", "abc"), TokenFormat::U16, 70000),
-            "cannot read data '" + folder + "/odd': its 3 bytes are no whole number of 2-byte tokens");
+            "cannot read data '" + folder + "/odd': its 3 bytes are not a whole number of 2-byte tokens");
   EXPECT_EQ(errorOf(file("big", "ab\xff"
                                 "d"),
                     TokenFormat::Bytes, 128),
             "sample 0 of '" + folder +
-                "/big' has token 255 at position 2, but axis 'words' (m.npar:2:10) has 128 classes, 0 to 127; for any text of bytes it "
+                "/big' has token 255 at position 2, but axis 'words' (m.npar:2:10) has 128 classes, 0 to 127; to accept every byte it "
                 "needs 256");
   EXPECT_EQ(errorOf(file("negative", "\xff\xff\xff\xff"), TokenFormat::I32, 128),
             "sample 0 of '" + folder + "/negative' has token -1 at position 0, but axis 'words' (m.npar:2:10) has 128 classes, 0 to 127");
@@ -235,8 +235,8 @@ TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {
     ::chmod(locked.c_str(), 0);
     EXPECT_EQ(errorOf(locked, TokenFormat::Bytes, 256), "cannot read data '" + locked + "': Permission denied");
   }
-  EXPECT_EQ(tokenFormat("utf8").status().message(), "unknown token format 'utf8': bytes, u16 and i32 exist");
-  EXPECT_EQ(sampleOrder("random").status().message(), "unknown order 'random': shuffled and sequential exist");
+  EXPECT_EQ(tokenFormat("utf8").status().message(), "unknown token format 'utf8': use bytes, u16 or i32");
+  EXPECT_EQ(sampleOrder("random").status().message(), "unknown order 'random': use shuffled or sequential");
 }
 
 /// What is a legal token need not be a legal target. Targets that do not count may be anything.
@@ -263,8 +263,8 @@ TEST_F(DataTest, tokensAndTargetsHaveTheirOwnClasses) {
 TEST_F(DataTest, aMaskNeedsAnIgnoredValueThatIsNoToken) {
   std::string path = file("text", "abcdcba"), mask = file("mask", std::string("\1\1\1\0\1\1\1", 7));
   EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, 'b'), mask),
-            "sample 0 of '" + path + "' has target 98 at position 0, which counts by the mask '" + mask +
-                "', but the model ignores 98: ignore a number that is no class, as with ignore = -100");
+            "sample 0 of '" + path + "' has target 98 at position 0, which the mask '" + mask +
+                "' counts, but the model ignores 98: ignore a number that is not a class, such as ignore = -100");
   EXPECT_TRUE(DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'd'), mask).ok())
       << "the only d is masked";
 }
@@ -282,12 +282,12 @@ TEST_F(DataTest, ignoredTargetsAreCounted) {
 TEST_F(DataTest, dataThatWouldTrainOnNothingOrOnOneSampleAgainAndAgain) {
   std::string path = file("text", "aaaaaaa"), mask = file("mask", std::string("\1\0\0\0\0\0\0", 7));
   EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, -100), mask),
-            "mask '" + mask + "' makes no token of '" + path + "' a target: there is nothing to train on");
+            "mask '" + mask + "' marks no token of '" + path + "' as a target: there is nothing to train on");
   EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, 'a')),
-            "every target of '" + path + "' is 97, which the model ignores: there is nothing to train on");
+            "all targets of '" + path + "' is 97, which the model ignores: there is nothing to train on");
   EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 3)),
             "data '" + path +
-                "' has 2 samples of 3 tokens, but a batch takes 3 and would repeat them; make the batch smaller or the samples "
+                "' has 2 samples of 3 tokens, but a batch needs 3 and would repeat some; make the batch smaller or the samples "
                 "shorter, or give a longer file");
 }
 

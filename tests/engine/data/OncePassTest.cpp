@@ -73,15 +73,15 @@ TEST_F(OncePassTest, aFileThatIsCutIsNamed) {
   EXPECT_TRUE((*pass)->intact().ok()) << "what is read is there";
   CountedBatch cut = (*pass)->batch(2);
   EXPECT_EQ(std::get<std::vector<int32_t>>(cut.batch[0]).size(), 4u);
-  EXPECT_EQ((*pass)->intact().message(), "cannot read data '" + path +
-                                             "': it ends at byte 10, but had 19 bytes when it was opened: something cut it meanwhile");
+  EXPECT_EQ((*pass)->intact().message(),
+            "cannot read data '" + path + "': it ends at byte 10, but had 19 bytes when it was opened: it was truncated in the meantime");
 }
 
 TEST_F(OncePassTest, refusesWhatCannotBeEvaluated) {
   EXPECT_NE(OncePass::openTokens(file("data", "x"), TokenFormat::Bytes, streamShape(1, 4), 4)
                 .status()
                 .message()
-                .find("has 1 token; the first has nothing before it, so there must be two at least"),
+                .find("has 1 token; the first has no predecessor, so at least two are needed"),
             std::string::npos);
   BatchShape few = streamShape(1, 4);
   few.inputs[0].range.classes = few.inputs[1].range.classes = 100;

@@ -59,8 +59,9 @@ TEST_F(HeartbeatFileTest, ACounterThatStandsStillIsTakenOverAndItsHolderFindsOut
   EXPECT_TRUE((*second)->check().ok());
   engine::Status lost = (*first)->check();
   ASSERT_FALSE(lost.ok());
-  EXPECT_EQ(lost.message(), "another run has taken over '" + path +
-                                "', whose counter this one did not move for 60 s, or something removed it: nothing more is written there");
+  EXPECT_EQ(lost.message(),
+            "another run took over '" + path +
+                "', because this run did not update its counter for 60 s, or the file was removed: nothing more is written there");
   (*first)->beat(); // changes nothing for the others
   first->reset();   // nor does its end
   EXPECT_TRUE((*second)->check().ok());

@@ -401,7 +401,7 @@ TEST(InstructionSetTest, anUnknownWordIsRefused) {
   Result<InstructionSet> best = bestInstructionSet("avx");
   ASSERT_FALSE(best.ok());
   EXPECT_EQ(best.status().code(), Code::BadInput);
-  EXPECT_EQ(best.status().message(), "NPAR_INSTRUCTIONS is 'avx'; it may be plain, avx2, avx512 or tiles");
+  EXPECT_EQ(best.status().message(), "NPAR_INSTRUCTIONS is 'avx'; use plain, avx2, avx512 or tiles");
 }
 
 } // namespace

@@ -45,8 +45,8 @@ TEST_F(BoundedText, ReadsUpToItsLimit) {
 
 TEST_F(BoundedText, RefusesMore) {
   write(std::string(4097, 'x'));
-  EXPECT_EQ(errorOf("the run", 4096), "cannot read the run '" + path + "': it has more than 4096 bytes (4 KiB), the most that is read");
-  EXPECT_EQ(errorOf("", 100), "cannot read '" + path + "': it has more than 100 bytes, the most that is read");
+  EXPECT_EQ(errorOf("the run", 4096), "cannot read the run '" + path + "': it has more than 4096 bytes (4 KiB), the limit");
+  EXPECT_EQ(errorOf("", 100), "cannot read '" + path + "': it has more than 100 bytes, the limit");
   EXPECT_EQ(errorOf("", 4097), "read");
   EXPECT_EQ(readFile(path, 4096).status().message(), "cannot read '" + path + "': it has 4097 bytes, at most 4096 are read");
   EXPECT_TRUE(readFile(path, 4097).ok());
@@ -62,7 +62,7 @@ TEST_F(BoundedText, RefusesWhatIsNoFile) {
 // A device has no end, and states no size.
 TEST_F(BoundedText, EndsAtItsLimitWhereTheFileHasNoEnd) {
   auto read = readBoundedText("/dev/zero", "text", 100'000);
-  EXPECT_EQ(read.status().message(), "cannot read text '/dev/zero': it has more than 100000 bytes, the most that is read");
+  EXPECT_EQ(read.status().message(), "cannot read text '/dev/zero': it has more than 100000 bytes, the limit");
   EXPECT_FALSE(readFile("/dev/zero", 100'000).ok());
 }
 

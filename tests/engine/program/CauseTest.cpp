@@ -28,7 +28,8 @@ TEST(Cause, IsASentenceOfWhatItNames) {
             "'h.0.w' was accumulated from each rank's share of 'batch' by rule 'batch -> dp', of 'seq' "
             "by rule 'seq -> tp', stored by rule 'optimizer -> dp'");
   EXPECT_EQ(describe(full(CauseKind::WantsSplit)), "'einsum' wants 'batch' split by rule 'batch -> dp'");
-  EXPECT_EQ(describe(full(CauseKind::WantsWhole)), "'einsum' wants 'batch' whole over 'tp', which there goes by rule 'batch -> dp'");
+  EXPECT_EQ(describe(full(CauseKind::WantsWhole)),
+            "'einsum' wants 'batch' whole on every rank of 'tp', whose ranks split this operation by rule 'batch -> dp'");
   EXPECT_EQ(describe(full(CauseKind::WantsOrder)), "'einsum' wants another order of splits");
   EXPECT_EQ(describe(full(CauseKind::StoresShare)), "'h.0.w' is stored by rule 'optimizer -> dp'");
   EXPECT_EQ(describe(full(CauseKind::UpdatedInShares)), "'h.0.w' is used whole but updated by rule 'optimizer -> dp'");

@@ -105,11 +105,11 @@ TEST(HostPlacement, RefusesWrongNames) {
   Mesh mesh = cube();
   auto wrong = [&](const std::string &text) { return refusal(placeOnHosts(mesh.root(), words(text), hosts(1, 8))); };
   EXPECT_EQ(wrong("dp, pp, xp"), "--place: unknown mesh axis 'xp'; the mesh has dp = 2, pp = 2, tp = 2");
-  EXPECT_EQ(wrong("dp, pp"), "--place: mesh axis 'tp' of size 2 is left out; name all of dp = 2, pp = 2, tp = 2");
-  EXPECT_EQ(wrong("dp, pp, dp"), "--place: mesh axis 'dp' stands twice");
-  EXPECT_EQ(wrong("dp, pp, tp inside tp"), "--place: mesh axis 'tp' stands twice");
-  EXPECT_EQ(wrong("cluster, dp"), "--place: 'cluster' orders all mesh axes and stands alone");
-  EXPECT_EQ(wrong("inside spread"), "--place: 'spread' orders all mesh axes and stands alone");
+  EXPECT_EQ(wrong("dp, pp"), "--place: mesh axis 'tp' of size 2 is missing; name all of dp = 2, pp = 2, tp = 2");
+  EXPECT_EQ(wrong("dp, pp, dp"), "--place: mesh axis 'dp' is given twice");
+  EXPECT_EQ(wrong("dp, pp, tp inside tp"), "--place: mesh axis 'tp' is given twice");
+  EXPECT_EQ(wrong("cluster, dp"), "--place: 'cluster' orders all mesh axes and must be the only word");
+  EXPECT_EQ(wrong("inside spread"), "--place: 'spread' orders all mesh axes and must be the only word");
   for (const char *text : {"", " ", ",", "dp,", "dp,,tp", ",dp", "dp inside", "inside", "dp inside tp inside pp", "dp, inside tp"})
     EXPECT_FALSE(readPlace(text).ok()) << text;
 }

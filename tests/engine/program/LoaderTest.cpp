@@ -110,7 +110,7 @@ TEST(Loader, AsksToCompileAnOldFileAgain) {
   auto program = LoadedProgram::fromBytes(bytes, "old.npx");
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.status().code(), engine::Code::BadInput);
-  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 8; compile the model again");
+  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 8; compile the model again with this npar");
 }
 
 // A program is checked as it comes about, from tables or from bytes; only who asks for what is wrong gets one that is.

@@ -96,7 +96,7 @@ TEST(Results, LogicalResults) {
   auto refused = [](auto damage, const std::string &why) {
     expectRefused([&](ProgramT &, LogicalResultT &logical, ResultBufferT &) { damage(logical); }, "result 'losses' " + why);
   };
-  refused([](LogicalResultT &result) { result.type = ElementType::U8; }, "is of a type that no result has");
+  refused([](LogicalResultT &result) { result.type = ElementType::U8; }, "has an unsupported type");
   refused([](LogicalResultT &result) { result.axes.pop_back(); }, "has an impossible shape");
   refused([](LogicalResultT &result) { result.shape[1] = 0; }, "has an impossible shape");
   refused([](LogicalResultT &result) { result.shape[0] = 3; }, "does not begin with the batch of 2 samples");
@@ -121,7 +121,7 @@ TEST(Results, Measures) {
   auto refused = [&](auto damage, const std::string &why) {
     expectRefused([&](ProgramT &program, LogicalResultT &, ResultBufferT &) { damage(measured(program)); }, "measure 'words' " + why);
   };
-  refused([](MeasureT &measure) { measure.kind = static_cast<MeasureKind>(9); }, "is of an unknown kind");
+  refused([](MeasureT &measure) { measure.kind = static_cast<MeasureKind>(9); }, "has an unknown kind");
   refused([](MeasureT &measure) { measure.kind = MeasureKind::F1; }, "takes 1 results, not 2");
   refused([](MeasureT &measure) { measure.values = {3}; }, "takes result 3 of 1");
   refused([](MeasureT &measure) { measure.counted = 2; }, "takes result 2 of 1");

@@ -67,7 +67,7 @@ TEST(Verify, AttentionOfImpossibleSizes) {
   refused(impossible, [](AttentionT &a) { a.heads = -1; });
   refused(impossible, [](AttentionT &a) { a.features = int64_t(1) << 62; });
   refused(impossible, [](AttentionT &a) { a.batch = {int64_t(1) << 40, int64_t(1) << 40}; });
-  refused("an attention is of no type of floats", [](AttentionT &a) { a.type = ElementType::I32; });
+  refused("an attention needs a floating-point type", [](AttentionT &a) { a.type = ElementType::I32; });
   refused("operands, not of", [](AttentionT &a) { a.strides.pop_back(); });
   refused("operands, not of", [](AttentionT &a) { a.gradient = !a.gradient; });
   refused("has an operand with strides of 2", [](AttentionT &a) { a.strides[1]->batch = {0, 0}; });

@@ -130,10 +130,10 @@ TEST(Verify, InputsOfTheModel) {
   auto refused = [](auto damage, const std::string &why) {
     expectInputRefused([&](ProgramT &, LogicalInputT &logical, InputT &) { damage(logical); }, "input 'tokens' " + why);
   };
-  refused([](LogicalInputT &input) { input.type = ElementType::BF16; }, "is of a type that no input has");
+  refused([](LogicalInputT &input) { input.type = ElementType::BF16; }, "has an unsupported type");
   refused([](LogicalInputT &input) { input.classes = -1; }, "has -1 classes");
-  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.classes = 5; }, "is of floats, but has classes");
-  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.role = InputRole::Stream; }, "is of floats, but has classes");
+  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.classes = 5; }, "has floats, but also classes");
+  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.role = InputRole::Stream; }, "has floats, but also classes");
   refused([](LogicalInputT &input) { input.role = static_cast<InputRole>(3); }, "has an unknown role");
   refused([](LogicalInputT &input) { input.axes.pop_back(); }, "has an impossible shape");
   refused([](LogicalInputT &input) { input.shape[1] = 0; }, "has an impossible shape");
@@ -170,8 +170,8 @@ TEST(Verify, InputsOfAClass) {
   refused([](InputT &input) { input.dimensions[1] = PieceDimension(4, 4, 0, 1); }, ": dimension 1 has mesh axes out of range");
   refused([](InputT &input) { input.dimensions[1] = PieceDimension(4, 3, 0, 0); }, ": dimension 1 of size 4 kept as 3 on each of 1 ranks");
   refused([](InputT &input) { input.dimensions[1] = PieceDimension(5, 5, 0, 0); }, ": dimension 1 of size 5 kept as 5 on each of 1 ranks");
-  refused([](InputT &input) { input.zigzag[1] = 4; }, ": dimension 1 of size 4 lies in zigzag order of 8 chunks, which do not divide it");
-  refused([](InputT &input) { input.zigzag[0] = 1; }, ": dimension 0 of size 1 lies in zigzag order");
+  refused([](InputT &input) { input.zigzag[1] = 4; }, ": dimension 1 of size 4 is in zigzag order of 8 chunks, which do not divide it");
+  refused([](InputT &input) { input.zigzag[0] = 1; }, ": dimension 0 of size 1 is in zigzag order");
   refused([](InputT &input) { input.dimensions[0] = PieceDimension(1, 2, 0, 0); }, " keeps 2 samples of a micro-batch, not the 1");
   refused([](InputT &input) { input.region = 9; }, " does not fit its region");
   refused([](InputT &input) { input.offset = 1 << 20; }, " of 16 bytes does not fit its region");
@@ -190,7 +190,7 @@ TEST(Verify, InputThatAClassKeepsTwice) {
 TEST(Verify, InputWithoutASlotPerMicroBatch) {
   expectInputRefused(
       [](ProgramT &program, LogicalInputT &logical, InputT &) { program.micro_count = program.batch = 2, logical.shape[0] = 2; },
-      "class 'stage0': input 'tokens' lies in a region of 1 slots, not one for each of 2 micro-batches");
+      "class 'stage0': input 'tokens' is in a region of 1 slots, not one for each of 2 micro-batches");
 }
 
 // Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
@@ -389,7 +389,7 @@ TEST(Verify, SharesThatAreLargerThanNeeded) {
 TEST(Verify, OperandOutsideItsRegion) {
   ProgramT program = twoStages();
   program.classes[0]->fragments[0]->operands[0] = Operand(0, 0, 96, 64);
-  expectRefused(program, "well formed", "operand 0 lies outside its region");
+  expectRefused(program, "well formed", "operand 0 is outside its region");
 }
 
 TEST(Verify, BaseThatIsNoSlot) {

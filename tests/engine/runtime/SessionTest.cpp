@@ -167,7 +167,7 @@ TEST(SessionTest, nullBackendRunsWithoutKernelsAndFollowsThePlan) {
   auto program = pipelineProgram(shape)->load();
   ASSERT_TRUE(program);
   auto refused = Session::create(program, withThreads(1));
-  EXPECT_EQ(refused.status().message(), "the program was compiled without kernels: it runs on the null backend only");
+  EXPECT_EQ(refused.status().message(), "the program was compiled without kernels: it runs only on the null backend");
   Trace trace;
   SessionOptions options = withThreads(2);
   options.backend = "null";
@@ -186,7 +186,7 @@ TEST(SessionTest, nullBackendRunsWithoutKernelsAndFollowsThePlan) {
 TEST(SessionTest, unknownBackendIsRefused) {
   SessionOptions options;
   options.backend = "tpu";
-  EXPECT_EQ(Session::create(pipelineProgram({})->load(), options).status().message(), "unknown backend 'tpu': cpu, cuda and null exist");
+  EXPECT_EQ(Session::create(pipelineProgram({})->load(), options).status().message(), "unknown backend 'tpu': use cpu, cuda or null");
 }
 
 TEST(SessionTest, whatACheckRefusedIsNotRun) {
@@ -318,7 +318,7 @@ TEST(SessionTest, programsWithOtherParametersShareNoMemory) {
   options.guests.clear(), options.host = host->get();
   auto guest = Session::create(wider, options);
   ASSERT_FALSE(guest.ok());
-  EXPECT_NE(guest.status().message().find("'w0' lies elsewhere"), std::string::npos) << guest.status().message();
+  EXPECT_NE(guest.status().message().find("'w0' is at another place"), std::string::npos) << guest.status().message();
 }
 
 } // namespace

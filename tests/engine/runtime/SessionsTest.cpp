@@ -265,7 +265,7 @@ TEST(SessionsTest, sessionsThatDoNotFitAreRefusedByAll) {
   options.alter = [](size_t session, SessionOptions &own) { own.seed = session; };
   EXPECT_EQ(messages(options), both("session 1 has seed 1, session 0 has 0"));
   options.alter = [](size_t session, SessionOptions &own) { own.backend = session ? "null" : "cpu"; };
-  EXPECT_EQ(messages(options), both("session 1 has the backend 'null', session 0 has 'cpu': one training runs on one kind of device"));
+  EXPECT_EQ(messages(options), both("session 1 has the backend 'null', session 0 has 'cpu': a training must use one kind of device"));
 }
 
 TEST(SessionsTest, ranksElsewhereNeedACommunicatorThatReachesThem) {

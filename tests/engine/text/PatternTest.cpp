@@ -168,7 +168,7 @@ TEST(PatternTest, aPatternThatTakesForEverEnds) {
   size_t done;
   Status status = cutter.cut(
       std::string(5000, 'a'), WordCutter::Place::Text, false, [](std::string_view) { return Status(); }, done);
-  EXPECT_EQ(status.message(), "the pattern takes too long or too much memory");
+  EXPECT_EQ(status.message(), "matching the pattern takes too long or too much memory");
 }
 
 } // namespace

@@ -299,7 +299,7 @@ TEST(TokenizerFileTest, foldersAndOtherFiles) {
   EXPECT_NE(error(folder.path()).find("it is a directory"), std::string::npos);
   EXPECT_NE(error("/dev/zero").find("give a folder"), std::string::npos);
   std::filesystem::create_symlink("/dev/zero", folder.path() + "/zero.json");
-  EXPECT_NE(error(folder.path() + "/zero.json").find("it is no regular file"), std::string::npos);
+  EXPECT_NE(error(folder.path() + "/zero.json").find("it is not a regular file"), std::string::npos);
 }
 
 } // namespace

@@ -128,8 +128,8 @@ TEST_F(ActualTest, SaysWhichStageIsTooMuch) {
 }
 
 TEST_F(ActualTest, RefusesWhatIsNotItsOwn) {
-  EXPECT_TRUE(has(refused("hello"), "'run.json' is no trace"));
-  EXPECT_TRUE(has(refused("{}"), "is no trace"));
+  EXPECT_TRUE(has(refused("hello"), "'run.json' is not a trace"));
+  EXPECT_TRUE(has(refused("{}"), "is not a trace"));
   EXPECT_TRUE(has(refused(R"({"traceEvents":[]})"), "no step of a run"));
   EXPECT_TRUE(has(refused(R"({"traceEvents":[{"ph":"X","name":"a"}]})"), "event 0 lacks"));
   EXPECT_TRUE(has(refused(viewTrace(view)), "lacks")); // the planned trace is no run

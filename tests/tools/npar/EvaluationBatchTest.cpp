@@ -19,8 +19,8 @@ TEST(EvaluationBatch, IsNeverMoreThanTheDataHave) {
   EvaluationBatch batch = chosen(1, 1e-6, 76, 1 << 30);
   EXPECT_EQ(batch.samples, 76);
   EXPECT_EQ(batch.reason, BatchReason::Data);
-  EXPECT_EQ(batch.text(76, 1 << 30), "76 samples at a time: all that there are");
-  EXPECT_EQ(chosen(1, 1e-6, 1, 1 << 30).text(1, 0), "1 sample at a time: all that there are");
+  EXPECT_EQ(batch.text(76, 1 << 30), "76 samples at a time: all samples");
+  EXPECT_EQ(chosen(1, 1e-6, 1, 1 << 30).text(1, 0), "1 sample at a time: all samples");
 }
 
 TEST(EvaluationBatch, LeavesAStepsOwnCostATwentieth) {
@@ -35,7 +35,7 @@ TEST(EvaluationBatch, KeepsToTheRoom) {
   EvaluationBatch batch = chosen(1, 1e-6, 100'000, 2048); // 1,000 bytes and 10 samples
   EXPECT_EQ(batch.samples, 10);
   EXPECT_EQ(batch.reason, BatchReason::Memory);
-  EXPECT_EQ(batch.text(100'000, 2048), "10 of 100000 samples at a time: more would take over 2.00 KiB, a quarter of what is free");
+  EXPECT_EQ(batch.text(100'000, 2048), "10 of 100000 samples at a time: more would need over 2.00 KiB, a quarter of the free memory");
   EXPECT_EQ(chosen(1, 1e-6, 100'000, 10).samples, 1) << "one sample has to fit";
 }
 

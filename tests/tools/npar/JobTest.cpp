@@ -36,19 +36,18 @@ TEST(Introduction, ProcessesOfOneJobAreAlike) {
   };
   EXPECT_EQ(refused([](Introduction &) {}), "");
   EXPECT_EQ(refused([](Introduction &one) { one.executable = "abd"; }),
-            "process 2 on 'c' runs another npar than process 0 on 'a': install the same one on every host");
+            "process 2 on 'c' runs another version of npar than process 0 on 'a': install the same version on every host");
   EXPECT_EQ(refused([](Introduction &one) {
               one.arguments = {"run", "llama"};
             }),
-            "process 2 on 'c' was started as 'npar run llama', process 0 as 'npar run gpt2': all processes of a job get the same command "
+            "process 2 on 'c' was started as 'npar run llama', process 0 as 'npar run gpt2': give all processes of a job the same command "
             "line");
-  EXPECT_EQ(
-      refused([](Introduction &one) { one.features = "avx"; }),
-      "process 2 on 'c' has a processor without avx2, which process 0 on 'a' generates kernels for: run on machines of one kind, or in "
-      "jobs of one kind each");
+  EXPECT_EQ(refused([](Introduction &one) { one.features = "avx"; }),
+            "process 2 on 'c' has a CPU without avx2, but process 0 on 'a' generates kernels for it: run on machines of one kind, or "
+            "start a separate job per kind");
   EXPECT_EQ(refused([](Introduction &one) { one.features = "avx avx2 avx512f"; }),
-            "process 2 on 'c' has a processor with avx512f, which that of process 0 on 'a' lacks, and would compute other bits: run on "
-            "machines of one kind, or in jobs of one kind each");
+            "process 2 on 'c' has a CPU with avx512f, which the CPU of process 0 on 'a' lacks, and would compute other bits: run on "
+            "machines of one kind, or start a separate job per kind");
   EXPECT_EQ(refused([](Introduction &one) { one.instructions = "plain"; }),
             "process 2 on 'c' multiplies with 'plain', process 0 on 'a' with 'avx2', and would compute other bits: give all processes the "
             "same NPAR_INSTRUCTIONS");
@@ -83,7 +82,7 @@ TEST(Agreement, AnErrorOfSomeSaysWhose) {
   Verdict bad{ExitCode::BadInput, {"cannot read 'x'\nnpar: help: copy it"}};
   Verdict agreed = agreeOn({{}, {}, bad, bad}, names);
   EXPECT_EQ(agreed.code, ExitCode::BadInput);
-  EXPECT_EQ(agreed.errors, Texts{"cannot read 'x'\nnpar: said by process 2 on 'b', process 3 on 'b'\nnpar: help: copy it"});
+  EXPECT_EQ(agreed.errors, Texts{"cannot read 'x'\nnpar: reported by process 2 on 'b', process 3 on 'b'\nnpar: help: copy it"});
   // What process 0 alone has to say is said as if it were alone.
   EXPECT_EQ(agreeOn({bad, {}, {}, {}}, names).errors, bad.errors);
 }
@@ -92,7 +91,7 @@ TEST(Agreement, TheFirstCodeCountsAndEveryTextIsSaid) {
   Verdict one{ExitCode::RunFailed, {"a"}}, other{ExitCode::BadInput, {"b"}};
   Verdict agreed = agreeOn({{}, one, other}, {"p0", "p1", "p2"});
   EXPECT_EQ(agreed.code, ExitCode::RunFailed);
-  EXPECT_EQ(agreed.errors, (Texts{"a\nnpar: said by p1", "b\nnpar: said by p2"}));
+  EXPECT_EQ(agreed.errors, (Texts{"a\nnpar: reported by p1", "b\nnpar: reported by p2"}));
   EXPECT_EQ(agreeOn({{}, {}, {}}, {"p0", "p1", "p2"}).code, ExitCode::Good);
 }
 

@@ -40,7 +40,7 @@ TEST(MeasureSum, correlation) {
 TEST(MeasureSum, whatHasNoValueSaysWhy) {
   for (MeasureKind kind : program::EnumValuesMeasureKind()) {
     EXPECT_FALSE(MeasureSum(kind).value());
-    EXPECT_EQ(MeasureSum(kind).whyUndefined(), std::string("nothing counts in it"));
+    EXPECT_EQ(MeasureSum(kind).whyUndefined(), std::string("no position counts in it"));
   }
   MeasureSum absent = sumOf(MeasureKind::F1, {{0, 0}}), constant = sumOf(MeasureKind::Correlation, {{1, 2}, {1, 3}});
   EXPECT_FALSE(absent.value());

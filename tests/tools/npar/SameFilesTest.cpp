@@ -21,19 +21,20 @@ TEST(SameFilesTest, TheSameFilesAreNoDifference) {
 TEST(SameFilesTest, FileProcessAndBothValuesAreNamed) {
   std::vector<std::string> texts = differences({{file("data.u16", 10)}, {file("data.u16", 10)}, {file("data.u16", 12)}}, names);
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_EQ(texts[0], "'data.u16' is another file in process 2 on 'b' than in process 0 on 'a': it has 12 bytes there and 10 bytes here\n"
-                      "npar: help: give all hosts the same copy of it");
+  EXPECT_EQ(texts[0],
+            "'data.u16' differs between process 2 on 'b' and process 0 on 'a': it has 12 bytes in the first, 10 bytes in the second\n"
+            "npar: help: put the same copy on all hosts");
   texts = differences({{file("w", 10)}, {file("w", 10, "aa", "cc")}, {file("w", 10)}}, names);
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_NE(texts[0].find("process 1 on 'a'"), std::string::npos);
-  EXPECT_NE(texts[0].find("the hash of its 64 blocks of 4096 bytes is cc there and bb here"), std::string::npos);
+  EXPECT_NE(texts[0].find("the hash of its 64 blocks of 4096 bytes is cc in the first, bb in the second"), std::string::npos);
 }
 
 TEST(SameFilesTest, OtherFilesAreNamed) {
   std::vector<std::string> texts = differences({{file("run/step-4", 1)}, {file("run/step-6", 1)}, {}}, names);
   ASSERT_EQ(texts.size(), 2u);
-  EXPECT_NE(texts[0].find("process 1 on 'a' reads 'run/step-6' where process 0 on 'a' reads 'run/step-4'"), std::string::npos);
-  EXPECT_NE(texts[1].find("process 2 on 'b' reads 0 files where process 0 on 'a' reads 1"), std::string::npos);
+  EXPECT_NE(texts[0].find("process 1 on 'a' reads 'run/step-6', but process 0 on 'a' reads 'run/step-4'"), std::string::npos);
+  EXPECT_NE(texts[1].find("process 2 on 'b' reads 0 files, but process 0 on 'a' reads 1"), std::string::npos);
 }
 
 TEST(SameFilesTest, ManyDifferencesAreCounted) {

@@ -25,9 +25,9 @@ std::string describe(const engine::Manifest &manifest) { return fmt::format("ste
 std::string newestHere(const std::string &path) {
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(path);
   if (!committed.ok() || committed->empty())
-    return fmt::format("this process finds no checkpoint in '{}'", path);
+    return fmt::format("this process found no checkpoint in '{}'", path);
   Result<engine::Manifest> manifest = engine::readManifest(committed->back().path);
-  return fmt::format("the newest that this process finds is '{}' ({})", committed->back().path,
+  return fmt::format("the newest one that this process found is '{}' ({})", committed->back().path,
                      manifest.ok() ? describe(*manifest) : manifest.status().message());
 }
 
@@ -50,14 +50,14 @@ Outcome<CheckpointIdentity> toldByVoice(Job &job, const CheckpointIdentity &own)
   bool good = told.is_array() && told.size() == 4 && told[0].is_boolean() && told[1].is_string() && told[2].is_number_unsigned() &&
               told[3].is_string();
   if (!good)
-    return fail(ExitCode::Internal, "internal error: the processes of the job do not do the same things in the same order");
+    return fail(ExitCode::Internal, "internal error: the processes of the job perform different operations");
   return CheckpointIdentity{told[0].get<bool>(), told[1].get<std::string>(), told[2].get<uint64_t>(), told[3].get<std::string>()};
 }
 
 Status findsTheSame(const CheckpointIdentity &told, const std::string &path) {
   const std::string top = withoutSlashes(path);
   if (!told.known)
-    return engine::isCheckpoint(top) ? Status::badInput(fmt::format("process 0 finds no checkpoint in '{}', {}", top, newestHere(top)))
+    return engine::isCheckpoint(top) ? Status::badInput(fmt::format("process 0 found no checkpoint in '{}', {}", top, newestHere(top)))
                                      : Status();
   Result<engine::Manifest> manifest = engine::readManifest(told.in(top));
   if (manifest.ok() && manifest->step == told.step && manifest->hash == told.hash)

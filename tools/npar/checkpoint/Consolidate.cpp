@@ -30,7 +30,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
     return code;
   std::error_code ignored;
   if (flags.most && std::filesystem::exists(std::filesystem::symlink_status(flags.output, ignored)))
-    return fail(ExitCode::BadInput, "'" + flags.output + "' is there already: with --shard-size give the name of a new folder");
+    return fail(ExitCode::BadInput, "'" + flags.output + "' already exists: with --shard-size give the name of a new folder");
   std::vector<engine::TensorToStore> tensors;
   uint64_t bytes = 0;
   size_t leftOut = 0;
@@ -70,11 +70,10 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
                      .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
               << "\n";
   else
-    printRemark(fmt::format("wrote '{}': {} tensors of {} in {} file{}{}", flags.output, tensors.size(),
-                            humanBytes(static_cast<double>(bytes)), written.files, written.files == 1 ? "" : "s",
-                            leftOut ? fmt::format("; {} tensors of another kind than '{}' are left out, --only all takes them too", leftOut,
-                                                  flags.only)
-                                    : ""));
+    printRemark(fmt::format(
+        "wrote '{}': {} tensors, {} in total, in {} file{}{}", flags.output, tensors.size(), humanBytes(static_cast<double>(bytes)),
+        written.files, written.files == 1 ? "" : "s",
+        leftOut ? fmt::format("; left out {} tensors that are not of kind '{}' (--only all includes them)", leftOut, flags.only) : ""));
   return ExitCode::Good;
 }
 

@@ -25,8 +25,8 @@ Outcome<ProgramPointer> programOf(const ModelOptions &model, const engine::Check
 
 ExitCode reshardCheckpoint(const ReshardFlags &flags) {
   if (flags.shards ? !flags.model.model.empty() || flags.model.hasTextFlags() : flags.model.model.empty())
-    return fail(ExitCode::Usage, flags.shards ? "--shards says the cut: no model and none of its flags go with it"
-                                              : "say the cut: --shards N, or a model with its plan, or a compiled program (.npx)");
+    return fail(ExitCode::Usage, flags.shards ? "--shards cannot be combined with a model or its flags"
+                                              : "give --shards N, or a model with its plan, or a compiled program (.npx)");
   engine::Result<std::shared_ptr<const engine::CheckpointStore>> opened = engine::openCheckpointStore(flags.path);
   if (!opened.ok())
     return fail(opened.status());

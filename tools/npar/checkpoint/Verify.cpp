@@ -35,7 +35,7 @@ ExitCode verifyCheckpoint(const VerifyCheckpointFlags &flags) {
   if (!status.ok())
     return fail(status.code() == engine::Code::BadInput ? ExitCode::CheckFailed : exitCodeOf(status), status.message());
   for (const std::string &name : verified.other)
-    printRemark(engine::quotedName(name) + " is no part of the checkpoint");
+    printRemark(engine::quotedName(name) + " is not part of the checkpoint");
   if (!flags.json)
     std::cout << fmt::format("checkpoint '{}' is whole: {} tensors in {} pieces, {} in {} files, every byte compared with its hash\n",
                              *folder, verified.tensors, verified.pieces, humanBytes(static_cast<double>(verified.bytes)), verified.files);

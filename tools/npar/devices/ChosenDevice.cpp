@@ -8,27 +8,29 @@
 namespace npar::driver {
 
 void ChosenDevice::addGpuFlagsTo(CLI::App &app) {
-  app.add_option("--products", products,
-                 "with --backend cuda, who multiplies matrices: own kernels, with the processor's bits; cuBLASLt where a trial gives these "
-                 "bits, too (matching); or wherever it can (library)")
+  app.add_option("--cuda-products", products,
+                 "with --backend cuda, implementation of matrix products: own (npar's kernels, the CPU's bits), matching (cuBLASLt where a "
+                 "trial gives the same "
+                 "bits), or library (cuBLASLt wherever possible)")
       ->check(CLI::IsMember({"own", "matching", "library"}))
       ->capture_default_str();
-  app.add_option("--attention", attention,
-                 "with --backend cuda, who computes attention: own kernels, with the processor's bits; or cuDNN wherever it can (library)")
+  app.add_option(
+         "--cuda-attention", attention,
+         "with --backend cuda, implementation of attention: own (npar's kernels, the CPU's bits) or library (cuDNN wherever possible)")
       ->check(CLI::IsMember({"own", "library"}))
       ->capture_default_str();
   app.add_flag("--cuda-graph", graphs,
-               "with --backend cuda, start what a rank computes between two communications as one CUDA graph, recorded in the second step");
-  app.add_option(
-         "--gpus", gpus,
-         "with --backend cuda, GPUs of each process, over which its ranks are spread in equal blocks (default: the host's, shared by "
-         "the processes of a job that run on it; one per rank at most)")
+               "with --backend cuda, run each rank's work between two communications as one CUDA graph, recorded in the second step");
+  app.add_option("--cuda-gpus", gpus,
+                 "with --backend cuda, number of GPUs per process; ranks are distributed over them in equal blocks (default: the host's "
+                 "GPUs, divided among "
+                 "the job's processes on that host, at most one per rank)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
 }
 
 void ChosenDevice::addTo(CLI::App &app) {
-  app.add_option("--backend", backend, "cpu, or cuda: the GPUs that `npar devices` shows")
+  app.add_option("--backend", backend, "device: cpu, or cuda (the GPUs that `npar devices` lists)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   addGpuFlagsTo(app);
@@ -42,13 +44,13 @@ void ChosenDevice::applyTo(engine::SessionOptions &options) const {
 /// The flag that says something about GPUs where there are none, and what it says.
 static std::string withoutGpus(const ChosenDevice &device) {
   if (device.products != "own")
-    return "--products " + device.products + " has no effect without --backend cuda: it says who multiplies on a GPU";
+    return "--cuda-products " + device.products + " has no effect without --backend cuda: it selects the matrix products of a GPU";
   if (device.attention != "own")
-    return "--attention " + device.attention + " has no effect without --backend cuda: it says who computes attention on a GPU";
+    return "--cuda-attention " + device.attention + " has no effect without --backend cuda: it selects the attention of a GPU";
   if (device.graphs)
-    return "--cuda-graph has no effect without --backend cuda: it says how work is started on a GPU";
+    return "--cuda-graph has no effect without --backend cuda: it sets how work starts on a GPU";
   if (device.gpus > 0)
-    return "--gpus " + std::to_string(device.gpus) + " has no effect without --backend cuda: it says how many GPUs a process has";
+    return "--cuda-gpus " + std::to_string(device.gpus) + " has no effect without --backend cuda: it sets the number of GPUs per process";
   return "";
 }
 

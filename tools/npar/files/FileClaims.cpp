@@ -103,8 +103,8 @@ ExitCode FileClaims::check() const {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     for (const Claim &folder : folders)
       if (isOfCheckpoints(output->path, folder.path))
-        return fail(ExitCode::Usage, output->what + " names '" + output->path + "', which is of the checkpoints that " + folder.what +
-                                         " writes: give the output another name");
+        return fail(ExitCode::Usage, output->what + " names '" + output->path + "', which is in the folder of checkpoints that " +
+                                         folder.what + " writes: give the output another name");
     for (const Claim &input : inputs)
       if (sameFile(output->path, input.path))
         return refuse(*output, input);

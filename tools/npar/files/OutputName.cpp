@@ -16,7 +16,7 @@ ExitCode checkSafetensorsName(const std::string &flag, const std::string &path) 
   const std::string ending = name.extension().string();
   if (ending.empty() || ending == ".safetensors" || program::destinationOf(path).direct)
     return ExitCode::Good;
-  return fail(ExitCode::Usage, flag + " writes safetensors, not '" + ending + "': call the file '" +
+  return fail(ExitCode::Usage, flag + " writes a safetensors file, not '" + ending + "': name the file '" +
                                    std::filesystem::path(path).replace_extension(".safetensors").string() + "' instead of '" + path + "'");
 }
 
@@ -32,7 +32,7 @@ std::string whyOtherFormat(const std::string &flag, const std::string &path, con
   std::string wanted;
   for (const std::string &each : endings)
     wanted += (wanted.empty() ? "'" : " or '") + each + "'";
-  return flag + " '" + path + "' has the ending of another format: what it writes is called " + wanted;
+  return flag + " '" + path + "' has the suffix of another format: use " + wanted;
 }
 
 } // namespace npar::driver

@@ -75,7 +75,7 @@ Status PendingFile::claim() {
   program::HeartbeatTimes times;
   times.sleep = sleepUntilSignal;
   Result<std::unique_ptr<program::HeartbeatFile>> held = [&] {
-    Waiting waiting("looking whether another run still writes '" + partial + "'");
+    Waiting waiting("checking whether another run still writes '" + partial + "'");
     return program::HeartbeatFile::take(partial + ".lock", refusal, times, "cannot write '" + path + "'");
   }();
   if (!held.ok())
@@ -112,7 +112,7 @@ Status PendingFile::openPartial() {
   bool other = file >= 0 || error == ELOOP || error == ENXIO || error == EISDIR; // a link, a pipe without a reader, a folder
   if (file >= 0)
     ::close(std::exchange(file, -1));
-  return other ? Status::badInput("cannot write '" + partial + "', which grows into '" + path + "': it is no regular file; remove it")
+  return other ? Status::badInput("cannot write '" + partial + "', which grows into '" + path + "': it is not a regular file; remove it")
                : failure(error);
 }
 

@@ -16,7 +16,7 @@ Result<TokenFormat> TokenFileWriter::formatOf(const std::string &path, const std
     return TokenFormat::U16;
   if (endsWith(path, ".i32"))
     return TokenFormat::I32;
-  return Status::badInput(flag + " '" + path + "' must end in .u16 (tokens below 65,536) or .i32: that says how its numbers are written");
+  return Status::badInput(flag + " '" + path + "' must end in .u16 (tokens below 65,536) or .i32: the suffix sets the number format");
 }
 
 Result<TokenFileWriter> TokenFileWriter::create(const std::string &path) {
@@ -37,7 +37,7 @@ Status TokenFileWriter::write(const std::vector<int32_t> &ids) {
   for (int32_t id : ids) {
     if (format == TokenFormat::U16 && id > largest)
       return Status::badInput("token " + std::to_string(id) + ", number " + std::to_string(count) +
-                              " (from 0), does not fit into 16 bits: give --out a name that ends in .i32");
+                              " (from 0), does not fit into 16 bits: give --output a name that ends in .i32");
     for (size_t i = 0; i < each; ++i)
       block += static_cast<char>(static_cast<uint32_t>(id) >> (8 * i));
     ++count;

@@ -1,4 +1,4 @@
-// A file of token numbers that grows and appears whole, as `npar run --tokens u16|i32` reads it.
+// A file of token numbers that grows and appears whole, as `npar train --tokens u16|i32` reads it.
 #pragma once
 
 #include "engine/data/TokenFile.h"

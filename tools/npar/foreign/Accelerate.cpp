@@ -101,7 +101,7 @@ void readAccelerate(Reading &in) {
   if (word == "fp8")
     in.leave(precision, "npar has no types of 8 bits: bf16 is taken"), run.precision = "bf16";
   run.accumulation = in.whole(steps, 1);
-  run.assumed.push_back("a micro-batch has one sequence, --set micro=N another number: Accelerate's file does not say it");
+  run.assumed.push_back("assumed one sequence per micro-batch, which an Accelerate file does not state; --set micro=N changes it");
   if (how == "FSDP") {
     readFsdp(in);
   } else if (how == "MEGATRON_LM") {
@@ -120,7 +120,7 @@ void readAccelerate(Reading &in) {
       if (const ForeignEntry *device = in.find(what); device && device->value != "none")
         in.leave(device, "nothing is moved to the host's memory");
     if (const ForeignEntry *file = in.find("deepspeed_config.deepspeed_config_file"))
-      in.leave(file, "that file says more: give it by --from itself, with --world");
+      in.leave(file, "that file has the settings: give it to --from itself, with --world");
   } else if (how != "NO" && how != "false" && how.rfind("MULTI_", 0) != 0) {
     in.leave(type, "npar does not know it: parameters are not stored in shares");
   }

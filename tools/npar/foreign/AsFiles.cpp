@@ -166,7 +166,7 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
 
 Outcome<std::string> planAs(const ModelOptions &options, ForeignFormat format, std::string *refusal) {
   if (options.isCompiled())
-    return fail(ExitCode::Usage, "--as needs the plan's text: give the model text (.npar) instead of '" + options.model + "'");
+    return fail(ExitCode::Usage, "--as needs the plan itself: give the model file (.npar) instead of '" + options.model + "'");
   Outcome<ElaboratedModel> elaborated = elaborateModel(options, {}, /*withWarnings=*/!refusal);
   if (!elaborated.ok())
     return elaborated.code();

@@ -141,7 +141,7 @@ private:
         int64_t stage = part % result.pp;
         size_t like = stage == 0 ? 0 : static_cast<size_t>(stage == result.pp - 1 ? result.pp - 1 : 1);
         if (pipeline.counts[static_cast<size_t>(part)] != pipeline.counts[like]) {
-          error(pipeline.countsAt, "Megatron-LM has equal parts of the pipeline but for the first and the last stage");
+          error(pipeline.countsAt, "Megatron-LM needs pipeline parts of equal size, except for the first and the last stage");
           return;
         }
       }
@@ -191,7 +191,7 @@ private:
     result.dpOutside = order != theirs && order == swapped && format == ForeignFormat::Megatron;
     if (!plan.mesh.empty() && order != theirs && !result.dpOutside)
       diagnostics.warning(plan.mesh.front().location,
-                          fmt::format("{} numbers its ranks by {}, which decides who stands on which host", name, fmt::join(theirs, ", ")));
+                          fmt::format("{} numbers its ranks by {}, which changes the ranks of each host", name, fmt::join(theirs, ", ")));
   }
 
   void readStores() {
@@ -235,7 +235,7 @@ private:
       error(plan.location, fmt::format("{} does not train in f64", name));
     result.precision = word(plan.compute);
     if (plan.tf32)
-      diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32', its training script allows it: "
+      diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32'; the training script enables it: "
                                                      "torch.set_float32_matmul_precision(\"high\")",
                                                      name));
     if (plan.compute != ElementType::F32 && plan.gradients && *plan.gradients != plan.compute)
@@ -275,7 +275,7 @@ private:
     if (format == ForeignFormat::Torchtitan && result.recompute != "block" && what.kind == dsl::RecomputeKind::Every)
       error(what.location, "torchtitan recomputes blocks one at a time", "`recompute block`");
     if (format == ForeignFormat::DeepSpeed && !result.recompute.empty())
-      diagnostics.warning(what.location, "no setting of DeepSpeed's recomputes: the training script calls its checkpointing");
+      diagnostics.warning(what.location, "DeepSpeed has no setting for recomputation: the training script calls its checkpointing");
   }
 
   void readRest() {

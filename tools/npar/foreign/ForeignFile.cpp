@@ -120,7 +120,7 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
   if (text.compare(0, byteOrderMark.size(), byteOrderMark) == 0)
     text.erase(0, byteOrderMark.size());
   if (wrong.empty() && text.find('\0') != std::string::npos)
-    wrong = "the run '" + path + "' is no text: it has a zero byte";
+    wrong = "the run '" + path + "' is not a text file: it contains a zero byte";
   else if (wrong.empty() && text.find_first_not_of(" \t\r\n") == std::string::npos)
     wrong = "the run '" + path + "' is empty";
   uint32_t file = sources.add(path, wrong.empty() ? text : "");
@@ -133,10 +133,9 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
     found = byName(path);
   if (!found && !format) {
     diagnostics
-        .error({file, 1, 1, 1},
-               "this is no run that npar knows: neither flags of Megatron-LM, nor a torchtitan TOML, a DeepSpeed JSON or an "
-               "Accelerate YAML")
-        .help({file, 1, 1, 1}, "--format says whose it is");
+        .error({file, 1, 1, 1}, "unknown kind of file: neither Megatron-LM flags, nor a torchtitan TOML, a DeepSpeed JSON or an "
+                                "Accelerate YAML")
+        .help({file, 1, 1, 1}, "--from-format says whose it is");
     return std::nullopt;
   }
   ForeignFile result;

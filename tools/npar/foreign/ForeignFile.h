@@ -11,7 +11,7 @@ namespace npar::driver {
 
 enum class ForeignFormat { Megatron, Torchtitan, DeepSpeed, Accelerate };
 
-/// "megatron", "torchtitan", "deepspeed", "accelerate", as --format has them.
+/// "megatron", "torchtitan", "deepspeed", "accelerate", as --from-format has them.
 const std::vector<std::pair<std::string, ForeignFormat>> &foreignFormats();
 /// As people call the program.
 const char *nameOf(ForeignFormat format);

@@ -32,7 +32,7 @@ public:
     path = folder + "/" + name + ".npar";
     std::ofstream file(path, std::ios::binary);
     if (!(file << text).flush())
-      why = "cannot write '" + path + "' (is its disk full? TMPDIR names another folder)";
+      why = "cannot write '" + path + "' (is its disk full? set TMPDIR to another folder)";
   }
   ~TemporaryText() {
     std::error_code ignored;
@@ -80,7 +80,7 @@ ExitCode takeConstants(std::vector<std::string> &settings, const std::vector<std
   for (const std::string &setting : settings) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
     if (!pair)
-      return fail(ExitCode::Usage, "--set wants KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+      return fail(ExitCode::Usage, "--set needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
     if (std::find(constants.begin(), constants.end(), pair->first) == constants.end()) {
       others.push_back(setting);
       continue;
@@ -105,42 +105,44 @@ void compute(ForeignRun &run, const std::string &type) {
 } // namespace
 
 void ForeignFlags::addTo(CLI::App &app) {
+  app.option_defaults()->group("Run of another program");
   app.add_option("--from", from,
-                 "a run of another program in place of MODEL: flags of Megatron-LM (a script, or the arguments that it prints), a "
-                 "torchtitan TOML, a "
-                 "DeepSpeed JSON, an Accelerate YAML")
+                 "run of another program, instead of MODEL: Megatron-LM flags (a script, or the arguments that it prints), a "
+                 "torchtitan TOML, "
+                 "DeepSpeed JSON, or Accelerate YAML")
       ->type_name("FILE")
       ->check(notEmpty());
-  app.add_option("--model-config", modelConfig, "with --from: the config.json of its model, or the folder that has it")
+  app.add_option("--model-config", modelConfig, "with --from: config.json of the model, or its folder")
       ->type_name("PATH")
       ->check(notEmpty());
   app.add_option_function<std::string>(
-         "--format",
+         "--from-format",
          [this](const std::string &word) {
            for (const auto &[name, value] : foreignFormats())
              if (name == word)
                format = value;
          },
-         "with --from: whose file it is (default: by what is in it)")
+         "with --from: the program that the file belongs to (default: recognized by its contents)")
       ->type_name("PROGRAM")
       ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed", "accelerate"}));
-  app.add_option("--world", world, "with --from: how many devices there are (default: as the file says, or all of --hosts)")
+  app.add_option("--world", world, "with --from: number of devices (default: as in the file, or all of --hosts)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
-  app.add_flag("--print-plan", printPlan, "with --from: print the plan that was made of it as text, and stop");
+  app.add_flag("--print-plan", printPlan, "with --from: print the resulting plan, and stop");
 }
 
 ExitCode ForeignFlags::check(const ModelOptions &model) const {
   if (from.empty()) {
-    const char *flag = modelConfig ? "--model-config" : format ? "--format" : world ? "--world" : printPlan ? "--print-plan" : nullptr;
+    const char *flag = modelConfig ? "--model-config" : format ? "--from-format" : world ? "--world" : printPlan ? "--print-plan" : nullptr;
     if (flag)
-      return fail(ExitCode::Usage, std::string(flag) + " goes with --from");
-    return model.model.empty() ? fail(ExitCode::Usage, "MODEL is required, or --from FILE") : ExitCode::Good;
+      return fail(ExitCode::Usage, std::string(flag) + " needs --from FILE");
+    return model.model.empty() ? fail(ExitCode::Usage, "give MODEL or --from FILE") : ExitCode::Good;
   }
   if (!model.model.empty())
-    return fail(ExitCode::Usage, "--from says model and plan; leave '" + model.model + "' out");
+    return fail(ExitCode::Usage, "--from provides model and plan; remove '" + model.model + "' out");
   const char *flag = model.plan ? "--plan" : model.train ? "--train" : model.config ? "--config" : nullptr;
-  return flag ? fail(ExitCode::Usage, std::string(flag) + " is of a model's text, and --from makes one") : ExitCode::Good;
+  return flag ? fail(ExitCode::Usage, std::string(flag) + " cannot be used with --from, which makes its own model and plan")
+              : ExitCode::Good;
 }
 
 Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices, const RunChanges &changes) {
@@ -198,8 +200,8 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
   if (ExitCode code = takeConstants(options.settings, program->model.constants, *run); code != ExitCode::Good)
     return code;
   if (flags.printPlan && !options.settings.empty())
-    return fail(ExitCode::Usage,
-                "--print-plan writes what the file says; '--set " + options.settings.front() + "' is of the plan: change it in the text");
+    return fail(ExitCode::Usage, "--print-plan prints the file's own plan; '--set " + options.settings.front() +
+                                     "' changes the plan: change it in the printed text instead");
   if (run->pp > 1 && program->model.repeats.empty())
     return fail(ExitCode::BadInput, "model '" + program->model.name + "' has no repeated blocks for a pipeline");
 

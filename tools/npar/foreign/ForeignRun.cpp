@@ -25,13 +25,13 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
   if (run.world == 0 && run.dp > 0)
     run.world = inner * run.dp;
   if (run.world == 0) {
-    diagnostics.error(at, "the file does not say how many devices there are")
-        .help(at, "--world N says it, or --hosts N with the machine's own number on each");
+    diagnostics.error(at, "the file does not state the number of devices")
+        .help(at, "give --world N, or --hosts N with the machine's number of devices per host");
     return;
   }
   if (run.world % inner != 0 || run.world > int64_t{1} << 20) {
     diagnostics.error(at, fmt::format("{} devices are not divisible by {} ({})", run.world, inner, sizes))
-        .help(at, fmt::format("--world N or --hosts N gives another number: {} is the next", (run.world / inner + 1) * inner));
+        .help(at, fmt::format("change it with --world N or --hosts N: the next possible number is {}", (run.world / inner + 1) * inner));
     return;
   }
   if (run.dp > 0 && run.dp != run.world / inner)
@@ -97,8 +97,8 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   if (diagnostics.hasErrors())
     return std::nullopt;
   if (run.model.empty() && !hints.modelIsKnown) {
-    diagnostics.error({0, 1, 1, 1}, "the file does not say what model it trains")
-        .help({0, 1, 1, 1}, "--model-config PATH names its config.json, or the folder that has it");
+    diagnostics.error({0, 1, 1, 1}, "the file does not name the model that it trains")
+        .help({0, 1, 1, 1}, "give --model-config PATH: its config.json, or the folder with it");
     return std::nullopt;
   }
   fillMesh(run, hints, diagnostics);

@@ -28,8 +28,8 @@ std::string foreignText(const ForeignFlags &flags, const ForeignModel &model, bo
   row("model", sizes);
   row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
-  row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {}", run.batch, microsOf(run), microsOf(run) == 1 ? "" : "es", run.micro,
-                           run.dp * run.replicas));
+  row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
+                           microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
   row("schedule", run.pp == 1 ? "no pipeline" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
   row("recomputed", run.recompute.empty() ? "nothing" : run.recompute);
   row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
@@ -46,8 +46,8 @@ std::string foreignText(const ForeignFlags &flags, const ForeignModel &model, bo
   text += run.notTaken.empty() ? "\n  everything was taken" : "\n  not taken\n";
   for (const NotTaken &one : run.notTaken)
     text += fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
-  text += fmt::format("{}{} settings were read, {} say nothing of time or memory\n\n", run.notTaken.empty() ? "; " : "  ", run.understood,
-                      run.immaterial);
+  text += fmt::format("{}{} settings were read; without effect on time and memory: {}\n\n", run.notTaken.empty() ? "; " : "  ",
+                      run.understood, run.immaterial);
   return text;
 }
 

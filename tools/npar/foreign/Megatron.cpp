@@ -84,7 +84,7 @@ void readStorage(Reading &in) {
   if (run.precision != "f32")
     run.gradients = (run.precision == "bf16" && !in.isTrue(inBf16)) || in.isTrue(inF32) ? "f32" : "";
   if (mainGrads && in.word(mainGrads, "fp32") == "bf16")
-    in.leave(mainGrads, "gradients are of the type that --grad-reduce-in-bf16 says");
+    in.leave(mainGrads, "gradients have the type that --grad-reduce-in-bf16 sets");
   const ForeignEntry *distributed = in.find("use_distributed_optimizer"),
                      *fsdp = in.findAny({"use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp"}),
                      *strategy = in.find("data_parallel_sharding_strategy");
@@ -157,8 +157,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     in.leave(backend, "attention is fused: its probabilities are never kept");
   if (!hints.modelIsKnown) {
     if (run.length == 0 && in.find("num_layers"))
-      in.diagnostics.error(in.find("num_layers")->at, "the file does not say how long a sequence is")
-          .help(in.find("num_layers")->at, "add --seq-length to it");
+      in.diagnostics.error(in.find("num_layers")->at, "the file does not state the sequence length")
+          .help(in.find("num_layers")->at, "add --seq-length to the file");
     else
       readMegatronModel(in, hints);
   } else {

@@ -104,8 +104,8 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (vocab > 0)
     run.constants.emplace_back("vocab", std::to_string(vocab));
   else if (!hints.vocabularyIsKnown)
-    in.diagnostics.error(layers->at, "the file does not say how large the vocabulary is")
-        .help(layers->at, "add --vocab-size to it, or give --set vocab=N");
+    in.diagnostics.error(layers->at, "the file does not state the vocabulary size")
+        .help(layers->at, "add --vocab-size to the file, or give --set vocab=N");
   run.constants.emplace_back("context", std::to_string(std::max(context, run.length)));
   run.constants.emplace_back("length", std::to_string(run.length));
   run.constants.emplace_back("width", std::to_string(width));

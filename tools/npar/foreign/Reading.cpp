@@ -13,14 +13,14 @@ namespace npar::driver {
 Reading::Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics) : file(file), run(run), diagnostics(diagnostics) {
   for (const ForeignEntry &entry : file.entries) {
     if (!entry.isCertain && last.count(entry.key)) {
-      overruled.emplace_back(&entry, "it stands in a condition, after one that holds always");
+      overruled.emplace_back(&entry, "it is in a condition and follows an unconditional setting");
       continue;
     }
     auto [known, isNew] = last.emplace(entry.key, &entry);
     if (isNew)
       continue;
     if (known->second->value != entry.value)
-      overruled.emplace_back(known->second, fmt::format("line {} says it again, which holds", entry.at.line));
+      overruled.emplace_back(known->second, fmt::format("line {} overrides it", entry.at.line));
     known->second = &entry;
   }
 }
@@ -145,14 +145,14 @@ void Reading::finish(const std::vector<const char *> &immaterial) {
   for (const auto &[key, entry] : last) {
     bool known = isImmaterial(key);
     if (!entry->isCertain && !known)
-      run.assumed.push_back(fmt::format("line {}: {} stands in a condition, which is taken to hold", entry->at.line, shown(*entry)));
+      run.assumed.push_back(fmt::format("line {}: {} is in a condition, which npar assumes to be true", entry->at.line, shown(*entry)));
     if (seen.count(key))
       continue;
     bool isOff = file.isDump && (entry->value == "false" || entry->value == "0" || entry->value == "0.0" || entry->value == "[]");
     if (known || isOff)
       ++run.immaterial;
     else
-      leave(entry, "npar does not know it");
+      leave(entry, "npar does not know this setting");
   }
 }
 

@@ -129,7 +129,7 @@ void readRecompute(Reading &in) {
   else if (how != "none")
     in.leave(mode, "npar does not know this way to recompute: nothing is");
   if (how == "selective" && !mode)
-    in.run.assumed.push_back("torchtitan recomputes some of the blocks where the file does not say it; here none is");
+    in.run.assumed.push_back("the file does not choose recomputation: torchtitan recomputes some blocks by default, npar none");
 }
 
 } // namespace
@@ -191,12 +191,13 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   run.precision = dtype == "bf16" ? "bf16" : param.empty() ? "bf16" : param;
   if (run.precision == "bf16" && dtype != "bf16") {
     run.gradients = "f32", run.reduce = reduced == "bf16" ? "bf16" : "f32";
-    run.assumed.push_back("parameters of 16 bits stand beside the optimizer's in f32, 2 bytes for each more than torchtitan's shares have");
+    run.assumed.push_back(
+        "npar stores 16-bit parameters in addition to the optimizer's f32 ones: 2 bytes per parameter more than torchtitan's shares");
   }
   if (dtype == "bf16")
     in.leave(in.find("training.dtype"), "the optimizer's state stays f32");
   if (const ForeignEntry *converters = in.find("model.converters"); converters && converters->value != "[]")
-    in.leave(converters, "npar has no types of 8 bits: products are of the plan's precision");
+    in.leave(converters, "npar has no 8-bit types: products use the plan's precision");
   const ForeignEntry *optimizer = in.find("optimizer.name");
   if (optimizer && optimizer->value != "AdamW" && optimizer->value != "Adam")
     in.leave(optimizer, "AdamW is taken");

@@ -155,7 +155,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   if (!tree.ok())
     return failure(tree.status().message());
   if (!tree->is_object() || !tree->contains("model_type") || !(*tree)["model_type"].is_string())
-    return failure("it has no 'model_type', which names the family of the model");
+    return failure("it has no 'model_type', which must name the model's family");
   ConfigFile config;
   config.path = path;
   config.modelType = printableName((*tree)["model_type"].get<std::string>());

@@ -56,7 +56,7 @@ Outcome<ImportedConfig> importConfig(const std::string &path, const std::string 
       return fail(ExitCode::Internal, "internal error: family \"" + config->modelType + "\" of '" + candidate + "' was not read");
     if ((*call)->wrong.empty())
       return ImportedConfig{candidate, (*call)->model, config->modelType, (*call)->settings, (*call)->skipped};
-    std::string message = "configuration '" + path + "' is of a model that npar would compute differently:";
+    std::string message = "configuration '" + path + "' describes a model that npar would compute differently:";
     const std::vector<std::string> &wrong = (*call)->wrong;
     for (size_t i = 0; i < std::min(wrong.size(), mostMistakes); ++i)
       message += "\n  " + wrong[i];

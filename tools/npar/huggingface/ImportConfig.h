@@ -8,7 +8,7 @@
 namespace npar::driver {
 
 struct ImportedConfig {
-  std::string model; ///< as `npar run` takes it
+  std::string model; ///< as `npar train` takes it
   std::string name;  ///< of the model in its text
   std::string family;
   std::vector<std::pair<std::string, std::string>> settings; ///< constants, in the order of the family's lines

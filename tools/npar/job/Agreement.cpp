@@ -14,7 +14,7 @@ std::vector<uint8_t> pack(const Verdict &verdict) {
 Verdict unpackVerdict(const std::vector<uint8_t> &bytes) {
   nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
   if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer())
-    return {ExitCode::Internal, {"internal error: the processes of the job do not do the same things in the same order"}};
+    return {ExitCode::Internal, {"internal error: the processes of the job perform different operations"}};
   return {static_cast<ExitCode>(json[0].get<int>()), json[1].get<std::vector<std::string>>()};
 }
 
@@ -48,7 +48,7 @@ Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::str
       of += fmt::format(" and {} more", each.of.size() - shown);
     size_t line = each.text.find('\n');
     agreed.errors.push_back(all || first ? each.text
-                                         : each.text.substr(0, line) + "\nnpar: said by " + of +
+                                         : each.text.substr(0, line) + "\nnpar: reported by " + of +
                                                (line == std::string::npos ? "" : each.text.substr(line)));
   }
   return agreed;

@@ -137,10 +137,10 @@ ExitCode guard(const std::vector<std::string> &command) {
   if (WIFEXITED(status))
     return static_cast<ExitCode>(WEXITSTATUS(status));
   if (stopped) {
-    printRemark(fmt::format("process {} was stopped for longer than the others wait for it (--timeout), and was ended", child));
+    printRemark(fmt::format("process {} was stopped for longer than the time limit (--timeout) and was killed", child));
     return ExitCode::Timeout;
   }
-  printRemark(fmt::format("process {} was ended by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+  printRemark(fmt::format("process {} was killed by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   if (told.timeout()) { // the others say why the job fails, where any is left
     if (std::getenv("OMPI_COMM_WORLD_SIZE"))
       ::sleep(secondsToReport);

@@ -98,7 +98,7 @@ std::vector<uint8_t> pack(const Introduction &introduction) {
 Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes) {
   nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
   if (!json.is_array() || json.size() != 6 || !json[0].is_string())
-    return Status::badInput("the processes of this job are not of one npar: install the same one on every host");
+    return Status::badInput("the processes of this job run different versions of npar: install the same version on every host");
   return Introduction{json[0], json[1], json[2], json[3], json[4], json[5]};
 }
 
@@ -112,17 +112,18 @@ Status checkAlike(const std::vector<Introduction> &processes) {
     const Introduction &other = processes[i];
     auto refuse = [&](const std::string &what) { return Status::badInput(nameOf(processes, i) + what); };
     if (other.executable != first.executable)
-      return refuse(fmt::format(" runs another npar than process 0 on '{}': install the same one on every host", first.host));
+      return refuse(
+          fmt::format(" runs another version of npar than process 0 on '{}': install the same version on every host", first.host));
     if (other.arguments != first.arguments)
-      return refuse(fmt::format(" was started as 'npar {}', process 0 as 'npar {}': all processes of a job get the same command line",
+      return refuse(fmt::format(" was started as 'npar {}', process 0 as 'npar {}': give all processes of a job the same command line",
                                 fmt::join(other.arguments, " "), fmt::join(first.arguments, " ")));
     if (std::string lacks = missingIn(other.features, first.features); !lacks.empty())
-      return refuse(fmt::format(" has a processor without {}, which process 0 on '{}' generates kernels for: run on machines of one kind, "
-                                "or in jobs of one kind each",
+      return refuse(fmt::format(" has a CPU without {}, but process 0 on '{}' generates kernels for it: run on machines of one kind, "
+                                "or start a separate job per kind",
                                 lacks, first.host));
     if (std::string more = missingIn(first.features, other.features); !more.empty())
-      return refuse(fmt::format(" has a processor with {}, which that of process 0 on '{}' lacks, and would compute other bits: run on "
-                                "machines of one kind, or in jobs of one kind each",
+      return refuse(fmt::format(" has a CPU with {}, which the CPU of process 0 on '{}' lacks, and would compute other bits: run on "
+                                "machines of one kind, or start a separate job per kind",
                                 more, first.host));
     if (other.instructions != first.instructions)
       return refuse(fmt::format(" multiplies with '{}', process 0 on '{}' with '{}', and would compute other bits: give all processes the "

@@ -67,16 +67,16 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
 /// Refuses flags that only matter between the processes of a job. `why`: why there is one process.
 ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
   auto refuse = [&](const std::string &flag, const char *meaning) {
-    return fail(ExitCode::Usage, fmt::format("{} has no effect {}: it says {}", flag, why, meaning));
+    return fail(ExitCode::Usage, fmt::format("{} has no effect {}: it sets {}", flag, why, meaning));
   };
   if (!options.mpi.empty())
-    return refuse("--mpi " + options.mpi, "by which MPI processes join");
+    return refuse("--mpi " + options.mpi, "the MPI library that joins processes");
   if (options.nccl != "auto")
     return refuse("--nccl " + options.nccl, "how GPUs of several processes send each other messages");
   if (options.place)
-    return refuse("--place " + *options.place, "which ranks go to the processes of which host");
+    return refuse("--place " + *options.place, "the placement of ranks on hosts");
   if (!options.flight.empty())
-    return refuse("--flight " + options.flight, "where several processes keep what their ranks did last");
+    return refuse("--flight " + options.flight, "the folder of the processes' flight records");
   if (options.check != "sampled")
     return refuse("--check " + options.check, "how several processes compare what they read");
   return ExitCode::Good;
@@ -85,26 +85,25 @@ ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
 } // namespace
 
 void JobOptions::addTo(CLI::App &app) {
-  app.add_flag("--alone", alone, "work in this process alone, whatever launcher has started it");
-  app.add_option("--mpi", mpi, "the MPI to join other processes by: mpich or openmpi (default: that of the launcher)")
+  app.add_flag("--alone", alone, "use this process only, even if a launcher started several");
+  app.add_option("--mpi", mpi, "MPI library that joins the processes: mpich or openmpi (default: the launcher's)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"mpich", "openmpi"}));
-  app.add_option(
-         "--nccl", nccl,
-         "whether GPUs of several processes send each other messages by NCCL: auto (where each process has a GPU of its own and NCCL is "
-         "there), always (else it is an error), never (by way of the processors' memory)")
+  app.add_option("--nccl", nccl,
+                 "use of NCCL for messages between GPUs of several processes: auto (if each process has its own GPU and NCCL is "
+                 "installed), always (an error if impossible), never (messages go through CPU memory)")
       ->type_name("WHEN")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "always", "never"}));
   addPlaceTo(app, place);
   app.add_option("--flight", flight,
-                 "folder for what the ranks did last, one file for each process, which npar autopsy reads (default: a temporary one); a "
-                 "job that ends well removes it")
+                 "folder for flight records, one file per process, for npar autopsy (default: a temporary folder); a "
+                 "job that ends normally removes them")
       ->type_name("DIR")
       ->check(notEmpty());
   app.add_option("--check", check,
-                 "how much of the data and weights that they read the processes of a job compare before the first step: sampled (length, "
-                 "beginning, end and 64 blocks chosen by the seed), or full (every byte)")
+                 "how the processes of a job check before the first step that they read the same data and weights: sampled (length, "
+                 "beginning, end, and 64 blocks chosen by the seed) or full (every byte)")
       ->type_name("HOW")
       ->capture_default_str()
       ->check(CLI::IsMember({"sampled", "full"}));
@@ -119,7 +118,7 @@ ExitCode Job::find(const JobOptions &asked) {
     if (Result<program::PlaceWords> words = program::readPlace(*options.place); !words.ok())
       return fail(ExitCode::Usage, words.status().message());
   if (options.alone && !options.mpi.empty())
-    return fail(ExitCode::Usage, "--alone and --mpi exclude each other");
+    return fail(ExitCode::Usage, "--alone and --mpi cannot be used together");
   if (options.alone)
     return refuseFlagsOfJobs(options, "with --alone");
   Result<engine::Launch> found = engine::findLaunch([](const char *name) { return std::getenv(name); });
@@ -127,7 +126,7 @@ ExitCode Job::find(const JobOptions &asked) {
     return fail(found.status());
   launch = *found;
   if (launch.launcher.empty()) // a launcher may start one process with the command line that it has for several
-    return refuseFlagsOfJobs(options, "in one process, and no launcher has started more");
+    return refuseFlagsOfJobs(options, "with one process; no launcher started more");
   if (!options.mpi.empty())
     launch.mpi = options.mpi;
   if (isAlone())
@@ -153,8 +152,8 @@ Status Job::open() {
   Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // which waits for all, and knows no limit
     engine::HardExit limit([this] {
       takeOver();
-      sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout){}", launch.launcher,
-                           launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} has waited for them", process())));
+      sayError(fmt::format("{} has started {} processes, but not all of them joined within {:g} s (--timeout){}", launch.launcher,
+                           launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} waited for them", process())));
     });
     const double grace = (launch.mpi == "tcp" ? secondsToSayWhoIsMissing : 0) + (isVoice() ? 0 : secondsForVoice);
     limit.arm(timeout + grace, static_cast<int>(ExitCode::Timeout));
@@ -169,7 +168,7 @@ Status Job::open() {
   group = *opened;
   if (group->processes() == launch.processes && group->process() == launch.process)
     return {};
-  std::string seen = group->processes() == 1 ? "believes that it is alone" : fmt::format("counts {} of them", group->processes());
+  std::string seen = group->processes() == 1 ? "found no other process" : fmt::format("found {} of them", group->processes());
   return Status::badInput(fmt::format("{} has started {} processes, and {} in this one {}: it is the mpiexec of another MPI; start with "
                                       "that of {}, as npar launch does, or choose with --mpi",
                                       launch.launcher, launch.processes, group->transportName(), seen, group->transportName()));
@@ -193,8 +192,8 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
 Status Job::openControl(bool json) {
   hardExit = std::make_unique<engine::HardExit>([this] {
     if (leaving)
-      printRemark(fmt::format("process {}: the farewell of {} did not come back within {:g} s; nothing is lost", process(),
-                              group->transportName(), secondsToLeave));
+      printRemark(fmt::format("process {}: {} did not confirm its end within {:g} s; nothing is lost", process(), group->transportName(),
+                              secondsToLeave));
   });
   engine::ControlOptions wanted;
   wanted.process = process(), wanted.processes = processes(), wanted.timeoutSeconds = timeout;
@@ -219,7 +218,7 @@ Status Job::openControl(bool json) {
   if (std::lock_guard<std::mutex> lock(reporting); created.ok())
     record = std::move(*created);
   if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
-    printRemark("there will be no flight record: " + created.status().message());
+    printRemark("no flight record is written: " + created.status().message());
   control->record(record.get());
   watches = std::make_unique<engine::SessionWatches>(record.get());
   tellGuard(timeout);
@@ -234,7 +233,7 @@ void Job::report(const engine::FailureReport &failure, bool json) {
     record->verdict(failure);
   if (failure.speaker == process() && !std::exchange(reported, true)) { // the judge and its successor may come to the same verdict
     takeOver();
-    sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} looks into what the ranks did last", flight) : ""));
+    sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} shows what the ranks did last", flight) : ""));
     if (json)
       std::cout << failure.toJson() << std::endl;
   }
@@ -267,11 +266,11 @@ Result<std::vector<std::vector<uint8_t>>> Job::gather(const std::vector<uint8_t>
 }
 
 ExitCode Job::refuseOthers(const std::string &command) const {
-  return isAlone()
-             ? refuseFlagsOfJobs(options, "on " + command + ", which works in one process")
-             : fail(ExitCode::Usage, fmt::format("{} works in one process, and {} has started {}: start it by itself, or give --alone "
-                                                 "where each of them is to do the same",
-                                                 command, launch.launcher, launch.processes));
+  return isAlone() ? refuseFlagsOfJobs(options, "on " + command + ", which runs in one process")
+                   : fail(ExitCode::Usage,
+                          fmt::format("{} runs in one process, but {} has started {}: start it without the launcher, or give --alone "
+                                      "to run it in each of them",
+                                      command, launch.launcher, launch.processes));
 }
 
 ExitCode Job::agree(ExitCode own) {
@@ -374,7 +373,7 @@ Outcome<int> Job::threads(int asked) const {
     return asked;
   auto processors = static_cast<int>(introductions[process()].processors.size());
   if (asked > processors)
-    return fail(ExitCode::BadInput, fmt::format("--threads {}: host '{}' has {} processors; without the flag its processes share them",
+    return fail(ExitCode::BadInput, fmt::format("--threads {}: host '{}' has only {} processors; without the flag its processes share them",
                                                 asked, introductions[process()].host, processors));
   return asked > 0 ? asked : threadsOf(introductions, process());
 }
@@ -398,7 +397,7 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
     link.timeoutSeconds = timeout, link.required = options.nccl == "always";
     link.remark = [this](const std::string &why) {
       if (isVoice())
-        printRemark(why + "; messages between GPUs go by way of the processors' memory");
+        printRemark(why + "; messages between GPUs go through CPU memory");
     };
     return std::make_shared<engine::DeviceCommunicator>(std::move(byProcessors), backend, std::move(link));
   };
@@ -491,7 +490,7 @@ void Job::sayInPerson() {
     takeOver();
   }
   for (const std::string &text : errors)
-    sayError(isVoice() ? text : text + fmt::format("\nnpar: said by process {}", process()));
+    sayError(isVoice() ? text : text + fmt::format("\nnpar: reported by process {}", process()));
 }
 
 /// What the body comes to, whatever it throws; the others are told why this process cannot go on.

@@ -37,15 +37,15 @@ std::string mpiexecOf(const engine::MpiModule &module) {
 
 ExitCode refuse(const std::string &mpi, const std::vector<engine::MpiModule> &modules) {
   if (modules.empty())
-    return fail(ExitCode::BadInput, "this npar was built without MPI: install libmpich-dev or libopenmpi-dev and build again");
+    return fail(ExitCode::BadInput, "this npar was built without MPI: install libmpich-dev or libopenmpi-dev and rebuild npar");
   std::string built;
   for (const engine::MpiModule &module : modules) {
     built += (built.empty() ? "" : " and ") + module.library;
     if (module.name == mpi)
-      return fail(ExitCode::BadInput, fmt::format("{}'s mpiexec is not here: install {}, or start npar with your own launcher",
+      return fail(ExitCode::BadInput, fmt::format("the mpiexec of {} was not found: install {}, or start npar with your own launcher",
                                                   module.library, module.name == "mpich" ? "mpich" : "openmpi-bin"));
   }
-  return fail(ExitCode::BadInput, mpi.empty() ? fmt::format("no mpiexec of {} is here: install mpich or openmpi-bin, or start npar with "
+  return fail(ExitCode::BadInput, mpi.empty() ? fmt::format("no mpiexec of {} was found: install mpich or openmpi-bin, or start npar with "
                                                             "your own launcher",
                                                             built)
                                               : fmt::format("this npar was built for {}, not for '{}'", built, mpi));
@@ -121,7 +121,7 @@ ExitCode launch(const LaunchRequest &request) {
     return fail(outer.status());
   if (!outer->isAlone())
     return fail(ExitCode::BadInput,
-                fmt::format("{} has started {} processes already: npar launch is for a plain shell", outer->launcher, outer->processes));
+                fmt::format("{} has already started {} processes: run npar launch from a plain shell", outer->launcher, outer->processes));
   std::vector<engine::MpiModule> modules = engine::mpiModules();
   const engine::MpiModule *chosen = nullptr;
   for (const engine::MpiModule &module : modules)
@@ -146,7 +146,7 @@ ExitCode launch(const LaunchRequest &request) {
 
 ExitCode launchAgain(int processes, const JobOptions &options) {
   if (options.alone)
-    return fail(ExitCode::Usage, "--alone and --processes exclude each other");
+    return fail(ExitCode::Usage, "--alone and --processes cannot be used together");
   LaunchRequest request;
   request.processes = processes, request.mpi = options.mpi;
   std::vector<std::string> words = ownCommandLine();

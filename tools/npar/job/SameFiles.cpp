@@ -34,8 +34,8 @@ std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes) {
 /// Empty: they are the same as far as the fingerprints tell.
 static std::string difference(const ReadFile &first, const ReadFile &other, const std::string &firstName, const std::string &otherName) {
   if (first.path != other.path)
-    return fmt::format("{} reads '{}' where {} reads '{}': all processes of a job read the same files", otherName, other.path, firstName,
-                       first.path);
+    return fmt::format("{} reads '{}', but {} reads '{}': all processes of a job must read the same files", otherName, other.path,
+                       firstName, first.path);
   const program::Fingerprint &here = first.fingerprint, &there = other.fingerprint;
   std::string what, one, two;
   if (here.bytes != there.bytes)
@@ -45,7 +45,7 @@ static std::string difference(const ReadFile &first, const ReadFile &other, cons
       what = fmt::format("the hash of its {} is", here.parts[i].what), one = here.parts[i].hash, two = there.parts[i].hash;
   if (what.empty())
     return "";
-  return fmt::format("'{}' is another file in {} than in {}: {} {} there and {} here\nnpar: help: give all hosts the same copy of it",
+  return fmt::format("'{}' differs between {} and {}: {} {} in the first, {} in the second\nnpar: help: put the same copy on all hosts",
                      first.path, otherName, firstName, what, two, one);
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> differences(const std::vector<std::vector<ReadFile>> &p
   for (size_t process = 1; process < processes.size(); ++process) {
     const std::vector<ReadFile> &other = processes[process];
     if (other.size() != first.size()) {
-      texts.push_back(fmt::format("{} reads {} files where {} reads {}: all processes of a job read the same files", names[process],
+      texts.push_back(fmt::format("{} reads {} files, but {} reads {}: all processes of a job must read the same files", names[process],
                                   other.size(), names[0], first.size()));
       continue;
     }

@@ -50,7 +50,7 @@ Outcome<std::optional<std::string>> here() {
   constexpr uint64_t largest = uint64_t{1} << 20;
   std::string path = herePath();
   if (path.empty())
-    return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give --machine FILE");
+    return fail(ExitCode::BadInput, "cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give --machine FILE");
   engine::Result<program::PrivateFolder> folder = hereFolder();
   if (!folder.ok())
     return fail(ExitCode::BadInput, "cannot keep this machine's file: " + folder.status().message());
@@ -59,7 +59,7 @@ Outcome<std::optional<std::string>> here() {
     return fail(ExitCode::BadInput, "cannot use this machine's file: " + there.status().message());
   if (*there)
     return std::optional(path);
-  printRemark(fmt::format("measuring this machine for --machine here; '{}' keeps it", path));
+  printRemark(fmt::format("measuring this machine for --machine here; the result is stored in '{}'", path));
   Outcome<Measured> measured = measureMachine(MeasureOptions());
   if (!measured.ok())
     return measured.code();
@@ -71,10 +71,10 @@ Outcome<std::optional<std::string>> here() {
 } // namespace
 
 void addMachineTo(CLI::App &app, ModelOptions &model) {
-  app.add_option(
-         "--machine", model.machine,
-         "the machine that times are planned for: a file of `npar machine measure`, a name of the standard library, or here, which is "
-         "measured once (default: reference)")
+  app.add_option("--machine", model.machine,
+                 "machine that times are planned for: a file written by `npar machine measure`, a name in the standard library, or here: "
+                 "this machine, "
+                 "measured at first use (default: reference, which has no links between hosts)")
       ->type_name("NAME")
       ->check(notEmpty());
 }

@@ -32,15 +32,15 @@ std::string EvaluationBatch::text(int64_t there, uint64_t room) const {
                                  samples == 1 && there <= samples ? "" : "s");
   switch (reason) {
   case BatchReason::Given:
-    return many + ", as the setting says";
+    return many + ", as set";
   case BatchReason::Program:
     return many + ", as the program was compiled";
   case BatchReason::Plan:
     return many + ", by the plan's micro-batches";
   case BatchReason::Data:
-    return many + ": all that there are";
+    return many + ": all samples";
   case BatchReason::Memory:
-    return many + fmt::format(": more would take over {}, a quarter of what is free", humanBytes(static_cast<double>(room)));
+    return many + fmt::format(": more would need over {}, a quarter of the free memory", humanBytes(static_cast<double>(room)));
   case BatchReason::Time:
     return many + ": more would hardly be faster";
   }

@@ -53,7 +53,7 @@ std::optional<double> MeasureSum::value() const {
 
 const char *MeasureSum::whyUndefined() const {
   if (count == 0)
-    return "nothing counts in it";
+    return "no position counts in it";
   return kind == MeasureKind::F1 ? "it is neither predicted nor the case anywhere" : "all values of one side are equal";
 }
 

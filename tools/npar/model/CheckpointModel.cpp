@@ -20,7 +20,7 @@ static Status checkText(const std::string &folder, const engine::ManifestFile &t
     return bytes.status();
   if (bytes->size() == text.bytes && engine::hashText(bytes->data(), bytes->size()) == text.hash)
     return {};
-  return Status::badInput("checkpoint '" + folder + "': file '" + text.name + "' is not the text that was written");
+  return Status::badInput("checkpoint '" + folder + "': file '" + text.name + "' was changed after it was written");
 }
 
 Outcome<FolderModel> modelOfCheckpoint(const std::string &folder) {
@@ -29,7 +29,8 @@ Outcome<FolderModel> modelOfCheckpoint(const std::string &folder) {
     return fail(store.status());
   const engine::ModelCall &call = (*store)->manifest().call;
   if (call.text.empty())
-    return fail(Status::badInput((*store)->description() + " is of a run of a compiled program and does not know the model's text"));
+    return fail(Status::badInput((*store)->description() +
+                                 " was written by a run of a compiled program and contains no model file: give the model"));
   for (const engine::ManifestFile &text : call.texts)
     if (Status status = checkText((*store)->folder(), text); !status.ok())
       return fail(status);

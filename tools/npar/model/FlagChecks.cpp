@@ -19,7 +19,7 @@ std::string otherBase(const std::string &text) {
   size_t first = text.find_first_not_of("+-");
   bool isOther = first != std::string::npos && text[first] == '0' && first + 1 < text.size() &&
                  (std::isdigit(static_cast<unsigned char>(text[first + 1])) || text[first + 1] == 'x' || text[first + 1] == 'X');
-  return isOther ? "'" + text + "' is no decimal number: write it without a zero in front" : "";
+  return isOther ? "'" + text + "' is not a decimal number: remove the leading zero" : "";
 }
 
 } // namespace
@@ -35,7 +35,7 @@ const CLI::Validator &seconds() {
         char *end = nullptr;
         double value = std::strtod(text.c_str(), &end);
         bool good = !text.empty() && !*end && std::isfinite(value) && value > 0;
-        return good ? std::string() : "'" + text + "' is no number of seconds above 0";
+        return good ? std::string() : "'" + text + "' is not a number of seconds above 0";
       },
       "");
   return check;
@@ -47,7 +47,7 @@ const CLI::Validator &wholeNumber() {
         uint64_t value = 0;
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool good = error == std::errc() && end == text.data() + text.size();
-        return good ? otherBase(text) : "'" + text + "' is no whole number from 0 to 2^64 - 1";
+        return good ? otherBase(text) : "'" + text + "' is not a whole number from 0 to 2^64 - 1";
       },
       "");
   return check;
@@ -59,7 +59,8 @@ CLI::Validator wholeNumber(int64_t least, int64_t most) {
         int64_t value = 0;
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
-        return good ? otherBase(text) : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+        return good ? otherBase(text)
+                    : "'" + text + "' is not a whole number from " + std::to_string(least) + " to " + std::to_string(most);
       },
       "");
 }
@@ -70,7 +71,7 @@ CLI::Validator number(double least, double most) {
         char *end = nullptr;
         double value = std::strtod(text.c_str(), &end);
         bool good = !text.empty() && !*end && value >= least && value <= most;
-        return good ? otherBase(text) : fmt::format("'{}' is no number from {} to {}", text, least, most);
+        return good ? otherBase(text) : fmt::format("'{}' is not a number from {} to {}", text, least, most);
       },
       "");
 }
@@ -94,7 +95,7 @@ const CLI::Validator &byteSize() {
         std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         auto factor = units.find(unit);
         if (error != std::errc() || factor == units.end() || value == 0 || __builtin_mul_overflow(value, factor->second, &value))
-          return "'" + text + "' is no number of bytes above 0, such as 5GB or 500MiB";
+          return "'" + text + "' is not a number of bytes above 0, such as 5GB or 500MiB";
         text = std::to_string(value);
         return std::string();
       },

@@ -11,7 +11,7 @@ namespace npar::driver {
 
 /// How to call the model text that a folder's weights are for.
 struct FolderModel {
-  std::string model;                 ///< as `npar run` takes it: a path, or the name of a model of the standard library
+  std::string model;                 ///< as `npar train` takes it: a path, or the name of a model of the standard library
   std::vector<std::string> settings; ///< `key=value`
   /// The folder itself, for its weights and the tokenizer's files beside them.
   std::string folder;

@@ -75,22 +75,22 @@ std::optional<std::string> takeSetting(std::vector<std::string> &settings, const
 }
 
 void ModelOptions::addTo(CLI::App &app) {
-  app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
-  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")
+  app.add_option("MODEL", model, "model file (.npar), name of a model in the standard library, or compiled program (.npx)")->required();
+  app.add_option("--plan", plan, "plan to use; 'none' runs one rank (default: the file's only plan)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--train", train, "train block to use (default: the only one of the model)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--config", config,
+                 "named configuration of the model's constants, such as Llama-3-8B (default: the values in the model file)")
       ->type_name("NAME")
       ->check(notEmpty());
-  app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME")->check(notEmpty());
-  app.add_option("--config", config, "named configuration of the model's constants, such as Llama-3-8B (default: the model's own values)")
-      ->type_name("NAME")
-      ->check(notEmpty());
-  app.add_option("--set", settings, "override a constant of model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
+  app.add_option("--set", settings,
+                 "override a constant of the model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void ModelOptions::addKindTo(CLI::App &app) {
-  static const std::map<std::string, program::ProgramKind> commands = {{"run", program::ProgramKind::Training},
+  static const std::map<std::string, program::ProgramKind> commands = {{"train", program::ProgramKind::Training},
                                                                        {"eval", program::ProgramKind::Evaluation},
                                                                        {"generate", program::ProgramKind::Generation},
                                                                        {"outputs", program::ProgramKind::Evaluation}};
@@ -100,10 +100,16 @@ void ModelOptions::addKindTo(CLI::App &app) {
            kind = commands.at(command);
            outputsAlone = command == "outputs";
          },
-         "the command that the program is for: run (the default), or eval or generate, which only go forward; outputs: eval --outputs "
-         "without losses and metrics, hence without labels")
+         "command that the program is for: train (the default), eval or generate; outputs: eval --outputs without losses and metrics, "
+         "hence without labels")
       ->type_name("COMMAND")
-      ->check(CLI::IsMember({"run", "eval", "generate", "outputs"}));
+      ->check(CLI::IsMember({"train", "eval", "generate", "outputs"}))
+      ->transform(CLI::Validator(
+          [](std::string &word) { // the command's old name
+            word = word == "run" ? "train" : word;
+            return std::string();
+          },
+          ""));
 }
 
 bool ModelOptions::isCompiled() const {
@@ -129,7 +135,7 @@ ExitCode ModelOptions::refuseTextFlags() const {
   if (!flag)
     return ExitCode::Good;
   return fail(ExitCode::Usage,
-              std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
+              std::string(flag) + " cannot change a compiled program: give the model file (.npar) instead of '" + model + "'");
 }
 
 std::string folderOf(const std::string &file) {
@@ -141,9 +147,9 @@ ExitCode checkImportable(const std::string &path) {
   std::string shown = printableName(path);
   if (shown == path && path.find('"') == std::string::npos)
     return ExitCode::Good;
-  return fail(ExitCode::BadInput, "the path '" + shown + "' cannot be written in a text (import \"...\"), which has no escapes for " +
-                                      (shown == path ? "a quote" : "control characters and bytes that are no UTF-8") +
-                                      ": give the file or its folder another name");
+  return fail(ExitCode::BadInput, "the path '" + shown + "' cannot be written as an import, which has no escapes for " +
+                                      (shown == path ? "a quote" : "control characters and bytes that are not UTF-8") +
+                                      ": rename the file or its folder");
 }
 
 std::string ModelOptions::file() const { return findModel(model).value_or(model); }
@@ -183,7 +189,7 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   for (const std::string &setting : settings) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
     if (!pair)
-      return fail(ExitCode::Usage, "--set wants KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+      return fail(ExitCode::Usage, "--set needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
     options.settings.push_back(*pair);
   }
   return options;

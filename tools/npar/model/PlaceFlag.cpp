@@ -7,9 +7,9 @@
 namespace npar::driver {
 
 void addPlaceTo(CLI::App &app, std::optional<std::string> &place) {
-  app.add_option(
-         "--place", place,
-         "how ranks go onto hosts, instead of what the plan says: cluster, spread or mesh axes, the slowest first; 'pp, dp inside tp'")
+  app.add_option("--place", place,
+                 "placement of ranks on hosts, overriding the plan: cluster, spread, or mesh axes with the slowest first, such as 'pp, dp "
+                 "inside tp'")
       ->type_name("ORDER")
       ->check(notEmpty());
 }

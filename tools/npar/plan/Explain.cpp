@@ -87,8 +87,8 @@ private:
     askClause(
         "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
         [&](const Candidate &c) { return sequences && c.tp > 1 && c.split != "vocabulary" && task.sequence % (c.tp * c.cp) == 0; },
-        sequences ? "No: no plan here has tensor parallelism beside which it could stand"
-                  : "No: the model has no sequence beside tensor parallelism",
+        sequences ? "No: no plan here has the tensor parallelism that it needs"
+                  : "No: the model has no sequence to split with tensor parallelism",
         [](Candidate &c, bool with) { c.sequence = with; });
     bool vocabulary = applies(*findFeature(splitFeature("vocabulary")), task.names);
     auto sharesBatch = [&](const Candidate &c) { return task.batch % (c.dp * c.tp * c.micro) == 0; };
@@ -101,10 +101,10 @@ private:
         [](Candidate &c, bool with) { c.split = with ? "vocabulary" : "all"; });
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
-        alone ? alone : "No: the model has no sequence that can be split so");
+        alone ? alone : "No: the model has no sequence that can be split this way");
     askSchedule(
         "interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
-        "No: the blocks or the micro-batches are not divisible so");
+        "No: the blocks or the micro-batches cannot be divided this way");
     askSchedule("zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", splitsBackward,
                 "No: there are too few blocks or micro-batches");
     askMicro();
@@ -230,7 +230,7 @@ private:
   /// A stage beside the best of the lower ones, all else alike.
   void askZero(int stage) {
     Answer one{fmt::format("zero{}", stage),
-               fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " beside lower stages" : ""),
+               fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " compared with lower stages" : ""),
                false,
                "",
                {},

@@ -20,10 +20,10 @@ std::string roomOf(const StepFigures &figures) { return figures.room ? " of " + 
 void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures &without) {
   double time = with.seconds / without.seconds - 1, memory = static_cast<double>(with.memory) / static_cast<double>(without.memory) - 1;
   std::string seconds = std::abs(time) < noticed
-                            ? fmt::format("{} a step as without", humanTime(with.seconds))
+                            ? fmt::format("the same {} a step", humanTime(with.seconds))
                             : fmt::format("{} a step instead of {} ({:.1f} % {})", humanTime(with.seconds), humanTime(without.seconds),
                                           100 * std::abs(time), time < 0 ? "less" : "more");
-  std::string bytes = std::abs(memory) < noticed ? fmt::format("{} as without", bytesOf(with))
+  std::string bytes = std::abs(memory) < noticed ? fmt::format("the same memory ({})", bytesOf(with))
                                                  : fmt::format("{} instead of {}", bytesOf(with), bytesOf(without));
   if (std::abs(time) >= noticed) {
     answer.yes = time < 0;

@@ -20,10 +20,10 @@ ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const Sea
   int64_t ranks = task.ranks();
   std::string text = fmt::format("no plan fits {} host{} of '{}'", task.hosts, task.hosts == 1 ? "" : "s", task.machine.name);
   if (result.candidates == 0)
-    text = fmt::format("no plan fills {} host{} of '{}': no sizes of a mesh of {} rank{} divide what they would split{}", task.hosts,
+    text = fmt::format("no plan fills {} host{} of '{}': no mesh of {} rank{} divides the axes that it would split{}", task.hosts,
                        task.hosts == 1 ? "" : "s", task.machine.name, ranks, ranks == 1 ? "" : "s",
-                       options.fixes.empty() ? "" : " and keep what --fix says") +
-           (task.as ? fmt::format(", in words that {} has", nameOf(*task.as)) : "");
+                       options.fixes.empty() ? "" : " and satisfy --fix") +
+           (task.as ? fmt::format(", in a form that {} supports", nameOf(*task.as)) : "");
   else if (least)
     text +=
         fmt::format(": the smallest, {}, takes {} of {}", nameOf(*least), humanBytes(static_cast<double>(least->attempt.figures->fullest)),
@@ -31,7 +31,7 @@ ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const Sea
   else if (result.tried.empty())
     text += ": parameters, gradients and optimizer alone are more than their memory";
   else
-    text += ": what was tried is refused: " + refusal;
+    text += ": all tried plans are refused: " + refusal;
   SearchOptions quick = options;
   quick.goal = PlanGoal::Memory, quick.budget = 6, quick.explaining = 0;
   auto helps = [&](const PlanTask &other, const SearchOptions &how, const std::string &words) -> Outcome<bool> {

@@ -62,7 +62,7 @@ Outcome<ForeignModel> runFor(const ForeignFlags &foreign, TaskFlags &flags) {
   changes.batch = flags.batch;
   if (std::optional<std::string> batch = takeSetting(flags.model.settings, "batch")) {
     if (flags.batch)
-      return fail(ExitCode::Usage, "--batch and --set batch are the same: give one of them");
+      return fail(ExitCode::Usage, "--batch and --set batch mean the same: give only one");
     const char *end = batch->data() + batch->size();
     if (auto read = std::from_chars(batch->data(), end, changes.batch); read.ec != std::errc() || read.ptr != end || changes.batch < 1)
       return fail(ExitCode::Usage, "with --from, '--set batch' is a whole number of at least 1, not '" + *batch + "'");

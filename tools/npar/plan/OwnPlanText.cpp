@@ -76,10 +76,10 @@ std::string insteadOf(const OwnPlan &own, const Tried *found) {
 /// Which of the two is written, and why where figures do not say it.
 std::string choiceOf(const OwnPlan &own, const SearchResult &result) {
   if (isChosen(result))
-    return "the run's own: nothing better was found";
+    return "the run's own plan: no better one was found";
   if (result.best < 0)
     return "none";
-  return own.barred.empty() ? "the best found" : "the best found; the run's own is ruled out: " + own.barred;
+  return own.barred.empty() ? "the best found" : "the best found; the run's own plan is excluded: " + own.barred;
 }
 
 } // namespace

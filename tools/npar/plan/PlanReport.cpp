@@ -52,7 +52,7 @@ std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal
   for (const auto &[key, value] : fixes)
     for (const std::string &own : keysOf(setting))
       if (key == own)
-        return "--fix has it so";
+        return "fixed by --fix";
   const Tried &best = result.tried[static_cast<size_t>(result.best)];
   const Candidate &winner = best.candidate;
   const Tried *nearest = nullptr;
@@ -156,7 +156,7 @@ std::string lack(const Tried &tried, const Tried &best) {
     return fmt::format("{} less memory", humanBytes(static_cast<double>(figures.fullest) - figures.room.value_or(0)));
   double less = 1 - other.seconds / figures.seconds;
   if (less < 5e-4 && figures.memory <= other.memory * 1.0005)
-    return "nothing: it is as good";
+    return "nothing: it is equally good";
   std::string text =
       less > 0 ? fmt::format("{:.1f} % less time", 100 * less)
                : fmt::format("{} less memory", humanBytes(static_cast<double>(figures.memory) - static_cast<double>(other.memory)));
@@ -197,15 +197,15 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
                                  task.hosts == 1 ? "" : "s", task.machine.name, humanTime(figures.seconds), task.batch);
   if (figures.mfu)
     text += fmt::format(", {:.1f} % MFU", 100 * *figures.mfu);
-  text += fmt::format(",\n# {} on the largest rank{}. Bubble {:.1f} %, exposed communication {:.1f} %.\n",
+  text += fmt::format(",\n# {}{} on the largest rank. Bubble {:.1f} %, exposed communication {:.1f} %.\n",
                       humanBytes(static_cast<double>(figures.fullest)),
                       figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "", 100 * figures.bubble, 100 * figures.exposed);
   text += dealText(figures.stages);
-  text += fmt::format("# Of {} candidates {} were compiled and simulated, {} cannot fit by their parameters alone; {}.\n",
+  text += fmt::format("# Of {} candidates, {} were compiled and simulated, {} cannot fit because of their parameters alone; {}.\n",
                       result.candidates, result.tried.size(), result.pruned,
-                      result.complete ? "no other one can be better by its bound"
-                      : result.local  ? "none that differs from the best in one setting is better, others may be"
-                                      : "others may be better: the search ended by its budget");
+                      result.complete ? "no other candidate can be better, by its bound"
+                      : result.local  ? "no candidate that differs from the best in one setting is better; others can be"
+                                      : "others can be better: the search used up its budget");
   text += "#   " + printableName(command) + "\n"; // a text is UTF-8, which names of files may not be
   std::istringstream lines(printable(remarks));
   for (std::string line; std::getline(lines, line);)

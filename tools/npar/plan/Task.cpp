@@ -91,24 +91,30 @@ SearchFolder::~SearchFolder() {
 }
 
 ExitCode SearchFolder::check() const {
-  return path.empty() ? fail(ExitCode::BadInput, "cannot make a folder for the plans' texts; TMPDIR names another place") : ExitCode::Good;
+  return path.empty() ? fail(ExitCode::BadInput, "cannot create a folder for the plans: set TMPDIR to another place") : ExitCode::Good;
 }
 
 void TaskFlags::addTo(CLI::App &app) {
+  app.option_defaults()->group("Model and machine");
   model.addTo(app);
+  app.get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
+  app.get_option("--plan")->group(""); // it is refused by name: these commands make their own plans
   addMachineTo(app, model);
-  app.add_option("--hosts", hosts, "hosts of the machine, which the plan fills (default: 1; of a machine of several kinds all)")
+  app.add_option("--hosts", hosts, "number of hosts that the plan must fill (default: 1; all hosts if the machine has several kinds)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 17));
   app.add_option("--batch", batch, "sequences per training step (default: the train block's)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 31));
-  app.add_option("--jobs", jobs, "plans compiled at once (default: the machine's cores)")->type_name("N")->check(wholeNumber(1, 4096));
+  app.option_defaults()->group("Search");
+  app.add_option("--jobs", jobs, "number of plans compiled in parallel (default: the machine's cores)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
 }
 
 ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   if (model.isCompiled())
-    return fail(ExitCode::Usage, "'" + model.model + "' is a compiled program: " + name + " needs the model text (.npar)");
+    return fail(ExitCode::Usage, "'" + model.model + "' is a compiled program: " + name + " needs the model file (.npar)");
   files.read("the model", model.file());
   if (model.machine)
     files.read("the machine", *model.machine);
@@ -132,7 +138,7 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   else if (gradients && (task.gradients != "f32" || task.compute == "f64"))
     return fail(ExitCode::Usage, "'gradients' is what 'compute' is, or f32 under bf16 and fp16, not '" + task.gradients + "'");
   if (batch && flags.batch)
-    return fail(ExitCode::Usage, "--batch and --set batch are the same: give one of them");
+    return fail(ExitCode::Usage, "--batch and --set batch mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     flags.model.model = run->import, flags.model.settings = run->options.settings;
     for (const auto &[key, value] : run->run.constants)
@@ -147,9 +153,8 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   task.machine = *machine;
   int64_t there = dsl::hostCount(task.machine);
   if (there > 0 && flags.hosts > 0 && flags.hosts != there)
-    return fail(ExitCode::Usage,
-                fmt::format("--hosts {}: machine '{}' has {} hosts by its file, all of which a plan fills; leave --hosts away", flags.hosts,
-                            task.machine.name, there));
+    return fail(ExitCode::Usage, fmt::format("--hosts {}: machine '{}' has {} hosts, and a plan fills all of them: remove --hosts",
+                                             flags.hosts, task.machine.name, there));
   task.hosts = flags.hosts > 0 ? flags.hosts : std::max<int64_t>(1, there);
   // Any number of ranks can share a processor's cores: one for each fills it.
   if (task.machine.kind == dsl::MachineKind::Processor && task.hosts == 1)

@@ -141,7 +141,7 @@ private:
       return;
     }
     if (int64_t{schedule.stages()} * schedule.micros > mostTasksForAdvice) {
-      result.advice.push_back("other schedules are not tried: there are too many tasks");
+      result.advice.push_back("other schedules were not tried, because there are too many tasks");
       return;
     }
     std::optional<TimedSchedule> same, any;
@@ -159,7 +159,7 @@ private:
       better(any, 0);
     }
     if (same)
-      result.advice.push_back(fmt::format("{} holds no more ({:.4g} live forward activations) and has a bubble of {} instead of {}",
+      result.advice.push_back(fmt::format("{} also needs at most {:.4g} live forward activations, and has a bubble of {} instead of {}",
                                           same->name, same->peakLive(), percent(same->bubbleRate), percent(timed.bubbleRate)));
     if (any && (!same || any->bubbleRate < same->bubbleRate - 1e-9))
       result.advice.push_back(
@@ -171,7 +171,7 @@ private:
                                             2 * schedule.micros, percent(more.schedule->bubbleRate), more.schedule->peakLive()));
     if (timed.transfer > 0) {
       Simulation free = simulate(schedule, std::vector<StageCost>(schedule.stages(), timed.cost), 0);
-      result.advice.push_back(fmt::format("messages make {:.4g} of the makespan: without them it is {:.6g} instead of {:.6g}",
+      result.advice.push_back(fmt::format("messages take {:.4g} of the makespan: without them it is {:.6g} instead of {:.6g}",
                                           timeline.makespan - free.timeline.makespan, free.timeline.makespan, timeline.makespan));
     }
     if (!same && !any)

@@ -55,7 +55,8 @@ std::string explanationText(const TimedSchedule &timed, const ScheduleExplanatio
                                  100 * timed.bubbleRate);
   auto share = [&](double time) { return idle > 0 ? 100 * time / idle : 0; };
   text += fmt::format(
-      "The stages wait {:.6g} of {:.6g} ({:.2f} %): {:.0f} % in warm-up, {:.0f} % in steady state, {:.0f} % in drain;\n"
+      "The stages wait for {:.6g} of {:.6g} time units ({:.2f} %): {:.0f} % of that in warm-up, {:.0f} % in steady state, {:.0f} % in "
+      "drain;\n"
       "{:.0f} % for forwards of other stages, {:.0f} % for backwards, {:.0f} % for messages, {:.0f} % with nothing left to do.\n\n",
       idle, all, 100 * idle / all, share(sum.warmUp), share(sum.steady), share(sum.drain), share(sum.forward), share(sum.backward),
       share(sum.message), share(sum.done));

@@ -44,7 +44,7 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
     const char *first = part.data() + std::min(part.size(), name.size() + 1), *last = part.data() + part.size();
     auto parsed = std::from_chars(first, last, value);
     if (parsed.ec != std::errc() || parsed.ptr != last || !(value >= 0 && value <= 1e12))
-      return fail(ExitCode::Usage, "--cost wants a time from 0 to 1e12 for '" + name + "', not '" + std::string(first, last) + "'");
+      return fail(ExitCode::Usage, "--cost needs a time from 0 to 1e12 for '" + name + "', not '" + std::string(first, last) + "'");
   }
   if (timed.cost.forward + timed.cost.backward + timed.cost.weight <= 0)
     return fail(ExitCode::Usage, "--cost makes every task take no time; give one of F, B and W more than 0");
@@ -87,11 +87,11 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
                             schedule.stages(), schedule.micros, schedule.chunks, flags.stages.value_or(schedule.stages()),
                             flags.micros.value_or(schedule.micros), flags.chunks != 0 ? flags.chunks : schedule.chunks));
   if (read.communications > 0)
-    printRemark(fmt::format("'{}' gives {} communications, which are checked as they stand; times, pictures and programs are of npar's own "
+    printRemark(fmt::format("'{}' gives {} communications, which are checked unchanged; times, pictures and programs use npar's own "
                             "order of communications",
                             flags.import, read.communications));
   else if (flags.eager)
-    printRemark("'" + flags.import + "' gives no communications: --eager changes nothing");
+    printRemark("'" + flags.import + "' has no communications: --eager has no effect");
   time(timed);
   return timed;
 }
@@ -112,21 +112,24 @@ void ScheduleFlags::addSource(CLI::App &app) {
   for (const ScheduleKind &known : scheduleKinds())
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   app.add_option("--kind", kind, "schedule: " + names)->type_name("NAME");
-  app.add_option("--chunks", chunks, "model parts per stage (default: the schedule's own number)")->type_name("V")->check(decimalNumber());
-  app.add_option("--import", import, "take the schedule from a file in PyTorch's action format instead")->type_name("FILE.csv");
+  app.add_option("--chunks", chunks, "number of model parts per stage (default: the schedule's own)")
+      ->type_name("V")
+      ->check(decimalNumber());
+  app.add_option("--from-csv", import, "read the schedule from a file in PyTorch's action format")->type_name("FILE.csv");
 }
 
 void ScheduleFlags::addTo(CLI::App &app) {
   app.add_option("--stages", stages, "pipeline stages")->type_name("P")->check(decimalNumber());
-  app.add_option("--microbatches", micros, "micro-batches of a training step")->type_name("M")->check(decimalNumber());
+  app.add_option("--microbatches", micros, "micro-batches per training step")->type_name("M")->check(decimalNumber());
   app.add_option("--cost", cost,
-                 "time of a whole stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
-                 "backward that is not split takes B + W")
+                 "times of a stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
+                 "full backward takes B + W")
       ->type_name("F=..,B=..,W=..,comm=..")
       ->check([](const std::string &text) { return text.empty() ? std::string("it is empty") : std::string(); });
   app.add_flag("--eager", eager,
-               "a send that the file gives ends without its receive (default: rendezvous, a send ends when its receive has begun)");
-  app.add_option("--memory-cap", memoryCap, "most forward activations of a stage held at once; more is a fault")->type_name("X");
+               "sends in the file end without their receives (default: rendezvous, a send ends when its receive has begun)");
+  app.add_option("--memory-cap", memoryCap, "maximum number of forward activations that a stage holds at once; more is an error")
+      ->type_name("X");
 }
 
 MadeSchedule makeTimed(const ScheduleKind &kind, int stages, int micros, int chunks, const TimedSchedule &like) {
@@ -156,11 +159,11 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
   if (ExitCode code = readCosts(flags.cost, timed); code != ExitCode::Good)
     return code;
   if (flags.memoryCap && !(*flags.memoryCap > 0 && *flags.memoryCap <= 1e9))
-    return fail(ExitCode::Usage, "--memory-cap wants a number of forward activations above 0");
+    return fail(ExitCode::Usage, "--memory-cap needs a number of forward activations above 0");
   timed.memoryCap = flags.memoryCap.value_or(0);
   if (!flags.import.empty()) {
     if (!flags.kind.empty())
-      return fail(ExitCode::Usage, "--kind and --import both name a schedule; give one");
+      return fail(ExitCode::Usage, "--kind and --from-csv both name a schedule; give one");
     return importFile(flags, std::move(timed));
   }
   std::vector<std::string> names;
@@ -168,7 +171,7 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
     names.push_back(known.name);
   std::string list = fmt::format("{}", fmt::join(names, ", "));
   if (flags.kind.empty())
-    return fail(ExitCode::Usage, "which schedule? give --kind (" + list + ") or --import FILE.csv\nnpar: see 'npar schedule --help'");
+    return fail(ExitCode::Usage, "no schedule: give --kind (" + list + ") or --from-csv FILE.csv\nnpar: see 'npar schedule --help'");
   const ScheduleKind *kind = findSchedule(flags.kind);
   if (!kind) {
     std::string nearest = nearestWord(flags.kind, names);

@@ -49,7 +49,7 @@ struct ScheduleFlags {
   bool json = false, eager = false;
 
   void addTo(CLI::App &app);
-  void addSource(CLI::App &app); ///< --kind, --chunks, --import
+  void addSource(CLI::App &app); ///< --kind, --chunks, --from-csv
   schedules::Sending sending() const { return eager ? schedules::Sending::Eager : schedules::Sending::Rendezvous; }
   bool asJson() const { return json || format == "json"; }
 };

@@ -113,7 +113,7 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
         ranks.push_back(rank);
     return ranks;
   }
-  return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: '{}' is neither rank nor host nor an axis of the mesh{}", flag,
+  return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: '{}' is neither 'rank' nor 'host' nor a mesh axis{}", flag,
                                                             chosen.name, axes.empty() ? "" : " (" + axes + ")"));
 }
 
@@ -121,30 +121,31 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
 
 void addSlowTo(CLI::App &app, SlowFlags &flags) {
   app.add_option("--slow", flags.ranks,
-                 "ranks that compute so many times as long: rank=3:1.5, host=0-1:1.2 or, by a mesh axis, pp=2:1.1 (may be repeated;\n"
-                 "of those that name a rank the largest counts). Ranks that do the same are simulated as one, as slow as the slowest\n"
-                 "of them: the step waits for that one anyway")
+                 "slow ranks and their factor: rank=3:1.5, host=0-1:1.2, or by mesh axis pp=2:1.1 (can be repeated;\n"
+                 "the largest factor of a rank counts). Ranks that do the same work are simulated as one, at the speed of the slowest\n"
+                 "of them, because the step waits for that one anyway")
       ->type_name("WHICH:TIMES")
       ->check(CLI::Validator(
           [](std::string &text) {
             std::optional<Slower> slower = slowerOf(text);
             return slower && chosenOf(slower->what)
                        ? std::string()
-                       : "'" + text +
-                             "' does not say which ranks take how many times as long (1 or more), such as rank=3:1.5 or host=0-1:1.2";
+                       : "'" + text + "' must name ranks and a factor of at least 1, such as rank=3:1.5 or host=0-1:1.2";
           },
           ""))
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--slow-link", flags.links,
-                 "messages whose farthest level is this one (" + levelWords() + ") take so many times as long: cluster:2 (may be repeated)")
+                 "slow links: level (" + levelWords() +
+                     ") and factor, such as cluster:2; applies to messages and collectives whose most distant ranks are joined at that "
+                     "level (can be repeated)")
       ->type_name("LEVEL:TIMES")
       ->check(CLI::Validator(
           [](std::string &text) {
             std::optional<Slower> slower = slowerOf(text);
-            return slower && levelOf(slower->what) ? std::string()
-                                                   : "'" + text + "' does not say which links (" + levelWords() +
-                                                         ") take how many times as long (1 or more), such as cluster:2";
+            return slower && levelOf(slower->what)
+                       ? std::string()
+                       : "'" + text + "' must name links (" + levelWords() + ") and a factor of at least 1, such as cluster:2";
           },
           ""))
       ->allow_extra_args(false)

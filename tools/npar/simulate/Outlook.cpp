@@ -26,7 +26,7 @@ std::optional<double> numberOf(const std::string &text, double most, const std::
 
 CLI::Validator hours() {
   return CLI::Validator(
-      [](std::string &text) { return numberOf(text, 1e12) ? std::string() : "'" + text + "' is no number of hours above 0"; }, "");
+      [](std::string &text) { return numberOf(text, 1e12) ? std::string() : "'" + text + "' is not a number of hours above 0"; }, "");
 }
 
 /// Turns 5% into 0.05.
@@ -35,7 +35,7 @@ CLI::Validator percentage() {
       [](std::string &text) {
         std::optional<double> value = text.empty() ? std::nullopt : numberOf(text, 100, "%");
         if (!value)
-          return "'" + text + "' is no percentage above 0 and at most 100, such as 5%";
+          return "'" + text + "' is not a percentage above 0 and at most 100, such as 5%";
         text = fmt::format("{}", *value / 100);
         return std::string();
       },
@@ -52,7 +52,7 @@ CLI::Validator tokenCount() {
               text = fmt::format("{}", *value * factor);
               return std::string();
             }
-        return "'" + text + "' is no number of tokens, such as 300e9 or 300B";
+        return "'" + text + "' is not a number of tokens, such as 300e9 or 300B";
       },
       "");
 }
@@ -76,48 +76,49 @@ double tokensOfSample(const program::Program &program) {
 } // namespace
 
 void addOutlookTo(CLI::App &app, OutlookFlags &flags) {
+  app.option_defaults()->group("Disturbances");
   addSlowTo(app, flags.slow);
   app.add_option("--jitter", flags.jitter,
-                 "each rank's computing of a step takes longer or shorter by chance: standard deviation of the factor, which is lognormal\n"
-                 "with mean 1, the same for all of the rank's program steps, independent of other ranks. Ranks that do the same wait for\n"
+                 "random variation: multiply each rank's computing time by a lognormal factor with mean 1 and this standard\n"
+                 "deviation. A rank has one factor per training step, independent of other ranks. Ranks with equal work wait for\n"
                  "the slowest of them. Prints mean, median and 95th percentile of the step")
       ->type_name("PERCENT%")
       ->transform(percentage());
-  app.add_option("--seed", flags.seed, "of --jitter (default: 0)")->type_name("N")->check(wholeNumber());
-  app.add_option("--samples", flags.samples, "steps that --jitter simulates (default: 100)")
+  app.add_option("--jitter-seed", flags.seed, "seed for --jitter (default: 0)")->type_name("N")->check(wholeNumber());
+  app.add_option("--jitter-steps", flags.samples, "number of steps that --jitter simulates (default: 100)")
       ->type_name("N")
       ->check(wholeNumber(1, 1000000));
+  app.option_defaults()->group("Failures and total cost");
   app.add_option("--mtbf", flags.deviceHours,
-                 "a device fails every so many hours, and all ranks go on from the last checkpoint: the best interval between checkpoints\n"
-                 "(Young 1974, Daly 2006), the share of time lost, the seconds of a step with that")
+                 "mean hours between failures of a device. Prints the best interval between checkpoints\n"
+                 "(Young 1974, Daly 2006), the share of time lost, and the resulting seconds per step")
       ->type_name("HOURS")
       ->check(hours());
-  app.add_option("--host-mtbf", flags.hostHours, "a host fails every so many hours, besides its devices")
+  app.add_option("--host-mtbf", flags.hostHours, "mean hours between failures of a host, in addition to its devices")
       ->type_name("HOURS")
       ->check(hours());
-  app.add_option("--checkpoint", flags.checkpoint,
-                 "for so long training stands still to write a checkpoint: goes with --mtbf or --host-mtbf")
+  app.add_option("--checkpoint-seconds", flags.checkpoint, "seconds that training waits for a checkpoint; needs --mtbf or --host-mtbf")
       ->type_name("SECONDS")
       ->check(seconds());
-  app.add_option("--restart", flags.restart, "from a failure until training goes on: goes with --mtbf or --host-mtbf")
+  app.add_option("--restart-seconds", flags.restart, "seconds from a failure until training continues; needs --mtbf or --host-mtbf")
       ->type_name("SECONDS")
       ->check(seconds());
-  app.add_option("--tokens", flags.tokens, "what training on so many tokens takes: steps, time, hours of devices, money")
+  app.add_option("--total-tokens", flags.tokens, "predict training on N tokens: steps, time, device hours, cost")
       ->type_name("N")
       ->transform(tokenCount());
 }
 
 ExitCode checkOutlook(const OutlookFlags &flags) {
   if (flags.jitter == 0 && (flags.seed || flags.samples))
-    return fail(ExitCode::Usage, std::string(flags.seed ? "--seed" : "--samples") + " is of jitter: it goes with --jitter PERCENT%");
+    return fail(ExitCode::Usage, std::string(flags.seed ? "--jitter-seed" : "--jitter-steps") + " needs --jitter PERCENT%");
   bool fails = flags.deviceHours > 0 || flags.hostHours > 0;
   if (!fails && (flags.checkpoint > 0 || flags.restart > 0))
-    return fail(ExitCode::Usage, std::string(flags.checkpoint > 0 ? "--checkpoint" : "--restart") +
-                                     " is of failures: it goes with --mtbf HOURS of a device or --host-mtbf HOURS of a host");
+    return fail(ExitCode::Usage, std::string(flags.checkpoint > 0 ? "--checkpoint-seconds" : "--restart-seconds") +
+                                     " needs --mtbf HOURS (device) or --host-mtbf HOURS (host)");
   if (fails && (flags.checkpoint == 0 || flags.restart == 0))
-    return fail(ExitCode::Usage,
-                std::string(flags.deviceHours > 0 ? "--mtbf" : "--host-mtbf") +
-                    " needs --checkpoint SECONDS to write a checkpoint and --restart SECONDS from a failure until training goes on");
+    return fail(ExitCode::Usage, std::string(flags.deviceHours > 0 ? "--mtbf" : "--host-mtbf") +
+                                     " needs --checkpoint-seconds SECONDS to write a checkpoint and --restart-seconds SECONDS from a "
+                                     "failure until training continues");
   return ExitCode::Good;
 }
 
@@ -127,7 +128,7 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
   result.flags = flags;
   result.tokensPerStep = tokensOfSample(program) * static_cast<double>(program.batch());
   if (flags.tokens > 0 && result.tokensPerStep == 0)
-    return fail(ExitCode::BadInput, fmt::format("--tokens: model '{}' reads no tokens", program.model()->str()));
+    return fail(ExitCode::BadInput, fmt::format("--total-tokens: model '{}' reads no tokens", program.model()->str()));
   Outcome<Disturbance> disturbance = disturbanceOf(flags.slow, program, machine, places, deviations);
   if (!disturbance.ok())
     return disturbance.code();
@@ -160,8 +161,8 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
     if (double factor = result.factor(); !(factor < 1e6))
       return fail(
           ExitCode::BadInput,
-          fmt::format("something fails every {:.3g} s, and a step takes {:.3g} s, a checkpoint {:.3g} s, a restart {:.3g} s: training does "
-                      "not get on",
+          fmt::format("one failure every {:.3g} s, {:.3g} s per step, {:.3g} s per checkpoint and {:.3g} s per restart: training makes "
+                      "no progress",
                       result.failures->between, result.secondsPerStep(), flags.checkpoint, flags.restart));
   }
   return result;

@@ -63,7 +63,7 @@ void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook) {
 std::string outlookText(const Outlook &outlook) {
   std::string text;
   if (outlook.undisturbed) {
-    text += "\n  slow ranks and links, in all of the above\n";
+    text += "\n  slow ranks and links (included above)\n";
     text += predictionRow("  undisturbed step", secondsText(outlook.undisturbedSeconds),
                           fmt::format("slowed {:.3f} times as long", outlook.prediction.seconds / outlook.undisturbedSeconds));
   }
@@ -90,9 +90,9 @@ std::string outlookText(const Outlook &outlook) {
     TokenCost cost(outlook);
     text += fmt::format("\n  {:g} tokens, {:g} per step\n", outlook.flags.tokens, outlook.tokensPerStep);
     text += predictionRow("  steps", fmt::format("{:.0f}", cost.steps));
-    text += predictionRow("  time", lengthText(cost.seconds), fmt::format("{:.1f} hours of devices", cost.deviceHours));
+    text += predictionRow("  time", lengthText(cost.seconds), fmt::format("{:.1f} device hours", cost.deviceHours));
     text += predictionRow("  price", cost.dollars > 0 ? fmt::format("{:.2f} USD", cost.dollars) : "unknown",
-                          cost.dollars > 0 ? "" : "the machine does not say what a host costs");
+                          cost.dollars > 0 ? "" : "the machine file has no price of a host");
   }
   return text;
 }

@@ -78,17 +78,18 @@ std::string predictionText(const program::Program &program, const Prediction &p)
   };
   row("seconds per step", secondsText(p.seconds), fmt::format("{:.1f} samples/s", static_cast<double>(p.batch) / p.seconds));
   if (p.peak > 0) {
-    const char *of = p.peakIsStated ? "of the stated peak" : "of what products were measured to reach";
-    row("MFU", fmt::format("{:.1f} %", 100 * p.mfu()), fmt::format("model FLOP, attention whole, {}", of));
-    row("HFU", fmt::format("{:.1f} %", 100 * p.hfu()), "with what is recomputed");
+    const char *of = p.peakIsStated ? "of the stated peak" : "of what matrix products were measured to reach";
+    row("MFU", fmt::format("{:.1f} %", 100 * p.mfu()),
+        fmt::format("model FLOP (attention not halved for the causal mask), as a share {}", of));
+    row("HFU", fmt::format("{:.1f} %", 100 * p.hfu()), "including recomputation");
   }
   row("computing", fmt::format("{:.1f} %", 100 * p.computing), "of all ranks' time");
   row("exposed communication", fmt::format("{:.1f} %", 100 * p.exposed));
-  row("bubble", fmt::format("{:.1f} %", 100 * p.bubble), "neither computes nor communicates");
+  row("bubble", fmt::format("{:.1f} %", 100 * p.bubble), "ranks neither compute nor communicate");
   row("memory", bytesText(static_cast<double>(p.fullest)),
-      p.room > 0 ? fmt::format("{} {} with {} lost between allocations", p.fits() ? "fits into" : "does not fit into", bytesText(p.room),
-                               bytesText(p.allowance))
-                 : "the machine does not say how much it has");
+      p.room > 0 ? fmt::format("{} {}, of which {} are lost to fragmentation", p.fits() ? "fits into" : "does not fit into",
+                               bytesText(p.room), bytesText(p.allowance))
+                 : "the machine file does not state its memory");
   for (const KindShare &kind : p.kinds)
     row("  on " + kind.name, bytesText(static_cast<double>(kind.memory)),
         fmt::format("of {} on the largest of {} rank{} on {} host{}, stage{} {}", bytesText(kind.room), kind.ranks,

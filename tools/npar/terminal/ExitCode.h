@@ -15,8 +15,8 @@ enum class ExitCode {
   Internal = 6,
 };
 
-inline constexpr const char *exitCodeText = "Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 a check failed, 4 the run failed,\n"
-                                            "            5 timeout, 6 internal error.\n";
+inline constexpr const char *exitCodeText = "Exit codes: 0 success, 1 invalid input, 2 invalid usage, 3 a check failed, 4 the run failed,\n"
+                                            "            5 time-out, 6 internal error.\n";
 
 /// Codes of the engine's Status have the same numbers by definition.
 inline ExitCode exitCodeOf(const engine::Status &status) { return static_cast<ExitCode>(static_cast<int>(status.code())); }

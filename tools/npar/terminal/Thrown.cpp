@@ -12,7 +12,7 @@ using engine::Status;
 
 engine::Status statusOfThrown() {
   const Status noThread =
-      Status::runFailed("the system starts no further thread: see 'ulimit -u' and 'ulimit -v', or a container's limits");
+      Status::runFailed("the system refused to start another thread: check 'ulimit -u', 'ulimit -v' and container limits");
   auto internal = [](const std::string &what) { return Status(engine::Code::Internal, "internal error: " + what); };
   try {
     throw;

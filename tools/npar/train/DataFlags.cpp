@@ -61,7 +61,7 @@ public:
     if (flags.files.empty() && !plan)
       return noData(flags.mayBeRandom);
     if (flags.files.empty() && !(flags.tokens.empty() && flags.mask.empty()))
-      return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") + " is of --data FILE, which is not given");
+      return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") + " needs --data FILE");
     for (const std::string &text : flags.files)
       if (DataFile file = dataFileOf(text); file.input.empty())
         if (ExitCode code = takeAll(file.path); code != ExitCode::Good)
@@ -86,7 +86,8 @@ private:
   /// One file for all inputs, in place of the block's.
   ExitCode takeAll(const std::string &path) {
     if (taken++)
-      return fail(ExitCode::Usage, "--data is given twice; the file of one input is --data INPUT=FILE, of " + shape.names());
+      return fail(ExitCode::Usage,
+                  "--data is given twice; for the file of a single input write --data INPUT=FILE, with one of " + shape.names());
     std::optional<DataFormat> format = formatOf(flags, path, plan);
     if (!format)
       return noTokens();
@@ -105,7 +106,7 @@ private:
                               tensors ? "a file of tensors" : "a stream of tokens"));
     if (plan->groups.size() > 1)
       return fail(ExitCode::BadInput,
-                  fmt::format("data block '{}' reads several files side by side: say of which input '{}' is, as in --data {}={}", block,
+                  fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in --data {}={}", block,
                               path, shape.inputs[0].name, path));
     plan->groups[0].files = {{path, *format}};
     return ExitCode::Good;
@@ -116,10 +117,9 @@ private:
     if (found == shape.inputs.end())
       return fail(ExitCode::BadInput, fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
     if (!hasTensors(file.path) || (plan && plan->isStream()))
-      return fail(
-          ExitCode::BadInput,
-          fmt::format("'{}' is of one input: that is a file of tensors, beside others of tensors; a stream of tokens feeds a model alone",
-                      file.path));
+      return fail(ExitCode::BadInput, fmt::format("'{}' is given for one input: it must be a .safetensors file, as must the files of the "
+                                                  "other inputs; a stream of tokens feeds all inputs",
+                                                  file.path));
     if (!plan)
       plan.emplace();
     engine::DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
@@ -134,7 +134,7 @@ private:
     plan->groups.erase(empty, plan->groups.end());
     plan->groups.push_back({{{file.path}}, {feed}});
     if (plan->groups[0].files.size() != 1)
-      return fail(ExitCode::BadInput, fmt::format("data block '{}' reads {} files one after the other: '{}' is one alone", block,
+      return fail(ExitCode::BadInput, fmt::format("data block '{}' reads {} files one after another, but '{}' is a single file", block,
                                                   plan->groups[0].files.size(), file.path));
     return ExitCode::Good;
   }
@@ -159,42 +159,42 @@ private:
 } // namespace
 
 void DataFlags::addFilesTo(CLI::App &app) {
-  app.add_option(
-         "--data", files,
-         "file of the inputs: tokens, or a FILE.safetensors with a tensor for each input, samples first; INPUT=FILE.safetensors is of "
-         "one input (default: what the model's data block says)")
+  app.add_option("--data", files,
+                 "data for the inputs: tokens, or a FILE.safetensors with a tensor per input, samples first; INPUT=FILE.safetensors feeds "
+                 "a single input (default: the model's data block)")
       ->type_name("[INPUT=]FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(notEmpty());
-  app.add_option("--tokens", tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
+  app.add_option("--tokens", tokens, "content of the file: bytes (a text), u16 or i32 (little-endian token numbers)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));
 }
 
 void DataFlags::addOrderTo(CLI::App &app) {
   mayBeRandom = true;
-  app.add_option("--mask", mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
+  app.add_option("--mask", mask, "file with one byte per token of the data: 1 if the token is a target of the loss, else 0")
       ->type_name("FILE")
       ->check(notEmpty());
-  app.add_option("--order", order, "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
+  app.add_option("--data-order", order,
+                 "order of the samples: shuffled (default; by seed and epoch) or sequential; the same under every plan")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));
-  app.add_flag("--random-data", random, "random values instead of a file: for trials and benchmarks");
+  app.add_flag("--random-data", random, "use random values instead of a file, for trials and benchmarks");
 }
 
 ExitCode DataFlags::check() const {
   bool allTensors = std::all_of(files.begin(), files.end(), hasTensors);
   if (!files.empty() && random)
-    return fail(ExitCode::Usage, "--data and --random-data exclude each other");
+    return fail(ExitCode::Usage, "--data and --random-data cannot be used together");
   if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
-    return fail(ExitCode::Usage, std::string(tokens.empty() ? "--mask" : "--tokens") +
-                                     " is of a file of tokens; a file of tensors says itself what it holds");
+    return fail(ExitCode::Usage,
+                std::string(tokens.empty() ? "--mask" : "--tokens") + " needs a file of tokens; a .safetensors file states its own types");
   if (random && !(tokens.empty() && order.empty()))
     return fail(ExitCode::Usage,
-                std::string(tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
+                std::string(tokens.empty() ? "--data-order" : "--tokens") + " needs --data; it cannot be used with --random-data");
   if (!mask.empty() && files.empty())
-    return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
+    return fail(ExitCode::Usage, "--mask needs --data: it marks the targets among that file's tokens");
   return ExitCode::Good;
 }
 
@@ -254,11 +254,11 @@ std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
       unused.push_back(fmt::format("part {} of {} ({:.3g} %)", part + 1, shares.size(), 100 * shares[part]));
   }
   if (!shares.empty() && left > 1e-9)
-    unused.push_back(fmt::format("the {:.3g} % that no part has", 100 * left));
+    unused.push_back(fmt::format("the {:.3g} % that are in no part", 100 * left));
   if (unused.empty())
     return "";
-  return fmt::format("of the split of the data this run does not read {}{}", fmt::join(unused, " and "),
-                     other       ? ": it evaluates what --eval-data names"
+  return fmt::format("this run does not read {} of the data split{}", fmt::join(unused, " and "),
+                     other       ? ": it evaluates on --eval-data"
                      : evaluates ? ""
                                  : "; --eval-every N evaluates the last part");
 }
@@ -272,8 +272,8 @@ ExitCode noTokens() {
 
 ExitCode noData(bool mayBeRandom) {
   return fail(ExitCode::Usage,
-              std::string("no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input") +
-                  (mayBeRandom ? ", or --random-data for a trial run" : ", or a data block in the model's text"));
+              std::string("no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor per input") +
+                  (mayBeRandom ? ", or --random-data for a trial run" : ", or write a data block in the model file"));
 }
 
 Outcome<DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape) {

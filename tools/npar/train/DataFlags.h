@@ -1,4 +1,4 @@
-// The flags that say where a model's inputs come from, and what they make of its data block: common to `npar run`, `eval` and `data`.
+// The flags that say where a model's inputs come from, and what they make of its data block: common to `npar train`, `eval` and `data`.
 #pragma once
 
 #include "dsl/Program.h"
@@ -20,7 +20,7 @@ struct DataFlags {
   bool random = false, mayBeRandom = false; ///< --random-data: given; a flag of the command
 
   void addFilesTo(CLI::App &app);
-  /// --order and --random-data, of what trains.
+  /// --data-order and --random-data, of what trains.
   void addOrderTo(CLI::App &app);
 
   /// Mistakes that are known before anything is compiled.

@@ -26,7 +26,7 @@ ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const engine::
   std::string parts = need.arenas > 0 ? fmt::format("{} for the arenas, ", text(need.arenas)) : "";
   parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), count, count == 1 ? "" : "s");
   if (int64_t workers = crew.workers * crew.processes; need.workers > 0)
-    parts += fmt::format(", up to {} for what {} worker{} pack{}", text(need.workers), workers, workers == 1 ? "" : "s",
+    parts += fmt::format(", up to {} for the operands that {} worker{} pack{}", text(need.workers), workers, workers == 1 ? "" : "s",
                          workers == 1 ? "s" : "");
   if (need.weights > 0)
     parts += fmt::format(", {} to collect the weights", text(need.weights));
@@ -35,9 +35,10 @@ ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const engine::
   uint64_t total = need.total() + snapshot;
   engine::MachineMemory machine = engine::machineMemory();
   if (total > machine.bytes)
-    return fail(ExitCode::BadInput, fmt::format("this needs {} of memory and {} are left ({}): {}\nnpar: help: {}, or take a machine with "
-                                                "more memory; npar inspect works here whatever the size",
-                                                text(total), text(machine.bytes), machine.limit, parts, advice));
+    return fail(ExitCode::BadInput,
+                fmt::format("this needs {} of memory, but only {} are available ({}): {}\nnpar: help: {}, or use a machine with "
+                            "more memory; npar inspect works on this machine for any size",
+                            text(total), text(machine.bytes), machine.limit, parts, advice));
   if (!quiet)
     printRemark(fmt::format("takes {} of memory: {}", text(total), parts));
   return ExitCode::Good;

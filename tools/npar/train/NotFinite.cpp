@@ -51,14 +51,14 @@ std::string describeUnsound(const engine::Session &session, const program::Progr
                             int64_t step) {
   std::string numbers = fmt::format("loss {:.6g}, gradient norm {:.6g}", result.loss, result.gradNorm);
   if (!result.skipped)
-    return fmt::format("training step {}: the loss is not finite, though every gradient is ({}); parameters were updated", step, numbers);
+    return fmt::format("training step {}: the loss is not finite, although every gradient is ({}); parameters were updated", step, numbers);
   if (std::optional<std::string> parameter = firstParameterNotFinite(session, program))
     return fmt::format("training step {}: parameter '{}' is not finite, {} ({})", step, *parameter,
-                       step == 0 ? "as it was initialised or loaded" : "since an update that was too large: lower the learning rate",
+                       step == 0 ? "since initialization or loading" : "after an update that was too large: lower the learning rate",
                        numbers);
   std::optional<std::string> gradient = firstGradientNotFinite(session, program);
   std::string what = gradient ? fmt::format("the gradient of '{}' is not finite", *gradient)
-                              : "the norm of the gradients is not finite, though each of them is";
+                              : "the gradient norm is not finite, although each gradient is";
   return fmt::format("training step {}: {} ({}); parameters and optimizer state are those of the step before", step, what, numbers);
 }
 

@@ -33,7 +33,7 @@ namespace {
 std::string whyNotWritable(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0)
-    return !S_ISDIR(info.st_mode) ? "it is no folder" : ::access(path.c_str(), W_OK | X_OK) != 0 ? std::strerror(errno) : "";
+    return !S_ISDIR(info.st_mode) ? "it is not a folder" : ::access(path.c_str(), W_OK | X_OK) != 0 ? std::strerror(errno) : "";
   if (errno != ENOENT)
     return std::strerror(errno);
   std::string parent = std::filesystem::path(path + "/.").lexically_normal().parent_path().parent_path().string();
@@ -50,20 +50,20 @@ ExitCode RunCheckpoints::look() const {
   if (std::string why = whyNotWritable(flags.checkpoint); !why.empty())
     return fail(ExitCode::BadInput, fmt::format("cannot write checkpoints to '{}': {}", flags.checkpoint, why));
   if (engine::hasManifest(flags.checkpoint))
-    return fail(ExitCode::BadInput,
-                fmt::format("'{}' is a checkpoint itself: --checkpoint names the folder that holds them", flags.checkpoint));
+    return fail(ExitCode::BadInput, fmt::format("'{}' is a checkpoint: give --checkpoint the folder that contains it", flags.checkpoint));
   if (Result<program::OpenFolder> folder = program::OpenFolder::open(flags.checkpoint); folder.ok())
     if (auto kind = folder->kindOf("best.json"); kind != program::OpenFolder::Kind::None && kind != program::OpenFolder::Kind::File)
       return fail(
           ExitCode::BadInput,
-          fmt::format("'{}/best.json', where the best checkpoint is named, is no regular file: name another folder", flags.checkpoint));
+          fmt::format("'{}/best.json', which names the best checkpoint, is not a regular file: give another folder", flags.checkpoint));
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
   if (!committed.ok())
     return fail(committed.status());
   if (!committed->empty() && !flags.resume)
-    return fail(ExitCode::BadInput, fmt::format("'{}' holds checkpoints of a training, the newest of step {}: --resume goes on from it, or "
-                                                "name another folder",
-                                                flags.checkpoint, committed->back().step));
+    return fail(ExitCode::BadInput,
+                fmt::format("'{}' contains checkpoints of a training, the newest of step {}: give --resume to continue from it, or "
+                            "name another folder",
+                            flags.checkpoint, committed->back().step));
   return ExitCode::Good;
 }
 
@@ -84,7 +84,7 @@ ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &dama
       if (!damage.ok())
         newest->skipped.insert(newest->skipped.begin(), {origin->folder, damage.message()});
       for (const engine::SkippedCheckpoint &each : newest->skipped)
-        printRemark(fmt::format("'{}' is left out, the training resumes from '{}': {}", each.path, found->folder(), each.why));
+        printRemark(fmt::format("'{}' is skipped, the training resumes from '{}': {}", each.path, found->folder(), each.why));
     } else {
       code = fail(damage.ok() ? newest.status() : damage);
     }
@@ -104,10 +104,10 @@ ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &dama
     code = same.ok() ? ExitCode::Good : fail(same);
   }
   if (code == ExitCode::Good && found && flags.seed && *flags.seed != found->manifest().seed)
-    code = fail(ExitCode::BadInput, fmt::format("{} has seed {}, --seed says {}: a training goes on with the seed that it began with",
+    code = fail(ExitCode::BadInput, fmt::format("{} has seed {}, but --seed is {}: a training must continue with its original seed",
                                                 found->description(), found->manifest().seed, *flags.seed));
   if (code == ExitCode::Good && found && origin && origin->manifest.seed != found->manifest().seed)
-    code = fail(Status::badInput(fmt::format("{}; {} has seed {} and cannot take its place, which needs seed {}", damage.message(),
+    code = fail(Status::badInput(fmt::format("{}; {} has seed {} and cannot replace it, because the run has seed {}", damage.message(),
                                              found->description(), found->manifest().seed, origin->manifest.seed)));
   if (code = job.agree(code); code != ExitCode::Good)
     return code;
@@ -149,8 +149,8 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
     return ExitCode::Good;
   const engine::DataPosition &before = origin->manifest.data.front();
   auto refuse = [&](const std::string &what, const std::string &there, const std::string &here) {
-    return fail(ExitCode::BadInput, fmt::format("{} has trained on {} {}, this run would go on with {}: its position in the data, sample "
-                                                "{}, would mean other samples\nnpar: help: give the same data, or begin a new training "
+    return fail(ExitCode::BadInput, fmt::format("{} has trained on {} {}, but this run uses {}: its position in the data, sample "
+                                                "{}, would refer to other samples\nnpar: help: give the same data, or start a new training "
                                                 "with its weights in another folder: --weights {}",
                                                 origin->description, what, there, here, before.samples, origin->folder));
   };
@@ -159,12 +159,12 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
   if (before.order != position.order)
     return refuse("samples in the order", "'" + before.order + "'", "'" + position.order + "'");
   if (before.epochSamples != position.epochSamples)
-    return refuse("data whose number of samples is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
+    return refuse("data whose sample count is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;
   data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples));
   if (before.batch != position.batch && !flags.quiet)
-    printRemark(
-        fmt::format("a batch has {} samples and had {}: the data go on at sample {}", position.batch, before.batch, before.samples));
+    printRemark(fmt::format("a batch now has {} samples instead of {}: training continues at sample {}", position.batch, before.batch,
+                            before.samples));
   return ExitCode::Good;
 }
 
@@ -180,7 +180,7 @@ ExitCode RunCheckpoints::open(Job &job, engine::Session &session, ProgramPointer
   seedInUse = seed(program->root());
   options.folder = flags.checkpoint, options.keep = static_cast<uint64_t>(flags.keep);
   Result<std::unique_ptr<engine::CheckpointWriter>> opened = [&] {
-    Waiting waiting("looking whether another run still writes to '" + flags.checkpoint + "'");
+    Waiting waiting("checking whether another run still writes to '" + flags.checkpoint + "'");
     return engine::CheckpointWriter::open(session, program, options);
   }();
   if (!opened.ok())
@@ -201,19 +201,19 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
     }();
     if (remarks.ok()) {
       saved = firstStep();
-      store = nullptr; // an open file keeps its place on the disk, also when --keep has removed it
+      store = nullptr; // an open file keeps its place on the disk, also when --checkpoint-keep has removed it
       if (!flags.quiet)
-        printRemark(fmt::format("goes on from '{}': {} of {} steps are done", origin->folder, firstStep(), flags.steps));
+        printRemark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), flags.steps));
       for (const std::string &text : flags.quiet ? std::vector<std::string>() : *remarks)
         printRemark(text);
       if (std::string others = otherSettings(origin->folder, flags.model, constants); !others.empty() && !flags.quiet)
-        printRemark("warning: the model is not called as when that checkpoint was written: " + others);
+        printRemark("warning: the settings differ from those when the checkpoint was written: " + others);
       return ExitCode::Good;
     }
     if (!damaged) {
       Result<engine::NewestCheckpoint> older = engine::newestWhole(flags.checkpoint, origin->manifest.step);
       return fail(older.ok()
-                      ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: without '{}' a run goes on from '{}'",
+                      ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: if you remove '{}', a run resumes from '{}'",
                                                                     remarks.status().message(), origin->folder, older->store->folder()))
                       : remarks.status());
     }
@@ -233,7 +233,7 @@ Status RunCheckpoints::settle(const Status &outcome, bool atEnd) {
   double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   failed.push_back({saved, outcome.message(), now});
   if (!atEnd)
-    printRemark("warning: " + outcome.message() + "; the training goes on");
+    printRemark("warning: " + outcome.message() + "; training continues");
   if (best == saved)
     best = -1; // the one before it stays the best that there is
   saved = -1;
@@ -266,7 +266,8 @@ Status RunCheckpoints::afterStep(int64_t done, double lastRate) {
   if (Status status = settle(writer->poll()); !status.ok())
     return status;
   if (Status status = nameBest(); !status.ok() && !std::exchange(bestIsBehind, true))
-    printRemark("warning: the best checkpoint is not named: " + status.message() + "; this is tried again after each step");
+    printRemark("warning: the name of the best checkpoint could not be written: " + status.message() +
+                "; npar tries again after each step");
   Status status = flags.every > 0 && done % flags.every == 0 ? save(done) : Status();
   sayRemarks();
   return status;

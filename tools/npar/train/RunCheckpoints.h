@@ -1,4 +1,4 @@
-// The checkpoints of one `npar run`: which one it goes on from, when the next is written, and what they say of data and model.
+// The checkpoints of one `npar train`: which one it goes on from, when the next is written, and what they say of data and model.
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
@@ -54,8 +54,8 @@ public:
   std::vector<engine::FailedSaveRecord> takeFailures();
   /// All of them.
   const std::vector<engine::FailedSaveRecord> &failures() const { return failed; }
-  /// The checkpoint of this step, which was the best so far, stays whatever --keep says, and `best.json` in the folder names it with that
-  /// value as soon as it is whole. Saves it where that has not begun.
+  /// The checkpoint of this step, which was the best so far, stays whatever --checkpoint-keep says, and `best.json` in the folder names it
+  /// with that value as soon as it is whole. Saves it where that has not begun.
   engine::Status keepBest(int64_t done, const std::string &name, double value);
   /// With a checkpoint to go on from: step and value of the best one until then, by what `best.json` says of that name; it stays.
   std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name);
@@ -69,7 +69,7 @@ private:
   engine::Status settle(const engine::Status &outcome, bool atEnd = false);
   /// Names the best checkpoint when it is whole.
   engine::Status nameBest();
-  /// Keeps the best checkpoint, and the one that will be it, out of what --keep removes.
+  /// Keeps the best checkpoint, and the one that will be it, out of what --checkpoint-keep removes.
   void spareBest();
   void sayRemarks();
 

@@ -20,9 +20,10 @@ using program::MeasureKind;
 ExitCode RunEvaluations::prepare(Job &job, const program::Program &training, FileClaims &files) {
   if (!wanted())
     return ExitCode::Good;
-  if (ExitCode code = job.agree(flags.model.isCompiled()
-                                    ? fail(ExitCode::Usage, "--eval-every compiles a program for evaluation too: give the model's text")
-                                    : ExitCode::Good);
+  if (ExitCode code =
+          job.agree(flags.model.isCompiled()
+                        ? fail(ExitCode::Usage, "--eval-every needs the model file, because it also compiles an evaluation program")
+                        : ExitCode::Good);
       code != ExitCode::Good)
     return code;
   Outcome<ProgramPointer> made = job.shareProgram([&]() -> Outcome<ProgramPointer> {
@@ -64,7 +65,7 @@ Outcome<engine::DataPlan> RunEvaluations::planTo(const program::Program &root) {
     bool split = root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
     if (!split)
       return fail(ExitCode::BadInput,
-                  "nothing is held out to evaluate on\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
+                  "no data are reserved for evaluation\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
                   "seed 42`");
     named.tokens.clear();
   }
@@ -104,7 +105,7 @@ ExitCode RunEvaluations::checkWatched(const program::Program &root) {
     names += measure.name.empty() ? "" : ", " + measure.name;
   }
   return name == "loss" ? ExitCode::Good
-                        : fail(ExitCode::BadInput, fmt::format("--stop-on names '{}', an evaluation gives {}", name, names));
+                        : fail(ExitCode::BadInput, fmt::format("--eval-stop-on names '{}', an evaluation gives {}", name, names));
 }
 
 ExitCode RunEvaluations::open(Job &job, const engine::SessionOptions &options) {
@@ -147,7 +148,7 @@ Status RunEvaluations::run(const engine::Session &training, const program::Progr
   if (Status status = evaluation.run(*session, *data, [](int64_t, int64_t) { return Status(); }); !status.ok())
     return status;
   if (evaluation.counted() == 0)
-    return Status::badInput("no target of the data to evaluate on counts");
+    return Status::badInput("no target of the evaluation data counts in the loss");
   judge(evaluation, done);
   last = std::move(evaluation);
   return {};

@@ -1,5 +1,5 @@
-// The evaluations of one `npar run` (--eval-every): a forward-only program beside the training's, of the same text and plan, which gets the
-// training's parameters each time. The training's own memory is only read.
+// The evaluations of one `npar train` (--eval-every): a forward-only program beside the training's, of the same text and plan, which gets
+// the training's parameters each time. The training's own memory is only read.
 #pragma once
 
 #include "engine/data/OncePass.h"
@@ -48,9 +48,9 @@ public:
   std::vector<std::string> names() const;
   /// The last evaluation was better than all before it.
   bool isBest() const { return bestStep == lastStep; }
-  /// None of the last --stop-after evaluations was better than one before them.
+  /// None of the last --eval-stop-after evaluations was better than one before them.
   bool isStuck() const { return flags.stopAfter > 0 && worse >= flags.stopAfter; }
-  /// What is looked at: "loss", or the name that --stop-on gives.
+  /// What is looked at: "loss", or the name that --eval-stop-on gives.
   const std::string &watched() const { return name; }
   double best() const { return bestValue; }
   int64_t bestAt() const { return bestStep; }

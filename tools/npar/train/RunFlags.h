@@ -1,4 +1,4 @@
-// The flags of `npar run`, and the training loop that they steer.
+// The flags of `npar train`, and the training loop that they steer.
 #pragma once
 
 #include "tools/npar/devices/ChosenDevice.h"

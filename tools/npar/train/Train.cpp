@@ -1,4 +1,4 @@
-// The training loop of `npar run`.
+// The training loop of `npar train`.
 #include "tools/npar/train/RunFlags.h"
 
 #include "compiler/cost/CostModel.h"
@@ -215,7 +215,7 @@ Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
 /// Gives the parameters what --weights names.
 ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session &session, const program::Program &program) {
   if (std::string others = otherSettings(weights, flags.model); !others.empty() && !flags.quiet)
-    printRemark(fmt::format("warning: the model is not called as when '{}' was written: {}", weights, others));
+    printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", weights, others));
   Result<size_t> fresh = [&] {
     Waiting waiting("loading '" + weights + "'");
     return engine::loadWeights(session, program, weights);
@@ -276,7 +276,7 @@ Status collect(const Job &job, const std::vector<ClockOffset> &clocks, engine::T
 /// worth looking at too, and a full disk may have room for one.
 ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session, const program::Program &program, engine::Trace &trace,
                 RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
-  job.phase("writing what was learned");
+  job.phase("writing the final weights");
   if (trained.ok())
     training.badParameter = firstParameterNotFinite(session, program);
   bool sound = !training.badParameter && !training.corrupt;
@@ -334,7 +334,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     if (evaluations.wanted())
       programs.push_back(evaluations.program());
     room = checkMemory(programs, job.crew(*threads, flags.device.backend), !flags.saveWeights.empty(), flags.quiet,
-                       "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
+                       "reduce the size (--set micro=1, a smaller batch, length, width or depth), or use fewer ranks",
                        checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
   }
   if (room = job.agree(room); room != ExitCode::Good)
@@ -347,7 +347,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (!flags.weights.empty() && !checkpoints.resumes())
     loaded = load(*weights, flags, **session, root);
   else if (!flags.weights.empty() && !flags.quiet)
-    printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
+    printRemark(fmt::format("'{}' is not used: training resumes from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
     return loaded;
   if (ExitCode code = job.agree(checkpoints.open(job, **session, program)); code != ExitCode::Good)

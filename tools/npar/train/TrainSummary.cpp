@@ -22,29 +22,30 @@ void remark(const RunFlags &flags, const Training &training, const RunCheckpoint
     printRemark(fmt::format("stopped after {} of {} steps: {} evaluations were no better than that of step {}, {} {:.6g}", training.steps,
                             flags.steps, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
   if (training.idle)
-    printRemark(fmt::format("{} of {} batches had no target that counts: their loss and gradients are 0", training.idle, training.steps));
+    printRemark(fmt::format("{} of {} batches had no counting target: their loss and gradients are 0", training.idle, training.steps));
   if (training.unsound && flags.nonfinite == "continue")
     printRemark(
-        fmt::format("{} of {} steps had numbers that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
+        fmt::format("{} of {} steps had values that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
 }
 
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
   if (training.corrupt)
     return fail(ExitCode::CheckFailed,
-                fmt::format("after {} steps {}: a processor or a memory does not work as it should; no weights are written\nnpar: help: all "
-                            "replicas were the same after {} steps: resume from a checkpoint of that step or an earlier one, without the "
-                            "machine of the ranks that differ, and remove later ones",
+                fmt::format("after {} steps {}: a CPU, GPU or memory is defective; no weights are written\nnpar: help: all "
+                            "replicas were equal after {} steps: resume from a checkpoint of that step or an earlier one, without the "
+                            "machine of the differing ranks, and remove later checkpoints",
                             training.steps, training.corrupt->text(), training.compared));
   if (training.unsound && flags.nonfinite == "stop")
     return fail(ExitCode::RunFailed,
                 training.firstUnsound +
-                    (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue leaves such steps out"));
+                    (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue skips such steps"));
   if (training.badParameter)
     return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
                                                  *training.badParameter, training.steps));
   if (!training.stoppedBy.empty() && training.steps < flags.steps)
-    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
-                                                 checkpoint.empty() ? "" : "\nnpar: help: --resume goes on from '" + checkpoint + "'"));
+    return fail(ExitCode::RunFailed,
+                fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
+                            checkpoint.empty() ? "" : "\nnpar: help: continue with --resume from '" + checkpoint + "'"));
   return ExitCode::Good;
 }
 

@@ -1,4 +1,4 @@
-// What plans can ask for, as data: the one table from which `npar verify --all` and `npar compat` make their plans.
+// What plans can ask for, as data: the one table from which `npar verify --all` and `npar verify --pairs` make their plans.
 #pragma once
 
 #include "tools/npar/model/ModelOptions.h"

@@ -86,7 +86,7 @@ public:
     std::string text = wholeText(options.modelText, draft, firstLine);
     std::ofstream file(base.string() + ".npar", std::ios::binary);
     if (!(file << text).flush()) {
-      why = "cannot write '" + base.string() + ".npar' (is its disk full? TMPDIR names another folder)";
+      why = "cannot write '" + base.string() + ".npar' (is its disk full? set TMPDIR to another folder)";
       return;
     }
     std::cout.flush();
@@ -128,7 +128,7 @@ public:
     PlanResult result;
     result.output = said;
     if (late)
-      result.reason = fmt::format("ran past {} s", seconds);
+      result.reason = fmt::format("exceeded {} s", seconds);
     else if (WIFSIGNALED(status))
       result.reason = fmt::format("crashed: {}", strsignal(WTERMSIG(status)));
     else
@@ -207,7 +207,7 @@ private:
     }
     if (code == ExitCode::BadInput && written == sizesRefused) {
       result.verdict = Verdict::Refused;
-      result.reason = "the model's text refuses these sizes: " + line;
+      result.reason = "the model refuses these sizes: " + line;
       return;
     }
     result.reason = line.empty() ? fmt::format("exit code {} without a message", static_cast<int>(code)) : line;
@@ -257,8 +257,8 @@ ExitCode checkPlans(const SmallModel &model, const std::vector<PlanDraft> &draft
   std::signal(SIGPIPE, SIG_IGN);
   Folder folder;
   if (folder.path.empty())
-    return fail(ExitCode::BadInput, fmt::format("cannot make a folder for the plans' texts in '{}': {}; TMPDIR names another place",
-                                                folder.parent, folder.why));
+    return fail(ExitCode::BadInput,
+                fmt::format("cannot create a folder for the plans in '{}': {}; set TMPDIR to another place", folder.parent, folder.why));
   std::map<size_t, Run> running;
   std::map<size_t, PlanResult> finished;
   size_t next = 0, told = 0;

@@ -18,7 +18,7 @@ ExitCode refusePlanSettings(const ModelOptions &options) {
   for (const std::string &setting : options.settings) {
     std::string key = setting.substr(0, setting.find('='));
     if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "compute" || key == "recompute")
-      return fail(ExitCode::Usage, "'--set " + setting + "' is of a plan, and the plans are made here: each has its own " + key);
+      return fail(ExitCode::Usage, "'--set " + setting + "' sets a plan, but this command makes its own plans: each has its own " + key);
   }
   return ExitCode::Good;
 }
@@ -151,7 +151,7 @@ Outcome<SmallModel> modelOf(const ModelOptions &options, bool isSmall) {
     for (const std::string &setting : model.options.settings)
       for (const std::string &key : withoutPlan->idleSettings)
         if (setting.rfind(key + "=", 0) == 0)
-          return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
+          return fail(ExitCode::Usage, "'--set " + setting + "' sets a plan of the file, but this command makes its own plans");
   Outcome<dsl::Program> program = Compilation(*frontend).elaborate();
   if (!program.ok())
     return program.code();

@@ -159,7 +159,7 @@ ExitCode verifyAll(MatrixFlags flags) {
   std::vector<std::string> texts;
   for (const ModelOptions &options : flags.models) {
     if (options.isCompiled())
-      return fail(ExitCode::Usage, "'" + options.model + "' is a compiled program: --all needs the model text (.npar)");
+      return fail(ExitCode::Usage, "'" + options.model + "' is a compiled program: --all needs the model file (.npar)");
     Outcome<SmallModel> model = smallModel(options);
     if (!model.ok())
       return model.code();

@@ -17,7 +17,7 @@ using engine::Status;
 Result<GeneratorShape> GeneratorShape::of(const program::Program &program) {
   engine::BatchShape inputs = engine::BatchShape::of(program);
   if (inputs.inputs.size() != 1 || inputs.inputs[0].role != program::InputRole::Stream)
-    return Status::badInput("generating takes a model whose logits depend on a stream of tokens alone, not on " + inputs.names());
+    return Status::badInput("npar generate needs a model whose logits depend only on a stream of tokens, not on " + inputs.names());
   const engine::InputShape &tokens = inputs.inputs[0];
   const program::LogicalResult &logits = *program.results()->Get(0);
   bool alike = logits.axes()->size() == 3 && logits.axes()->Get(1)->str() == tokens.axes[1];
@@ -25,7 +25,7 @@ Result<GeneratorShape> GeneratorShape::of(const program::Program &program) {
     std::string axes;
     for (const auto *axis : *logits.axes())
       axes += (axes.empty() ? "" : ", ") + axis->str();
-    return Status::badInput("the model's logits are over [" + axes + "]; generating takes [batch, " + tokens.axes[1] +
+    return Status::badInput("the model's logits are over [" + axes + "]; npar generate needs [batch, " + tokens.axes[1] +
                             ", CLASSES]: scores of the next token at each position");
   }
   return GeneratorShape{inputs.rows, tokens.shape[1], logits.shape()->Get(2), tokens.range.classes};
@@ -89,7 +89,7 @@ Status Generator::compare() {
     if (!std::equal(before.begin(), before.end(), now->begin(), now->end(), isSame))
       return Status::badInput("the model cannot generate: its scores after " + std::to_string(place + 1) +
                               (place == 0 ? " token" : " tokens") +
-                              " change with later tokens, which are not known then\nnpar: help: let no position depend on later ones, as "
+                              " change with later tokens, which are not yet known\nnpar: help: make no position depend on later ones, as "
                               "attention(..., causal = true) does");
   }
   remembered.clear();

@@ -44,22 +44,33 @@ bool isFolder(const std::string &path) {
 
 } // namespace
 
-void UseFlags::addTo(CLI::App &app) {
+void UseFlags::addModelTo(CLI::App &app) {
+  app.option_defaults()->group("Model and plan");
   model.addTo(app);
-  job.addTo(app);
   app.get_option("MODEL")->description(
-      "folder with weights (a checkpoint, or one of Hugging Face's), or with --weights a model as for npar run, or a program compiled for "
+      "checkpoint or Hugging Face folder; with --weights: a model as for npar train, or a program compiled for "
       "this command (.npx)");
-  app.get_option("--plan")->description("plan to follow (default: none, one rank); the numbers do not depend on it");
-  app.add_option("--weights", weights, "weights of the model (Hugging Face names)")->type_name("FILE|FOLDER")->check(notEmpty());
-  app.add_option("--threads", threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
-  app.add_option("--timeout", timeout, "seconds without progress before giving up")
+  app.get_option("--plan")->description("plan to use (default: none, one rank); the results are the same up to rounding beyond rounding");
+  app.add_option("--weights", weights, "the model's weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
+      ->type_name("FILE|FOLDER")
+      ->check(notEmpty());
+}
+
+void UseFlags::addRunTo(CLI::App &app) {
+  app.option_defaults()->group("Reports");
+  app.add_flag("--quiet", quiet, "print errors only");
+  app.add_flag("--json", json, "print the result as one JSON object");
+  app.option_defaults()->group("Devices");
+  app.add_option("--threads", threads, "number of worker threads (default: the machine's cores)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
+  device.addTo(app);
+  app.option_defaults()->group("Processes");
+  job.addTo(app);
+  app.add_option("--timeout", timeout, "seconds without progress before the command fails")
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
-  device.addTo(app);
-  app.add_flag("--quiet", quiet, "errors only");
-  app.add_flag("--json", json, "one object on standard output");
 }
 
 ExitCode settleFolders(Job &job, UseFlags &flags) {
@@ -77,7 +88,7 @@ ExitCode settleFolders(Job &job, UseFlags &flags) {
 ExitCode explained(ExitCode code, const UseFlags &flags) {
   for (const std::string &folder : code == ExitCode::BadInput ? flags.checkpoints : std::vector<std::string>())
     if (!engine::hasManifest(folder))
-      printRemark("help: '" + folder + "' was removed after this command had found it, as --keep of a training does: try again");
+      printRemark("help: '" + folder + "' was removed by a running training after this command found it: try again");
   return code;
 }
 
@@ -265,7 +276,7 @@ static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer
     return fail(weights.status());
   if (size_t fresh = weights->names().fresh.size(); fresh > 0)
     return fail(ExitCode::BadInput,
-                fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
+                fmt::format("'{}' lacks {} of the model's parameters (fresh), so they are untrained", named.weights, fresh));
   if (ExitCode code = checkMemory({program}, job.crew(threads, flags.device.backend), /*saved=*/false, flags.quiet,
                                   "take less at once (--set batch=1, a smaller length), or a plan of several ranks", /*snapshot=*/0,
                                   job.ranksOnHost(program->root()));
@@ -308,7 +319,7 @@ Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedMod
     return fail(session.status());
   waiting.phase("loading the weights");
   if (std::string others = otherSettings(named.weights, named.options); named.folder.empty() && !others.empty() && !flags.quiet)
-    printRemark(fmt::format("warning: the model is not called as when '{}' was written: {}", named.weights, others));
+    printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", named.weights, others));
   engine::Status loaded = load(*weights, **session);
   if (ExitCode code = job.agree(loaded.ok() ? ExitCode::Good : fail(loaded)); code != ExitCode::Good)
     return code;

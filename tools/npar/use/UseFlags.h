@@ -21,7 +21,10 @@ struct UseFlags {
   bool quiet = false, json = false;
   std::vector<std::string> checkpoints; ///< the newest ones in the folders that were named
 
-  void addTo(CLI::App &app);
+  /// What is used: the model, its plan and its weights.
+  void addModelTo(CLI::App &app);
+  /// How it runs: reports, devices, processes.
+  void addRunTo(CLI::App &app);
 };
 
 } // namespace npar::driver

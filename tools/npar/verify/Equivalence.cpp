@@ -144,13 +144,12 @@ public:
       if (counted == 0)
         empty.push_back(name);
     if (!empty.empty() && empty.size() == losses.size())
-      return Status::badInput(
-          fmt::format("in none of {} steps on random data does a position count in the loss: there is nothing to compare\n"
-                      "npar: help: let random numbers meet its condition, such as by a smaller axis of classes",
-                      steps));
+      return Status::badInput(fmt::format("no position counts in the loss in {} steps on random data: there is nothing to compare\n"
+                                          "npar: help: make random data meet its condition, for example with a smaller axis of classes",
+                                          steps));
     for (const std::string &name : empty)
-      checks.push_back({"loss '" + name + "'", true, std::nullopt,
-                        "left out: no position of the random data counts in it, so its share of all that is compared is 0"});
+      checks.push_back(
+          {"loss '" + name + "'", true, std::nullopt, "not compared: no position of the random data counts in it, so it contributes 0"});
     return {};
   }
 

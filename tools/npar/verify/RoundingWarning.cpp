@@ -89,7 +89,7 @@ Outcome<StepValues> stepOf(ProgramPointer program, const engine::SessionOptions 
 std::string RoundingWarning::text() const {
   if (!std::isfinite(error))
     return fmt::format("a number leaves the range of {} at this '{}'", type, operation);
-  return fmt::format("rounding this '{}' to {} makes most of the difference to float64: {:.2g} of loss and gradients, {:.2g} without it",
+  return fmt::format("rounding this '{}' to {} causes most of the difference to float64: {:.2g} of loss and gradients, {:.2g} without it",
                      operation, type, error, without);
 }
 
@@ -103,7 +103,7 @@ std::string RoundingWarning::help() const {
 
 Outcome<RoundingReport> findRounding(const ElaboratedModel &written, ProgramPointer reference, const engine::SessionOptions &options,
                                      uint64_t seed) {
-  Waiting waiting("looking for what rounding does");
+  Waiting waiting("measuring the effect of rounding");
   dsl::Program program = inItsType(written.program);
   std::string type = program.plan.compute == dsl::ElementType::F16 ? "fp16" : "bf16";
   double rounding = 0;

@@ -46,11 +46,11 @@ public:
   Status read(const std::string &text) {
     TraceText trace = readTraceText(text, [&](const TracedStep &step) { return add(step); });
     if (!trace.isTrace)
-      return Status::badInput("'" + name + "' is no trace: expected the JSON that npar run --trace writes");
+      return Status::badInput("'" + name + "' is not a trace: expected the JSON that npar train --trace writes");
     if (!trace.problem.empty())
       return Status::badInput("'" + name + "' " + trace.problem);
     if (events.empty())
-      return Status::badInput("'" + name + "' has no step of a run: expected what npar run --trace writes");
+      return Status::badInput("'" + name + "' contains no step of a run: expected the JSON that npar train --trace writes");
     dropped = trace.dropped;
     return {};
   }
@@ -268,8 +268,8 @@ void advise(const View &planned, Actual &actual) {
   std::vector<std::string> &advice = actual.advice;
   if (!actual.stragglers.empty()) {
     const Straggler &worst = actual.stragglers.front();
-    advice.push_back(fmt::format("rank {} of stage {} computes {} per step where its equals take {}: they do the same work, so look at the "
-                                 "processor it runs on and at what else runs there",
+    advice.push_back(fmt::format("rank {} of stage {} computes {} per step, but its peers {}: they do the same work, so check the "
+                                 "CPU or GPU that it runs on and what else runs there",
                                  worst.rank, worst.stage, humanTime(worst.seconds), humanTime(worst.typical)));
   }
   if (measured.classes.size() > 1) {
@@ -281,8 +281,8 @@ void advise(const View &planned, Actual &actual) {
                                    slowest->stage, slowest->balance,
                                    planned.classes[static_cast<size_t>(slowest - measured.classes.begin())].balance));
     if (measured.bubble > planned.bubble + 0.05)
-      advice.push_back(fmt::format("the bubble is {:.1f} % where {:.1f} % were planned: stages wait for each other longer; smaller "
-                                   "micro-batches, or a schedule that keeps more of them under way, hide it",
+      advice.push_back(fmt::format("the bubble is {:.1f} %, but {:.1f} % were planned: stages wait for each other longer; smaller "
+                                   "micro-batches, or a schedule with more micro-batches in flight, reduce it",
                                    100 * measured.bubble, 100 * planned.bubble));
   }
   for (const KindTime &kind : actual.kinds) {
@@ -291,17 +291,18 @@ void advise(const View &planned, Actual &actual) {
     double ratio = kind.measured / kind.planned;
     std::string times = fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
     if (kind.computes && (ratio > 2 || ratio < 0.5))
-      advice.push_back(fmt::format("{} steps take {} times their plan, {:.3g} Gflop/s: the plan's machine is not this one, so trust its "
-                                   "balance and bubble less",
-                                   kind.kind, times, kind.flops / kind.measured * 1e-9));
+      advice.push_back(
+          fmt::format("{} steps take {} times their planned time, {:.3g} Gflop/s: the plan was made for another machine, so its "
+                      "balance and bubble are less reliable",
+                      kind.kind, times, kind.flops / kind.measured * 1e-9));
     // A receive is posted early and waits by design; a collective should not.
     if (!kind.computes && !kind.transfers && ratio > 3)
-      advice.push_back(fmt::format("{} takes {:.0f} % of the step, {} times its plan: ranks wait there for the slowest of their group or "
+      advice.push_back(fmt::format("{} takes {:.0f} % of the step, {} times its planned time: ranks wait for the slowest of their group or "
                                    "for a worker",
                                    kind.kind, 100 * kind.measured / measured.span, times));
   }
   if (advice.empty())
-    advice.push_back("plan and measurement agree: no straggler, no uneven stage, no kind of step beyond twice its plan");
+    advice.push_back("plan and measurement agree: no straggler, no uneven stage, no kind of step above twice its planned time");
 }
 
 } // namespace
@@ -314,8 +315,9 @@ Result<Actual> actualOf(const program::Program &program, const View &planned, co
   actual.dropped = reader.dropped;
   actual.trainingSteps = keepWholeSteps(planned, reader.events);
   if (!actual.trainingSteps)
-    return Status::badInput(fmt::format("'{}' has no complete training step{}", name,
-                                        reader.dropped ? "; it was cut for its size, so trace fewer: npar run --trace-steps 2" : ""));
+    return Status::badInput(
+        fmt::format("'{}' has no complete training step{}", name,
+                    reader.dropped ? "; it was truncated because of its size, so trace fewer steps: npar train --trace-steps 2" : ""));
   std::vector<std::vector<std::vector<Mean>>> means;
   for (const ClassView &one : planned.classes) {
     means.emplace_back();

@@ -43,7 +43,7 @@ struct Actual {
   std::vector<std::string> advice;   ///< what to change, most important first; never empty
 };
 
-/// `text` is the file's content, `name` its name in messages. Errors: no JSON, no trace of npar run, a trace of another program, no
+/// `text` is the file's content, `name` its name in messages. Errors: no JSON, no trace of npar train, a trace of another program, no
 /// complete training step.
 engine::Result<Actual> actualOf(const program::Program &program, const View &planned, const std::string &text, const std::string &name);
 

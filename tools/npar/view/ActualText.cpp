@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 std::string actualText(const View &planned, const Actual &actual) {
   const View &measured = actual.measured;
-  std::string text = fmt::format("\nplanned beside measured, means of {} training step{} and {} rank{}\n", actual.trainingSteps,
+  std::string text = fmt::format("\nplanned and measured, means of {} training step{} and {} rank{}\n", actual.trainingSteps,
                                  actual.trainingSteps == 1 ? "" : "s", planned.world, planned.world == 1 ? "" : "s");
   auto line = [&](const std::string &name, const std::string &count, double plan, double real, const std::string &rest) {
     text += TableRow(2)

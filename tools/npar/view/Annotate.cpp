@@ -284,14 +284,14 @@ std::string joined(const std::vector<std::string> &list) {
 
 ExitCode annotatePlan(const ModelOptions &options, bool asJson) {
   if (options.isCompiled())
-    return fail(ExitCode::Usage, "--annotate prints the plan's text: give the model text (.npar) instead of '" + options.model + "'");
+    return fail(ExitCode::Usage, "inspect annotate needs the plan's text: give the model file (.npar) instead of '" + options.model + "'");
   Outcome<ElaboratedModel> elaborated = elaborateModel(options);
   if (!elaborated.ok())
     return elaborated.code();
   Compilation &compilation = *elaborated->compilation;
   const dsl::Program &source = elaborated->program;
   if (source.plan.mesh.empty() && source.plan.name == "none")
-    return fail(ExitCode::Usage, "--annotate needs a plan with a text, and 'none' has none");
+    return fail(ExitCode::Usage, "annotate needs a plan with a text, and 'none' has none");
   Outcome<ProgramPointer> program = compilation.compile(source, /*withoutKernels=*/true);
   if (!program.ok())
     return program.code();

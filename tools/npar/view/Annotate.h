@@ -1,4 +1,4 @@
-// `npar inspect --annotate`: a plan's own text with what each line does, written after it.
+// `npar inspect annotate`: a plan's own text with what each line does, written after it.
 #pragma once
 
 #include "tools/npar/model/ModelOptions.h"

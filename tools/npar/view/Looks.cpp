@@ -57,12 +57,12 @@ const Look &transferLook() {
 }
 
 const MemoryLook &lookOf(MemoryKind kind) {
-  static const MemoryLook parameters = {"parameters", "#0072B2", "weights, there all the time"},
-                          optimizer = {"optimizer", "#E69F00", "the optimizer's state, there all the time"},
-                          gradients = {"gradients", "#CC79A7", "gradient accumulators, reserved for the whole step"},
+  static const MemoryLook parameters = {"parameters", "#0072B2", "weights, stored permanently"},
+                          optimizer = {"optimizer", "#E69F00", "optimizer state, stored permanently"},
+                          gradients = {"gradients", "#CC79A7", "gradient accumulators, reserved for the entire step"},
                           inputs = {"inputs", "#999999", "data of the training step, until its last use"},
                           boxes = {"boxes", "#F0E442", "sent and received values"},
-                          stash = {"stash", "#56B4E9", "what forward tasks keep for their backward tasks"},
+                          stash = {"stash", "#56B4E9", "activations saved by forward tasks for their backward tasks"},
                           scratch = {"scratch", "#009E73", "temporaries of a task, and outputs"};
   switch (kind) {
   case MemoryKind::Parameters:

@@ -67,7 +67,7 @@ std::string savedText(const SavedActivations &saved) {
   for (size_t number = 0; number < saved.stages.size(); ++number) {
     const SavedActivations::Stage &stage = saved.stages[number];
     text += fmt::format("  stage {}: at most {} bytes, of {} micro-batches under way", number, stage.mostBytes, stage.mostMicros);
-    text += stage.mostSentBytes ? fmt::format("; not kept once sent: {} bytes\n", stage.mostSentBytes) : "\n";
+    text += stage.mostSentBytes ? fmt::format("; not stored after sending: {} bytes\n", stage.mostSentBytes) : "\n";
   }
   text += fmt::format("  products: forward {:.6g}, backward {:.6g}, again for what is recomputed {:.6g} FLOPs\n", saved.flops.forward,
                       saved.flops.backward, saved.flops.repeated);

@@ -1,4 +1,4 @@
-// The JSON that `npar run --trace` writes, as a stream of its events.
+// The JSON that `npar train --trace` writes, as a stream of its events.
 #pragma once
 
 #include <cstdint>

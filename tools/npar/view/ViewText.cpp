@@ -57,9 +57,8 @@ std::string lettersOf(const ClassView &one, double span, size_t columns) {
 }
 
 std::string stagesText(const View &view) {
-  std::string text =
-      fmt::format("\nstages, {} per {} of {}; waiting counts from the first {} task\n", view.origin, view.step, humanTime(view.span),
-                  view.trains ? "forward to the last backward" : "to the last forward");
+  std::string text = fmt::format("\nstages, {} per {} of {}; waiting is measured from the first {} task\n", view.origin, view.step,
+                                 humanTime(view.span), view.trains ? "forward to the last backward" : "to the last forward");
   auto row = [&](const std::array<std::string, 8> &cells) {
     text += TableRow(2)
                 .left(cells[0], 6)

@@ -97,7 +97,7 @@ void InitAttr::print(AsmPrinter &printer) const {
 //===- at ----------------------------------------------------------------------------------------------------------------===//
 
 LogicalResult AtAttr::verify(function_ref<InFlightDiagnostic()> emitError, Phase phase, StringRef, int64_t) {
-  return phase == Phase::Weight ? emitError() << "C1: an op is of no phase W, of which fragments alone are" : success();
+  return phase == Phase::Weight ? emitError() << "C1: an op cannot be of phase W, which only fragments have" : success();
 }
 
 AtAttr nn::getAt(Operation *op) { return op->getAttrOfType<AtAttr>("at"); }

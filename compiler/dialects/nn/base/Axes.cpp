@@ -161,7 +161,7 @@ LogicalResult nn::verifyReduction(Operation *operation) {
     for (const LoopAxis &loop : op.getLoopAxes())
       if ((loop.kind == LoopKind::Parallel || loop.kind == LoopKind::Reduce) && !isWalked(loop.name))
         return op->emitOpError() << "internal error: result " << result.getResultNumber() << " lacks the loop '" << loop.name.getValue()
-                                 << "' and the op does not say what joins its parts";
+                                 << "' and the op does not define what joins its parts";
   }
   return success();
 }

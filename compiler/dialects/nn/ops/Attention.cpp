@@ -125,7 +125,7 @@ static LogicalResult verifyPositions(AttentionOp op) {
   if (last && op.getBlocked() && axesOf(last) == ArrayRef<StringAttr>(op.getSeqAttr()) && getElementTypeOrSelf(last).isInteger(32))
     return success();
   return op.emitOpError()
-         << "is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand";
+         << "is causal over the keys of another sequence: it must be 'blocked', with the positions of the queries as its last datum";
 }
 
 LogicalResult AttentionOp::verify() {

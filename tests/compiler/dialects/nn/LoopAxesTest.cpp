@@ -181,7 +181,7 @@ TEST(LoopAxesTest, AReductionOfUnknownKindIsRefused) {
   };
   EXPECT_TRUE(parse("!x")) << said;
   EXPECT_FALSE(parse("!rows"));
-  EXPECT_NE(said.find("result 0 lacks the loop 'embed' and the op does not say what joins its parts"), std::string::npos) << said;
+  EXPECT_NE(said.find("result 0 lacks the loop 'embed' and the op does not define what joins its parts"), std::string::npos) << said;
 }
 
 } // namespace

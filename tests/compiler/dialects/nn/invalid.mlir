@@ -458,7 +458,7 @@ func.func @f(%h: !h) {
 !k = tensor<2x6x4x4xf32, #nn.axes<batch, src, head, feature>>
 !lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
 func.func @f(%h: !h, %k: !k) {
-  // expected-error @+1 {{is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand}}
+  // expected-error @+1 {{is causal over the keys of another sequence: it must be 'blocked', with the positions of the queries as its last datum}}
   %o, %l = nn.attention %h, %k, %k {seq = "seq", key = "src.key", keys = "src", feature = "feature", causal = true, scale = 0.5, blocked}
       : (!h, !k, !k) -> (!h, !lse)
   return
@@ -661,7 +661,7 @@ nn.variable @w : tensor<4xf8E5M2, #nn.axes<embed>> {kind = #nn.kind<parameter>, 
 
 // -----
 
-// expected-error @+1 {{C1: an op is of no phase W, of which fragments alone are}}
+// expected-error @+1 {{C1: an op cannot be of phase W, which only fragments have}}
 #a = #nn.at<W, "h.0", 0>
 
 // -----

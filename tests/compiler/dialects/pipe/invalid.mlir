@@ -33,13 +33,13 @@ pipe.fragment @F0 stage(1) phase(F) {
 // -----
 pipe.fragment @U0 stage(0) phase(U) {
   %x = "test.source"() : () -> tensor<4xf32>
-  // expected-error @below {{is for fragments of a micro-batch, its fragment is of phase U}}
+  // expected-error @below {{is for fragments of a micro-batch, but its fragment has phase U}}
   pipe.stash %x slot("s0") : tensor<4xf32>
 }
 
 // -----
 pipe.fragment @U0 stage(0) phase(U) {
-  // expected-error @below {{is for fragments of a micro-batch, its fragment is of phase U}}
+  // expected-error @below {{is for fragments of a micro-batch, but its fragment has phase U}}
   %x = pipe.unstash slot("s0") : tensor<4xf32>
 }
 

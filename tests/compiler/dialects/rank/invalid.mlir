@@ -235,7 +235,7 @@ func.func @f(%x: tensor<2x8x4xf32>) {
 
 // As many ranks as there are.
 func.func @f(%x: tensor<2x8x4xf32>) {
-  // expected-error @+1 {{lies in zigzag order of -1 ranks}}
+  // expected-error @+1 {{is in zigzag order of -1 ranks}}
   %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
       pieces = ["cp"], step = 0, zigzag = -1,
       strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],

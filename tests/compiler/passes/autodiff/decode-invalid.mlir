@@ -9,7 +9,7 @@ func.func @micro() {
   %t = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
   %x = nn.to_float %t {at = #nn.at<F, "", -1>} : (!t) -> !x
   %i = nn.index {at = #nn.at<F, "", -1>} : tensor<2xi32, #nn.axes<batch>>
-  // expected-warning @+1 {{'sinusoid' counts the places of 'seq': each token that is generated computes the whole sequence again}}
+  // expected-warning @+1 {{'sinusoid' counts the places of 'seq': each generated token recomputes the whole sequence}}
   %s = nn.sinusoid %i along "seq" base 10000.0 wave "cos" {at = #nn.at<F, "", -1>} : (tensor<2xi32, #nn.axes<batch>>) -> !x
   %y = nn.mul %x, %s {at = #nn.at<F, "", -1>} : (!x, !x) -> !x
   nn.result "logits", %y {at = #nn.at<F, "", -1>} : !x
@@ -24,7 +24,7 @@ module attributes {npar.kind = "generation"} {
 func.func @micro() {
   %t = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
   %x = nn.to_float %t {at = #nn.at<F, "", -1>} : (!t) -> !x
-  // expected-warning @+1 {{'sum' mixes positions of 'seq': each token that is generated computes the whole sequence again}}
+  // expected-warning @+1 {{'sum' mixes positions of 'seq': each generated token recomputes the whole sequence}}
   %y = nn.sum %x {at = #nn.at<F, "", -1>} : (!x) -> tensor<2xf32, #nn.axes<batch>>
   nn.result "logits", %y {at = #nn.at<F, "", -1>} : tensor<2xf32, #nn.axes<batch>>
   return

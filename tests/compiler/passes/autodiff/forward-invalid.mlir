@@ -48,7 +48,7 @@ func.func @micro() {
   %t = nn.input "targets" {at = #nn.at<F, "", 0>} : !t
   %w = nn.read @w {at = #nn.at<F, "", 0>} : !w
   %g = nn.gather %w, %x over "code" {at = #nn.at<F, "", 0>} : (!w, !t) -> !x
-  // expected-warning@below {{positions of 'seq' are mixed here, and not by causal attention: each token that is generated computes the whole sequence again, and that no position depends on later ones is tested with the first token}}
+  // expected-warning@below {{positions of 'seq' are mixed here, and not by causal attention: each generated token recomputes the whole sequence, and npar tests with the first token that no position depends on later ones}}
   %m = nn.sum %g {at = #nn.at<F, "", 0>} : (!x) -> !m
   %l = nn.add %g, %m {at = #nn.at<F, "", 0>} : (!x, !m) -> !x
   %loss, %lse = nn.cross_entropy %l, %t over "vocab" {at = #nn.at<F, "", 0>} : (!x, !t) -> (!b, !b)
@@ -73,7 +73,7 @@ func.func @micro() {
   %t = nn.input "targets" {at = #nn.at<F, "", 0>} : !t
   %w = nn.read @w {at = #nn.at<F, "", 0>} : !w
   %g = nn.gather %w, %x over "code" {at = #nn.at<F, "", 0>} : (!w, !t) -> !x
-  // expected-error@below {{'sum' mixes the samples of a batch: a program without training computes each sample by itself}}
+  // expected-error@below {{'sum' mixes the samples of a batch: a program without training must compute each sample separately}}
   %m = nn.sum %g {at = #nn.at<F, "", 0>} : (!x) -> !m
   %l = nn.add %g, %m {at = #nn.at<F, "", 0>} : (!x, !m) -> !x
   %loss, %lse = nn.cross_entropy %l, %t over "vocab" {at = #nn.at<F, "", 0>} : (!x, !t) -> (!b, !b)
@@ -100,7 +100,7 @@ func.func @micro() {
   %w = nn.read @w {at = #nn.at<F, "", 0>} : !w
   %g = nn.gather %w, %x over "code" {at = #nn.at<F, "", 0>} : (!w, !t) -> !x
   // expected-note@below {{help: give it 'causal'}}
-  // expected-error@below {{attention over 'seq' looks at later positions, which are not known when tokens are generated one after the other}}
+  // expected-error@below {{attention over 'seq' uses later positions, which are not known during generation}}
   %o, %p = nn.attention %g, %g, %g {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5 : f64, at = #nn.at<F, "", 0>}
       : (!x, !x, !x) -> (!x, !p)
   %m = nn.sum %o {at = #nn.at<F, "", 0>} : (!x) -> !m

@@ -4,7 +4,7 @@
 // An axis that an operation needs whole.
 // CHECK: plan.npar:3:9: error: axis 'seq' cannot be split: operation 'attention' needs it whole
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: say how its keys come together: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention' for another axis (its heads: Ulysses)
+// CHECK: note: help: choose how its keys are exchanged: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention' for another axis (its heads: Ulysses)
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["tp"], loc("plan.npar":3:9)>]} {
   func.func @micro() {
     %q = nn.input "q" : tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
@@ -19,7 +19,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 // -----
 // An axis that does not divide and may not be padded; a rule that nothing uses; an unknown axis and mesh axis; the pipeline's axis.
 // CHECK: plan.npar:7:1: error: no tensor of the model has the axis 'heads'
-// CHECK: plan.npar:7:1: note: help: remove it from the rule: what has it in the text is not needed for the result
+// CHECK: plan.npar:7:1: note: help: remove it from the rule: the tensors that have it do not affect the result
 // CHECK: plan.npar:8:1: error: the mesh has no axis 'xp'
 // CHECK: plan.npar:8:1: note: help: rules may use 'tp'
 // CHECK: plan.npar:9:1: error: mesh axis 'pp' is taken by the pipeline
@@ -45,7 +45,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 2>, pipe.axis = "pp",
 // -----
 // A rule that an earlier one always pre-empts.
 // CHECK: plan.npar:2:1: error: no operation uses the rule 'embed -> tp'
-// CHECK: note: help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it
+// CHECK: note: help: earlier rules use the mesh axis everywhere it could apply; move it up or remove it
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["tp"], loc("plan.npar":1:1)>,
                                                                  #dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":2:1)>]} {
   func.func @micro() {
@@ -72,7 +72,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.mesh_lines = [loc("plan.
 // -----
 // A way of attention that no attention goes: an earlier rule has the mesh axis there.
 // CHECK: plan.npar:8:9: error: the rule 'seq -> cp by gather' splits the keys of no attention
-// CHECK: note: help: an earlier rule has the mesh axis there, or none is left: remove 'by'
+// CHECK: note: help: an earlier rule uses the mesh axis there, or none remains: remove 'by'
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "head", mesh = ["cp"], op = "attention">,
@@ -151,7 +151,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp",
 // No way exists to split this one.
 // CHECK: plan.npar:9:9: error: axis 'feature' cannot be split: operation 'attention' needs it whole
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis, or an exemption: 'feature -> none in op attention'
+// CHECK: note: help: precede it with a rule that uses 'tp' in 'attention' for another axis, or an exemption: 'feature -> none in op attention'
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "feature", mesh = ["tp"], loc("plan.npar":9:9)>]} {
@@ -210,9 +210,9 @@ module attributes {dist.mesh = #dist.mesh<dp = 4>, dist.rules = [#dist.rule<axis
 // -----
 // Of several mesh axes the one that is refused is named: 'cp' is taken by the heads.
 // CHECK: plan.npar:3:1: error: axis 'seq' cannot be split: operation 'attention' needs it whole
-// CHECK: note: help: say how its keys come together: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention'
+// CHECK: note: help: choose how its keys are exchanged: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention'
 // CHECK: plan.npar:4:1: error: axis 'feature' cannot be split: operation 'attention' needs it whole
-// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis
+// CHECK: note: help: precede it with a rule that uses 'tp' in 'attention' for another axis
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
@@ -232,9 +232,9 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
 // CHECK: note: operation 'select' is here
 // CHECK: note: operation 'stack' is here
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: put before it a rule that takes 'tp' in 'select' for another axis, or an exemption: 'row -> none in op select'
-// CHECK: note: help: put before it a rule that takes 'tp' in 'stack' for another axis, or an exemption: 'row -> none in op stack'
-// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis, or an exemption: 'row -> none in op attention'
+// CHECK: note: help: precede it with a rule that uses 'tp' in 'select' for another axis, or an exemption: 'row -> none in op select'
+// CHECK: note: help: precede it with a rule that uses 'tp' in 'stack' for another axis, or an exemption: 'row -> none in op stack'
+// CHECK: note: help: precede it with a rule that uses 'tp' in 'attention' for another axis, or an exemption: 'row -> none in op attention'
 // CHECK-NOT: error
 !h = tensor<2x4x2x2xf32, #nn.axes<batch, seq, head, row>>
 !s = tensor<2x4x2xf32, #nn.axes<batch, seq, head>>
@@ -251,7 +251,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 
 // -----
 // An exemption stands before the rules that it is for.
-// CHECK: plan.npar:3:1: error: the rule 'row -> none in op exp' comes too late and exempts nothing
+// CHECK: plan.npar:3:1: error: the rule 'row -> none in op exp' follows a broader rule and exempts nothing
 // CHECK: plan.npar:2:1: note: 'row -> tp' has split the axis there
 // CHECK: plan.npar:3:1: note: help: move it up
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "row", mesh = ["tp"], loc("plan.npar":2:1)>,

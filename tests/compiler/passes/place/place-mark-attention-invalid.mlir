@@ -2,7 +2,7 @@
 // RUN: not npar-opt %s -split-input-file -place-mark-attention 2>&1 | FileCheck %s
 
 // Only what the ring would really pad: here 8 rows among 3 ranks.
-// CHECK: plan.npar:3:9: error: a ring of 3 ranks over axis 'seq' of size 8 cannot be padded: its pieces take each other's place
+// CHECK: plan.npar:3:9: error: a ring of 3 ranks over axis 'seq' of size 8 cannot be padded: its pieces replace each other
 // CHECK: note: help: use 'by gather', or a size that 3 divides
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
@@ -61,7 +61,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
 }
 
 // -----
-// CHECK: plan.npar:9:9: error: axis 'seq' would lie in zigzag order of 4 and of 2 ranks
+// CHECK: plan.npar:9:9: error: axis 'seq' would be in zigzag order of 4 and of 2 ranks
 // CHECK: plan.npar:8:9: note: the other rule is here
 // CHECK: plan.npar:9:9: note: help: use 'by ring' in one of them
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
@@ -81,7 +81,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, xp = 2>,
 
 // -----
 // The order is that of the axis, so a parameter along it would be stored in it, and a place of it would be another one.
-// CHECK: plan.npar:10:9: error: axis 'seq' cannot lie in zigzag order: parameter 'bias' has it
+// CHECK: plan.npar:10:9: error: axis 'seq' cannot be in zigzag order: parameter 'bias' has it
 // CHECK: note: it is here
 // CHECK: plan.npar:10:9: note: help: use 'by ring', or give it an axis of its own
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
@@ -97,7 +97,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>,
 }
 
 // -----
-// CHECK: plan.npar:11:9: error: axis 'seq' cannot lie in zigzag order: operation 'select' counts its places
+// CHECK: plan.npar:11:9: error: axis 'seq' cannot be in zigzag order: operation 'select' counts its positions
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>,

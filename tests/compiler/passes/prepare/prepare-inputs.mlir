@@ -84,9 +84,9 @@ func.func @micro(%one: tensor<1xf32, #nn.axes<one>>) {
 !x = tensor<2x4x3xf32, #nn.axes<batch, seq, embed>>
 !l = tensor<2x4xf32, #nn.axes<batch, seq>>
 func.func @micro(%words: tensor<5x3xf32, #nn.axes<words, embed>>, %logits: tensor<2x4x7xf32, #nn.axes<batch, seq, labels>>) {
-  // expected-note @+1 {{help: give what the loss compares with an input of its own, or ignore one of 0 to 4}}
+  // expected-note @+1 {{help: use a separate input for the loss's targets, or ignore one of 0 to 4}}
   %t = nn.input "tokens" : !t
-  // expected-error @+1 {{input 'tokens' is looked up here on axis 'words' of size 5, but may have the value 6, which the loss ignores}}
+  // expected-error @+1 {{input 'tokens' is looked up here on axis 'words' of size 5, but can have the value 6, which the loss ignores}}
   %x = nn.gather %words, %t over "words" : (tensor<5x3xf32, #nn.axes<words, embed>>, !t) -> !x
   %loss, %lse = nn.cross_entropy %logits, %t over "labels" ignore 6 : (tensor<2x4x7xf32, #nn.axes<batch, seq, labels>>, !t) -> (!l, !l)
   return

@@ -133,8 +133,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.counts
 
 // -----
 // What a schedule holds that looks at no limit.
-// expected-error @below {{schedule 'gpipe' holds 4 micro-batches at once on stage 0, the plan allows 3}}
-// expected-note @below {{help: it needs `live 4`; these keep to any limit: `by backward_first`, `by zb_auto`}}
+// expected-error @below {{schedule 'gpipe' holds 4 micro-batches at once on stage 0, but the plan allows 3}}
+// expected-note @below {{help: it needs `live 4`; these schedules respect any limit: `by backward_first`, `by zb_auto`}}
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, npar.micro_count = 4 : i64, pipe.schedule = "gpipe",
                    pipe.live = 3.0 : f64} {
   func.func @micro() {

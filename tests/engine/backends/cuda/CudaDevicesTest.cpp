@@ -144,15 +144,15 @@ TEST(CudaDevices, RoomIsKnownOfEachGpu) {
   ASSERT_TRUE(cuda->prepareLanes({0, 0, 0, 1}).ok());
   EXPECT_TRUE(cuda->fits(1, uint64_t{1} << 30).ok());
   std::string message = cuda->fits(1, uint64_t{5} << 30).message();
-  std::regex expected("GPU 1 .* is out of memory before the first step: 5368709120 bytes are needed, and [0-9]+ are free; "
+  std::regex expected("GPU 1 .* has too little memory for the first step: 5368709120 bytes are needed, and [0-9]+ are free; "
                       "65536 are taken by contexts of kernels");
   EXPECT_TRUE(std::regex_match(message, expected)) << message;
 }
 
 TEST(CudaDevices, CountsThatCannotBe) {
-  EXPECT_EQ(tryGpus(9, 16).status().message(), "--gpus 9: this host has 3 GPUs that npar can see (npar devices shows them)");
+  EXPECT_EQ(tryGpus(9, 16).status().message(), "--cuda-gpus 9: this host has 3 GPUs that npar can see (npar devices shows them)");
   EXPECT_EQ(tryGpus(3, 2).status().message(),
-            "--gpus 3: this process has 2 ranks, and no rank has several GPUs: split the model by a plan of more ranks");
+            "--cuda-gpus 3: this process has 2 ranks, and a rank cannot use several GPUs: use a plan with more ranks");
   EXPECT_EQ((*tryGpus(0, 8))->devices(), 3u);
   EXPECT_EQ((*tryGpus(0, 2))->devices(), 2u);
 }
@@ -176,7 +176,7 @@ TEST(CudaDevices, ProcessesHaveGpusInTurn) {
 
 TEST(CudaDevices, NcclIsRefusedWithTheReason) {
   EXPECT_EQ(makeGpus(2)->network()->name().status().message(),
-            "it has 2 GPUs, and NCCL joins processes with one each: start a process for each GPU, or give --gpus 1");
+            "it has 2 GPUs, and NCCL joins processes with one each: start a process for each GPU, or give --cuda-gpus 1");
 }
 
 class CudaDevicesDeathTest : public ::testing::Test {
@@ -196,7 +196,7 @@ TEST_F(CudaDevicesDeathTest, ArchitecturesMayNotDiffer) {
   EXPECT_EXIT(
       with("NPAR_STANDIN_ARCHITECTURE", "90,90,80", [] { return tryGpus(3, 3).status().message(); }), ::testing::ExitedWithCode(0),
       "GPU 0 .* is sm_90, and GPU 2 .* is sm_80: the GPUs of a process must be of one kind; CUDA_VISIBLE_DEVICES chooses others, or "
-      "give --gpus 2");
+      "give --cuda-gpus 2");
   EXPECT_EXIT(with("NPAR_STANDIN_ARCHITECTURE", "90,90,80", [] { return (*tryGpus(0, 8))->remarks().at(0); }), ::testing::ExitedWithCode(0),
               "is sm_80: this process takes the first 2 of its GPUs");
 }

@@ -43,7 +43,7 @@ TEST_F(CudaErrorsDeathTest, AnotherLibrary) {
 
 TEST_F(CudaErrorsDeathTest, OldDriver) {
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_FAULT", "driver=11040"}}, nothing), ::testing::ExitedWithCode(badInput),
-              "the CUDA driver is of version 11.4, and 12.1 is needed: install a newer driver");
+              "the CUDA driver has version 11.4, and 12.1 is needed: install a newer driver");
 }
 
 TEST_F(CudaErrorsDeathTest, NoDevice) {
@@ -91,7 +91,7 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
     return lanes.ok() && memory.ok() && backend.fits(0, 4096).ok() ? backend.fits(0, 3000000) : Status();
   };
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
-              "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, and [0-9]+ are free; 4096 are taken by "
+              "GPU 0 .* has too little memory for the first step: 3000000 bytes are needed, and [0-9]+ are free; 4096 are taken by "
               "the ranks and their messages, 131072 are taken by contexts of kernels");
 }
 

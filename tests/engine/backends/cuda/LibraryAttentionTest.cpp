@@ -135,16 +135,16 @@ TEST(LibraryAttention, WhatStaysOurs) {
     void (*alter)(program::AttentionT &);
   };
   const Case cases[] = {
-      {"is of float32", ElementType::F32, 16, 16, true, false, ofSixteen},
-      {"is of float64", ElementType::F64, 16, 16, true, true, ofSixteen},
+      {"has type float32", ElementType::F32, 16, 16, true, false, ofSixteen},
+      {"has type float64", ElementType::F64, 16, 16, true, true, ofSixteen},
       {"has heads of 37, not of a multiple of 8 up to 128", ElementType::BF16, 16, 16, true, false, [](program::AttentionT &) {}},
       {"has heads of 136, not of a multiple of 8 up to 128", ElementType::BF16, 8, 8, false, false,
        [](program::AttentionT &attention) { attention.features = 136, attention.values = 8; }},
-      {"is a part of a ring's", ElementType::BF16, 16, 16, false, false,
+      {"is part of a ring", ElementType::BF16, 16, 16, false, false,
        [](program::AttentionT &attention) { ofSixteen(attention), attention.unfinished = true; }},
       {"has a piece of a sequence", ElementType::BF16, 8, 24, true, false,
        [](program::AttentionT &attention) { ofSixteen(attention), attention.axes = {1}; }},
-      {"has keys that were kept", ElementType::BF16, 4, 24, true, false,
+      {"has cached keys", ElementType::BF16, 4, 24, true, false,
        [](program::AttentionT &attention) { ofSixteen(attention), attention.other = true; }},
   };
   for (const Case &c : cases) {
@@ -225,10 +225,11 @@ TEST_F(LibraryAttentionDeathTest, OldAndMissingLibrariesAreNamed) {
     EXPECT_EQ(status.code(), engine::Code::BadInput);
   };
   EXPECT_EXIT(inProcess("version=91002", body), ::testing::ExitedWithCode(0),
-              "cuDNN is of version 9.10.2, and 9.11.0 is needed: install a newer one; --attention own goes without it");
+              "cuDNN has version 9.10.2, and 9.11.0 is needed: install a newer one; --cuda-attention own does not need it");
   std::string before = std::getenv("NPAR_CUDNN");
   ::setenv("NPAR_CUDNN", "./nothing.so", 1);
-  EXPECT_EXIT(inProcess("", body), ::testing::ExitedWithCode(0), "there is no cuDNN: ./nothing.so: .*; --attention own goes without it");
+  EXPECT_EXIT(inProcess("", body), ::testing::ExitedWithCode(0),
+              "there is no cuDNN: ./nothing.so: .*; --cuda-attention own does not need it");
   ::setenv("NPAR_CUDNN", before.c_str(), 1);
 }
 

@@ -280,7 +280,7 @@ TEST_F(LibraryProducts, ChoicesAreKept) {
   std::ofstream(files[0], std::ios::app) << "x";
   std::vector<std::string> said = loaded("cuda", "library", {p})->remarks();
   ASSERT_EQ(said.size(), 2u);
-  EXPECT_NE(said[0].find("is damaged and not used: all are tried again"), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("is damaged and ignored: all are tried again"), std::string::npos) << said[0];
   EXPECT_NE(said[1].find("1 of them with the bits"), std::string::npos) << said[1];
   EXPECT_EQ(loaded("cuda", "library", {p})->remarks().size(), 1u); // it was written anew
 }
@@ -327,11 +327,11 @@ TEST_F(LibraryProducts, AFolderThatCannotBeWrittenIsARemark) {
 
 TEST_F(LibraryProductsDeathTest, NoLibraryAnotherOneAndAnOldOne) {
   EXPECT_EXIT(openLibrary("/nowhere/libcublasLt.so", ""), ::testing::ExitedWithCode(1),
-              "there is no cuBLASLt: /nowhere/libcublasLt.so: cannot open shared object file.*; --products own goes without it");
+              "there is no cuBLASLt: /nowhere/libcublasLt.so: cannot open shared object file.*; --cuda-products own does not need it");
   EXPECT_EXIT(openLibrary("libm.so.6", ""), ::testing::ExitedWithCode(1),
               "cuBLASLt 'libm.so.6' lacks cublasLtCreate, .*cublasLtGetVersion");
   EXPECT_EXIT(openLibrary(std::getenv("NPAR_CUBLASLT"), "version=110900"), ::testing::ExitedWithCode(1),
-              "cuBLASLt is of version 11.9.0, and 12.0.0 is needed: install a newer one");
+              "cuBLASLt has version 11.9.0, and 12.0.0 is needed: install a newer one");
 }
 
 TEST_F(LibraryProducts, AnUnknownWordIsRefused) {

@@ -215,7 +215,7 @@ TEST(GatheringTest, namesWhoIsMissingAsFarAsItKnows) {
       return;
     std::string whom = self == 0   ? "processes 1 to 2 (at least one), 15"
                        : self == 1 ? "process 2"
-                                   : "process " + std::to_string(ProcessTree(20, self).above) + ", or for others behind it,";
+                                   : "process " + std::to_string(ProcessTree(20, self).above) + ", or for others that it waits for,";
     EXPECT_EQ(group.gather({}, 0.5).status().message(),
               "process " + std::to_string(self) + " waited 0.5 s for " + whom + " to do the same");
   });

@@ -191,7 +191,7 @@ TEST(ProcessFaultsTest, otherStepsAndProgramsEndTheRunWithBoth) {
       std::string said = pair.answers[process].status.message();
       EXPECT_NE(said.find(text(0)), std::string::npos) << said;
       EXPECT_NE(said.find(text(1)), std::string::npos) << said;
-      EXPECT_NE(said.find(": processes of one job run the same step of the same program"), std::string::npos) << said;
+      EXPECT_NE(said.find(": processes of one job must run the same step of the same program"), std::string::npos) << said;
     }
   }
 }

@@ -81,8 +81,9 @@ TEST(ProcessGroupTest, aWaitEndsAndNamesWhoIsMissing) {
     if (self != 1 && self != 2) {
       auto all = groups[self]->gather({}, 0.1);
       EXPECT_EQ(all.status().code(), Code::Timeout);
-      EXPECT_EQ(all.status().message(), self == 0 ? "process 0 waited 0.1 s for processes 1, 2 to do the same"
-                                                  : "process 3 waited 0.1 s for process 0, or for others behind it, to do the same");
+      EXPECT_EQ(all.status().message(), self == 0
+                                            ? "process 0 waited 0.1 s for processes 1, 2 to do the same"
+                                            : "process 3 waited 0.1 s for process 0, or for others that it waits for, to do the same");
     } else {
       EXPECT_EQ(groups[self]->broadcast({}, 0.1).status().message(),
                 "process " + std::to_string(self) + " waited 0.1 s for the bytes of process 0");

@@ -61,22 +61,22 @@ TEST(HandshakeTest, OtherSecretsAreRefusedOnBothSides) {
   Handshake connecting = Handshake::connecting(one, 1, 0), accepting = Handshake::accepting(other);
   shake(connecting, accepting);
   EXPECT_EQ(connecting.state(), State::Refused);
-  EXPECT_NE(connecting.why().find("its job secret is another one than that of this process"), std::string::npos);
+  EXPECT_NE(connecting.why().find("its job secret differs from that of this process"), std::string::npos);
   EXPECT_EQ(accepting.state(), State::Refused);
-  EXPECT_EQ(accepting.why(), "its job secret is another one");
+  EXPECT_EQ(accepting.why(), "its job secret differs");
 }
 
 TEST(HandshakeTest, ASecretOnOneSideAloneIsSaidOnBoth) {
   HandshakeTerms with = termsOf(2, handshakeKey("0123456789abcdef")), without = termsOf(1, nullptr);
   Handshake a = Handshake::connecting(with, 1, 0), b = Handshake::accepting(without);
   shake(a, b);
-  EXPECT_EQ(a.why(), "it has no job secret, and this process has one");
-  EXPECT_EQ(b.why(), "it has a job secret, and this process has none");
+  EXPECT_EQ(a.why(), "it has no job secret, but this process has one");
+  EXPECT_EQ(b.why(), "it has a job secret, but this process has none");
   with.process = 1, without.process = 2;
   Handshake c = Handshake::connecting(without, 1, 0), d = Handshake::accepting(with);
   shake(c, d);
-  EXPECT_EQ(c.why(), "it has a job secret, and this process has none");
-  EXPECT_EQ(d.why(), "it has no job secret, and this process has one");
+  EXPECT_EQ(c.why(), "it has a job secret, but this process has none");
+  EXPECT_EQ(d.why(), "it has no job secret, but this process has one");
 }
 
 // A stranger sends back what a process of the job sent: its hello, and with the side changed its proof as an answer.
@@ -109,7 +109,7 @@ TEST(HandshakeTest, ARecordedHandshakeProvesNothingAgain) {
     if (replayed.wants() > 0)
       replayed.hear(&byte, 1);
   EXPECT_EQ(replayed.state(), State::Refused);
-  EXPECT_EQ(replayed.why(), "its job secret is another one");
+  EXPECT_EQ(replayed.why(), "its job secret differs");
   Handshake deceived = Handshake::connecting(one, 1, 7);
   deceived.take();
   for (uint8_t byte : said.byAccepting)
@@ -169,7 +169,7 @@ TEST(HandshakeTest, CountsAndNumbersThatDoNotFitAreRefused) {
   HandshakeTerms one = termsOf(1, key);
   Handshake g = Handshake::connecting(one, 0, 1), h = Handshake::accepting(hub);
   shake(g, h, Handshake::Verdict::Taken);
-  EXPECT_EQ(g.why(), "another process has come as process 1 before");
+  EXPECT_EQ(g.why(), "another process has already connected as process 1 before");
 }
 
 struct JobSecretTest : ::testing::Test {
@@ -240,12 +240,12 @@ TEST_F(JobSecretTest, WhatIsNoSecretIsRefused) {
   EXPECT_EQ(ofFile("", 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of 0" + needs);
   EXPECT_EQ(ofFile(std::string(longestSecret + 2, 'x'), 0600), "NPAR_JOB_SECRET_FILE 'FILE' holds a secret of more than 4096" + needs);
   EXPECT_EQ(ofFile("0123456789abcdef", 0644),
-            "NPAR_JOB_SECRET_FILE 'FILE' has mode 0644, and other users must not read a secret: chmod 600 it");
-  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", "/dev/null"}}).find("is no regular file"), std::string::npos);
-  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", folder}}).find("is no regular file"), std::string::npos);
+            "NPAR_JOB_SECRET_FILE 'FILE' has mode 0644, but other users must not be able to read a secret: run chmod 600 on it");
+  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", "/dev/null"}}).find("is not a regular file"), std::string::npos);
+  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", folder}}).find("is not a regular file"), std::string::npos);
   EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", folder + "/none"}}).find("cannot be opened: No such file"), std::string::npos);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", path}}).find("is no regular file"), std::string::npos) << "and does not hang";
+  EXPECT_NE(find({{"NPAR_JOB_SECRET_FILE", path}}).find("is not a regular file"), std::string::npos) << "and does not hang";
   EXPECT_EQ(find({{"NPAR_JOB_SECRET", "0123456789abcdef"}, {"NPAR_JOB_SECRET_FILE", path}}),
             "NPAR_JOB_SECRET and NPAR_JOB_SECRET_FILE are both set: unset one of them");
   if (::geteuid() == 0) { // only then can a file be given away

@@ -191,9 +191,9 @@ TEST(Tcp, StrangersAreNotHeard) {
 TEST(Tcp, WhoIsMissingIsNamed) {
   uint16_t port = freePort();
   std::vector<std::string> said = together(2, [&](uint32_t process) { return meetByTcp(jobOf(process, 4, port, 1)).status().message(); });
-  EXPECT_EQ(said[0], "processes 2, 3 have not come within 1 s; process 0 listens at 127.0.0.1, which no other host reaches");
+  EXPECT_EQ(said[0], "processes 2, 3 have not come within 1 s; process 0 listens only at 127.0.0.1, which no other host can reach");
   EXPECT_NE(said[1], "");
-  EXPECT_EQ(meetByTcp(jobOf(1, 2, port, 1)).status().message().rfind("process 0, at localhost, is not there: ", 0), 0u);
+  EXPECT_EQ(meetByTcp(jobOf(1, 2, port, 1)).status().message().rfind("process 0, at localhost, has not connected: ", 0), 0u);
 }
 
 TEST(Tcp, ProcessesMustAgreeOnWhoTheyAre) {
@@ -201,7 +201,7 @@ TEST(Tcp, ProcessesMustAgreeOnWhoTheyAre) {
   std::vector<std::string> said = together(3, [&](uint32_t number) {
     return meetByTcp(jobOf(number == 0 ? 0 : 1, 3, port, 2)).status().message(); // two are process 1
   });
-  EXPECT_EQ(said[0], "two processes take themselves for process 1 of 3");
+  EXPECT_EQ(said[0], "two processes claim to be process 1 of 3");
   port = freePort();
   said = together(2, [&](uint32_t process) { return meetByTcp(jobOf(process, 2 + process, port, 2)).status().message(); });
   EXPECT_EQ(said[0], "process 1 is one of 3 processes, process 0 one of 2");
@@ -298,12 +298,12 @@ TEST(Tcp, AProcessWithAnotherSecretIsRefusedAndEndsNobody) {
       return status.message();
     refused = true;
     EXPECT_EQ(status.code(), Code::BadInput);
-    return status.message() == "process 0, at localhost, and this process cannot join: its job secret is another one than that of this "
+    return status.message() == "process 0, at localhost, and this process cannot join: its job secret differs from that of this "
                                "process: set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host"
                ? ""
                : "said: " + status.message();
   }));
-  EXPECT_EQ(remarks, std::vector<std::string>{"process 1 at 127.0.0.1 was refused: its job secret is another one; set the same "
+  EXPECT_EQ(remarks, std::vector<std::string>{"process 1 at 127.0.0.1 was refused: its job secret differs; set the same "
                                               "NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host"});
 }
 
@@ -316,10 +316,10 @@ TEST(Tcp, ASecretInSomeProcessesAloneIsSaid) {
       return meetByTcp(job).status().message();
     });
     EXPECT_NE(said[0].find("process 1 has not come within 1 s; a process at 127.0.0.1 was refused: it has " +
-                           std::string(with == 0 ? "no job secret, and this process has one" : "a job secret, and this process has none")),
+                           std::string(with == 0 ? "no job secret, but this process has one" : "a job secret, but this process has none")),
               std::string::npos)
         << said[0];
-    EXPECT_NE(said[1].find(with == 0 ? "it has a job secret, and this process has none" : "it has no job secret, and this process has one"),
+    EXPECT_NE(said[1].find(with == 0 ? "it has a job secret, but this process has none" : "it has no job secret, but this process has one"),
               std::string::npos)
         << said[1];
   }
@@ -391,7 +391,7 @@ TEST(Tcp, WhatIsAnnouncedTakesNoMemory) {
       }
       over = true;
       EXPECT_LT(residentBytes(), before + (16 << 20));
-      bool refused = waits.done && waits.result.message() == "process 1 is lost: it sent what is no message of this job";
+      bool refused = waits.done && waits.result.message() == "process 1 is lost: it sent a message that does not belong to this job";
       return refused == (size > greatestTcpMessage) ? "" : "said: " + waits.result.message();
     }));
   }

@@ -1,10 +1,8 @@
-// `npar compat`: every pair of features of the plan language on one model, at a small size: equal to one rank, or refused with the reason.
-#include "tools/npar/Command.h"
+// Every pair of features of the plan language on one model, at a small size: equal to one rank, or refused with the reason.
+#include "tools/npar/trials/VerifyPairs.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/trials/PlanCheck.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,14 +13,6 @@ namespace npar::driver {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct CompatFlags {
-  ModelOptions model;
-  std::string features; ///< empty: all
-  uint64_t seed = 1;
-  int threads = 0, jobs = 0;
-  bool json = false;
-};
 
 /// Two features of a model, or one alone where both are the same, and what became of their plan.
 struct Pair {
@@ -38,7 +28,7 @@ struct Table {
 };
 
 /// The features to pair, those that the model cannot have left out.
-Outcome<std::vector<const Feature *>> chosenFeatures(const CompatFlags &flags, const SmallModel &model) {
+Outcome<std::vector<const Feature *>> chosenFeatures(const PairFlags &flags, const SmallModel &model) {
   std::vector<const Feature *> chosen;
   if (!flags.features.empty()) {
     if (Outcome<std::vector<const Feature *>> named = featuresNamed(flags.features); named.ok())
@@ -92,7 +82,7 @@ void printTable(const Table &table) {
                                table.features[pair.row]->name);
     std::cout << fmt::format("{:>4}", mark(pair, notes));
   }
-  std::cout << "\n\n  ok: equal to one rank in float64; a number: refused; !: neither\n";
+  std::cout << "\n\n  ok: same results as one rank in float64; a number: refused for the reason with that number; !: failed\n";
   for (size_t i = 0; i < notes.size(); ++i)
     std::cout << fmt::format("  {:>3}  {}\n", i + 1, notes[i]);
   for (const Pair &pair : table.pairs)
@@ -122,11 +112,13 @@ Json tableJson(const Table &table) {
   return json;
 }
 
-ExitCode runCompat(const CompatFlags &flags) {
+} // namespace
+
+ExitCode verifyPairs(const PairFlags &flags) {
   if (flags.model.plan)
-    return fail(ExitCode::Usage, "compat makes the plans itself: it has no --plan");
+    return fail(ExitCode::Usage, "--pairs makes its own plans: remove --plan");
   if (flags.model.isCompiled())
-    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: compat needs the model text (.npar)");
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: give the model file (.npar)");
   Outcome<SmallModel> model = smallModel(flags.model);
   if (!model.ok())
     return model.code();
@@ -154,7 +146,7 @@ ExitCode runCompat(const CompatFlags &flags) {
         pair.result.verdict = Verdict::Refused;
       }
     }
-  PlanCheckOptions options = planChecks(flags.seed, flags.threads, flags.jobs);
+  PlanCheckOptions options = flags.check;
   options.modelText.assign(text->begin(), text->end());
   if (ExitCode code = checkPlans(table.model, drafts, options,
                                  [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; });
@@ -165,30 +157,6 @@ ExitCode runCompat(const CompatFlags &flags) {
   else
     printTable(table);
   return count(table, Verdict::Failed) == 0 ? ExitCode::Good : ExitCode::CheckFailed;
-}
-
-} // namespace
-
-Command addCompatCommand(CLI::App &driver) {
-  auto flags = std::make_shared<CompatFlags>();
-  CLI::App *app =
-      driver.add_subcommand("compat", "try all pairs of features of the plan language on a model\n\n"
-                                      "Example:\n"
-                                      "  npar compat mlp --features dp,tp,zero3\n"
-                                      "  npar compat my.npar --features dp,zb_v --json     (all features: minutes)\n"
-                                      "\n"
-                                      "Each feature alone and each pair makes a plan, which is checked at a small size as by npar verify:\n"
-                                      "ok (equal to one rank in float64), or refused with the reason and the line; anything else is a\n"
-                                      "failure (exit code 3).\n");
-  flags->model.addTo(*app);
-  app->add_option("--features", flags->features, "these instead of all, such as dp,tp,zb_v")->type_name("FEATURES")->check(notEmpty());
-  app->add_flag("--json", flags->json, "one JSON object on standard output");
-  app->add_option("--seed", flags->seed, "of parameters, data and directions")->type_name("N")->check(wholeNumber())->capture_default_str();
-  app->add_option("--threads", flags->threads, "workers of each plan (default: 2)")->type_name("N")->check(wholeNumber(1, 4096));
-  app->add_option("--jobs", flags->jobs, "plans checked at once (default: the machine's cores)")
-      ->type_name("N")
-      ->check(wholeNumber(1, 4096));
-  return {app, [flags] { return runCompat(*flags); }};
 }
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// `npar run`: compiles a text in memory or loads a compiled program, and trains it.
+// `npar train`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
 #include "engine/program/Words.h"
@@ -40,31 +40,31 @@ ExitCode checkFed(const RunFlags &flags) {
 /// Mistakes that are known before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
   if (flags.traceSteps > 0 && flags.trace.empty())
-    return fail(ExitCode::Usage, "--trace-steps says how much --trace FILE.json shows: give that too");
+    return fail(ExitCode::Usage, "--trace-steps needs --trace FILE.json");
   if (flags.device.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
-    return fail(ExitCode::Usage, std::string(flags.weights.empty() ? "--save-weights" : "--weights") +
-                                     " has no meaning with --backend null: it computes nothing and has no weights");
+    return fail(ExitCode::Usage, std::string(flags.weights.empty() ? "--output" : "--weights") +
+                                     " cannot be used with --backend null, which computes nothing and has no weights");
   if (flags.device.backend == "null" && !flags.checkpoint.empty())
-    return fail(ExitCode::Usage, "--checkpoint has no meaning with --backend null: it computes nothing that could be kept");
+    return fail(ExitCode::Usage, "--checkpoint cannot be used with --backend null, which computes nothing to save");
   if (flags.logs.size() > RunLogs::most)
     return fail(ExitCode::Usage,
-                "--log is given " + std::to_string(flags.logs.size()) + " times, it may be " + std::to_string(RunLogs::most));
+                "--log is given " + std::to_string(flags.logs.size()) + " times, the most is " + std::to_string(RunLogs::most));
   if (flags.checkpoint.empty() && (flags.every > 0 || flags.keep > 0 || flags.resume))
-    return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--every"
-                                             : flags.keep > 0 ? "--keep"
+    return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--checkpoint-every"
+                                             : flags.keep > 0 ? "--checkpoint-keep"
                                                               : "--resume") +
-                                     " is of checkpoints: it goes with --checkpoint DIR");
+                                     " needs --checkpoint DIR");
   if (flags.evalEvery == 0 && (flags.stopAfter > 0 || !flags.evalData.empty() || !flags.stopOn.empty()))
-    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0       ? "--stop-after"
+    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0       ? "--eval-stop-after"
                                              : !flags.evalData.empty() ? "--eval-data"
-                                                                       : "--stop-on") +
-                                     " is of evaluations: it goes with --eval-every N");
+                                                                       : "--eval-stop-on") +
+                                     " needs --eval-every N");
   if (flags.evalEvery > 0 && flags.device.backend == "null")
-    return fail(ExitCode::Usage, "--eval-every has no meaning with --backend null: it computes nothing that could be measured");
+    return fail(ExitCode::Usage, "--eval-every cannot be used with --backend null, which computes nothing to evaluate");
   if (flags.device.graphs && !flags.trace.empty())
-    return fail(ExitCode::Usage, "--cuda-graph and --trace exclude each other: of a graph no single step's times are known");
+    return fail(ExitCode::Usage, "--cuda-graph and --trace cannot be used together: a graph hides the times of single steps");
   if (flags.checkReplicas > 0 && flags.device.backend == "null")
-    return fail(ExitCode::Usage, "--check-replicas has no meaning with --backend null: it computes nothing that could be compared");
+    return fail(ExitCode::Usage, "--check-replicas cannot be used with --backend null, which computes nothing to compare");
   return flags.data.check();
 }
 
@@ -72,14 +72,14 @@ ExitCode checkFlags(const RunFlags &flags) {
 ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, RunLogs &logs, RunCheckpoints &checkpoints) {
   files.writeCheckpoints("--checkpoint", flags.checkpoint);
   files.write("--trace", flags.trace, {".json"});
-  files.write("--save-weights", flags.saveWeights);
+  files.write("--output", flags.saveWeights);
   logs.name(files);
   flags.data.claim(files);
   files.read("--weights", flags.weights);
   files.read("the model", flags.model.file());
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
-  if (ExitCode code = checkSafetensorsName("--save-weights", flags.saveWeights); code != ExitCode::Good)
+  if (ExitCode code = checkSafetensorsName("--output", flags.saveWeights); code != ExitCode::Good)
     return code;
   if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
     return code;
@@ -120,8 +120,8 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
-    return job.agree(fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
-                                                  " and has nothing to train with; compile it without --for"));
+    return job.agree(fail(ExitCode::BadInput, "'" + flags.model.model + "' was compiled for " + program::wordOf(kind) +
+                                                  " and cannot train: compile it without --for"));
   Outcome<engine::DataPlan> data = ExitCode::Good;
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();
@@ -143,7 +143,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 
-ExitCode runRun(RunFlags flags) {
+ExitCode runTrain(RunFlags flags) {
   return inJob(flags.job, [&](Job &job) {
     if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
       return code;
@@ -166,89 +166,110 @@ ExitCode runRun(RunFlags flags) {
 
 } // namespace
 
-Command addRunCommand(CLI::App &driver) {
+Command addTrainCommand(CLI::App &driver) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App *app = driver.add_subcommand(
-      "run", "train\n\n"
-             "Example:\n"
-             "  npar run gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
-             "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
+      "train", "train a model under a plan\n\n"
+               "Example:\n"
+               "  npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
+               "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
+  app->alias("run");
+  auto group = [app](const char *name) { app->option_defaults()->group(name); };
+  group("Model and plan");
   flags->model.addTo(*app);
-  flags->job.addTo(*app);
   addMachineTo(*app, flags->model);
-  flags->data.addFilesTo(*app);
-  flags->data.addOrderTo(*app);
-  app->add_option("--weights", flags->weights, "start from these weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
-      ->type_name("PATH")
-      ->check(notEmpty());
-  app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
-  app->add_option("--checkpoint", flags->checkpoint,
-                  "folder of checkpoints: one is written at the end, however that comes, and with --every on the way")
-      ->type_name("DIR")
-      ->check(notEmpty());
-  app->add_option("--every", flags->every, "steps between two checkpoints, which are written while training goes on")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--keep", flags->keep, "checkpoints to keep, the newest (default: all)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_flag("--resume", flags->resume, "go on from the newest checkpoint, under this plan or another; begin where there is none");
-  app->add_option("--eval-every", flags->evalEvery,
-                  "steps between two evaluations, of the last part of the data block's split or of --eval-data")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--eval-data", flags->evalData, "file to evaluate on, once through it each time; INPUT=FILE.safetensors is of one input")
-      ->type_name("[INPUT=]FILE")
-      ->check(notEmpty());
-  app->add_option("--stop-after", flags->stopAfter, "end the run after so many evaluations in a row that were no better than the best one")
-      ->type_name("K")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--stop-on", flags->stopOn, "loss or metric that is to become better, by its name (default: the loss)")
-      ->type_name("NAME")
-      ->check(notEmpty());
-  app->add_option("--steps", flags->steps, "training steps, those before a checkpoint included")
+
+  group("Training");
+  app->add_option("--steps", flags->steps, "total number of training steps, including those before a checkpoint")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40))
       ->capture_default_str();
-  app->add_option("--seed", flags->seed, "of parameters, dropout and order (default: the train block's)")
+  app->add_option("--seed", flags->seed, "seed for initialization, dropout and data order (default: the train block's)")
       ->type_name("N")
       ->check(wholeNumber());
-  app->add_option("--threads", flags->threads, "workers (default: the machine's, shared by the processes of a job that run on it)")
-      ->type_name("N")
-      ->check(wholeNumber(1, 4096));
-  app->add_option(
-         "--log", flags->logs,
-         "a row per step, grows as FILE.partial, renamed when the run ends: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file "
-         "with 'tfevents' in its name, else JSON objects; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
+  app->add_option("--weights", flags->weights, "initial weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
+      ->type_name("PATH")
       ->check(notEmpty());
-  app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
-  app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
-      ->type_name("N")
-      ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--backend", flags->device.backend,
-                  "cpu, cuda: the GPUs that `npar devices` shows, or null: no arithmetic, planned times")
-      ->check(CLI::IsMember({"cpu", "cuda", "null"}))
-      ->capture_default_str();
-  flags->device.addGpuFlagsTo(*app);
-  app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
-      ->type_name("SECONDS")
-      ->check(seconds())
-      ->capture_default_str();
+  app->add_option("-o,--output", flags->saveWeights, "write the final weights to this file")
+      ->type_name("FILE.safetensors")
+      ->check(notEmpty());
   app->add_option("--nonfinite", flags->nonfinite,
-                  "after a step with a loss or gradient that is not finite, which changes no parameter: stop or continue")
+                  "what to do after a step whose loss or gradient is not finite: stop, or continue; no parameter changes in that step")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"stop", "continue"}))
       ->capture_default_str();
-  app->add_option("--check-replicas", flags->checkReplicas,
-                  "steps between two comparisons of what ranks keep of the same parameters and optimizer state: the run ends with exit "
-                  "code 3 where they differ, which a machine that computes or remembers wrongly makes them do (default: never)")
+
+  group("Data");
+  flags->data.addFilesTo(*app);
+  flags->data.addOrderTo(*app);
+
+  group("Checkpoints");
+  app->add_option("--checkpoint", flags->checkpoint, "folder of checkpoints; one is written when the run ends, also after Ctrl-C")
+      ->type_name("DIR")
+      ->check(notEmpty());
+  app->add_option("--checkpoint-every", flags->every, "steps between two checkpoints, which are written while training continues")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_flag("--quiet", flags->quiet, "no progress, errors only");
-  app->add_flag("--json", flags->json, "one summary object on standard output");
-  return {app, [flags] { return runRun(*flags); }};
+  app->add_option("--checkpoint-keep", flags->keep, "keep the N newest checkpoints (default: all)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_flag("--resume", flags->resume,
+                "continue from the newest whole checkpoint, under this plan or another; start at step 0 if the folder has none");
+
+  group("Evaluation");
+  app->add_option("--eval-every", flags->evalEvery,
+                  "steps between two evaluations on the last part of the data block's split, or on --eval-data")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--eval-data", flags->evalData,
+                  "file to evaluate on, read once per evaluation; INPUT=FILE.safetensors feeds a single input")
+      ->type_name("[INPUT=]FILE")
+      ->check(notEmpty());
+  app->add_option("--eval-stop-after", flags->stopAfter, "stop after K evaluations in a row without an improvement on the best one")
+      ->type_name("K")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--eval-stop-on", flags->stopOn, "loss or metric that must improve (default: the loss)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+
+  group("Reports");
+  app->add_option(
+         "--log", flags->logs,
+         "write a row per step: columns to FILE.csv, TensorBoard events to FOLDER/ or to a file with 'tfevents' in its name, JSON objects "
+         "to any other file; may be repeated; the file is called FILE.partial until the run ends")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->check(notEmpty());
+  app->add_option("--trace", flags->trace, "write the measured timeline for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->check(notEmpty());
+  app->add_option("--trace-steps", flags->traceSteps, "training steps in the timeline, from the first (default: 5)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_flag("--quiet", flags->quiet, "print errors only");
+  app->add_flag("--json", flags->json, "print a summary as one JSON object");
+
+  group("Devices");
+  app->add_option("--threads", flags->threads, "worker threads (default: the machine's cores, shared by the processes of a job on it)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
+  app->add_option("--backend", flags->device.backend, "cpu; cuda: the GPUs that `npar devices` lists; null: no arithmetic, planned times")
+      ->check(CLI::IsMember({"cpu", "cuda", "null"}))
+      ->capture_default_str();
+  flags->device.addGpuFlagsTo(*app);
+
+  group("Processes");
+  flags->job.addTo(*app);
+  app->add_option("--timeout", flags->timeout, "give up after this many seconds without progress")
+      ->type_name("SECONDS")
+      ->check(seconds())
+      ->capture_default_str();
+  app->add_option("--check-replicas", flags->checkReplicas,
+                  "steps between two comparisons of parameters and optimizer state that several ranks hold; the run ends with exit code 3 "
+                  "if they differ, as after an error in a machine's memory or processor (default: never)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  return {app, [flags] { return runTrain(*flags); }};
 }
 
 } // namespace npar::driver
