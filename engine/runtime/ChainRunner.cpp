@@ -46,12 +46,19 @@ ChainRunner::ChainRunner(tbb::task_arena &arena, uint32_t chains, const std::vec
   }
 }
 
+auto ChainRunner::task(uint32_t chain) {
+  HandOver &from = offered[chain];
+  from.give();
+  return [this, chain, &from]() NPAR_TAKES_OVER {
+    from.take();
+    work(chain);
+  };
+}
+
 void ChainRunner::run() {
   last = group.defer([] {});
-  for (uint32_t chain : sources) {
-    offered[chain].give();
-    group.run([this, chain]() NPAR_TAKES_OVER { work(chain); });
-  }
+  for (uint32_t chain : sources)
+    group.run(task(chain));
   group.wait(); // for all tasks, and with them for all workers
   ended.take();
   while (visitors.load(std::memory_order_acquire) > 0)
@@ -68,8 +75,7 @@ void ChainRunner::release(uint32_t chain) {
       continue;
     waiting[to].store(predecessors[to], std::memory_order_relaxed);
     if (visits) {
-      offered[to].give();
-      arena.enqueue(group.defer([this, to]() NPAR_TAKES_OVER { work(to); }));
+      arena.enqueue(group.defer(task(to)));
       WorkOffers::add();
     } else {
       worker.ready.push_back(to);
@@ -80,7 +86,6 @@ void ChainRunner::release(uint32_t chain) {
 }
 
 void ChainRunner::work(uint32_t chain) {
-  offered[chain].take();
   const ChainRunner *outer = worker.runner;
   worker.runner = this;
   std::vector<uint32_t> &ready = worker.ready;
@@ -92,8 +97,7 @@ void ChainRunner::work(uint32_t chain) {
       break;
     chain = ready.back();
     for (ready.pop_back(); ready.size() > before; ready.pop_back()) {
-      offered[ready.back()].give();
-      group.run([this, other = ready.back()]() NPAR_TAKES_OVER { work(other); });
+      group.run(task(ready.back()));
       WorkOffers::add();
     }
   }

@@ -35,6 +35,8 @@ public:
   void keepAwake();
 
 private:
+  /// What oneTBB is given to run a chain, after all that this thread has done so far.
+  auto task(uint32_t chain);
   void work(uint32_t chain);
 
   tbb::task_arena &arena;

@@ -32,15 +32,19 @@ public:
     made.give();
     observe(true);
   }
-  ~Announcer() override { observe(false); }
+  ~Announcer() override {
+    observe(false); // waits for workers that are in on_scheduler_entry
+    entered.take();
+  }
   NPAR_TAKES_OVER void on_scheduler_entry(bool) override {
     made.take();
     backend.enterThread();
+    entered.give();
   }
 
 private:
   Backend &backend;
-  HandOver made;
+  HandOver made, entered;
 };
 
 } // namespace

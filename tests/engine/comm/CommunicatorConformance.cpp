@@ -28,8 +28,9 @@ TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
   std::vector<int64_t> back{pair.members[1], pair.members[0]};
   pair.input = {{1}, {2}};
   Answer answers[4];
+  const Operation both[] = {pair.operation(0), pair.operation(1)}; // made once: they write the inputs, which posted ones read
   auto post = [&](StepKind step, size_t self, const int64_t *members, uint32_t member, Answer &answer) {
-    Operation operation = pair.operation(self);
+    Operation operation = both[self];
     operation.step = step, operation.members = members, operation.member = member, operation.completion = &answer;
     world.post(operation);
   };
