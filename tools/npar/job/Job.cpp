@@ -419,7 +419,8 @@ Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &sessi
   for (const std::vector<uint8_t> &each : *gathered) {
     size_t before = all.size();
     all.resize(before + each.size() / sizeof(engine::ArenaUse));
-    std::memcpy(all.data() + before, each.data(), (all.size() - before) * sizeof(engine::ArenaUse));
+    if (all.size() > before)
+      std::memcpy(all.data() + before, each.data(), (all.size() - before) * sizeof(engine::ArenaUse));
   }
   std::sort(all.begin(), all.end(), [](const engine::ArenaUse &a, const engine::ArenaUse &b) { return a.rank < b.rank; });
   return all;
@@ -441,7 +442,8 @@ Result<std::vector<ClockOffset>> Job::measureClocks() const {
     return all.status();
   std::vector<std::vector<Exchange>> exchanges(all->size(), std::vector<Exchange>(rounds));
   for (size_t i = 0; i < all->size(); ++i)
-    std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(Exchange)));
+    if (!(*all)[i].empty())
+      std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(Exchange)));
   return clockOffsets(exchanges);
 }
 

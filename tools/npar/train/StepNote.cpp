@@ -27,7 +27,8 @@ StepNote unpackNote(const std::vector<uint8_t> &bytes) {
   size_t begin = std::min<size_t>(bytes.size(), size_t{1} + bytes[0]);
   note.stop.assign(bytes.begin() + 1, bytes.begin() + static_cast<std::ptrdiff_t>(begin));
   note.rows.resize((bytes.size() - begin) / sizeof(RowHash));
-  std::memcpy(note.rows.data(), bytes.data() + begin, note.rows.size() * sizeof(RowHash));
+  if (!note.rows.empty())
+    std::memcpy(note.rows.data(), bytes.data() + begin, note.rows.size() * sizeof(RowHash));
   return note;
 }
 
