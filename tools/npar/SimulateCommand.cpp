@@ -182,6 +182,7 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("F,B,W,MESSAGE")
       ->delimiter(',')
       ->expected(4)
+      ->option_text("F,B,W,MESSAGE") // without the count that CLI11 adds
       ->check(number(0.0, 1e9));
   app->add_flag("--post-validated", flags->postValidated,
                 "assume that the update does not wait for the global gradient norm, and is undone if the norm is not finite");

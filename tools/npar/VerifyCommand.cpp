@@ -44,13 +44,13 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
     return code;
   }
   if (!flags.more.empty() || !flags.combine.empty() || !flags.printPlan.empty() || flags.plans || flags.jobs)
-    return fail(ExitCode::Usage,
-                "only one model and plan can be verified; several models, --combine, --plans, --jobs and --print-plan need --all");
+    return fail(ExitCode::Usage, "only one model and plan can be verified; several models, --combine, --plans and --print-plan need --all, "
+                                 "and --jobs needs --all or --pairs");
   if (flags.model.isCompiled() && !flags.program.empty())
     return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: with --program, give the model file (.npar) as MODEL");
   if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
     return code;
-  // All processes read the machine's text; one measures it where there is none.
+  // All processes read the machine file; if it is missing, one process measures and writes it.
   for (bool turn : {job.isVoice(), !job.isVoice()})
     if (ExitCode code = job.agree(turn ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;

@@ -37,6 +37,11 @@ public:
       text.erase(at, 1);
     return text;
   }
+  /// A command that starts another one takes the other's words too.
+  std::string make_usage(const CLI::App *app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    return app->get_prefix_command() ? usage.insert(usage.find_last_not_of('\n') + 1, " COMMAND [ARGUMENTS]") : usage;
+  }
   std::string make_subcommand(const CLI::App *app) const override {
     std::string description = app->get_description();
     return TableRow(2).left(app->get_name(), 12).text(description.substr(0, description.find('\n'))).str();

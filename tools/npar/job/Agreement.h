@@ -1,4 +1,4 @@
-// What the processes of a job say together: the errors of all of them as one text, each error once.
+// Merges the errors of a job's processes into one text that has each error once.
 #pragma once
 
 #include "tools/npar/terminal/ExitCode.h"
@@ -8,7 +8,7 @@
 
 namespace npar::driver {
 
-/// How far one process got, and what it has to say.
+/// The exit code and the errors of one process.
 struct Verdict {
   ExitCode code = ExitCode::Good;
   std::vector<std::string> errors;

@@ -1,4 +1,4 @@
-// How far the clocks of a job's processes are apart, found by what they exchange.
+// Measures how far the clocks of a job's processes are apart, by messages between them.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Exchange {
 
 struct ClockOffset {
   double seconds = 0;     ///< to add to a process's times to get those of process 0
-  double uncertainty = 0; ///< the offset is right within so many seconds, if the clocks run alike
+  double uncertainty = 0; ///< largest error of the offset in seconds, if the clocks run at the same speed
 };
 
 /// `exchanges`: by process, of each as many, the n-th of all the same. Each bounds the offset from both sides, for a process ends it after

@@ -1,4 +1,4 @@
-// What each process of a job says of itself before anything else: whether they are of one program, and who shares a machine with whom.
+// Each process of a job first describes itself. The others check that all run the same npar, and learn which processes share a machine.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -18,7 +18,7 @@ struct Introduction {
   std::vector<uint8_t> processors;    ///< one byte for each of the machine, 1 where this process may run on it
 };
 
-/// Of this process.
+/// Describes this process.
 engine::Result<Introduction> introduceSelf();
 
 std::vector<uint8_t> pack(const Introduction &introduction);

@@ -68,7 +68,7 @@ public:
   engine::Crew crew(int threads, const std::string &backend = "cpu") const;
   /// A session with the ranks of this process, which meets those of the others.
   engine::Result<std::unique_ptr<engine::Session>> createSession(ProgramPointer program, engine::SessionOptions options);
-  /// Of the ranks of all processes' sessions, ascending.
+  /// Gathers these values from the ranks of all processes' sessions, in ascending order of rank.
   engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
   /// Of all processes' clocks (`engine::SystemClock`) to that of process 0.
   engine::Result<std::vector<ClockOffset>> measureClocks() const;
@@ -79,7 +79,7 @@ public:
   /// Lets process 0 decide something that depends on files or on the machine, and gives its text to all. The others do not call `make`.
   Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
   program::FingerprintKind fingerprints() const { return options.fingerprints(); }
-  /// What each process gives, by process.
+  /// Collects one value from each process, ordered by process.
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const;
 
 private:

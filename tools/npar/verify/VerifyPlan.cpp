@@ -40,18 +40,18 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
   return options;
 }
 
-/// For what a plan's program is compared with.
+/// Options for the one-rank reference, which always runs on the processor.
 engine::SessionOptions onProcessor(engine::SessionOptions options) {
   options.backend = "cpu";
   return options;
 }
 
-/// Whether the machine has room for these beside each other.
+/// Checks that the machine has memory for all these programs at the same time.
 ExitCode checkRoom(const Job &job, int threads, const std::vector<ProgramPointer> &programs) {
   return checkMemory(programs, job.crew(threads), /*saved=*/false, /*quiet=*/true, "shrink the model, or use fewer ranks");
 }
 
-/// Of a program whose ranks the processes of a job share, or (`job` is null) of one that this process runs alone.
+/// Sets up a program's session. The processes of `job` share its ranks; if `job` is null, this process runs all of them.
 engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const ProgramPointer &program, engine::SessionOptions options) {
   Waiting waiting("setting up");
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
@@ -60,7 +60,7 @@ engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const P
   return job ? job->createSession(program, options) : engine::Session::create(program, options);
 }
 
-/// A program in the type that it says beside the one-rank program in float64, from fresh sessions of both.
+/// Compares a program in its own type with the one-rank program in float64, from fresh sessions of both.
 engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, ProgramPointer own, ProgramPointer reference, uint64_t seed,
                             std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(job, own, options);
@@ -120,7 +120,7 @@ std::string leapText(uint64_t seed, double leap, double change, const std::strin
                      leap, change, why);
 }
 
-/// The plan in its own type, which float64 leaves out with all that stands after `compute` and `keep`.
+/// Checks the plan in its own type. The check in float64 ignores the plan's `compute` and `keep` clauses.
 ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
                       ProgramPointer reference, uint64_t firstSeed, std::vector<Check> &checks) {
   double rounding = 0;
@@ -160,7 +160,7 @@ ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionO
   return ExitCode::Good;
 }
 
-/// Whether the text keeps gradients from what the loss depends on.
+/// True if the model stops a gradient on a path to the loss.
 bool stopsGradients(const dsl::Model &model) {
   return std::any_of(model.nodes.begin(), model.nodes.end(),
                      [](const dsl::Node &node) { return node.op == "stop_gradient" && node.attributes.count("neutral") == 0; });
@@ -210,7 +210,7 @@ engine::Result<std::unique_ptr<engine::Session>> compareNumbers(const VerifyFlag
   }
 }
 
-/// Every process of a job runs the reference beside its ranks, for it is small; finite differences, which need no other, are for the voice.
+/// Every process of a job runs its ranks and the whole reference, which is small. Process 0 alone computes the finite differences.
 engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, ProgramPointer program,
                          ProgramPointer reference, bool stops, const std::string &choices, uint64_t &seed, std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = compareNumbers(flags, job, options, program, reference, choices, seed, checks);
@@ -252,7 +252,7 @@ bool checkItself(const program::LoadedProgram &program, std::vector<Check> &chec
   return allHold(checks);
 }
 
-/// Of a plan that says `reduce library`: which sums may have another order, and so be compared within rounding alone.
+/// Counts the sums that `reduce library` may add in another order, and which therefore agree within rounding only.
 void addLibrary(const program::Program &program, std::vector<Check> &checks) {
   Reductions reductions = reductionsOf(program);
   if (reductions.library > 0)
@@ -378,7 +378,7 @@ PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
     VerifyFlags one;
     one.model = model;
     one.seed = seed;
-    one.threads = threads > 0 ? threads : 2; // plans run beside each other: two workers show what one would hide
+    one.threads = threads > 0 ? threads : 2; // plans run at the same time; two workers show faults that one would hide
     one.timeout = 60;
     one.json = one.full = true;
     one.explains = false;

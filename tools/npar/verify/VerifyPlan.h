@@ -1,4 +1,4 @@
-// What `npar verify` does for one plan or one compiled program.
+// Runs the checks of `npar verify` on one plan or one compiled program.
 #pragma once
 
 #include "tools/npar/devices/ChosenDevice.h"
@@ -25,7 +25,7 @@ struct VerifyFlags {
   ChosenDevice device; ///< of the plan's program; the one rank that it is compared with runs on the processor
   bool json = false, full = false, all = false, pairs = false;
   bool explains = true;                   ///< looks for a place whose rounding causes most of the difference to float64
-  std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
+  std::vector<std::string> more, combine; ///< more models after the first; features that a plan combines
   std::string printPlan;
   std::string features; ///< to pair; empty: all
   int64_t plans = 0;    ///< 0: not given

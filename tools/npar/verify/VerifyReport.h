@@ -1,4 +1,4 @@
-// What `npar verify` says in the end.
+// Prints the result of `npar verify`.
 #pragma once
 
 #include "engine/program/Program_generated.h"
