@@ -101,7 +101,13 @@ struct Setting {
   ExpressionPtr value;
 };
 
-/// `decay 0`, `lr * 10`
+/// `require zero <= 3, "ZeRO has three stages"`
+struct Requirement {
+  ExpressionPtr condition;
+  std::string message;
+};
+
+/// `decay 0`, `lr * 10`, `optimizer Sgd(lr = 0.1)`
 struct GroupChange {
   Name name;
   bool times = false;
@@ -123,6 +129,30 @@ struct Train {
   std::vector<Item> parameters;
   std::vector<Setting> settings;
   std::vector<ParameterRule> rules;
+};
+
+/// `state exp_avg, exp_avg_sq = zeros`
+struct OptimizerState {
+  std::vector<Name> names;
+  std::vector<std::optional<Name>> paths; ///< one for each name: the text after `as`
+  ExpressionPtr shape;                    ///< the list after `:`; null: one number for each element of the parameter
+  ExpressionPtr initial;
+};
+
+/// `update(w, g, t) { w = w - lr * g }`
+struct OptimizerUpdate {
+  Location location;
+  std::vector<Name> values; ///< names of the weight, the gradient and the step number
+  std::vector<Item> lines;
+};
+
+/// `optimizer Sgd(lr, momentum = 0.0) { ... }`
+struct Optimizer {
+  Name name;
+  std::vector<Item> parameters;
+  std::vector<OptimizerState> states;
+  std::vector<Requirement> requirements;
+  std::vector<OptimizerUpdate> updates; ///< exactly one is right
 };
 
 /// Named values of a model's constants.
@@ -202,12 +232,6 @@ struct Quantity {
   ExpressionPtr value;
 };
 
-/// `require zero <= 3, "ZeRO has three stages"`
-struct Requirement {
-  ExpressionPtr condition;
-  std::string message;
-};
-
 /// `place pp, dp inside tp`
 struct Place {
   Location location;
@@ -215,7 +239,7 @@ struct Place {
 };
 
 struct Plan {
-  Name name, model;
+  Name name, model; ///< model: empty for a plan of any model
   std::vector<Item> parameters;
   std::vector<Item> mesh;
   std::vector<Place> places;
@@ -298,6 +322,7 @@ struct File {
   std::vector<Import> imports;
   std::vector<Block> layers, models;
   std::vector<Train> trains;
+  std::vector<Optimizer> optimizers;
   std::vector<Plan> plans;
   std::vector<Config> configs;
   std::vector<Family> families;

@@ -26,6 +26,7 @@ struct FrontendOptions {
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< that plans may name
   Purpose purpose = Purpose::Training;
+  bool damped = false; ///< for a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer)
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "dsl/Optimizer.h"
 
 #include <cstdint>
 #include <map>
@@ -138,32 +139,20 @@ struct Model {
   }
 };
 
-enum class ScheduleKind { Constant, Linear, Cosine };
-
-/// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant, linear or cosine decay from peak to
-/// `final` over the steps from `warmup` to `steps`, `final` afterwards.
-struct LearningRate {
-  ScheduleKind kind = ScheduleKind::Constant;
-  double peak = 1e-3, final = 0;
-  int64_t warmup = 0, steps = 0;
-};
-
-enum class OptimizerKind { Sgd, AdamW };
-
 /// What the rules of a train block make of a parameter.
 struct ParameterTraining {
   bool frozen = false;         ///< it keeps its values: no gradient, no optimizer state
   double rate = 1;             ///< times the learning rate
   std::optional<double> decay; ///< in place of the optimizer's
+  size_t optimizer = 0;        ///< in Train::optimizers
   int group = 0;               ///< in Train::groups; of a frozen one nothing
 };
 
 struct Train {
   std::string name;
   int64_t batch = 0; ///< sequences per training step, B
-  OptimizerKind optimizer = OptimizerKind::AdamW;
-  LearningRate rate;
-  double momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
+  std::vector<Optimizer> optimizers{1}; ///< the train block's own, then those that rules ask for
+  const Optimizer &optimizer() const { return optimizers.front(); }
   std::optional<double> clip; ///< global norm
   uint64_t seed = 0;
   std::vector<ParameterTraining> parameters; ///< one per Model::parameters

@@ -158,8 +158,8 @@ private:
       return;
     if (training.rate != 1)
       variable.setRateAttr(builder.getF64FloatAttr(training.rate));
-    if (training.decay)
-      variable.setDecayAttr(builder.getF64FloatAttr(*training.decay));
+    if (training.optimizer > 0)
+      variable.setOptimizer(training.optimizer);
     if (program.train.groups.size() > 1)
       variable.setGroup(training.group);
   }

@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/LossTerms.h"
+#include "compiler/dialects/nn/OptimizerAttributes.h"
 #include "compiler/import/CheckpointRules.h"
 #include "compiler/import/DataBlock.h"
 #include "compiler/import/PlanClauses.h"
@@ -67,36 +68,8 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
   }
 }
 
-StringRef wordOf(dsl::ScheduleKind kind) {
-  switch (kind) {
-  case dsl::ScheduleKind::Constant:
-    return "constant";
-  case dsl::ScheduleKind::Linear:
-    return "linear";
-  case dsl::ScheduleKind::Cosine:
-    break;
-  }
-  return "cosine";
-}
-
 void setTrain(ModuleOp module, const dsl::Train &train, Builder &builder) {
-  auto number = [&](StringRef name, double value) { return builder.getNamedAttr(name, builder.getF64FloatAttr(value)); };
-  auto word = [&](StringRef name, StringRef value) { return builder.getNamedAttr(name, builder.getStringAttr(value)); };
-  auto count = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
-  SmallVector<NamedAttribute> optimizer;
-  switch (train.optimizer) {
-  case dsl::OptimizerKind::AdamW:
-    optimizer = {word("kind", "adamw"), number("beta1", train.beta1), number("beta2", train.beta2), number("epsilon", train.epsilon)};
-    break;
-  case dsl::OptimizerKind::Sgd:
-    optimizer = {word("kind", "sgd"), number("momentum", train.momentum)};
-    break;
-  }
-  optimizer.push_back(number("decay", train.decay));
-  module->setAttr("nn.optimizer", builder.getDictionaryAttr(optimizer));
-  module->setAttr("nn.rate", builder.getDictionaryAttr({word("schedule", wordOf(train.rate.kind)), number("peak", train.rate.peak),
-                                                        number("final", train.rate.final), count("warmup", train.rate.warmup),
-                                                        count("steps", train.rate.steps)}));
+  nn::setOptimizers(module, train.optimizers);
   if (train.clip)
     module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
   if (train.groups.size() > 1) {

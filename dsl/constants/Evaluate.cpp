@@ -36,8 +36,8 @@ std::string textOf(const Value &value) {
 }
 
 std::string kindOf(const Value &value) {
-  static const char *const words[] = {"nothing", "an integer", "a number",    "a truth value", "a text",
-                                      "an axis", "a tensor",   "a parameter", "a layer",       "none"};
+  static const char *const words[] = {"nothing",  "an integer",  "a number", "a truth value", "a text",    "an axis",
+                                      "a tensor", "a parameter", "a layer",  "none",          "a formula", "several numbers"};
   if (auto *axis = std::get_if<AxisValue>(&value); axis && axis->group)
     return "a list of axes";
   return words[value.index()];
@@ -85,7 +85,7 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
   case ExpressionKind::List:
     return list(e, scope);
   case ExpressionKind::Tuple:
-    reporter.fail(e.location, "a pair of values in parentheses is allowed only after 'betas ='");
+    reporter.fail(e.location, "several values in parentheses are allowed only as an argument of an optimizer, such as betas = (0.9, 0.95)");
   case ExpressionKind::Not:
     return invert(*e.items[0], scope);
   case ExpressionKind::Negate:

@@ -99,6 +99,13 @@ public:
       expression(order.seed);
   }
 
+  void optimizer(const ast::Optimizer &o) {
+    for (const ast::OptimizerUpdate &update : o.updates)
+      items(update.lines);
+    for (const ast::OptimizerState &state : o.states)
+      expression(state.initial);
+  }
+
   /// Those that neither the text nor the defaults of the others name.
   std::vector<ast::Name> missing(const std::vector<ast::Item> &constants) {
     for (const ast::Item &constant : constants)
@@ -127,6 +134,12 @@ std::vector<ast::Name> unusedConstants(const ast::Train &train) {
   words.settings(train.settings);
   words.rules(train.rules);
   return words.missing(train.parameters);
+}
+
+std::vector<ast::Name> unusedConstants(const ast::Optimizer &optimizer) {
+  Words words;
+  words.optimizer(optimizer);
+  return words.missing(optimizer.parameters);
 }
 
 std::vector<ast::Name> unusedConstants(const ast::Plan &plan) {

@@ -9,6 +9,7 @@ namespace npar::dsl {
 
 std::vector<ast::Name> unusedConstants(const ast::Block &model);
 std::vector<ast::Name> unusedConstants(const ast::Train &train);
+std::vector<ast::Name> unusedConstants(const ast::Optimizer &optimizer);
 std::vector<ast::Name> unusedConstants(const ast::Plan &plan);
 std::vector<ast::Name> unusedConstants(const ast::Data &data);
 

@@ -35,7 +35,16 @@ struct Poison {};
 /// The word `none`: a constant that may be given and is not.
 struct None {};
 
-using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *, None>;
+/// What an optimizer computes once per step or for each element.
+struct FormulaValue {
+  size_t node = 0;
+};
+
+/// An argument of an optimizer such as `betas = (0.9, 0.999)`.
+using NumberList = std::vector<double>;
+
+using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *, None,
+                           FormulaValue, NumberList>;
 
 /// What a value is, for messages: "a number", "an axis" ...
 std::string kindOf(const Value &value);

@@ -96,6 +96,7 @@ void Library::checkDuplicates(const ast::File &file) {
   check("layer", file.layers, name);
   check("model", file.models, name);
   check("train block", file.trains, name);
+  check("optimizer", file.optimizers, name);
   check("plan", file.plans, name);
   check("machine", file.machines, name);
   check("data block", file.datas, name);
@@ -145,7 +146,52 @@ std::vector<std::string> Library::importable(const std::vector<std::string> &sea
   return names;
 }
 
-/// Whether a text has a line `layer NAME`; advice needs no parser.
+bool Library::isStandard(const SourceFile &file) const {
+  std::error_code error;
+  return std::any_of(options.librarySearch.begin(), options.librarySearch.end(), [&](const std::string &root) {
+    return fs::equivalent(fs::path(file.path).parent_path(), fs::path(root) / "optimizers", error);
+  });
+}
+
+Library::FoundOptimizer Library::findOptimizer(SourceFile *file, const std::string &name) {
+  auto declared = [&](const ast::File &tree) {
+    auto found = std::find_if(tree.optimizers.begin(), tree.optimizers.end(), [&](const auto &each) { return each.name.text == name; });
+    return found == tree.optimizers.end() ? nullptr : &*found;
+  };
+  for (SourceFile *seen : reach(file))
+    if (const ast::Optimizer *found = declared(*seen->tree))
+      return {found, isStandard(*seen)};
+  SourceFile *text = find("optimizers", name);
+  return {text ? declared(*text->tree) : nullptr, true};
+}
+
+SourceFile *Library::find(const std::string &folder, const std::string &name) {
+  std::error_code error;
+  for (const std::string &root : options.librarySearch)
+    if (fs::path text = fs::path(root) / folder / (name + ".npar"); name.find('/') == std::string::npos && fs::exists(text, error))
+      return read(text.string(), text.string(), Location{UINT32_MAX, 0, 0, 1});
+  return nullptr;
+}
+
+std::vector<std::string> Library::textNames(const std::string &folder) const {
+  std::vector<std::string> names;
+  for (const std::string &root : options.librarySearch)
+    for (const fs::path &text : textsIn(fs::path(root) / folder))
+      names.push_back(text.stem().string());
+  return names;
+}
+
+std::vector<std::string> Library::optimizerNames(SourceFile *file) const {
+  std::vector<std::string> names;
+  for (SourceFile *seen : reach(file))
+    for (const ast::Optimizer &each : seen->tree->optimizers)
+      names.push_back(each.name.text);
+  std::vector<std::string> standard = textNames("optimizers");
+  names.insert(names.end(), standard.begin(), standard.end());
+  return names;
+}
+
+/// Tells whether a text has a line `layer NAME`. It needs no parser, for the result is only advice.
 static bool declaresLayer(const fs::path &text, const std::string &name) {
   std::ifstream file(text);
   const std::string start = "layer " + name;

@@ -29,16 +29,30 @@ public:
   };
   /// The layer that `name` means in `file`.
   static FoundLayer findLayer(SourceFile *file, const std::string &name);
+  /// Reads the text of that name in a folder of the library. Null if it is missing or has errors.
+  SourceFile *find(const std::string &folder, const std::string &name);
+  /// Lists the texts in a folder of the library, for advice.
+  std::vector<std::string> textNames(const std::string &folder) const;
+  struct FoundOptimizer {
+    const ast::Optimizer *declaration = nullptr; ///< null if it is missing or has errors
+    bool standard = false;                       ///< in the library's folder of optimizers
+  };
+  /// The optimizer that `name` means in `file`: declared in a file that it sees, else in the library's text of that name.
+  FoundOptimizer findOptimizer(SourceFile *file, const std::string &name);
+  /// Lists the optimizers that `file` can call, for advice.
+  std::vector<std::string> optimizerNames(SourceFile *file) const;
   /// The files that `file` sees: itself and everything it imports, each once, nearest first.
   static std::vector<SourceFile *> reach(SourceFile *file);
-  /// For advice: what to import for a layer that `file` does not see, empty where no file of the library declares it.
+  /// Names the text to import for a layer that `file` does not see, for advice. Empty if the library has no such layer.
   static std::string importFor(const SourceFile &file, const std::string &layer);
-  /// For advice: what a file can import from the library's folder of layers, or from all of its folders.
+  /// Lists the texts that a file can import from the library's folder of layers, or from all of its folders, for advice.
   static std::vector<std::string> importable(const std::vector<std::string> &search, bool layersAlone);
 
 private:
   SourceFile *read(const std::string &path, const std::string &name, Location from);
   std::string resolve(const std::string &importing, const std::string &name) const;
+  /// Tells whether the file is in the library's folder of optimizers.
+  bool isStandard(const SourceFile &file) const;
   void checkDuplicates(const ast::File &file);
 
   const FrontendOptions &options;

@@ -43,7 +43,8 @@ double valueOf(const ast::GroupChange &change, Evaluator &evaluator, Scope &scop
   return value;
 }
 
-ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, Scope &scope) {
+ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, Scope &scope,
+                       const std::function<size_t(const ast::Expression &)> &optimizer) {
   ParameterRule rule;
   rule.freeze = source.freeze;
   rule.patterns = patternsOf(source.patterns);
@@ -51,10 +52,18 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
   rule.group = source.group ? source.group->text : groupOf(source);
   rule.location = source.location;
   for (const ast::GroupChange &change : source.changes) {
+    if (change.name.text == "optimizer") {
+      if (rule.optimizer)
+        evaluator.reporter.fail(change.name.location, "'optimizer' is given twice");
+      if (change.times)
+        evaluator.reporter.fail(change.name.location, "'optimizer' needs a call", {"write `optimizer Sgd(lr = 0.1)`"});
+      rule.optimizer = optimizer(*change.value);
+      continue;
+    }
     if (change.name.text != "lr" && change.name.text != "decay") {
-      std::vector<std::string> helps = didYouMean(change.name.text, {"lr", "decay"});
+      std::vector<std::string> helps = didYouMean(change.name.text, {"lr", "decay", "optimizer"});
       evaluator.reporter.fail(change.name.location, "a rule for parameters has no '" + change.name.text + "'",
-                              helps.empty() ? std::vector<std::string>{"it has lr and decay"} : helps);
+                              helps.empty() ? std::vector<std::string>{"it has lr, decay and optimizer"} : helps);
     }
     std::optional<double> &value = change.name.text == "lr" ? rule.rate : rule.decay;
     if (value)
@@ -67,7 +76,8 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
 /// Rules against the parameters of one model.
 class Application {
 public:
-  Application(Reporter &reporter, const Model &model, Train &train) : reporter(reporter), model(model), train(train) {}
+  Application(const std::vector<OptimizerCall> &calls, bool damped, Reporter &reporter, const Model &model, Train &train)
+      : calls(calls), damped(damped), reporter(reporter), model(model), train(train), asked(model.parameters.size(), 0) {}
 
   void run(const std::vector<ParameterRule> &rules) {
     train.parameters.resize(model.parameters.size());
@@ -88,12 +98,13 @@ public:
     if (!trained && last != rules.rend())
       reporter.error(last->location, "every parameter is frozen: nothing is trained", {"`freeze \"*\" except \"...\"` leaves some out"});
     number(names, groups);
+    chooseOptimizers(rules);
   }
 
 private:
-  /// Warns of each rule whose learning rate, or decay, later rules replace for all its parameters.
+  /// Warns of each rule whose learning rate, decay or optimizer later rules replace for all its parameters.
   void warnHidden(const std::vector<ParameterRule> &rules, const std::vector<std::vector<size_t>> &chosen) {
-    for (auto [value, what] : {std::pair(&ParameterRule::rate, "learning rate"), std::pair(&ParameterRule::decay, "decay")}) {
+    auto check = [&](auto value, const char *what) {
       std::vector<size_t> last(model.parameters.size(), rules.size()); // the rule whose value a parameter has
       for (size_t rule = 0; rule < rules.size(); ++rule)
         for (size_t parameter : chosen[rule])
@@ -106,7 +117,10 @@ private:
                            std::string("the ") + what + " of this has no effect: later rules give all its parameters another one",
                            {"put what is more general first"});
       }
-    }
+    };
+    check(&ParameterRule::rate, "learning rate");
+    check(&ParameterRule::decay, "decay");
+    check(&ParameterRule::optimizer, "optimizer");
   }
 
   /// The parameters that a rule is for.
@@ -127,7 +141,7 @@ private:
     return result;
   }
 
-  /// Whether the pattern matches a parameter that is marked so already or is to be.
+  /// Marks the parameters that the pattern matches. Tells whether it matched one, or, when it takes marks away, one that had a mark.
   bool mark(const ParameterPattern &pattern, std::vector<bool> &chosen, bool value) {
     bool any = false;
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -166,6 +180,7 @@ private:
       return;
     each.rate = rule.rate.value_or(each.rate);
     each.decay = rule.decay ? rule.decay : each.decay;
+    asked[parameter] = rule.optimizer.value_or(asked[parameter]);
     auto name = std::find(names.begin(), names.end(), rule.group);
     groups[parameter] = static_cast<int>(name - names.begin());
     if (name == names.end())
@@ -174,6 +189,38 @@ private:
 
   bool isFrozen(const std::vector<size_t> &parameters) {
     return std::all_of(parameters.begin(), parameters.end(), [&](size_t i) { return train.parameters[i].frozen; });
+  }
+
+  /// Numbers the optimizers with their decays in order of their first parameters, after the train block's own.
+  void chooseOptimizers(const std::vector<ParameterRule> &rules) {
+    if (std::any_of(calls.begin(), calls.end(), [](const OptimizerCall &call) { return !call.declaration; }) || calls.empty())
+      return; // no train block, or an error was reported
+    std::vector<std::pair<size_t, std::optional<double>>> known{{0, std::nullopt}};
+    for (size_t i = 0; i < train.parameters.size(); ++i) {
+      ParameterTraining &each = train.parameters[i];
+      if (each.frozen)
+        continue;
+      const ast::Optimizer &declaration = *calls[asked[i]].declaration;
+      bool decays =
+          std::any_of(declaration.parameters.begin(), declaration.parameters.end(), [](const auto &p) { return p.name.text == "decay"; });
+      if (each.decay && !decays)
+        reporter.fail(ruleOfDecay(rules, i), "optimizer '" + declaration.name.text + "' has no decay", {"remove `decay`"});
+      std::pair<size_t, std::optional<double>> wanted(asked[i], each.decay);
+      auto found = std::find(known.begin(), known.end(), wanted);
+      each.optimizer = static_cast<size_t>(found - known.begin());
+      if (found != known.end())
+        continue;
+      known.push_back(wanted);
+      train.optimizers.push_back(elaborateOptimizer(calls[asked[i]], each.decay, damped, reporter));
+    }
+  }
+
+  Location ruleOfDecay(const std::vector<ParameterRule> &rules, size_t parameter) {
+    for (auto rule = rules.rbegin(); rule != rules.rend(); ++rule)
+      for (const ParameterPattern &pattern : rule->patterns)
+        if (rule->decay && matchesName(pattern.text, model.parameters[parameter].path))
+          return rule->location;
+    return train.location;
   }
 
   /// Groups that have a trained parameter, in order of their first one.
@@ -191,26 +238,31 @@ private:
     }
   }
 
+  const std::vector<OptimizerCall> &calls;
+  bool damped;
   Reporter &reporter;
   const Model &model;
   Train &train;
+  std::vector<size_t> asked; ///< the number of each parameter's call
 };
 
 } // namespace
 
-std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope) {
+std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope,
+                                              const std::function<size_t(const ast::Expression &)> &optimizer) {
   std::vector<ParameterRule> result;
   for (const ast::ParameterRule &rule : rules)
     try {
       if (!rule.condition || evaluator.truth(*rule.condition, scope, "the condition of a rule"))
-        result.push_back(readRule(rule, evaluator, scope));
+        result.push_back(readRule(rule, evaluator, scope, optimizer));
     } catch (const Stop &) {
     }
   return result;
 }
 
-void applyParameterRules(const std::vector<ParameterRule> &rules, Reporter &reporter, const Model &model, Train &train) {
-  Application(reporter, model, train).run(rules);
+void applyParameterRules(const std::vector<ParameterRule> &rules, const std::vector<OptimizerCall> &calls, bool damped, Reporter &reporter,
+                         const Model &model, Train &train) {
+  Application(calls, damped, reporter, model, train).run(rules);
 }
 
 } // namespace npar::dsl

@@ -4,6 +4,7 @@
 
 #include "dsl/Program.h"
 #include "dsl/constants/Evaluate.h"
+#include "dsl/elaborate/OptimizerElaborator.h"
 
 namespace npar::dsl {
 
@@ -17,14 +18,18 @@ struct ParameterRule {
   std::vector<ParameterPattern> patterns, except;
   std::string group; ///< of `for`
   std::optional<double> rate, decay;
+  std::optional<size_t> optimizer; ///< the number of its call
   Location location;
 };
 
-/// The rules whose conditions hold, in order. Errors are in the evaluator's reporter.
-std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope);
+/// The rules whose conditions hold, in order. Errors are in the evaluator's reporter. `optimizer` reads a call and numbers it.
+std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope,
+                                              const std::function<size_t(const ast::Expression &)> &optimizer);
 
-/// Fills `parameters` and `groups` of the train block. Every pattern must match a parameter and some parameter must be trained. Of several
-/// `for` rules that match a parameter the last one that gives a value holds for it, and the last one of all is its group.
-void applyParameterRules(const std::vector<ParameterRule> &rules, Reporter &reporter, const Model &model, Train &train);
+/// Fills `parameters`, `groups` and `optimizers` of the train block. Every pattern must match a parameter and some parameter must be
+/// trained. Of several `for` rules that match a parameter the last one that gives a value holds for it, and the last one of all is its
+/// group.
+void applyParameterRules(const std::vector<ParameterRule> &rules, const std::vector<OptimizerCall> &calls, bool damped, Reporter &reporter,
+                         const Model &model, Train &train);
 
 } // namespace npar::dsl

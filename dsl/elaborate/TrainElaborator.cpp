@@ -1,4 +1,4 @@
-// Evaluates a train block: settings in any order, each at most once; AdamW and Sgd are call forms.
+// Evaluates a train block: settings in any order, each at most once.
 #include "dsl/elaborate/TrainElaborator.h"
 #include "dsl/Suggestions.h"
 #include "dsl/parse/GrammarWords.h"
@@ -12,8 +12,8 @@ const std::vector<std::string> trainSettings = {"batch", "optimizer", "clip", "s
 
 class TrainElaborator {
 public:
-  TrainElaborator(const ast::Train &source, Settings &settings, Evaluator &evaluator)
-      : source(source), settings(settings), evaluator(evaluator), reporter(evaluator.reporter) {}
+  TrainElaborator(const ast::Train &source, const KnownOptimizers &known, bool damped, Settings &settings, Evaluator &evaluator)
+      : source(source), known(known), damped(damped), settings(settings), evaluator(evaluator), reporter(evaluator.reporter) {}
 
   ElaboratedTrain run() {
     result.train.name = source.name.text;
@@ -35,7 +35,9 @@ public:
     attempt([&] { optimizer(values["optimizer"]); });
     attempt([&] { clip(values["clip"]); });
     attempt([&] { seed(values["seed"]); });
-    result.rules = readParameterRules(source.rules, evaluator, scope);
+    if (result.calls.empty())
+      result.calls.resize(1); // an error was reported; further optimizers keep their numbers
+    result.rules = readParameterRules(source.rules, evaluator, scope, [&](const ast::Expression &e) { return furtherOptimizer(e); });
     return result;
   }
 
@@ -82,119 +84,25 @@ private:
     result.train.seed = static_cast<uint64_t>(value);
   }
 
-  struct Call {
-    std::string name;
-    std::vector<const ast::Expression *> values; ///< one per formal, null when left out
-  };
-
-  /// `Name(arguments)` where the formals of each name are known.
-  Call call(const ast::Expression &e, const std::string &what, const std::map<std::string, std::vector<Formal>> &forms) {
-    std::vector<std::string> names;
-    for (const auto &form : forms)
-      names.push_back(form.first);
-    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->kind != ast::ExpressionKind::Name || e.suffixes.size() != 1 ||
-        e.suffixes[0].kind != ast::SuffixKind::Call)
-      reporter.fail(e.location, what + " is written as a call of " + joined(names));
-    const ast::Expression &callee = *e.items[0];
-    auto form = forms.find(callee.text);
-    if (form == forms.end()) {
-      std::vector<std::string> helps = didYouMean(callee.text, names);
-      reporter.fail(callee.location, "unknown " + what.substr(what.find(' ') + 1) + " '" + callee.text + "'",
-                    helps.empty() ? std::vector<std::string>{"it is one of " + joined(names)} : helps);
-    }
-    Call result{callee.text, {}};
-    for (const ast::Argument *a : matchArguments(reporter, "'" + callee.text + "'", e.location, form->second, e.suffixes[0].arguments))
-      result.values.push_back(a ? a->value.get() : nullptr);
-    return result;
-  }
-
-  double atLeastZero(const ast::Expression *e, double fallback, const std::string &what) {
-    if (!e)
-      return fallback;
-    double value = evaluator.number(*e, scope, what);
-    if (!(value >= 0))
-      reporter.fail(e->location, what + " is " + textOf(value) + ", it must not be negative");
-    return value;
-  }
-
-  double fraction(const ast::Expression &e, const std::string &what) {
-    double value = atLeastZero(&e, 0, what);
-    if (value >= 1)
-      reporter.fail(e.location, what + " is " + textOf(value) + ", it must be below 1");
-    return value;
-  }
-
-  int64_t steps(const ast::Expression *e, const std::string &what) {
-    if (!e)
-      return 0;
-    int64_t value = evaluator.integer(*e, scope, what);
-    if (value < 0)
-      reporter.fail(e->location, what + " is " + std::to_string(value) + ", it must not be negative");
-    return value;
-  }
-
-  LearningRate rate(const ast::Expression &e) {
-    LearningRate r;
-    const std::vector<std::string> &functions = constantFunctions();
-    if (e.kind != ast::ExpressionKind::Suffixed || std::find(functions.begin(), functions.end(), e.items[0]->text) != functions.end()) {
-      r.peak = atLeastZero(&e, 0, "the learning rate");
-      return r;
-    }
-    Call c = call(e, "a learning rate",
-                  {{"constant", {{"peak"}, {"warmup", true}}},
-                   {"linear", {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}},
-                   {"cosine", {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}});
-    r.kind = c.name == "constant" ? ScheduleKind::Constant : c.name == "linear" ? ScheduleKind::Linear : ScheduleKind::Cosine;
-    r.peak = atLeastZero(c.values[0], 0, "the peak of the learning rate");
-    r.warmup = steps(c.values[1], "the warm-up");
-    if (r.kind == ScheduleKind::Constant)
-      return r;
-    r.steps = steps(c.values[2], "the number of steps");
-    r.final = atLeastZero(c.values[3], 0, "the final learning rate");
-    if (r.steps <= r.warmup)
-      reporter.fail(c.values[2]->location,
-                    "the schedule ends at step " + std::to_string(r.steps) + ", within its warm-up of " + std::to_string(r.warmup),
-                    {"steps must be at least " + std::to_string(r.warmup + 1)});
-    return r;
-  }
-
   void optimizer(const ast::Expression *e) {
-    static const std::map<std::string, std::vector<Formal>> forms = {
-        {"AdamW", {{"lr"}, {"betas", true}, {"epsilon", true}, {"decay", true}}},
-        {"Sgd", {{"lr"}, {"momentum", true}, {"decay", true}}},
-    };
     if (!e)
       reporter.fail(source.name.location, "train block '" + source.name.text + "' has no optimizer",
                     {"write `optimizer AdamW(lr = 3e-4)`"});
-    Call c = call(*e, "an optimizer", forms);
-    const std::vector<Formal> &formals = forms.at(c.name);
-    for (size_t i = 0; i < formals.size(); ++i)
-      if (const Setting *s = settings.find("optimizer." + formals[i].name))
-        c.values[i] = s->value.get();
-    Train &t = result.train;
-    t.rate = rate(*c.values[0]);
-    if (c.name == "Sgd") {
-      t.optimizer = OptimizerKind::Sgd;
-      t.momentum = c.values[1] ? fraction(*c.values[1], "the momentum") : 0;
-      t.decay = atLeastZero(c.values[2], 0, "the decay");
-      return;
-    }
-    t.optimizer = OptimizerKind::AdamW;
-    if (const ast::Expression *betas = c.values[1]) {
-      bool pair = (betas->kind == ast::ExpressionKind::Tuple || betas->kind == ast::ExpressionKind::List) && betas->items.size() == 2;
-      if (!pair)
-        reporter.fail(betas->location, "'betas' must be two numbers", {"write betas = (0.9, 0.95)"});
-      t.beta1 = fraction(*betas->items[0], "the first beta");
-      t.beta2 = fraction(*betas->items[1], "the second beta");
-    }
-    if (c.values[2])
-      t.epsilon = evaluator.number(*c.values[2], scope, "epsilon");
-    if (!(t.epsilon >= smallestNumber)) // an entry without a gradient so far would become 0 / 0
-      reporter.fail(c.values[2]->location, "epsilon is " + textOf(t.epsilon) + ", it must be at least " + textOf(smallestNumber));
-    t.decay = atLeastZero(c.values[3], 0, "the decay");
+    result.calls = {readOptimizerCall(*e, known, &settings, evaluator, scope)};
+    result.train.optimizers = {elaborateOptimizer(result.calls.front(), {}, damped, reporter)};
+  }
+
+  /// The number of a rule's own optimizer in `calls`. Reports what is wrong with its text too; its decay is known when the model is.
+  size_t furtherOptimizer(const ast::Expression &e) {
+    OptimizerCall call = readOptimizerCall(e, known, nullptr, evaluator, scope);
+    elaborateOptimizer(call, {}, damped, reporter);
+    result.calls.push_back(std::move(call));
+    return result.calls.size() - 1;
   }
 
   const ast::Train &source;
+  const KnownOptimizers &known;
+  bool damped;
   Settings &settings;
   Evaluator &evaluator;
   Reporter &reporter;
@@ -204,8 +112,9 @@ private:
 
 } // namespace
 
-ElaboratedTrain elaborateTrain(const ast::Train &train, Settings &settings, Evaluator &evaluator) {
-  return TrainElaborator(train, settings, evaluator).run();
+ElaboratedTrain elaborateTrain(const ast::Train &train, const KnownOptimizers &known, bool damped, Settings &settings,
+                               Evaluator &evaluator) {
+  return TrainElaborator(train, known, damped, settings, evaluator).run();
 }
 
 } // namespace npar::dsl

@@ -3,6 +3,7 @@
 
 #include "dsl/Program.h"
 #include "dsl/constants/Settings.h"
+#include "dsl/elaborate/OptimizerElaborator.h"
 #include "dsl/elaborate/ParameterRules.h"
 
 namespace npar::dsl {
@@ -10,10 +11,12 @@ namespace npar::dsl {
 struct ElaboratedTrain {
   Train train;
   Location batchAt; ///< where the batch is given
+  std::vector<OptimizerCall> calls; ///< the train block's own, then those of rules
   std::vector<ParameterRule> rules;
 };
 
-/// Errors are in the evaluator's reporter.
-ElaboratedTrain elaborateTrain(const ast::Train &train, Settings &settings, Evaluator &evaluator);
+/// Errors are in the evaluator's reporter. `damped`: see elaborateOptimizer.
+ElaboratedTrain elaborateTrain(const ast::Train &train, const KnownOptimizers &known, bool damped, Settings &settings,
+                               Evaluator &evaluator);
 
 } // namespace npar::dsl

@@ -61,6 +61,13 @@ public:
   std::optional<Program> run() {
     Library library(options, sources, diagnostics);
     root = library.load();
+    texts = &library;
+    if (root)
+      optimizers = {[&](const std::string &name) {
+                      Library::FoundOptimizer found = library.findOptimizer(root, name);
+                      return KnownOptimizers::Found{found.declaration, found.standard};
+                    },
+                    library.optimizerNames(root)};
     Settings settings(options.settings, sources, diagnostics);
     if (options.machine)
       machine = loadMachine(*options.machine, options.librarySearch, sources, diagnostics);
@@ -110,14 +117,21 @@ private:
   }
 
   /// The one asked for by an option, in any case of letters, or the only one; null when there is none and none is asked for.
-  template <typename T> const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all) {
+  /// `others`: what could be asked for besides.
+  template <typename T>
+  const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all,
+                const std::vector<std::string> &others = {}) {
     if (name) {
       for (bool anyCase : {false, true})
         for (const auto &d : all)
           if (d.first->name.text == *name || (anyCase && sameWord(d.first->name.text, *name)))
             return d.first;
       Location there{sources.add(option, *name), 1, 1, static_cast<uint32_t>(std::max<size_t>(1, name->size()))};
-      std::vector<std::string> names = namesOf(all), helps = didYouMean(*name, names);
+      std::vector<std::string> names = namesOf(all);
+      for (const std::string &other : others)
+        if (std::find(names.begin(), names.end(), other) == names.end())
+          names.push_back(other);
+      std::vector<std::string> helps = didYouMean(*name, names);
       if (helps.empty())
         helps.push_back(names.empty() ? std::string("there is none") : "there is " + joined(names));
       reporter.fail(there, std::string("unknown ") + what + " '" + *name + "'", helps);
@@ -135,7 +149,7 @@ private:
     std::vector<std::string> names = namesOf(all);
     auto checkFor = [&](const auto &declarations) {
       for (const auto &d : declarations)
-        if (std::find(names.begin(), names.end(), d.model.text) == names.end())
+        if (!d.model.text.empty() && std::find(names.begin(), names.end(), d.model.text) == names.end())
           reporter.error(d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
     };
     checkFor(root->tree->trains);
@@ -165,7 +179,7 @@ private:
     std::tie(model, modelFile) = list[0];
   }
 
-  /// The data block: the one that `--set data=NAME` asks for, or the only one; null for `data=none` and where there is none.
+  /// Chooses the data block that `--set data=NAME` asks for, or the only one. Null for `data=none` and for a text without one.
   void chooseData(Settings &settings, const Found<ast::Data> &all) {
     const Setting *asked = settings.find("data");
     if (!asked) {
@@ -189,6 +203,27 @@ private:
                   helps.empty() ? std::vector<std::string>{"there is " + joined(names)} : helps);
   }
 
+  /// Leaves the plans that the model can have: its own, and those without `for`. Of these only the ones that the model's file or the first
+  /// file imports by name are taken without being asked for. One that is asked for can also be a text of the library's folder `plans`.
+  void choosePlans() {
+    bool isAsked = options.plan && *options.plan != "none";
+    auto isNear = [&](SourceFile *file) {
+      auto has = [&](SourceFile *importing) {
+        return importing == file || std::find(importing->imports.begin(), importing->imports.end(), file) != importing->imports.end();
+      };
+      return has(root) || has(modelFile);
+    };
+    plans = filter(plans, [&](const auto &each) {
+      return each.first->model.text == model->name.text || (each.first->model.text.empty() && (isAsked || isNear(each.second)));
+    });
+    auto isIt = [&](const auto &each) { return sameWord(each.first->name.text, *options.plan); };
+    if (isAsked && std::none_of(plans.begin(), plans.end(), isIt))
+      if (SourceFile *text = texts->find("plans", *options.plan))
+        for (const ast::Plan &each : text->tree->plans)
+          if (each.model.text.empty())
+            plans.push_back({&each, text});
+  }
+
   void choose(Settings &settings) {
     auto trains = collect(root, &ast::File::trains);
     plans = collect(root, &ast::File::plans);
@@ -196,16 +231,18 @@ private:
     auto ofModel = [&](const auto &d) { return d.first->model.text == model->name.text; };
     for (const auto &family : filter(collect(root, &ast::File::families), ofModel))
       familyLines(reporter, *family.first, *model);
+    for (const ast::Optimizer &each : root->tree->optimizers)
+      warnUnused("optimizer", each);
     for (const ast::Machine &each : root->tree->machines) // nothing takes it, for --machine names a file; but what is written is checked
       readMachine(each, root->path, options.librarySearch, sources, diagnostics);
-    plans = filter(plans, ofModel);
+    choosePlans();
     train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
     if (!train && options.purpose == Purpose::Training)
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
       config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
-    else if (modelFile != root) // a text that only says how to train an imported model says which size of it, too
+    else if (modelFile != root) // a text that trains an imported model also chooses its size
       if (Found<ast::Config> own =
               filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
           own.size() == 1)
@@ -213,14 +250,15 @@ private:
     datas = filter(collect(root, &ast::File::datas), ofModel);
     chooseData(settings, datas);
     if (!options.plan || *options.plan != "none")
-      plan = pick<ast::Plan>("plan", "--plan", options.plan, plans);
+      plan = pick<ast::Plan>("plan", "--plan", options.plan, plans, texts->textNames("plans"));
   }
 
   std::optional<Program> elaborate(Settings &settings) {
     Evaluator evaluator(reporter);
     Scope constants;
     bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'", config);
-    ElaboratedTrain trained = train ? elaborateTrain(*train, settings, evaluator) : untrained(settings, evaluator);
+    ElaboratedTrain trained =
+        train ? elaborateTrain(*train, optimizers, options.damped, settings, evaluator) : untrained(settings, evaluator);
     PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
     planned.declare(plan, {trained.train.batch, trained.batchAt}, trained.train.location);
     Scope dataScope(&constants);
@@ -255,7 +293,7 @@ private:
     if (isWhole())
       planned.check(program.model);
     if (isWhole())
-      applyParameterRules(trained.rules, reporter, program.model, program.train);
+      applyParameterRules(trained.rules, trained.calls, options.damped, reporter, program.model, program.train);
     if (data && isWhole())
       program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
     if (options.purpose == Purpose::Outputs)
@@ -313,6 +351,7 @@ private:
   Sources &sources;
   Diagnostics &diagnostics;
   Reporter reporter;
+  Library *texts = nullptr;
   SourceFile *root = nullptr, *modelFile = nullptr;
   const ast::Block *model = nullptr;
   const ast::Config *config = nullptr;
@@ -320,8 +359,9 @@ private:
   const ast::Plan *plan = nullptr;
   const ast::Data *data = nullptr;
   std::optional<Machine> machine;
+  KnownOptimizers optimizers;
   Found<ast::Plan> plans; ///< for the model
-  Found<ast::Data> datas; ///< likewise
+  Found<ast::Data> datas; ///< for the model
 };
 
 } // namespace

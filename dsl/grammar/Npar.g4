@@ -5,7 +5,7 @@ file: declaration* EOF;
 expressionOnly: expression EOF; // the value of `--set key=value`
 
 declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration
-           | familyDeclaration | machineDeclaration | dataDeclaration;
+           | familyDeclaration | machineDeclaration | dataDeclaration | optimizerDeclaration;
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
@@ -15,11 +15,17 @@ freezeItem: FREEZE parameterPatterns (IF expression)?; // `freeze "*" except "he
 groupItem: FOR parameterPatterns path? (IF expression)? '{' groupChange* '}'; // `for "*.bias" { decay 0 }`
 parameterPatterns: STRING (',' STRING)* (EXCEPT STRING (',' STRING)*)?;
 groupChange: name ('*' product | expression); // `lr * 10`; which words there are is checked afterwards
+// `optimizer Lion(lr, ...) { state exp_avg = zeros  update(w, g) { ... } }`
+optimizerDeclaration: OPTIMIZER name parameters '{' optimizerItem* '}';
+optimizerItem: stateItem | requireStatement | updateItem;
+stateItem: STATE stateName (',' stateName)* (':' list)? '=' expression; // `: []` for one number instead of one for each element
+stateName: name path?;
+updateItem: UPDATE '(' name (',' name)* ')' '{' (name '=' expression)* '}';
 configDeclaration: CONFIG STRING FOR name parameters;
 // What a configuration file of other programs says of a model: `take "n_embd" = width`; which words there are is checked afterwards.
 familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
 familyRule: name STRING (',' STRING)* parameters? ('=' expression)? (ELSE expression)?;
-planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
+planDeclaration: PLAN name parameters? (FOR name)? '{' planItem* '}'; // without `for` of any model that has its axes
 // `machine here { product f32 { rate 100 GFLOP/s ... } ... }`; which figures and units there are is checked afterwards.
 machineDeclaration: MACHINE name '{' (hostKind | figureGroup)* '}';
 hostKind: name '-'? NUMBER figureUnit STRING?; // `hosts 8 of "dgx-h100"`; without the text a figure outside of any group
@@ -101,7 +107,7 @@ list: '[' (expression (',' expression)*)? ']';
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
     | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
-    | WHERE | METRIC | OUTPUT | LIVE;
+    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -157,6 +163,9 @@ KEEP: 'keep';
 BUCKET: 'bucket';
 STAGES: 'stages';
 LIVE: 'live';
+OPTIMIZER: 'optimizer';
+STATE: 'state';
+UPDATE: 'update';
 HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;

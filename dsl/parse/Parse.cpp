@@ -35,6 +35,8 @@ public:
         result.models.push_back({name(model->name()), parameters(model->parameters()), body(model->body())});
       else if (auto *train = d->trainDeclaration())
         result.trains.push_back(trains.train(train));
+      else if (auto *optimizer = d->optimizerDeclaration())
+        result.optimizers.push_back(trains.optimizer(optimizer));
       else if (auto *p = d->planDeclaration())
         result.plans.push_back(plans.plan(p));
       else if (auto *c = d->configDeclaration())

@@ -6,7 +6,8 @@ namespace npar::dsl {
 ast::Plan PlanBuilder::plan(Grammar::PlanDeclarationContext *context) {
   ast::Plan result;
   result.name = name(context->name(0));
-  result.model = name(context->name(1));
+  if (context->FOR())
+    result.model = name(context->name(1));
   result.parameters = parameters(context->parameters());
   for (auto *each : context->planItem())
     item(each, result);

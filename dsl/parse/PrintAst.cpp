@@ -28,6 +28,8 @@ public:
       separate(), block("model", b);
     for (const Train &t : f.trains)
       separate(), train(t);
+    for (const Optimizer &o : f.optimizers)
+      separate(), optimizer(o);
     for (const Config &c : f.configs)
       separate(), config(c);
     for (const Family &each : f.families)
@@ -199,6 +201,41 @@ private:
     out << "}\n";
   }
 
+  void optimizer(const Optimizer &o) {
+    head("optimizer", o.name, o.parameters);
+    out << " {\n";
+    for (const OptimizerState &s : o.states) {
+      for (size_t i = 0; i < s.names.size(); ++i) {
+        out << (i ? ", " : "  state ") << s.names[i].text;
+        path(s.paths[i]);
+      }
+      if (s.shape) {
+        out << ": ";
+        expression(*s.shape);
+      }
+      out << " = ";
+      expression(*s.initial);
+      out << '\n';
+    }
+    for (const Requirement &r : o.requirements) {
+      out << "  ";
+      require(*r.condition, r.message);
+      out << '\n';
+    }
+    for (const OptimizerUpdate &u : o.updates) {
+      out << "  update(";
+      names(u.values);
+      out << ") {\n";
+      for (const Item &line : u.lines) {
+        out << "    " << line.name.text << " = ";
+        expression(*line.value);
+        out << '\n';
+      }
+      out << "  }\n";
+    }
+    out << "}\n";
+  }
+
   void parameterRule(const ParameterRule &r) {
     out << (r.freeze ? "  freeze" : "  for");
     texts(r.patterns);
@@ -319,7 +356,7 @@ private:
 
   void plan(const Plan &p) {
     head("plan", p.name, p.parameters);
-    out << " for " << p.model.text << " {\n";
+    out << (p.model.text.empty() ? "" : " for ") << p.model.text << " {\n";
     if (!p.mesh.empty()) {
       out << "  mesh ";
       items(p.mesh);

@@ -7,11 +7,11 @@ namespace {
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 // Words that are names outside of the place where they mean something.
-const std::set<std::string> names = {"ID",        "'in'",      "'op'",         "'by'",      "'store'",  "'per'",          "'recompute'",
-                                     "'every'",   "'compute'", "'keep'",       "'bucket'",  "'stages'", "'hierarchical'", "'under'",
-                                     "'config'",  "'as'",      "'checkpoint'", "'family'",  "'else'",   "'place'",        "'inside'",
-                                     "'machine'", "'data'",    "'below'",      "'lengths'", "'weight'", "'seed'",         "'last'",
-                                     "'freeze'",  "'except'",  "'where'",      "'metric'",  "'output'", "'live'"};
+const std::set<std::string> names = {
+    "ID",       "'in'",      "'op'",           "'by'",    "'store'",     "'per'",    "'recompute'",  "'every'",  "'compute'", "'keep'",
+    "'bucket'", "'stages'",  "'hierarchical'", "'under'", "'config'",    "'as'",     "'checkpoint'", "'family'", "'else'",    "'place'",
+    "'inside'", "'machine'", "'data'",         "'below'", "'lengths'",   "'weight'", "'seed'",       "'last'",   "'freeze'",  "'except'",
+    "'where'",  "'metric'",  "'output'",       "'live'",  "'optimizer'", "'state'",  "'update'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
@@ -22,7 +22,7 @@ const std::set<std::string> expressions = withNames({"NUMBER", "STRING", "'true'
 const std::set<std::string> statements =
     withNames({"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'metric'", "'output'", "'require'", "'if'", "'forward'", "'return'"});
 const std::set<std::string> declarations = {"'import'", "'layer'",  "'model'",   "'train'", "'plan'",
-                                            "'config'", "'family'", "'machine'", "'data'"};
+                                            "'config'", "'family'", "'machine'", "'data'",  "'optimizer'"};
 const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",
                                      "require", "forward", "return", "mesh",  "split", "if",  "and",  "or",    "not",   "true",   "false"};
 
@@ -51,7 +51,7 @@ std::vector<std::string> languageWords() {
 
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole) {
   std::vector<std::string> phrases;
-  group(expected, declarations, "a declaration (import, layer, model, train, plan, config, family, machine or data)", phrases);
+  group(expected, declarations, "a declaration (import, layer, model, train, plan, config, family, machine, data or optimizer)", phrases);
   group(expected, expressions, "an expression", phrases);
   if (!phrases.empty())
     expected.erase("'not'");

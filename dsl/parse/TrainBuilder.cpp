@@ -1,4 +1,4 @@
-// Builds train blocks: settings, and rules for parameters in their order.
+// Builds train blocks (settings, and rules for parameters in their order) and optimizers.
 #include "dsl/parse/TrainBuilder.h"
 
 namespace npar::dsl {
@@ -38,6 +38,44 @@ ast::ParameterRule TrainBuilder::group(Grammar::GroupItemContext *context) {
     rule.changes.push_back({name(change->name()), change->product() != nullptr,
                             expression(change->product() ? static_cast<Context *>(change->product()) : change->expression())});
   return rule;
+}
+
+ast::Optimizer TrainBuilder::optimizer(Grammar::OptimizerDeclarationContext *context) {
+  ast::Optimizer result{name(context->name()), parameters(context->parameters()), {}, {}, {}};
+  for (auto *item : context->optimizerItem()) {
+    if (auto *declared = item->stateItem())
+      result.states.push_back(state(declared));
+    else if (auto *required = item->requireStatement())
+      result.requirements.push_back({expression(required->expression()), unquote(required->STRING())});
+    else
+      result.updates.push_back(update(item->updateItem()));
+  }
+  return result;
+}
+
+ast::OptimizerState TrainBuilder::state(Grammar::StateItemContext *context) {
+  ast::OptimizerState result;
+  for (auto *each : context->stateName()) {
+    result.names.push_back(name(each->name()));
+    result.paths.push_back(each->path() ? std::optional(textName(each->path()->STRING())) : std::nullopt);
+  }
+  if (context->list())
+    result.shape = expression(context->list());
+  result.initial = expression(context->expression());
+  return result;
+}
+
+ast::OptimizerUpdate TrainBuilder::update(Grammar::UpdateItemContext *context) {
+  ast::OptimizerUpdate result{at(context->UPDATE()), {}, {}};
+  std::vector<Grammar::NameContext *> names = context->name();
+  std::vector<Grammar::ExpressionContext *> values = context->expression();
+  size_t formals = names.size() - values.size();
+  for (size_t i = 0; i < names.size(); ++i)
+    if (i < formals)
+      result.values.push_back(name(names[i]));
+    else
+      result.lines.push_back({name(names[i]), expression(values[i - formals])});
+  return result;
 }
 
 void TrainBuilder::patterns(Grammar::ParameterPatternsContext *context, ast::ParameterRule &rule) {

@@ -1,4 +1,4 @@
-// Syntax trees of train blocks.
+// Syntax trees of train blocks and optimizers.
 #pragma once
 
 #include "dsl/parse/ExpressionBuilder.h"
@@ -10,10 +10,13 @@ public:
   using ExpressionBuilder::ExpressionBuilder;
 
   ast::Train train(Grammar::TrainDeclarationContext *context);
+  ast::Optimizer optimizer(Grammar::OptimizerDeclarationContext *context);
 
 private:
   ast::ParameterRule freeze(Grammar::FreezeItemContext *context);
   ast::ParameterRule group(Grammar::GroupItemContext *context);
+  ast::OptimizerState state(Grammar::StateItemContext *context);
+  ast::OptimizerUpdate update(Grammar::UpdateItemContext *context);
   void patterns(Grammar::ParameterPatternsContext *context, ast::ParameterRule &rule);
 };
 

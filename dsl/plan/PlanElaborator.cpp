@@ -19,7 +19,7 @@
 
 namespace npar::dsl {
 
-/// What the grammar takes for a name with a value.
+/// Clauses that are a name with a value in the grammar.
 static const std::vector<std::string> planSettings = {"micro", "compute", "reduce"};
 
 static std::vector<std::string> unknownHelp(const std::string &name) {
@@ -37,6 +37,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   MicroSize micro{source ? 0 : batch.size, plan.location};
   if (source) {
     plan.name = source->name.text;
+    isGeneral = source->model.text.empty();
     bindConstants(text.evaluator, source->parameters, text.settings, text.scope, "plan '" + plan.name + "'");
     for (const ast::Requirement &each : source->requirements)
       try {
@@ -98,6 +99,7 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
 
 void PlanElaborator::check(const Model &model) {
   size_t before = reporter.errorCount();
+  fitTo(model);
   RuleCheck rule(plan.mesh, model, reporter);
   for (const PlanRule &each : rules)
     rule.checkNames(each);
@@ -131,6 +133,31 @@ void PlanElaborator::check(const Model &model) {
   }
   plan.mesh = products.fineMesh();
   warnUnusedMesh();
+}
+
+void PlanElaborator::fitTo(const Model &model) {
+  auto isKnown = [&](const std::string &name) { return findRepeat(model, name) || findAxis(model, name) || findProduct(model, name); };
+  std::vector<PlanRule> fitted;
+  for (const PlanRule &each : rules) {
+    if (each.rule.axis == "blocks" && !isKnown("blocks"))
+      for (const Repeat &repeat : model.repeats) {
+        fitted.push_back(each);
+        fitted.back().rule.axis = repeat.label;
+      }
+    if (isKnown(each.rule.axis) || (!isGeneral && (each.rule.axis != "blocks" || model.repeats.empty())))
+      fitted.push_back(each);
+  }
+  for (const PlanRule &each : rules) {
+    auto sameRule = [&](const PlanRule &other) { return other.source == each.source; };
+    bool isFirst = &*std::find_if(rules.begin(), rules.end(), sameRule) == &each;
+    bool isCut = std::any_of(each.rule.mesh.begin(), each.rule.mesh.end(), [&](const std::string &name) {
+      const MeshAxis *axis = findMesh(plan.mesh, name);
+      return axis && axis->size > 1;
+    });
+    if (each.enabled && isCut && isFirst && std::none_of(fitted.begin(), fitted.end(), sameRule))
+      reporter.warning(each.axisAt, "the rule has no effect: model '" + model.name + "' has none of its axes");
+  }
+  rules = std::move(fitted);
 }
 
 /// Clauses about sums between ranks where the mesh has nothing to add up over; sizes do not matter, they are set to 1 for a trial.

@@ -29,6 +29,8 @@ private:
   /// The values of `micro` and `compute`, from the text or from the settings that override it.
   std::map<std::string, const ast::Expression *> clauseValues(const ast::Plan *source);
   void readClauses(const ast::Plan &source);
+  /// `blocks` becomes the model's repeats. Of a plan without `for` the names that the model lacks are left out.
+  void fitTo(const Model &model);
   void warnUnusedMesh();
   void warnIdle();
 
@@ -38,6 +40,7 @@ private:
   Reporter &reporter;
   PlanText text;
   std::vector<PlanRule> rules;
+  bool isGeneral = false; ///< the plan is for no model in particular
 };
 
 } // namespace npar::dsl

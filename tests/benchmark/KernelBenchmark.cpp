@@ -100,12 +100,8 @@ int main() {
   measure("dropout", function("%x: " + x, x, "%y = nn.dropout %x {rate = 0.1, site = \"a\"} : (" + x + ") -> " + x + "\nreturn %y : " + x),
           4 * 256 * 768);
   measure("adamw",
-          function("%w: " + p + ", %g: " + p + ", %m: " + p + ", %v: " + p + ", %f: " + scalar + ", %r: " + scalar + ", %s: " + scalar +
-                       ", %o: " + scalar,
-                   p + ", " + p + ", " + p,
-                   "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r, %s, %o {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" +
-                       p + ", " + p + ", " + p + ", " + p + ", " + scalar + ", " + scalar + ", " + scalar + ", " + scalar + ") -> (" + p +
-                       ", " + p + ", " + p + ")\nreturn %a, %b, %c : " + p + ", " + p + ", " + p),
+          function("%w: " + p + ", %g: " + p + ", %m: " + p + ", %v: " + p + ", %f: " + scalar + ", %r: " + scalar, p + ", " + p + ", " + p,
+                   npar::codegen::adamwText("%a, %b, %c", "%f", "%r", p, p) + "return %a, %b, %c : " + p + ", " + p + ", " + p),
           768 * 3072);
   return 0;
 }

@@ -132,8 +132,8 @@ TEST(Gpt2, HasDropoutOnlyWhereTheRateIsAboveZero) {
 
 TEST(Mlp, Elaborates) {
   Program p = program(elaborateFile(stdlib + "/models/mlp.npar"));
-  EXPECT_EQ(p.train.optimizer, OptimizerKind::Sgd);
-  EXPECT_EQ(p.train.momentum, 0.9);
+  EXPECT_EQ(p.train.optimizer().name, "Sgd");
+  EXPECT_EQ(p.train.optimizer().number("momentum"), 0.9);
   EXPECT_EQ(nodesOf(p, "relu").size(), 2u);
   EXPECT_EQ(p.plan.dataParallel, 2);
 }

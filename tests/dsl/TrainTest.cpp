@@ -21,15 +21,15 @@ TEST(Train, HasTheValuesOfItsText) {
   Train t = train({});
   EXPECT_EQ(t.name, "base");
   EXPECT_EQ(t.batch, 32);
-  EXPECT_EQ(t.optimizer, OptimizerKind::AdamW);
-  EXPECT_EQ(t.rate.kind, ScheduleKind::Cosine);
-  EXPECT_EQ(t.rate.peak, 3e-4);
-  EXPECT_EQ(t.rate.warmup, 100);
-  EXPECT_EQ(t.rate.steps, 2000);
-  EXPECT_EQ(t.beta1, 0.9);
-  EXPECT_EQ(t.beta2, 0.95);
-  EXPECT_EQ(t.epsilon, 1e-8);
-  EXPECT_EQ(t.decay, 0.1);
+  EXPECT_EQ(t.optimizer().name, "AdamW");
+  EXPECT_EQ(t.optimizer().rate.kind, ScheduleKind::Cosine);
+  EXPECT_EQ(t.optimizer().rate.peak, 3e-4);
+  EXPECT_EQ(t.optimizer().rate.warmup, 100);
+  EXPECT_EQ(t.optimizer().rate.steps, 2000);
+  EXPECT_EQ(t.optimizer().number("betas", 0), 0.9);
+  EXPECT_EQ(t.optimizer().number("betas", 1), 0.95);
+  EXPECT_EQ(t.optimizer().number("epsilon"), 1e-8);
+  EXPECT_EQ(t.optimizer().number("decay"), 0.1);
   EXPECT_EQ(t.clip, 1.0);
   EXPECT_EQ(t.seed, 1u);
 }
@@ -43,21 +43,21 @@ TEST(Train, IsChangedBySettings) {
                    {"seed", "7"},
                    {"optimizer.epsilon", "1e-4"}});
   EXPECT_EQ(t.batch, 64);
-  EXPECT_EQ(t.rate.peak, 1e-3);
-  EXPECT_EQ(t.rate.warmup, 5);
-  EXPECT_EQ(t.rate.steps, 30);
+  EXPECT_EQ(t.optimizer().rate.peak, 1e-3);
+  EXPECT_EQ(t.optimizer().rate.warmup, 5);
+  EXPECT_EQ(t.optimizer().rate.steps, 30);
   EXPECT_FALSE(t.clip);
   EXPECT_EQ(t.seed, 7u);
-  EXPECT_EQ(t.epsilon, 1e-4);
+  EXPECT_EQ(t.optimizer().number("epsilon"), 1e-4);
 }
 
 TEST(Train, TakesASettingOfTheWholeLearningRate) {
-  EXPECT_EQ(train({{"optimizer.lr", "0.25"}}).rate.kind, ScheduleKind::Constant);
-  EXPECT_EQ(train({{"optimizer.lr", "0.25"}}).rate.peak, 0.25);
+  EXPECT_EQ(train({{"optimizer.lr", "0.25"}}).optimizer().rate.kind, ScheduleKind::Constant);
+  EXPECT_EQ(train({{"optimizer.lr", "0.25"}}).optimizer().rate.peak, 0.25);
   Train t = train({{"optimizer.lr", "linear(peak = 1, steps = 10, final = 0.5)"}});
-  EXPECT_EQ(t.rate.kind, ScheduleKind::Linear);
-  EXPECT_EQ(t.rate.warmup, 0);
-  EXPECT_EQ(t.rate.final, 0.5);
+  EXPECT_EQ(t.optimizer().rate.kind, ScheduleKind::Linear);
+  EXPECT_EQ(t.optimizer().rate.warmup, 0);
+  EXPECT_EQ(t.optimizer().rate.final, 0.5);
 }
 
 /// The rules in the train block of a small GPT-2, and what they make of each parameter.

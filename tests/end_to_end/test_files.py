@@ -45,8 +45,9 @@ class CollisionTest(DriverTest):
         """Imports and schedules are known when the text is read; the standard library's texts are inputs like others."""
         library = self.folder / "library"
         shutil.copytree(ROOT / "stdlib", library)
-        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
-        (self.folder / "m.npar").write_text(text.replace("by schedule(chunks)", 'by "mine.csv"').replace('schedule = "1f1b", chunks = 0, ', ""))
+        plan = (ROOT / "stdlib" / "plans" / "three_d.npar").read_text()
+        plan = plan.replace("by schedule(chunks)", 'by "mine.csv"').replace('schedule = "1f1b", chunks = 0, ', "")
+        (self.folder / "m.npar").write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text().replace('import "three_d"', "") + plan)
         shutil.copy(library / "layers" / "Mlp.npar", self.folder / "Mlp.npar")
         (self.folder / "mine.csv").write_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
         model = ["m.npar", *settings({**SMALL, "batch": 4, "mesh.dp": 1, "mesh.tp": 1})]

@@ -87,7 +87,7 @@ class ForeignAsTest(DriverTest):
         for program, name in (("megatron", "Megatron-LM"), ("deepspeed", "DeepSpeed")):
             plain, found = (self.npar("inspect", "gpt2", "--set", f"compute={compute}", "--as", program) for compute in ("f32", "tf32"))
             self.assertEqual(found.output, plain.output)
-            self.assertRegex(found.error, rf"gpt2\.npar:\d+:\d+: warning: {name} has no setting for 'tf32'; the training script enables it: torch\.set_float32_matmul_precision")
+            self.assertRegex(found.error, rf"three_d\.npar:\d+:\d+: warning: {name} has no setting for 'tf32'; the training script enables it: torch\.set_float32_matmul_precision")
 
     def test_what_a_program_cannot_do_is_named_by_its_line(self):
         for settings, program, lines in (
@@ -102,7 +102,7 @@ class ForeignAsTest(DriverTest):
                 result = self.npar("inspect", "gpt2", *(word for one in settings for word in ("--set", one)), "--as", program, code=1)
                 self.assertEqual(result.output, "")
                 for line in lines:
-                    self.assertRegex(result.error, r"gpt2\.npar:\d+:\d+: error: .*" + line)
+                    self.assertRegex(result.error, r"three_d\.npar:\d+:\d+: error: .*" + line)
 
     def test_the_programs_take_it_today(self):
         """Where their sources are: NPAR_MEGATRON and NPAR_TORCHTITAN name the folders."""

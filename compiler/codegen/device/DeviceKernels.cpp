@@ -58,7 +58,7 @@ static bool isOfScores(rank::KernelOp kernel) {
 
 /// Whether it updates a parameter or squares its gradient: a model has many of one size, and all of them are done at once.
 static bool isOfParameter(rank::KernelOp kernel) {
-  return onlyOp<rank::SquareSumOp>(kernel) || kernel.walk([](nn::AdamwOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return onlyOp<rank::SquareSumOp>(kernel) || kernel.walk([](nn::OptimizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture) {

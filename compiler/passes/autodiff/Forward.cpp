@@ -1,6 +1,7 @@
 // autodiff-forward: @micro of a program that trains nothing.
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/OptimizerAttributes.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/autodiff/Autodiff.h"
@@ -191,7 +192,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
         variable.erase();
     if (Precision(module).roundsSums())
       module->setAttr("dist.rounded_sums", UnitAttr::get(&getContext()));
-    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", "npar.recompute", lossesAttribute})
+    for (StringRef consumed : {optimizersAttribute, "nn.clip", "nn.precision", "npar.recompute", lossesAttribute})
       module->removeAttr(consumed);
     keepInputs(micro);
   }

@@ -54,7 +54,7 @@ def AutodiffRecompute : Pass<"autodiff-recompute", "::mlir::ModuleOp"> {
 def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
   let summary = "make @update: from accumulated gradients to new parameters";
   let description = [{
-    Takes the module attributes `nn.optimizer`, `nn.rate` and `nn.clip` that the importer left, and `nn.precision`, creates optimizer
+    Takes the module attributes `nn.optimizers` and `nn.clip` that the importer left, and `nn.precision`, creates optimizer
     states and the function @update: combined gradients, their global norm, the clip factor, the learning rate, one optimizer op per
     parameter, outputs. A norm that is not finite skips the step: `nn.gate` tells the optimizer ops. A 16-bit parameter has an f32 state
     `master`, which the optimizer moves; its rounding is written to the parameter.

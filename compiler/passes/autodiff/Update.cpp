@@ -1,10 +1,13 @@
 // autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/OptimizerAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
 
 namespace npar {
 
@@ -27,16 +30,10 @@ struct Trained {
 struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
   void runOnOperation() override {
     micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    optimizer = getOperation()->getAttrOfType<DictionaryAttr>("nn.optimizer");
-    rate = getOperation()->getAttrOfType<DictionaryAttr>("nn.rate");
-    if (!micro || !optimizer || !rate) {
-      getOperation().emitError("the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'");
+    FailureOr<std::vector<dsl::Optimizer>> found = optimizersOf(getOperation());
+    if (failed(found) || !micro) // the backward pass has refused a module without it
       return signalPassFailure();
-    }
-    if (auto kind = optimizer.getAs<StringAttr>("kind"); !kind || (kind.getValue() != "adamw" && kind.getValue() != "sgd")) {
-      getOperation().emitError("the optimizer must be of kind \"adamw\" or \"sgd\"");
-      return signalPassFailure();
-    }
+    optimizers = std::move(*found);
     precision = Precision(getOperation());
     collect();
     OpBuilder atEnd = OpBuilder::atBlockEnd(getOperation().getBody());
@@ -46,19 +43,20 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     func::ReturnOp::create(builder, getOperation().getLoc());
     if (precision.roundsSums())
       getOperation()->setAttr("dist.rounded_sums", builder.getUnitAttr());
-    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", lossesAttribute})
+    for (StringRef consumed : {optimizersAttribute, "nn.clip", "nn.precision", lossesAttribute})
       getOperation()->removeAttr(consumed);
   }
 
   func::FuncOp micro;
-  DictionaryAttr optimizer, rate;
+  std::vector<dsl::Optimizer> optimizers;
   Precision precision;
-  Value counted;                                      ///< steps that were not skipped; null where none is
-  SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
-  SmallVector<Trained> trained;                       // in order of the parameters
-  llvm::DenseMap<Attribute, Value> rates;             // learning rates, by their factors
-  BiasCorrectionsOp corrections;                      // of AdamW
-  llvm::DenseMap<Value, Value> stepSizes;             // of AdamW, by the learning rates
+  Value counted;                                   ///< steps that were not skipped; null where none is
+  SmallVector<std::pair<VariableOp, Value>> atEnd; ///< written when everything has used the old values
+  SmallVector<Trained> trained;                    // in order of the parameters
+  SmallVector<Value> rates;                        ///< learning rates, by the numbers of the optimizers; null until one is needed
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> scaledRates; ///< learning rates times factors
+  /// Values of a step by the number of the optimizer and the factor of the learning rate.
+  std::map<std::pair<size_t, double>, SmallVector<Value>> stepValues;
 
   void collect() {
     llvm::StringMap<AtAttr> places;
@@ -98,10 +96,6 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     if (auto variable = findVariable(getOperation(), name))
       write(builder, variable, value, at);
   }
-  double number(DictionaryAttr from, StringRef key) {
-    auto value = from.getAs<FloatAttr>(key);
-    return value ? value.getValueAsDouble() : 0;
-  }
 
   //===- The body of @update ----------------------------------------------------------------------------------------------===//
 
@@ -126,19 +120,11 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     // The norm is a sum over all ranks and tells each of them whether any gradient anywhere is not finite: the squares of 16- and 32-bit
     // floats do not overflow float64. Then no rank moves anything.
     factor = place(GateOp::create(builder, loc, scalar, factor, norm), {});
-    Value learningRate =
-        place(LearningRateOp::create(builder, loc, scalar, counted, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
-                                     rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
-              {});
-    output(builder, "#out.lr", learningRate, {});
+    rates.resize(optimizers.size());
+    output(builder, "#out.lr", rateOf(builder, 0), {});
     OpBuilder outside(micro);
-    bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
-    if (adamw)
-      corrections = place(BiasCorrectionsOp::create(builder, loc, TypeRange{scalar, scalar}, counted, ofOptimizer(builder, "beta1"),
-                                                    ofOptimizer(builder, "beta2")),
-                          {});
     for (Trained &each : trained)
-      adamw ? buildAdamw(builder, outside, each, factor, learningRate) : buildSgd(builder, outside, each, factor, learningRate);
+      buildUpdate(builder, outside, each, factor);
     for (auto [variable, value] : atEnd)
       write(builder, variable, value, {});
   }
@@ -181,7 +167,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     return normOf(place(CombineOp::create(builder, loc, vector, parts), {})); // sums in bins are exact: the bits are those without groups
   }
 
-  /// What a step tells: the mean of each term that has a name, and their weighted sum.
+  /// Builds the outputs of a step: the mean of each loss that has a name, and the weighted sum of all.
   void buildLoss(OpBuilder &builder) {
     Value loss;
     AtAttr lossAt;
@@ -236,12 +222,12 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     auto variable = VariableOp::create(outside, loc, ("#out." + Precision::lossScale).str(), scalar, VariableKind::Output);
     variable.setOutput(Precision::lossScale);
     write(builder, variable, scale, {});
-    atEnd = {{findVariable(getOperation(), Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
-             {streak, next.getNewStreak()},
-             {steps, next.getNewCounted()}};
+    atEnd.append({{findVariable(getOperation(), Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
+                  {streak, next.getNewStreak()},
+                  {steps, next.getNewCounted()}});
   }
 
-  /// What the optimizer moves: the parameter itself, or where that is of 16 bits its float32 master.
+  /// The optimizer moves the parameter itself, or the float32 master of a 16-bit parameter.
   VariableOp trainedVariable(OpBuilder &outside, Trained &each) {
     return isNarrow(each.parameter.getType()) ? state(outside, each.parameter, "master") : each.parameter;
   }
@@ -255,76 +241,126 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     write(builder, each.parameter, rounded, at);
   }
 
-  VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot) {
+  VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot, double initial = 0) {
     Type type = parameter.getType();
     if (isNarrow(type))
       type = withElement(type, outside.getF32Type());
     auto variable = VariableOp::create(outside, parameter.getLoc(), (pathOf(parameter) + "." + slot).str(), type, VariableKind::State);
     variable.setOf(pathOf(parameter));
     variable.setSlot(slot);
+    if (initial != 0)
+      variable.setInitAttr(InitAttr::get(&getContext(), InitKind::Constant, initial));
     return variable;
   }
 
-  FloatAttr ofOptimizer(OpBuilder &builder, StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); }
-  FloatAttr decayOf(OpBuilder &builder, Trained &each) {
-    std::optional<llvm::APFloat> own = each.parameter.getDecay();
-    return own ? builder.getF64FloatAttr(own->convertToDouble()) : ofOptimizer(builder, "decay");
-  }
-
-  /// The learning rate of a parameter: one value for all of one factor.
-  Value rateOf(OpBuilder &builder, Trained &each, Value learningRate) {
-    FloatAttr factor = each.parameter.getRateAttr();
-    if (!factor)
-      return learningRate;
-    Value &rate = rates[factor];
-    if (!rate)
-      rate = place(ScaleOp::create(builder, getOperation().getLoc(), learningRate.getType(), learningRate, factor), {});
-    return rate;
-  }
-
-  /// One value for all of one learning rate.
-  Value stepSizeOf(OpBuilder &builder, Value rate) {
-    Value &size = stepSizes[rate];
-    if (!size)
-      size = place(DivOp::create(builder, getOperation().getLoc(), rate.getType(), rate, corrections.getMean()), {});
-    return size;
-  }
-
-  void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
-    AtAttr at = each.places.front();
-    VariableOp trained = trainedVariable(outside, each);
-    VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
-    Value w = read(builder, trained, at), m = read(builder, mean, at), v = read(builder, square, at);
-    FloatAttr decay = decayOf(builder, each);
-    learningRate = rateOf(builder, each, learningRate);
-    Value size = stepSizeOf(builder, learningRate);
-    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient,
-                                      m, v, factor, learningRate, size, corrections.getRoot(), ofOptimizer(builder, "beta1"),
-                                      ofOptimizer(builder, "beta2"), ofOptimizer(builder, "epsilon"), decay),
-                      at);
-    writeTrained(builder, each, trained, step.getNewW(), at);
-    write(builder, mean, step.getNewM(), at);
-    write(builder, square, step.getNewV(), at);
-  }
-
-  void buildSgd(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
-    AtAttr at = each.places.front();
-    double momentum = number(optimizer, "momentum");
-    VariableOp trained = trainedVariable(outside, each), velocity;
-    Value w = read(builder, trained, at), before;
-    SmallVector<Type> results{w.getType()};
-    if (momentum != 0) {
-      velocity = state(outside, each.parameter, "momentum");
-      before = read(builder, velocity, at);
-      results.push_back(w.getType());
+  /// The learning rate of an optimizer: those with the same schedule share it.
+  Value rateOf(OpBuilder &builder, size_t number) {
+    auto parts = [](const dsl::LearningRate &rate) { return std::tie(rate.kind, rate.peak, rate.final, rate.warmup, rate.steps); };
+    const dsl::LearningRate &rate = optimizers[number].rate;
+    for (size_t other = 0; other < number && !rates[number]; ++other)
+      if (parts(optimizers[other].rate) == parts(rate))
+        rates[number] = rates[other];
+    if (!rates[number]) {
+      rates[number] = place(LearningRateOp::create(builder, getOperation().getLoc(), scalarOf(builder.getF64Type()), counted,
+                                                   builder.getStringAttr(scheduleWord(rate.kind)), builder.getF64FloatAttr(rate.peak),
+                                                   builder.getI64IntegerAttr(rate.warmup), builder.getI64IntegerAttr(rate.steps),
+                                                   builder.getF64FloatAttr(rate.final)),
+                            {});
     }
-    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor,
-                                    rateOf(builder, each, learningRate), builder.getF64FloatAttr(momentum), decayOf(builder, each),
-                                    builder.getBoolAttr(false)),
+    return rates[number];
+  }
+
+  static ArrayAttr texts(OpBuilder &builder, const std::vector<std::string> &list) {
+    SmallVector<StringRef> references(list.begin(), list.end());
+    return builder.getStrArrayAttr(references);
+  }
+
+  /// The values of a step that the updates of one optimizer with one factor of the learning rate need.
+  ArrayRef<Value> stepValuesOf(OpBuilder &builder, OpBuilder &outside, size_t number, FloatAttr rateFactor, Value factor) {
+    const dsl::Optimizer &optimizer = optimizers[number];
+    auto [found, isNew] = stepValues.insert({{number, rateFactor ? rateFactor.getValueAsDouble() : 1}, {}});
+    SmallVector<Value> &values = found->second;
+    if (!isNew || optimizer.step.results.empty())
+      return values;
+    Location loc = getOperation().getLoc();
+    Value rate = rateOf(builder, number);
+    if (rateFactor) {
+      Value &scaled = scaledRates[{rate, rateFactor}];
+      if (!scaled)
+        scaled = place(ScaleOp::create(builder, loc, rate.getType(), rate, rateFactor), {});
+      rate = scaled;
+    }
+    if (optimizer.step.results == std::vector<std::string>{"lr"}) {
+      values = {rate};
+      return values;
+    }
+    SmallVector<StringRef> names{StepValuesOp::rate};
+    SmallVector<Value> inputs{rate};
+    auto add = [&](StringRef name, Value value) { names.push_back(name), inputs.push_back(value); };
+    if (counted)
+      add(StepValuesOp::counted, counted);
+    if (!optimizer.stepStates.empty())
+      add(StepValuesOp::factor, factor);
+    SmallVector<VariableOp> states;
+    bool isFirst = llvm::none_of(stepValues, [&](const auto &each) { return each.first.first == number && &each.second != &values; });
+    for (const dsl::OptimizerState &declared : optimizer.stepStates) {
+      states.push_back(stepState(outside, declared, number));
+      add(declared.name, read(builder, states.back(), {}));
+    }
+    SmallVector<Type> types(optimizer.step.results.size(), rate.getType());
+    auto op = place(StepValuesOp::create(builder, loc, types, inputs, builder.getStrArrayAttr(names),
+                                         texts(builder, optimizer.step.definitions), texts(builder, optimizer.step.results)),
+                    {});
+    llvm::append_range(values, op.getValues().drop_back(states.size()));
+    if (isFirst) // what a state becomes does not depend on the factor
+      for (auto [state, value] : llvm::zip(states, op.getValues().take_back(states.size())))
+        atEnd.push_back({state, value});
+    return values;
+  }
+
+  /// One number for all parameters of an optimizer, under a name that no parameter has.
+  VariableOp stepState(OpBuilder &outside, const dsl::OptimizerState &declared, size_t number) {
+    std::string slot = number == 0 ? declared.slot : declared.slot + "." + std::to_string(number), symbol = Precision::symbolOf(slot);
+    if (auto existing = findVariable(getOperation(), symbol))
+      return existing;
+    auto variable = VariableOp::create(outside, getOperation().getLoc(), symbol, scalarOf(outside.getF64Type()), VariableKind::State);
+    variable.setSlot(slot);
+    if (declared.initial != 0)
+      variable.setInitAttr(InitAttr::get(&getContext(), InitKind::Constant, declared.initial));
+    return variable;
+  }
+
+  void buildUpdate(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor) {
+    AtAttr at = each.places.front();
+    size_t number = each.parameter.getOptimizer().value_or(0);
+    if (number >= optimizers.size()) {
+      each.parameter.emitError() << "asks for optimizer " << number << " of " << optimizers.size();
+      return signalPassFailure();
+    }
+    const dsl::Optimizer &optimizer = optimizers[number];
+    VariableOp trained = trainedVariable(outside, each);
+    Value w = read(builder, trained, at);
+    SmallVector<StringRef> names{optimizer.weight, optimizer.gradient};
+    SmallVector<VariableOp> states;
+    SmallVector<Value> others;
+    for (const dsl::OptimizerState &declared : optimizer.states) {
+      states.push_back(state(outside, each.parameter, declared.slot, declared.initial));
+      others.push_back(read(builder, states.back(), at));
+      names.push_back(declared.name);
+    }
+    ArrayRef<Value> perStep = stepValuesOf(builder, outside, number, each.parameter.getRateAttr(), factor);
+    SmallVector<std::string> numbers;
+    for (size_t i = 0; i < perStep.size(); ++i)
+      numbers.push_back("$" + std::to_string(i));
+    llvm::append_range(names, numbers);
+    llvm::append_range(others, perStep);
+    auto step = place(OptimizeOp::create(builder, each.parameter.getLoc(), w.getType(), SmallVector<Type>(states.size(), w.getType()), w,
+                                         each.gradient, factor, others, builder.getStrArrayAttr(names),
+                                         texts(builder, optimizer.element.definitions), texts(builder, optimizer.element.results)),
                       at);
     writeTrained(builder, each, trained, step.getNewW(), at);
-    if (velocity)
-      write(builder, velocity, step.getNewVelocity(), at);
+    for (auto [state, value] : llvm::zip(states, step.getNewStates()))
+      write(builder, state, value, at);
   }
 };
 } // namespace

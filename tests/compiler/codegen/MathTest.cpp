@@ -104,12 +104,14 @@ TEST(MathF64, PowersAreRoundedToNearest) {
     std::string s = "tensor<f64, #nn.axes<>>";
     char number[32];
     std::snprintf(number, sizeof number, "%.17g", beta);
-    CompiledFunction f("module { func.func @f() -> (" + s + ", " + s + ") {\n%m, %r = nn.bias_corrections {beta1 = " + number +
-                       ", beta2 = 0.5} : " + s + ", " + s + "\nreturn %m, %r : " + s + ", " + s + "\n} }");
+    CompiledFunction f("module { func.func @f(%lr: " + s + ") -> (" + s + ", " + s +
+                       ") {\n%m, %r = nn.step_values %lr {names = [\"lr\"], " + "definitions = [], formulas = [\"sub(1, pow(" + number +
+                       ", t))\", \"sqrt(sub(1, pow(0.5, t)))\"]} : (" + s + ") -> (" + s + ", " + s + ")\nreturn %m, %r : " + s + ", " + s +
+                       "\n} }");
     ASSERT_TRUE(f.ok());
     int others = 0;
     for (int64_t step = 0; step < 1000; ++step) {
-      std::vector<Buffer> results = f.run({}, {step, 0, 1});
+      std::vector<Buffer> results = f.run({std::vector<double>{1}}, {step, 0, 1});
       auto t = static_cast<long double>(step + 1);
       auto nearest = static_cast<double>(std::pow(static_cast<long double>(beta), t));
       double found = results[0].as<double>()[0];

@@ -1,5 +1,6 @@
 // Kernels on bf16 and f16: conversions of all values, one rounding per op, sums in f32, and bits that no fusion changes.
 #include "engine/numbers/NarrowFloat.h"
+#include "tests/compiler/codegen/OptimizerText.h"
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <gtest/gtest.h>
@@ -230,15 +231,11 @@ TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
   constexpr size_t n = 100;
   std::string t = tensorText("embed=100", "f32"), g = tensorText("embed=100", nameOf<TypeParam>()), s = "tensor<f64, #nn.axes<>>";
   auto step = [&](const std::string &gradient) {
-    std::string types = t + ", " + gradient + ", " + t + ", " + t + ", " + s + ", " + s + ", " + s + ", " + s;
-    return std::make_unique<CompiledFunction>(narrowFunction(
-        "%w: " + t + ", %g: " + gradient + ", %m: " + t + ", %v: " + t + ", %f: " + s + ", %r: " + s + ", %c: " + s,
-        t + ", " + t + ", " + t + ", " + g,
-        "%1, %2 = nn.bias_corrections counting %c : " + s + " {beta1 = 0.9, beta2 = 0.95} : " + s + ", " + s + "\n%3 = nn.div %r, %1 : (" +
-            s + ", " + s + ") -> " + s +
-            "\n%a, %b, %d = nn.adamw %w, %g, %m, %v, %f, %r, %3, %2 {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" +
-            types + ") -> (" + t + ", " + t + ", " + t + ")\n%p = nn.convert %a : (" + t + ") -> " + g + "\nreturn %a, %b, %d, %p : " + t +
-            ", " + t + ", " + t + ", " + g));
+    return std::make_unique<CompiledFunction>(
+        narrowFunction("%w: " + t + ", %g: " + gradient + ", %m: " + t + ", %v: " + t + ", %f: " + s + ", %r: " + s + ", %c: " + s,
+                       t + ", " + t + ", " + t + ", " + g,
+                       adamwText("%a, %b, %d", "%f", "%r", t, gradient, "%c") + "%p = nn.convert %a : (" + t + ") -> " + g +
+                           "\nreturn %a, %b, %d, %p : " + t + ", " + t + ", " + t + ", " + g));
   };
   std::vector<float> w = widened(values<TypeParam>(n, 1)), m = widened(values<TypeParam>(n, 2)), v(n, 0.25f);
   std::vector<TypeParam> gradient = values<TypeParam>(n, 3);

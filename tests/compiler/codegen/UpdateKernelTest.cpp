@@ -1,4 +1,5 @@
 // Optimizer, norm, learning rate and dropout kernels; dropout under sharding draws what one rank draws.
+#include "tests/compiler/codegen/OptimizerText.h"
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -33,15 +34,6 @@ uint32_t philox(uint64_t counter, uint64_t step, uint64_t seed, uint64_t site) {
   return c[0];
 }
 const std::string scalar = "tensor<f64, #nn.axes<>>";
-
-// One step of nn.adamw on the operands %w, %g, %m, %v of a type, with the rate %r, and what it needs before.
-std::string adamwStep(const std::string &results, const std::string &factor, const std::string &t) {
-  std::string four = scalar + ", " + scalar + ", " + scalar + ", " + scalar;
-  return "%mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : " + scalar + ", " + scalar + "\n%size = nn.div %r, %mean : (" +
-         scalar + ", " + scalar + ") -> " + scalar + "\n" + results + " = nn.adamw %w, %g, %m, %v, " + factor +
-         ", %r, %size, %root {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + t + ", " + t + ", " + t + ", " + t + ", " +
-         four + ") -> (" + t + ", " + t + ", " + t + ")\n";
-}
 } // namespace
 
 TEST(UpdateKernel, AdamwFollowsPyTorch) {
@@ -49,7 +41,7 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
     std::string t = tensorText("embed=" + std::to_string(n), "f32");
     CompiledFunction f(function("", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %f: " + scalar + ", %r: " + scalar,
                                 t + ", " + t + ", " + t,
-                                adamwStep("%a, %b, %c", "%f", t) + "return %a, %b, %c : " + t + ", " + t + ", " + t));
+                                adamwText("%a, %b, %c", "%f", "%r", t, t) + "return %a, %b, %c : " + t + ", " + t + ", " + t));
     ASSERT_TRUE(f.ok());
     EXPECT_EQ(f.kernels, n == 1 ? 1 : 2); // the bias corrections are computed once, not for each element
     std::vector<float> w = ramp(n, 1, 0), g = ramp(n, 2, 1), m = ramp(n, 0.1, 2), v = ramp(n, 0.1, 3);
@@ -70,15 +62,14 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
 
 // A norm that is not finite makes a gate after which no optimizer moves anything, whatever the gradient holds; a finite one changes no bit.
 TEST(UpdateKernel, AGateThatIsClosedLeavesEverything) {
-  std::string t = tensorText("embed=33", "f32"), momentum = "{momentum = 0.9, decay = 0.1, nesterov = false}";
+  std::string t = tensorText("embed=33", "f32");
   auto update = [&](bool gated) {
     std::string gate = gated ? "%f = nn.gate %c, %n : (" + scalar + ", " + scalar + ") -> " + scalar + "\n" : "";
     std::string factor = gated ? "%f" : "%c";
     return function("", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %c: " + scalar + ", %n: " + scalar + ", %r: " + scalar,
                     t + ", " + t + ", " + t + ", " + t + ", " + t,
-                    gate + adamwStep("%1, %2, %3", factor, t) + "%4, %5 = nn.sgd %w, %g, %m, " + factor + ", %r " + momentum + " : (" + t +
-                        ", " + t + ", " + t + ", " + scalar + ", " + scalar + ") -> (" + t + ", " + t +
-                        ")\nreturn %1, %2, %3, %4, %5 : " + t + ", " + t + ", " + t + ", " + t + ", " + t);
+                    gate + adamwText("%1, %2, %3", factor, "%r", t, t) + sgdText("%4, %5", factor, "%r", t) +
+                        "return %1, %2, %3, %4, %5 : " + t + ", " + t + ", " + t + ", " + t + ", " + t);
   };
   CompiledFunction with(update(true)), without(update(false));
   ASSERT_TRUE(with.ok() && without.ok());

@@ -144,7 +144,7 @@ rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
 
 // -----
 // AdamW is a kernel of the GPU's, for all parameters of a size at once: its scalars are rounded once, before the rows, and nothing is called.
-// PTX: // kernel adamw threads 64 rows 8 extent 24 many : f32[768] bf16[768] f32[768] f32[768] f64[1] f64[1] f64[1] f64[1] -> f32[768] f32[768] f32[768]
+// PTX: // kernel adamw threads 64 rows 4 extent 12 many : f32[768] bf16[768] f64[1] f32[768] f32[768] f64[1] f64[1] f64[1] -> f32[768] f32[768] f32[768]
 // PTX-LABEL: .visible .entry adamw(
 // PTX: mov.u32 {{.*}}, %ctaid.y
 // PTX-NOT: ld.b
@@ -157,21 +157,22 @@ rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
 !n = tensor<768xbf16, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 rank.kernel @adamw attributes {extent = 12 : i64, flops = 768.0 : f64} {
-^bb0(%w: !p, %g: !n, %m: !p, %v: !p, %factor: !s, %rate: !s, %size: !s, %root: !s):
-  %0, %1, %2 = nn.adamw %w, %g, %m, %v, %factor, %rate, %size, %root {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}
-    : (!p, !n, !p, !p, !s, !s, !s, !s) -> (!p, !p, !p)
+^bb0(%w: !p, %g: !n, %factor: !s, %m: !p, %v: !p, %keep: !s, %size: !s, %root: !s):
+  %0, %1, %2 = nn.optimize %w, %g, %factor, %m, %v, %keep, %size, %root {names = ["w", "g", "m", "v", "keep", "size", "root"], definitions = ["%0 = add(m, mul(sub(g, m), 0.1))", "%1 = add(mul(v, 0.95), mul(mul(g, g), 0.05))"],
+    formulas = ["sub(mul(w, keep), mul(size, div(%0, add(div(sqrt(%1), root), 1e-08))))", "%0", "%1"]}
+    : (!p, !n, !s, !p, !p, !s, !s, !s) -> (!p, !p, !p)
   rank.yield %0, %1, %2 : !p, !p, !p
 }
 
 // -----
 // The powers of Adam's bias corrections.
-// PTX: // kernel corrections threads 64 rows 64 extent 1 : -> f64[1] f64[1]
+// PTX: // kernel corrections threads 64 rows 64 extent 1 : f64[1] -> f64[1] f64[1]
 // PTX-LABEL: .visible .entry corrections(
 // PTX-NOT: call
 !s = tensor<f64, #nn.axes<>>
 rank.kernel @corrections attributes {extent = 1 : i64, flops = 1.0 : f64} {
-^bb0:
-  %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : !s, !s
+^bb0(%lr: !s):
+  %mean, %root = nn.step_values %lr {names = ["lr"], definitions = [], formulas = ["sub(1, pow(0.9, t))", "sqrt(sub(1, pow(0.95, t)))"]} : (!s) -> (!s, !s)
   rank.yield %mean, %root : !s, !s
 }
 

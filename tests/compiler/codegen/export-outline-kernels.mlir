@@ -302,23 +302,23 @@ module attributes {dist.mesh = #dist.mesh<>} {
 // -----
 // What needs powers and a cosine is a kernel of scalars, also where one update alone takes them: the update's own calls nothing of the C library.
 // CHECK-LABEL: func.func @update
-// CHECK: %[[S:.+]]:3 = rank.launch @learning_rate_bias_corrections_div_0()
-// CHECK: rank.launch @adamw_0(%arg0, %arg1, %arg2, %arg3, %arg4, %[[S]]#0, %[[S]]#2, %[[S]]#1)
-// CHECK: rank.kernel @learning_rate_bias_corrections_div_0
+// CHECK: %[[S:.+]]:3 = rank.launch @learning_rate_step_values_0()
+// CHECK: rank.launch @optimize_0(%arg0, %arg1, %arg4, %arg2, %arg3, %[[S]]#0, %[[S]]#1, %[[S]]#2)
+// CHECK: rank.kernel @learning_rate_step_values_0
 // CHECK: nn.learning_rate
-// CHECK: nn.bias_corrections
-// CHECK: rank.kernel @adamw_0
+// CHECK: nn.step_values
+// CHECK: rank.kernel @optimize_0
 // CHECK-NEXT: ^bb0
-// CHECK-NEXT: nn.adamw
+// CHECK-NEXT: nn.optimize
 // CHECK-NEXT: rank.yield
 !p = tensor<768xf32, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 func.func @update(%w: !p, %g: !p, %m: !p, %v: !p, %f: !s) -> (!p, !p, !p) {
   %rate = nn.learning_rate "cosine" {peak = 1.0e-3, warmup = 10, steps = 110, final = 1.0e-4} : !s
-  %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : !s, !s
-  %size = nn.div %rate, %mean : (!s, !s) -> !s
-  %0, %1, %2 = nn.adamw %w, %g, %m, %v, %f, %rate, %size, %root {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}
-    : (!p, !p, !p, !p, !s, !s, !s, !s) -> (!p, !p, !p)
+  %keep, %size, %root = nn.step_values %rate {names = ["lr"], definitions = [], formulas = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]} : (!s) -> (!s, !s, !s)
+  %0, %1, %2 = nn.optimize %w, %g, %f, %m, %v, %keep, %size, %root {names = ["w", "g", "m", "v", "keep", "size", "root"], definitions = ["%0 = add(m, mul(sub(g, m), 0.1))", "%1 = add(mul(v, 0.95), mul(mul(g, g), 0.05))"],
+    formulas = ["sub(mul(w, keep), mul(size, div(%0, add(div(sqrt(%1), root), 1e-08))))", "%0", "%1"]}
+    : (!p, !p, !s, !p, !p, !s, !s, !s) -> (!p, !p, !p)
   return %0, %1, %2 : !p, !p, !p
 }
 

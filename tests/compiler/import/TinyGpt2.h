@@ -125,9 +125,11 @@ private:
 
     program.train.name = "base";
     program.train.batch = 8;
-    program.train.rate = {dsl::ScheduleKind::Cosine, 1e-3, 0, 10, 100};
-    program.train.beta2 = 0.95;
-    program.train.decay = 0.1;
+    dsl::Optimizer &optimizer = program.train.optimizers.front();
+    optimizer.rate = {dsl::ScheduleKind::Cosine, 1e-3, 0, 10, 100};
+    optimizer.states = {{"average", "average", 0}};
+    optimizer.step.results = {"mul(lr, t)"};
+    optimizer.element = {{"%0 = add(average, g)"}, {"sub(w, mul($0, %0))", "%0"}};
     program.train.clip = 1.0;
     program.train.seed = 1;
     dsl::Plan &plan = program.plan;

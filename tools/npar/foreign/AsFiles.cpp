@@ -53,18 +53,19 @@ public:
 };
 
 void addOptimizer(Toml &toml, const dsl::Train &train, dsl::Diagnostics &diagnostics) {
-  if (train.optimizer != dsl::OptimizerKind::AdamW) {
+  const dsl::Optimizer &optimizer = train.optimizer();
+  if (optimizer.name != "AdamW") {
     diagnostics.warning(train.location, "torchtitan has no such optimizer: [optimizer] is left out");
     return;
   }
   toml.section("optimizer");
   toml.add("name", "AdamW");
-  toml.add("lr", train.rate.peak);
-  toml.add("beta1", train.beta1);
-  toml.add("beta2", train.beta2);
-  toml.add("eps", train.epsilon);
-  toml.add("weight_decay", train.decay);
-  const dsl::LearningRate &rate = train.rate;
+  toml.add("lr", optimizer.rate.peak);
+  toml.add("beta1", optimizer.number("betas", 0));
+  toml.add("beta2", optimizer.number("betas", 1));
+  toml.add("eps", optimizer.number("epsilon"));
+  toml.add("weight_decay", optimizer.number("decay"));
+  const dsl::LearningRate &rate = optimizer.rate;
   toml.section("lr_scheduler");
   toml.add("warmup_steps", rate.warmup);
   if (rate.kind == dsl::ScheduleKind::Constant) {
@@ -104,11 +105,16 @@ void addParallelism(Toml &toml, const ForeignRun &run) {
 }
 
 nlohmann::ordered_json optimizerJson(const dsl::Train &train) {
-  if (train.optimizer == dsl::OptimizerKind::Sgd)
-    return {{"type", "SGD"}, {"params", {{"lr", train.rate.peak}, {"momentum", train.momentum}, {"weight_decay", train.decay}}}};
-  return {
-      {"type", "AdamW"},
-      {"params", {{"lr", train.rate.peak}, {"betas", {train.beta1, train.beta2}}, {"eps", train.epsilon}, {"weight_decay", train.decay}}}};
+  const dsl::Optimizer &optimizer = train.optimizer();
+  nlohmann::ordered_json params = {{"lr", optimizer.rate.peak}};
+  if (optimizer.name == "Sgd") {
+    params["momentum"] = optimizer.number("momentum");
+  } else {
+    params["betas"] = {optimizer.number("betas", 0), optimizer.number("betas", 1)};
+    params["eps"] = optimizer.number("epsilon");
+  }
+  params["weight_decay"] = optimizer.number("decay");
+  return {{"type", optimizer.name == "Sgd" ? "SGD" : "AdamW"}, {"params", params}};
 }
 
 } // namespace
@@ -129,8 +135,8 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
   toml.add("global_batch_size", run.batch);
   toml.add("seq_len", lengthOf(program));
   toml.add("max_norm", program.train.clip.value_or(0));
-  if (program.train.rate.steps > 0)
-    toml.add("steps", program.train.rate.steps);
+  if (program.train.optimizer().rate.steps > 0)
+    toml.add("steps", program.train.optimizer().rate.steps);
   toml.add("mixed_precision_param", run.precision == "bf16" ? "bfloat16" : "float32");
   toml.add("mixed_precision_reduce", "float32");
   addParallelism(toml, run);
@@ -146,7 +152,7 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
                                  {"gradient_accumulation_steps", program.plan.microCount},
                                  {"gradient_clipping", train.clip.value_or(0)},
                                  {"optimizer", optimizerJson(train)}};
-  if (train.rate.kind != dsl::ScheduleKind::Constant || train.rate.warmup > 0)
+  if (train.optimizer().rate.kind != dsl::ScheduleKind::Constant || train.optimizer().rate.warmup > 0)
     diagnostics.warning(train.location, "the course of the learning rate is not written: the JSON has its peak");
   if (run.precision != "f32")
     json[run.precision] = {{"enabled", true}};

@@ -75,18 +75,19 @@ void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
 }
 
 void addTraining(Flags &flags, const dsl::Train &train) {
-  bool isSgd = train.optimizer == dsl::OptimizerKind::Sgd;
+  const dsl::Optimizer &optimizer = train.optimizer();
+  bool isSgd = optimizer.name == "Sgd";
   flags.add("optimizer", isSgd ? "sgd" : "adam");
   if (isSgd) {
-    flags.add("sgd-momentum", train.momentum);
+    flags.add("sgd-momentum", optimizer.number("momentum"));
   } else {
-    flags.add("adam-beta1", train.beta1);
-    flags.add("adam-beta2", train.beta2);
-    flags.add("adam-eps", train.epsilon);
+    flags.add("adam-beta1", optimizer.number("betas", 0));
+    flags.add("adam-beta2", optimizer.number("betas", 1));
+    flags.add("adam-eps", optimizer.number("epsilon"));
   }
-  flags.add("weight-decay", train.decay);
+  flags.add("weight-decay", optimizer.number("decay"));
   flags.add("clip-grad", train.clip.value_or(0));
-  const dsl::LearningRate &rate = train.rate;
+  const dsl::LearningRate &rate = optimizer.rate;
   flags.add("lr", rate.peak);
   const char *style = rate.kind == dsl::ScheduleKind::Cosine ? "cosine" : rate.kind == dsl::ScheduleKind::Linear ? "linear" : "constant";
   flags.add("lr-decay-style", style);

@@ -290,8 +290,11 @@ private:
       diagnostics.warning(plan.memoryLimitAt, "npar alone checks this");
     if (plan.bubbleLimit)
       diagnostics.warning(plan.bubbleLimitAt, "npar alone checks this");
+    if (const dsl::Optimizer &optimizer = program.train.optimizer();
+        !optimizer.name.empty() && !(optimizer.standard && (optimizer.name == "AdamW" || optimizer.name == "Sgd")))
+      error(program.train.location, fmt::format("no flag of {} chooses optimizer '{}'", name, optimizer.name));
     for (const dsl::ParameterTraining &one : program.train.parameters)
-      if (one.frozen || one.rate != 1 || one.decay) {
+      if (one.frozen || one.rate != 1 || one.optimizer > 0) {
         error(program.train.location, fmt::format("no flag of {} freezes parameters or trains some in another way", name));
         return;
       }

@@ -182,6 +182,7 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.purpose = outputsAlone                                ? dsl::Purpose::Outputs
                     : kind == program::ProgramKind::Evaluation ? dsl::Purpose::Evaluation
                                                                : dsl::Purpose::Training;
+  options.damped = damped;
   options.plan = plan;
   options.train = train;
   options.config = config;

@@ -19,6 +19,7 @@ struct ModelOptions {
   std::optional<std::string> machine; ///< the text of the machine that times are planned for; nothing: the reference machine
   std::optional<std::string> place; ///< on an uneven machine, in place of what the plan says: times are planned for the hosts of each stage
   program::ProgramKind kind = program::ProgramKind::Training; ///< what the program is compiled for
+  bool damped = false;                                        ///< optimizers as in FrontendOptions::damped
   bool outputsAlone = false;                                  ///< for Evaluation: of a text its outputs, neither losses nor metrics
   std::vector<std::string> targets;                           ///< devices that a text is compiled for besides this processor, "cuda:sm_90"
   std::string importFolder; ///< searched before the standard library, besides the text's own folder; may be empty

@@ -24,16 +24,16 @@ std::string number(double value) { return fmt::format("{}", value); }
 
 std::string trainText(const PlanTask &task) {
   const dsl::Train &train = task.train;
-  const dsl::LearningRate &rate = train.rate;
+  const dsl::LearningRate &rate = train.optimizer().rate;
   std::string lr =
       rate.kind == dsl::ScheduleKind::Constant
           ? fmt::format("constant(peak = {}, warmup = {})", number(rate.peak), rate.warmup)
           : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
                         number(rate.peak), rate.warmup, rate.steps, number(rate.final));
-  std::string optimizer = train.optimizer == dsl::OptimizerKind::Sgd
-                              ? fmt::format("Sgd(lr = {}, momentum = {}, decay = {})", lr, number(train.momentum), number(train.decay))
-                              : fmt::format("AdamW(lr = {}, betas = ({}, {}), epsilon = {}, decay = {})", lr, number(train.beta1),
-                                            number(train.beta2), number(train.epsilon), number(train.decay));
+  std::string optimizer = fmt::format("{}(lr = {}", train.optimizer().name, lr);
+  for (const dsl::OptimizerArgument &argument : train.optimizer().arguments)
+    optimizer += fmt::format(", {} = {}", argument.name, argument.text);
+  optimizer += ")";
   std::string rules;
   for (const std::string &rule : task.rules)
     rules += "    " + rule + "\n";
@@ -106,8 +106,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (c.schedule == "interleaved" || c.schedule == "looped_bfs" ? fmt::format("({})", c.chunks) : "") +
-           (c.live ? fmt::format(" live {}", c.live) : "");
+    return c.schedule + (c.schedule == "interleaved" || c.schedule == "looped_bfs" ? fmt::format("({})", c.chunks) : "") + (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
     return c.context == "zigzag" ? "ring(zigzag)" : c.context;
   case Setting::Recompute:

@@ -33,7 +33,7 @@ struct Candidate {
 /// The feature of the table for a word of `Candidate::split`.
 const char *splitFeature(const std::string &split);
 
-/// Whether its schedule has the backward of weights as tasks of their own.
+/// Tells whether its schedule computes the weights' gradients in tasks of their own.
 bool splitsBackward(const Candidate &candidate);
 
 using Choices = std::vector<std::pair<std::string, std::string>>;

@@ -25,8 +25,6 @@ uint64_t parametersOf(const dsl::Program &program) {
   return count;
 }
 
-void dampNoise(dsl::Program &program) { program.train.epsilon = std::max(program.train.epsilon, 1e-4); }
-
 dsl::Program onOneRank(dsl::Program program) {
   dsl::Plan plan;
   plan.micro = program.train.batch;

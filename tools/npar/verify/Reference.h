@@ -11,9 +11,6 @@ namespace npar::driver {
 
 uint64_t parametersOf(const dsl::Program &program);
 
-/// Some gradients are zero in theory and noise in practice, which Adam would blow up to full updates: a larger epsilon damps that.
-void dampNoise(dsl::Program &program);
-
 /// The same model and train block on one rank: one micro-batch that is the whole batch.
 dsl::Program onOneRank(dsl::Program program);
 

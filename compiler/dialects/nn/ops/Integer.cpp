@@ -85,18 +85,18 @@ SmallVector<Value> WhereOp::buildGradients(OpBuilder &builder, ValueRange gradie
 
 //===- Meaning -----------------------------------------------------------------------------------------------------------===//
 
-static Scalar isZero(Scalar x) { return equali(x, x.like(0)); }
+static Scalar isZeroInteger(Scalar x) { return equali(x, x.like(0)); }
 
 /// Divisors that a processor traps at, 0 and -1 (the quotient of the least number has 33 bits), are answered without it.
 static Scalar divide(Scalar a, Scalar b) {
-  Scalar negative = equali(b, b.like(-1)), safe = select(isZero(b), b.like(1), select(negative, b.like(1), b));
+  Scalar negative = equali(b, b.like(-1)), safe = select(isZeroInteger(b), b.like(1), select(negative, b.like(1), b));
   Scalar quotient = a.make<arith::DivSIOp>(a, safe);
-  return select(isZero(b), b.like(0), select(negative, subi(a.like(0), a), quotient));
+  return select(isZeroInteger(b), b.like(0), select(negative, subi(a.like(0), a), quotient));
 }
 
 static Scalar remainder(Scalar a, Scalar b) {
-  Scalar negative = equali(b, b.like(-1)), safe = select(isZero(b), b.like(1), select(negative, b.like(1), b));
-  return select(isZero(b), a, a.make<arith::RemSIOp>(a, safe));
+  Scalar negative = equali(b, b.like(-1)), safe = select(isZeroInteger(b), b.like(1), select(negative, b.like(1), b));
+  return select(isZeroInteger(b), a, a.make<arith::RemSIOp>(a, safe));
 }
 
 LogicalResult IntegerOp::lower(Lowering &lowering) {

@@ -1,4 +1,5 @@
 // Ops of @update: verifiers and loop axes.
+#include "compiler/dialects/nn/base/Formula.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
@@ -56,31 +57,63 @@ LogicalResult LearningRateOp::verify() {
   return success();
 }
 
-static LogicalResult verifyUpdate(Operation *op, Value gradient, ValueRange like, Type w) {
-  if (isNarrow(w))
-    return op->emitOpError() << "updates a parameter of type " << getElementTypeOrSelf(w) << ": needs its f32 master";
-  Type g = gradient.getType();
-  if ((!isNarrow(g) && failed(requireSameElement(op, {g, w}))) || failed(requireSameOrder(op, g, "each tensor", w, "the parameter")))
-    return failure();
-  for (Value value : like)
-    if (failed(requireSameElement(op, {value.getType(), w})) ||
-        failed(requireSameOrder(op, value.getType(), "each tensor", w, "the parameter")))
-      return failure();
-  return success();
+/// The texts of an attribute, for as long as the op exists.
+static SmallVector<StringRef> textsOf(ArrayAttr list) {
+  return llvm::to_vector(llvm::map_range(list, [](Attribute each) { return cast<StringAttr>(each).getValue(); }));
 }
 
-LogicalResult AdamwOp::verify() { return verifyUpdate(*this, getG(), {getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType()); }
+static FailureOr<Formula> formulaOf(StepValuesOp op) {
+  SmallVector<StringRef> names = textsOf(op.getNames());
+  names.push_back(StepValuesOp::step);
+  return Formula::parse(names, op.getDefinitions(), op.getFormulas(), [&] { return op.emitOpError(); });
+}
 
-LogicalResult SgdOp::verify() {
-  if (bool(getVelocity()) != bool(getNewVelocity()))
-    return emitOpError() << "has the momentum's operand or result, but not both";
-  if (bool(getVelocity()) != !getMomentum().isZero())
-    return emitOpError() << "momentum " << getMomentum().convertToDouble() << (getVelocity() ? " needs no" : " needs a")
-                         << " momentum tensor";
-  SmallVector<Value> like{getNewW()};
-  if (getVelocity())
-    like.append({getVelocity(), getNewVelocity()});
-  return verifyUpdate(*this, getG(), like, getW().getType());
+size_t StepValuesOp::stateCount() {
+  return static_cast<size_t>(
+      llvm::count_if(textsOf(getNames()), [](StringRef name) { return name != rate && name != counted && name != factor; }));
+}
+
+LogicalResult StepValuesOp::verify() {
+  if (getNames().size() != getInputs().size())
+    return emitOpError() << "has " << getInputs().size() << " operands but " << getNames().size() << " names";
+  if (getFormulas().size() != getValues().size() || getValues().size() < stateCount() || getValues().empty())
+    return emitOpError() << "has " << getValues().size() << " results but " << getFormulas().size() << " formulas and " << stateCount()
+                         << " step states";
+  if (stateCount() > 0 && !llvm::is_contained(textsOf(getNames()), factor))
+    return emitOpError() << "has step states but no '" << factor << "'";
+  return success(succeeded(formulaOf(*this)));
+}
+
+static FailureOr<Formula> formulaOf(OptimizeOp op) {
+  return Formula::parse(textsOf(op.getNames()), op.getDefinitions(), op.getFormulas(), [&] { return op.emitOpError(); });
+}
+
+LogicalResult OptimizeOp::verify() {
+  Type w = getW().getType(), g = getG().getType();
+  if (getNames().size() != 2 + getOthers().size())
+    return emitOpError() << "has " << 2 + getOthers().size() << " operands besides the factor but " << getNames().size() << " names";
+  if (getFormulas().size() != getNumResults() || getOthers().size() < getNewStates().size())
+    return emitOpError() << "has " << getNumResults() << " results but " << getFormulas().size() << " formulas and " << getOthers().size()
+                         << " operands of its own";
+  if (isNarrow(w))
+    return emitOpError() << "updates a parameter of type " << getElementTypeOrSelf(w) << ": needs its f32 master";
+  if ((!isNarrow(g) && failed(requireSameElement(*this, {g, w}))) || failed(requireSameOrder(*this, g, "each tensor", w, "the parameter")))
+    return failure();
+  SmallVector<Value> like(getResults());
+  llvm::append_range(like, getOthers().take_front(getNewStates().size()));
+  for (Value value : like)
+    if (failed(requireSameElement(*this, {value.getType(), w})) ||
+        failed(requireSameOrder(*this, value.getType(), "each tensor", w, "the parameter")))
+      return failure();
+  return success(succeeded(formulaOf(*this)));
+}
+
+// Padding has zeros in weight, gradient and states, and anything in values of the step.
+ZeroPadding OptimizeOp::getZeroPadding(StringAttr) {
+  SmallVector<bool> zero(getNames().size(), false);
+  std::fill_n(zero.begin(), 2 + getNewStates().size(), true);
+  FailureOr<Formula> formula = formulaOf(*this);
+  return succeeded(formula) && formula->isZeroWhere(zero) ? ZeroPadding::WhereOperandsAre : ZeroPadding::Unknown;
 }
 
 constexpr double pi = 3.14159265358979324;
@@ -147,47 +180,40 @@ LogicalResult LossScaleOp::lower(Lowering &lowering) {
   });
 }
 
-LogicalResult BiasCorrectionsOp::lower(Lowering &lowering) {
-  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
-  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar t = (getCounted() ? in[0] : toFloat(body.step(), body.builder().getF64Type())) + 1.0;
-    return {1.0 - pow(t.like(beta1), t), sqrt(1.0 - pow(t.like(beta2), t))};
+LogicalResult StepValuesOp::lower(Lowering &lowering) {
+  FailureOr<Formula> formula = formulaOf(*this);
+  if (failed(formula))
+    return failure();
+  SmallVector<StringRef> names = textsOf(getNames());
+  return lowering.map(*this, getInputs(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    auto find = [&](StringRef name) { return static_cast<size_t>(llvm::find(names, name) - names.begin()); };
+    size_t skipped = find(factor), count = find(counted), inputs = names.size();
+    SmallVector<Scalar> values(in.take_front(inputs));
+    Type f64 = body.builder().getF64Type();
+    values.push_back((count < inputs ? in[count] : toFloat(body.step(), f64)) + 1.0);
+    SmallVector<Scalar> results = formula->build(values);
+    for (size_t i = 0, states = stateCount(); i < states; ++i) {
+      Scalar &result = results[results.size() - states + i];
+      result = select(isNan(in[skipped]), in[inputs - states + i], result);
+    }
+    return results;
   });
 }
 
-// torch.optim.AdamW: decoupled decay first, moments, then the step, whose scalars are in double.
-LogicalResult AdamwOp::lower(Lowering &lowering) {
-  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
-  double epsilon = getEpsilon().convertToDouble(), decay = getDecay().convertToDouble();
+LogicalResult OptimizeOp::lower(Lowering &lowering) {
+  FailureOr<Formula> formula = formulaOf(*this);
+  if (failed(formula))
+    return failure();
+  size_t states = getNewStates().size(), others = getOthers().size();
   return lowering.map(*this, getOperands(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
     Type type = in[0].type();
-    Scalar keep = convert(1.0 - in[5] * decay, type), size = convert(in[6], type);
-    Scalar root = convert(in[7], type), factor = convert(in[4], type);
-    Scalar g = in[1] * factor;
-    Scalar m = in[2] + (g - in[2]) * (1.0 - beta1);
-    Scalar v = in[3] * beta2 + g * g * (1.0 - beta2);
-    Scalar w = in[0] * keep - size * (m / (sqrt(v) / root + epsilon));
-    Scalar skipped = isNan(in[4]);
-    return {select(skipped, in[0], w), select(skipped, in[2], m), select(skipped, in[3], v)};
-  });
-}
-
-// torch.optim.SGD: the first velocity is the gradient, which zero momentum state gives too.
-LogicalResult SgdOp::lower(Lowering &lowering) {
-  double momentum = getMomentum().convertToDouble(), decay = getDecay().convertToDouble();
-  bool hasVelocity = bool(getVelocity()), nesterov = getNesterov();
-  return lowering.map(*this, getOperands(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Type type = in[0].type();
-    Scalar factor = convert(in[hasVelocity ? 3 : 2], type), rate = convert(in[hasVelocity ? 4 : 3], type);
-    Scalar g = in[1] * factor;
-    if (decay != 0)
-      g = g + in[0] * decay;
-    Scalar skipped = isNan(in[hasVelocity ? 3 : 2]);
-    auto unlessSkipped = [&](Scalar old, Scalar value) { return select(skipped, old, value); };
-    if (!hasVelocity)
-      return {unlessSkipped(in[0], in[0] - rate * g)};
-    Scalar velocity = in[2] * momentum + g;
-    Scalar w = in[0] - rate * (nesterov ? g + velocity * momentum : velocity);
-    return {unlessSkipped(in[0], w), unlessSkipped(in[2], velocity)};
+    SmallVector<Scalar> values{in[0], in[1] * convert(in[2], type)};
+    for (size_t i = 0; i < others; ++i)
+      values.push_back(convert(in[3 + i], type));
+    SmallVector<Scalar> results = formula->build(values);
+    Scalar skipped = isNan(in[2]);
+    for (size_t i = 0; i <= states; ++i)
+      results[i] = select(skipped, i == 0 ? in[0] : in[2 + i], results[i]);
+    return results;
   });
 }

@@ -56,20 +56,25 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate", [Nn_Lowerable]> {
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
 }
 
-def Nn_BiasCorrectionsOp : Nn_PureOp<"bias_corrections", [Nn_Lowerable]> {
-  let summary = "what Adam's moments are divided by at training step t: 1 - beta1^(t + 1), and the root of 1 - beta2^(t + 1)";
+def Nn_StepValuesOp : Nn_PureOp<"step_values", [Nn_Lowerable]> {
+  let summary = "what an optimizer's formulas need once per training step, in f64, and its new step states";
   let description = [{
-    t is the data step, or `counted` where steps can be skipped (RULES.md#N7). The powers are of effort `Much`, so they are
-    values of their own, computed once, and no kernel over a parameter computes them.
+    `names` are those of the inputs in the formulas (base/Formula.h): `lr`, the learning rate; `#counted` where steps can be skipped
+    (RULES.md#N7), the number of steps that were not; `#factor`, not a number where this step is skipped; step states, whose new values are the
+    last results. `t` is the number of the step from 1. The formulas are of effort `Much`, so no kernel over a parameter computes them.
     ```mlir
-    %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : tensor<f64, #nn.axes<>>, tensor<f64, #nn.axes<>>
+    %size, %root = nn.step_values %lr {names = ["lr"], definitions = [], formulas = ["div(lr, sub(1, pow(0.9, t)))",
+        "sqrt(sub(1, pow(0.95, t)))"]} : (tensor<f64, #nn.axes<>>) -> (tensor<f64, #nn.axes<>>, tensor<f64, #nn.axes<>>)
     ```
   }];
-  let arguments = (ins Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2);
-  let results = (outs Nn_Scalar:$mean, Nn_Scalar:$root);
+  let arguments = (ins Variadic<Nn_Scalar>:$inputs, StrArrayAttr:$names, StrArrayAttr:$definitions, StrArrayAttr:$formulas);
+  let results = (outs Variadic<Nn_Scalar>:$values);
   let effort = "Much";
-  let assemblyFormat = "(`counting` $counted^ `:` type($counted))? attr-dict `:` type(results)";
-  let hasVerifier = 0;
+  let extra = [{
+    static constexpr ::llvm::StringLiteral rate = "lr", step = "t", counted = "#counted", factor = "#factor";
+    /// Number of step states.
+    size_t stateCount();
+  }];
 }
 
 def Nn_GateOp : Nn_PureOp<"gate", [Nn_Lowerable]> {
@@ -86,25 +91,22 @@ def Nn_LossScaleOp : Nn_PureOp<"loss_scale", [Nn_Lowerable]> {
   let hasVerifier = 0;
 }
 
-def Nn_AdamwOp : Nn_PureOp<"adamw", [Nn_Lowerable]> {
-  let summary = "PyTorch's AdamW on gradient * factor";
+def Nn_OptimizeOp : Nn_PureOp<"optimize", [Nn_Lowerable]> {
+  let summary = "an optimizer's update of one parameter by the gradient times `factor`";
   let description = [{
-    `step_size` is the rate over the first of `nn.bias_corrections`, `root` the second. The gradient may be of 16 bits. Where `factor` is not a
-    number, nothing changes.
+    `names` are those of weight, gradient and `others` in the formulas (base/Formula.h): the states, then values of `nn.step_values`. The results
+    are the new weight and the new states. The gradient may be of 16 bits. Where `factor` is not a number, nothing changes.
+    ```mlir
+    %new_w, %new_m = nn.optimize %w, %g, %factor, %m, %lr {names = ["w", "g", "m", "$0"], definitions = ["%0 = add(mul(m, 0.9), g)"],
+        formulas = ["sub(w, mul($0, %0))", "%0"]} : (...) -> (...)
+    ```
   }];
-  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate, Nn_Scalar:$step_size,
-                       Nn_Scalar:$root, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
-  let results = (outs Nn_Float:$new_w, Nn_Float:$new_m, Nn_Float:$new_v);
-  let zeroPadding = "WhereOperandsAre";
-}
-
-def Nn_SgdOp : Nn_PureOp<"sgd", [Nn_Lowerable]> {
-  let summary = "PyTorch's SGD on gradient * factor; without momentum there is neither the operand nor the result";
-  let description = "The gradient may be of 16 bits. Where `factor` is not a number, nothing changes.";
-  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,
-                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov);
-  let results = (outs Nn_Float:$new_w, Optional<Nn_Float>:$new_velocity);
-  let zeroPadding = "WhereOperandsAre";
+  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Scalar:$factor, Variadic<Nn_Float>:$others, StrArrayAttr:$names,
+                       StrArrayAttr:$definitions, StrArrayAttr:$formulas);
+  let results = (outs Nn_Float:$new_w, Variadic<Nn_Float>:$new_states);
+  let extra = [{
+    ::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr);
+  }];
 }
 
 #endif

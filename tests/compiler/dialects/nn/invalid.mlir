@@ -270,8 +270,8 @@ func.func @f() {
 !e = tensor<4xf32, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%e: !e, %s: !s) {
-  // expected-error @+1 {{momentum 9.000000e-01 needs a momentum tensor}}
-  %0 = nn.sgd %e, %e, %s, %s {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  // expected-error @+1 {{formula: 'm' is no number and no name that is known}}
+  %0 = nn.optimize %e, %e, %s, %s {names = ["w", "g", "lr"], definitions = [], formulas = ["sub(w, mul(lr, m))"]} : (!e, !e, !s, !s) -> !e
   return
 }
 
@@ -331,12 +331,12 @@ func.func @f(%s: tensor<56xf32, #nn.axes<bin>>) {
 
 // -----
 
-// A momentum that is read is also written.
+// A state that is written is also read.
 !e = tensor<4xf32, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%e: !e, %s: !s) {
-  // expected-error @+1 {{has the momentum's operand or result, but not both}}
-  %0 = nn.sgd %e, %e, %e, %s, %s {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !e, !s, !s) -> !e
+  // expected-error @+1 {{has 2 results but 2 formulas and 0 operands of its own}}
+  %0, %1 = nn.optimize %e, %e, %s {names = ["w", "g"], definitions = [], formulas = ["sub(w, g)", "g"]} : (!e, !e, !s) -> (!e, !e)
   return
 }
 
@@ -413,7 +413,7 @@ func.func @f(%h: !h) {
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%e: !e, %s: !s) {
   // expected-error @+1 {{updates a parameter of type 'bf16': needs its f32 master}}
-  %0 = nn.sgd %e, %e, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  %0 = nn.optimize %e, %e, %s, %s {names = ["w", "g", "lr"], definitions = [], formulas = ["sub(w, mul(lr, g))"]} : (!e, !e, !s, !s) -> !e
   return
 }
 
@@ -792,3 +792,83 @@ func.func @f(%x: !x, %y: tensor<3xf32, #nn.axes<seq>>) {
 // The written name has no mark; only the generic form shows it.
 // expected-error @+1 {{has the symbol 'w', which must begin with '$'}}
 "nn.variable"() <{sym_name = "w", type = tensor<f32, #nn.axes<>>, kind = #nn.kind<output>, output = "w"}> : () -> ()
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{formula: unknown function 'cos'}}
+  %0 = nn.optimize %e, %e, %s {names = ["w", "g"], definitions = [], formulas = ["cos(w)"]} : (!e, !e, !s) -> !e
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{formula: 'sub' needs 2 operands}}
+  %0 = nn.optimize %e, %e, %s {names = ["w", "g"], definitions = [], formulas = ["sub(w)"]} : (!e, !e, !s) -> !e
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{formula: ', g' follows a term}}
+  %0 = nn.optimize %e, %e, %s {names = ["w", "g"], definitions = [], formulas = ["w, g"]} : (!e, !e, !s) -> !e
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{has 2 operands besides the factor but 3 names}}
+  %0 = nn.optimize %e, %e, %s {names = ["w", "g", "m"], definitions = [], formulas = ["w"]} : (!e, !e, !s) -> !e
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{has 1 operands but 2 names}}
+  %0 = nn.step_values %s {names = ["lr", "t"], definitions = [], formulas = ["lr"]} : (!s) -> !s
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{has 1 results but 2 formulas and 0 step states}}
+  %0 = nn.step_values %s {names = ["lr"], definitions = [], formulas = ["lr", "t"]} : (!s) -> !s
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{has step states but no '#factor'}}
+  %0 = nn.step_values %s, %s {names = ["lr", "count"], definitions = [], formulas = ["count"]} : (!s, !s) -> !s
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{formula: it is too large}}
+  %0 = nn.optimize %e, %e, %s {names = ["w", "g"], definitions = [], formulas = ["neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(neg(w))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))"]} : (!e, !e, !s) -> !e
+  return
+}

@@ -190,15 +190,19 @@ func.func @updates(%g: !e, %w: !e) {
   %factor = nn.clip_factor %norm max 1.0 : (!s) -> !s
   // CHECK: nn.learning_rate "cosine" {final = 0.000000e+00 : f64, peak = 1.000000e-03 : f64, steps = 100 : i64, warmup = 10 : i64}
   %rate = nn.learning_rate "cosine" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : !s
-  // CHECK: nn.bias_corrections {beta1 = 9.000000e-01 : f64, beta2 = 0.94{{9+}}6 : f64} : tensor<f64, #nn.axes<>>, tensor<f64, #nn.axes<>>
-  %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : !s, !s
-  // CHECK: nn.adamw
-  %w1, %m1, %v1 = nn.adamw %w, %g, %w, %w, %factor, %rate, %mean, %root {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}
-    : (!e, !e, !e, !e, !s, !s, !s, !s) -> (!e, !e, !e)
-  // CHECK: nn.sgd
-  %w2, %b2 = nn.sgd %w, %g, %w, %factor, %rate {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !e, !s, !s) -> (!e, !e)
-  // CHECK: nn.sgd
-  %w3 = nn.sgd %w, %g, %factor, %rate {momentum = 0.0, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  // CHECK: nn.step_values %{{.+}} {definitions = [], formulas = ["sub(1, mul(lr, 0.1))", {{.*}}, names = ["lr"]} : (tensor<f64, #nn.axes<>>) -> (
+  %keep, %size, %root = nn.step_values %rate {names = ["lr"], definitions = [], formulas = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]} : (!s) -> (!s, !s, !s)
+  // CHECK: nn.optimize {{.*}}definitions = ["%0 = add(m
+  %w1, %m1, %v1 = nn.optimize %w, %g, %factor, %w, %w, %keep, %size, %root {names = ["w", "g", "m", "v", "keep", "size", "root"], definitions = ["%0 = add(m, mul(sub(g, m), 0.1))", "%1 = add(mul(v, 0.95), mul(mul(g, g), 0.05))"],
+    formulas = ["sub(mul(w, keep), mul(size, div(%0, add(div(sqrt(%1), root), 1e-08))))", "%0", "%1"]}
+    : (!e, !e, !s, !e, !e, !s, !s, !s) -> (!e, !e, !e)
+  // CHECK: nn.optimize
+  %w2, %b2 = nn.optimize %w, %g, %factor, %w, %rate {names = ["w", "g", "m", "lr"], definitions = ["%0 = add(mul(m, 0.9), g)"], formulas = ["sub(w, mul(lr, %0))", "%0"]} : (!e, !e, !s, !e, !s) -> (!e, !e)
+  // CHECK: nn.optimize
+  %w3 = nn.optimize %w, %g, %factor, %rate {names = ["w", "g", "lr"], definitions = [], formulas = ["sub(w, mul(lr, g))"]} : (!e, !e, !s, !s) -> !e
+  // A state of the step stays as it is where the step is skipped.
+  // CHECK: nn.step_values
+  %count = nn.step_values %rate, %factor, %norm {names = ["lr", "#factor", "count"], definitions = [], formulas = ["select(less(count, 3), add(count, 1), count)"]} : (!s, !s, !s) -> !s
   return
 }
 
@@ -213,14 +217,12 @@ nn.variable @loss_scale : !s {kind = #nn.kind<state>, slot = "loss_scale", init 
 func.func @mixed(%x: !nx, %h: !nh, %n: !nw, %w: !w, %s: !s) {
   // CHECK: nn.einsum {{.*}} : (tensor<2x16xbf16, {{.*}}>, tensor<2x8xbf16, {{.*}}>) -> tensor<16x8xf32
   %0 = nn.einsum %x, %h : (!nx, !nh) -> !w
-  // CHECK: nn.adamw {{.*}} : (tensor<16x8xf32, {{.*}}>, tensor<16x8xbf16
-  %1, %2, %3 = nn.adamw %w, %n, %w, %w, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (!w, !nw, !w, !w, !s, !s, !s, !s) -> (!w, !w, !w)
-  // CHECK: nn.sgd {{.*}} : (tensor<16x8xf32, {{.*}}>, tensor<16x8xbf16
-  %4 = nn.sgd %w, %n, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false} : (!w, !nw, !s, !s) -> !w
+  // CHECK: nn.optimize {{.*}} : (tensor<16x8xf32, {{.*}}>, tensor<16x8xbf16
+  %4 = nn.optimize %w, %n, %s, %s {names = ["w", "g", "lr"], definitions = [], formulas = ["sub(w, mul(lr, g))"]} : (!w, !nw, !s, !s) -> !w
   // CHECK: nn.learning_rate "constant" counting %{{.+}} : tensor<f64, #nn.axes<>> {
   %5 = nn.learning_rate "constant" counting %s : !s {peak = 0.1, warmup = 0, steps = 1, final = 0.1} : !s
-  // CHECK: nn.bias_corrections counting %{{.+}} : tensor<f64, #nn.axes<>> {
-  %10, %11 = nn.bias_corrections counting %s : !s {beta1 = 0.9, beta2 = 0.95} : !s, !s
+  // CHECK: nn.step_values %{{.+}}, %{{.+}} {{.*}}names = ["lr", "#counted"]
+  %10 = nn.step_values %s, %s {names = ["lr", "#counted"], definitions = [], formulas = ["div(lr, t)"]} : (!s, !s) -> !s
   // CHECK: nn.gate %{{.+}}, %{{.+}} : (
   %6 = nn.gate %s, %s : (!s, !s) -> !s
   // CHECK: nn.loss_scale {{.*}} {interval = 2000 : i64}

@@ -10,8 +10,10 @@
 // The inputs that are described are those that are left.
 // LOSSES: npar.inputs = [{name = "tokens"}, {name = "targets"}], npar.kind = "evaluation"}
 // LOGITS: npar.inputs = [{name = "tokens"}], npar.kind = "generation"}
-module attributes {nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0}, nn.clip = 1.0 : f64,
-                   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0},
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [], states = [],
+    step = {definitions = [], results = ["lr"]}, element = {definitions = [], results = ["sub(w, mul($0, g))"]}}
+module attributes {nn.optimizers = [#sgd], nn.clip = 1.0 : f64,
                    npar.inputs = [{name = "tokens"}, {name = "targets"}]} {
 // LOSSES-NEXT: nn.variable @table
 // LOSSES-NEXT: func.func @micro()

@@ -94,8 +94,8 @@ func.func @micro() {
 // -----
 
 // The gradients of this program exist, but not what updates its parameter with them.
-// expected-error @+1 {{the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'}}
-module attributes {nn.rate = {schedule = "constant"}} {
+// expected-error @+1 {{the module needs the attribute 'nn.optimizers': a list of optimizers with all their fields}}
+module {
   nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
   nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
   func.func @micro() {
@@ -108,11 +108,29 @@ module attributes {nn.rate = {schedule = "constant"}} {
 
 // -----
 
-// expected-error @+1 {{the optimizer must be of kind "adamw" or "sgd"}}
-module attributes {nn.optimizer = {kind = "adamv", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-08, decay = 0.1},
-                   nn.rate = {schedule = "constant", peak = 0.1, final = 0.0, warmup = 0, steps = 0}} {
+// An optimizer without its formulas.
+// expected-error @+1 {{the module needs the attribute 'nn.optimizers': a list of optimizers with all their fields}}
+module attributes {nn.optimizers = [{name = "Sgd"}]} {
   nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
   func.func @micro() {
+    return
+  }
+}
+
+// -----
+
+// A parameter asks for an optimizer that the module does not have.
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [], states = [],
+    step = {definitions = [], results = ["lr"]}, element = {definitions = [], results = ["sub(w, mul($0, g))"]}}
+module attributes {nn.optimizers = [#sgd]} {
+  // expected-error @+1 {{asks for optimizer 1 of 1}}
+  nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64, optimizer = 1 : i64}
+  nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %w = nn.read @w : tensor<8xf64, #nn.axes<embed>>
+    %s = nn.sum %w : (tensor<8xf64, #nn.axes<embed>>) -> tensor<f64, #nn.axes<>>
+    nn.accumulate @"#out.loss.sum", %s : tensor<f64, #nn.axes<>>
     return
   }
 }

@@ -8,8 +8,10 @@
 !v = tensor<4xf64, #nn.axes<vocab>>
 !b = tensor<2xf64, #nn.axes<batch>>
 !s = tensor<f64, #nn.axes<>>
-module attributes {nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
-                   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0},
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [], states = [],
+    step = {definitions = [], results = ["lr"]}, element = {definitions = [], results = ["sub(w, mul($0, g))"]}}
+module attributes {nn.optimizers = [#sgd],
                    nn.losses = [{name = "words", weight = 1.0}, {name = "small", weight = 0.25}]} {
 nn.variable @bias : !v {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @"#out.loss.words.sum" : !s {kind = #nn.kind<accumulator>}

@@ -8,9 +8,14 @@
 !f = tensor<f32, #nn.axes<>>
 !s = tensor<f64, #nn.axes<>>
 // CHECK: module {
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 9 : i64}
+#adamw = {name = "AdamW", rate = #rate, weight = "w", gradient = "g", step_states = [],
+    states = [{name = "exp_avg", slot = "exp_avg", initial = 0.0}, {name = "exp_avg_sq", slot = "exp_avg_sq", initial = 0.0}],
+    step = {definitions = [], results = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]},
+    element = {definitions = ["%0 = add(exp_avg, mul(sub(g, exp_avg), 0.099999999999999978))", "%1 = add(mul(exp_avg_sq, 0.95), mul(mul(g, g), 0.050000000000000044))"],
+        results = ["sub(mul(w, $0), mul($1, div(%0, add(div(sqrt(%1), $2), 1e-08))))", "%0", "%1"]}}
 module attributes {
-  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
-  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = bf16}
+  nn.optimizers = [#adamw], nn.precision = {compute = bf16}
 } {
 // CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xbf16
 // CHECK-DAG: nn.variable @w.master : tensor<4x4xf32, {{.*}} {kind = #nn.kind<state>, of = @w, slot = "master"}
@@ -32,7 +37,7 @@ func.func @micro() {
 // CHECK-LABEL: @update
 // CHECK: %[[G:.+]] = nn.combine {{.*}} -> tensor<4x4xbf16
 // CHECK: %[[M:.+]] = nn.read @w.master
-// CHECK: %[[NEW:.+]], %{{.+}}, %{{.+}} = nn.adamw %[[M]], %[[G]], {{.*}} -> (tensor<4x4xf32
+// CHECK: %[[NEW:[^,]+]], %{{.+}}:2 = nn.optimize %[[M]], %[[G]], {{.*}} -> (tensor<4x4xf32
 // CHECK: nn.write @w.master, %[[NEW]]
 // CHECK: %[[ROUNDED:.+]] = nn.convert %[[NEW]] {{.*}} -> tensor<4x4xbf16
 // CHECK: nn.write @w, %[[ROUNDED]]
@@ -46,10 +51,12 @@ func.func @micro() {
 !i = tensor<2xi32, #nn.axes<batch>>
 !f = tensor<f32, #nn.axes<>>
 !s = tensor<f64, #nn.axes<>>
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 9 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [], states = [],
+    step = {definitions = [], results = ["lr"]}, element = {definitions = [], results = ["sub(w, mul($0, g))"]}}
 // CHECK: module attributes {dist.rounded_sums} {
 module attributes {
-  nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
-  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9},
+  nn.optimizers = [#sgd],
   nn.precision = {compute = bf16, gradients = f32, reduce = bf16}
 } {
 // CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xf32
@@ -90,9 +97,14 @@ func.func @micro() {
 !f = tensor<f32, #nn.axes<>>
 !s = tensor<f64, #nn.axes<>>
 // CHECK: module {
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 9 : i64}
+#adamw = {name = "AdamW", rate = #rate, weight = "w", gradient = "g", step_states = [],
+    states = [{name = "exp_avg", slot = "exp_avg", initial = 0.0}, {name = "exp_avg_sq", slot = "exp_avg_sq", initial = 0.0}],
+    step = {definitions = [], results = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]},
+    element = {definitions = ["%0 = add(exp_avg, mul(sub(g, exp_avg), 0.099999999999999978))", "%1 = add(mul(exp_avg_sq, 0.95), mul(mul(g, g), 0.050000000000000044))"],
+        results = ["sub(mul(w, $0), mul($1, div(%0, add(div(sqrt(%1), $2), 1e-08))))", "%0", "%1"]}}
 module attributes {
-  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}, nn.clip = 1.0,
-  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = f16}
+  nn.optimizers = [#adamw], nn.clip = 1.0, nn.precision = {compute = f16}
 } {
 // CHECK: nn.variable @loss_scale : {{.*}}kind = #nn.kind<parameter>
 // CHECK-DAG: nn.variable @"#loss_scale" : {{.*}} {init = #nn.init<constant, 6.553600e+04>, kind = #nn.kind<state>, slot = "loss_scale"}
@@ -128,7 +140,6 @@ func.func @micro() {
 // CHECK: %[[UNSCALED:.+]] = nn.div %[[CLIP]], %[[SCALE]]
 // CHECK: %[[FACTOR:.+]] = nn.gate %[[UNSCALED]], %[[NORM]]
 // CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]
-// CHECK: %[[MEAN:.+]], %[[ROOT:.+]] = nn.bias_corrections counting %[[STEPS]]
-// CHECK: %[[SIZE:.+]] = nn.div %[[RATE]], %[[MEAN]]
-// CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[SIZE]], %[[ROOT]]
+// CHECK: %[[S:.+]]:3 = nn.step_values %[[RATE]], %[[STEPS]] {{.*}}names = ["lr", "#counted"]
+// CHECK: nn.optimize %{{.+}}, %{{.+}}, %[[FACTOR]], {{.*}}, %[[S]]#0, %[[S]]#1, %[[S]]#2 {
 // CHECK: nn.write @"#loss_scale", %[[NEXT]]

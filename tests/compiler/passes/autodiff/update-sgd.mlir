@@ -3,8 +3,11 @@
 
 !e = tensor<4xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
-module attributes {nn.optimizer = {kind = "sgd", momentum = 0.9, decay = 0.0},
-                   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}} {
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [],
+    states = [{name = "velocity", slot = "momentum", initial = 0.0}], step = {definitions = [], results = ["lr"]},
+    element = {definitions = ["%0 = add(mul(velocity, 0.9), g)"], results = ["sub(w, mul($0, %0))", "%0"]}}
+module attributes {nn.optimizers = [#sgd]} {
 // CHECK: nn.variable @w.momentum : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "momentum"}
 nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
@@ -19,7 +22,7 @@ func.func @micro() {
 // CHECK: %[[F:.+]] = nn.gate %[[ONE]], %{{.+}}
 // CHECK: %[[LR:.+]] = nn.learning_rate "constant"
 // CHECK: %[[V:.+]] = nn.read @w.momentum
-// CHECK: %[[NW:.+]], %[[NV:.+]] = nn.sgd %{{.+}}, %{{.+}}, %[[V]], %[[F]], %[[LR]] {{.*}}momentum = {{0.9|9.0}}
+// CHECK: %[[NW:.+]], %[[NV:.+]] = nn.optimize %{{.+}}, %{{.+}}, %[[F]], %[[V]], %[[LR]] {{.*}}"%0 = add(mul(velocity, 0.9), g)"
 // CHECK: nn.write @w, %[[NW]]
 // CHECK: nn.write @w.momentum, %[[NV]]
 }
@@ -28,8 +31,10 @@ func.func @micro() {
 
 !e = tensor<4xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
-module attributes {nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
-                   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}} {
+#rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#sgd = {name = "Sgd", rate = #rate, weight = "w", gradient = "g", step_states = [], states = [],
+    step = {definitions = [], results = ["lr"]}, element = {definitions = [], results = ["sub(w, mul($0, g))"]}}
+module attributes {nn.optimizers = [#sgd]} {
 // CHECK-NOT: momentum :
 nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
@@ -40,7 +45,7 @@ func.func @micro() {
   return
 }
 // CHECK-LABEL: @update
-// CHECK: %[[NW:.+]] = nn.sgd
+// CHECK: %[[NW:.+]] = nn.optimize
 // CHECK-NEXT: nn.write @w, %[[NW]]
 // CHECK-NEXT: return
 }

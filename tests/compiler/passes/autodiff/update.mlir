@@ -8,9 +8,14 @@
 !f = tensor<f32, #nn.axes<>>
 !s = tensor<f64, #nn.axes<>>
 // CHECK: module {
+#rate = {schedule = "linear", peak = 0.01, final = 0.0, warmup = 2 : i64, steps = 9 : i64}
+#adamw = {name = "AdamW", rate = #rate, weight = "w", gradient = "g", step_states = [],
+    states = [{name = "exp_avg", slot = "exp_avg", initial = 0.0}, {name = "exp_avg_sq", slot = "exp_avg_sq", initial = 0.0}],
+    step = {definitions = [], results = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]},
+    element = {definitions = ["%0 = add(exp_avg, mul(sub(g, exp_avg), 0.099999999999999978))", "%1 = add(mul(exp_avg_sq, 0.95), mul(mul(g, g), 0.050000000000000044))"],
+        results = ["sub(mul(w, $0), mul($1, div(%0, add(div(sqrt(%1), $2), 1e-08))))", "%0", "%1"]}}
 module attributes {
-  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
-  nn.rate = {schedule = "linear", peak = 0.01, final = 0.0, warmup = 2, steps = 9}, nn.clip = 0.5
+  nn.optimizers = [#adamw], nn.clip = 0.5
 } {
 // CHECK-DAG: nn.variable @w.exp_avg : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "exp_avg"}
 // CHECK-DAG: nn.variable @w.exp_avg_sq : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "exp_avg_sq"}
@@ -50,13 +55,12 @@ func.func @micro() {
 // CHECK: %[[F:.+]] = nn.gate %[[C]], %[[NORM]]
 // CHECK: %[[LR:.+]] = nn.learning_rate "linear" {{.*}}steps = 9 : i64, warmup = 2 : i64
 // CHECK: nn.write @"#out.lr", %[[LR]]
-// CHECK: %[[MEAN:.+]], %[[ROOT:.+]] = nn.bias_corrections {at = #nn.at<U, "", -1>, beta1 = 9.000000e-01 : f64, beta2 = 0.94{{9+}}6 : f64}
 // CHECK: %[[W:.+]] = nn.read @w {at = #nn.at<U, "in", 0>}
 // CHECK: %[[M:.+]] = nn.read @w.exp_avg
 // CHECK: %[[V:.+]] = nn.read @w.exp_avg_sq
-// CHECK: %[[SIZE:.+]] = nn.div %[[LR]], %[[MEAN]] {at = #nn.at<U, "", -1>}
-// CHECK: %[[NW:.+]], %[[NM:.+]], %[[NV:.+]] = nn.adamw %[[W]], %[[G]], %[[M]], %[[V]], %[[F]], %[[LR]], %[[SIZE]], %[[ROOT]] {at = #nn.at<U, "in", 0>, beta1
+// CHECK: %[[S:.+]]:3 = nn.step_values %[[LR]] {at = #nn.at<U, "", -1>, {{.*}}names = ["lr"]}
+// CHECK: %[[NW:[^,]+]], %[[NS:.+]]:2 = nn.optimize %[[W]], %[[G]], %[[F]], %[[M]], %[[V]], %[[S]]#0, %[[S]]#1, %[[S]]#2 {at = #nn.at<U, "in", 0>, {{.*}}names = ["w", "g", "exp_avg", "exp_avg_sq", "$0", "$1", "$2"]}
 // CHECK: nn.write @w, %[[NW]]
-// CHECK: nn.write @w.exp_avg, %[[NM]]
-// CHECK: nn.write @w.exp_avg_sq, %[[NV]]
-// CHECK: nn.adamw {{.*}}, %[[F]], %[[LR]], %[[SIZE]], %[[ROOT]] {at
+// CHECK: nn.write @w.exp_avg, %[[NS]]#0
+// CHECK: nn.write @w.exp_avg_sq, %[[NS]]#1
+// CHECK: nn.optimize {{.*}}, %[[F]], {{.*}}, %[[S]]#0, %[[S]]#1, %[[S]]#2 {at

@@ -77,11 +77,11 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     %w = nn.read @w : !w
     %m = nn.read @w.momentum : !w
     // ONE: %[[P:.*]] = dist.slice {{.*}}dim = "#flat"
-    // ONE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd %[[P]]
+    // ONE: %[[NEW:[^:, ]*]]{{.*}} = nn.optimize %[[P]]
     // TWO: dist.slice
     // THREE-NOT: = dist.
-    // THREE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd
-    %v, %k = nn.sgd %w, %g, %m, %f, %n {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
+    // THREE: %[[NEW:[^:, ]*]]{{.*}} = nn.optimize
+    %v, %k = nn.optimize %w, %g, %f, %m, %n {names = ["w", "g", "m", "lr"], definitions = ["%0 = add(mul(m, 0.9), g)"], formulas = ["sub(w, mul(lr, %0))", "%0"]} : (!w, !w, !s, !w, !s) -> (!w, !w)
     // ONE: %[[ALL:.*]] = dist.all_gather %[[NEW]]{{.*}} {axes = ["dp"], cause = #dist.cause<kind = updated_in_shares, variable = "w", store = "optimizer -> dp">, dim = "#flat"}
     // ONE: nn.write @w, %[[ALL]]
     // TWO: dist.all_gather

@@ -174,11 +174,11 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     %one = nn.fill 1.0 : !s
     %w = nn.read @wte : !w
     %m = nn.read @wte.momentum : !w
-    %nw, %nm = nn.sgd %w, %g, %m, %one, %lr {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
+    %nw, %nm = nn.optimize %w, %g, %one, %m, %lr {names = ["w", "g", "m", "lr"], definitions = ["%0 = add(mul(m, 0.9), g)"], formulas = ["sub(w, mul(lr, %0))", "%0"]} : (!w, !w, !s, !w, !s) -> (!w, !w)
     nn.write @wte, %nw : !w
     nn.write @wte.momentum, %nm : !w
     %vb = nn.read @b : !w
-    %nb = nn.sgd %vb, %gb, %one, %lr {momentum = 0.0, decay = 0.0, nesterov = false} : (!w, !w, !s, !s) -> !w
+    %nb = nn.optimize %vb, %gb, %one, %lr {names = ["w", "g", "lr"], definitions = [], formulas = ["sub(w, mul(lr, g))"]} : (!w, !w, !s, !s) -> !w
     nn.write @b, %nb : !w
     return
   }

@@ -1,8 +1,13 @@
 // One GPT-2 block between a tied, padded embedding and its loss: the input of the tests that count collectives. PLAN_MESH and PLAN_RULES are
 // replaced by the tests.
+#rate = {schedule = "constant", peak = 0.001, final = 0.0, warmup = 0 : i64, steps = 0 : i64}
+#adamw = {name = "AdamW", rate = #rate, weight = "w", gradient = "g", step_states = [],
+    states = [{name = "exp_avg", slot = "exp_avg", initial = 0.0}, {name = "exp_avg_sq", slot = "exp_avg_sq", initial = 0.0}],
+    step = {definitions = [], results = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]},
+    element = {definitions = ["%0 = add(exp_avg, mul(sub(g, exp_avg), 0.099999999999999978))", "%1 = add(mul(exp_avg_sq, 0.95), mul(mul(g, g), 0.050000000000000044))"],
+        results = ["sub(mul(w, $0), mul($1, div(%0, add(div(sqrt(%1), $2), 1e-08))))", "%0", "%1"]}}
 module attributes {dist.mesh = #dist.mesh<PLAN_MESH>, dist.rules = [PLAN_RULES],
-                   nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-08, decay = 0.1},
-                   nn.rate = {schedule = "constant", peak = 0.001, final = 0.0, warmup = 0 : i64, steps = 0 : i64}} {
+                   nn.optimizers = [#adamw]} {
   nn.variable @"wte.weight" : tensor<33x16xf32, #nn.axes<vocab, embed>> {kind = #nn.kind<parameter>, stored = [33, 16], init = #nn.init<normal, 2.0e-02>, index = 0 : i64}
   nn.variable @"h.0.ln_1.weight" : tensor<16xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<ones>, index = 1 : i64}
   nn.variable @"h.0.ln_1.bias" : tensor<16xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<zeros>, index = 2 : i64}

@@ -1,0 +1,20 @@
+// The optimizers of a training program as an attribute of the module: import writes them, autodiff-update takes them.
+#pragma once
+
+#include "dsl/Optimizer.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace npar::nn {
+
+/// `nn.optimizers`, a list: the train block's own optimizer, then those of rules, by their numbers on `nn.variable`.
+constexpr const char *optimizersAttribute = "nn.optimizers";
+
+/// "constant", "linear" or "cosine".
+const char *scheduleWord(dsl::ScheduleKind kind);
+
+void setOptimizers(mlir::ModuleOp module, llvm::ArrayRef<dsl::Optimizer> optimizers);
+
+/// Fails after an error at the module when the attribute is missing or is not what setOptimizers writes.
+mlir::FailureOr<std::vector<dsl::Optimizer>> optimizersOf(mlir::ModuleOp module);
+
+} // namespace npar::nn

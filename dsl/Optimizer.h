@@ -1,0 +1,61 @@
+// An optimizer with its arguments in place: which states it keeps, and the formulas of one training step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::dsl {
+
+enum class ScheduleKind { Constant, Linear, Cosine };
+
+/// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant, linear or cosine decay from peak to
+/// `final` over the steps from `warmup` to `steps`, `final` afterwards.
+struct LearningRate {
+  ScheduleKind kind = ScheduleKind::Constant;
+  double peak = 1e-3, final = 0;
+  int64_t warmup = 0, steps = 0;
+};
+
+struct OptimizerArgument {
+  std::string name;
+  std::vector<double> numbers; ///< a truth value is 0 or 1
+  std::string text;            ///< as a person writes the value
+};
+
+struct OptimizerState {
+  std::string name; ///< in formulas
+  std::string slot; ///< in checkpoints, such as "exp_avg"
+  double initial = 0;
+};
+
+/// A term is a number, a name or `function(term, ...)`. A definition is `%0 = term`; terms after it can use `%0`. The functions are add,
+/// sub, mul, div, neg, sqrt, exp, log, tanh, abs, sign, pow, min, max, less, equal, and, or, not and select.
+struct Formulas {
+  std::vector<std::string> definitions, results;
+};
+
+/// There are two kinds of formulas. A step formula is computed once per step, in float64, from `lr`, `t` (the step's number, from 1) and
+/// step states. An element formula is computed for each element from the weight, the gradient, states and the results of step formulas,
+/// which are called `$0`, `$1` and so on.
+struct Optimizer {
+  std::string name;
+  bool standard = false;                    ///< the standard library declares it: the name tells other programs what it computes
+  std::vector<OptimizerArgument> arguments; ///< in the order of the declaration, without the learning rate
+  LearningRate rate;
+  std::vector<OptimizerState> states;       ///< each has the parameter's shape; only those that the weight depends on
+  std::vector<OptimizerState> stepStates;   ///< each is one number for all parameters
+  std::string weight = "w", gradient = "g"; ///< in formulas
+  Formulas step;                            ///< results: `$0`, `$1` ..., then the new step states
+  Formulas element;                         ///< results: the new weight, then the new states
+
+  /// One number of an argument; `otherwise` for an optimizer without that argument.
+  double number(const std::string &argument, size_t index = 0, double otherwise = 0) const {
+    for (const OptimizerArgument &each : arguments)
+      if (each.name == argument && index < each.numbers.size())
+        return each.numbers[index];
+    return otherwise;
+  }
+};
+
+} // namespace npar::dsl
