@@ -30,4 +30,11 @@ Made backwardFirst(const Request &request) {
   return {std::move(schedule), ""};
 }
 
+Estimate estimateBackwardFirst(const Request &request) {
+  double stages = request.stages, waits = (stages - 1) / std::max(1, request.chunks), cap = request.memoryCap;
+  if (cap > 0) // as if it had the bubble of the named schedules that hold so much
+    return {cap, (stages - 1) * (1 + std::max(0.0, 1 - cap / stages))};
+  return {3 * stages - 2, waits};
+}
+
 } // namespace npar::schedules

@@ -27,4 +27,6 @@ std::vector<Task> delayWeights(int micros, int forwards, int delay) {
   return tasks;
 }
 
+double fillingWaits(double way, double micros) { return std::max(0.0, (way - micros) / 3); }
+
 } // namespace npar::schedules

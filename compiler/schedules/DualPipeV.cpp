@@ -84,4 +84,9 @@ Made dualPipeV(const Request &request) {
   return {schedule, ""};
 }
 
+Estimate estimateDualPipeV(const Request &request) {
+  double stages = request.stages;
+  return {stages + 0.5, (stages - 1) / 3};
+}
+
 } // namespace npar::schedules

@@ -22,4 +22,6 @@ Made gpipe(const Request &request) {
   return {{"gpipe", request.micros, 1, loopPlacement(request.stages, 1), TaskLists(request.stages, tasks)}, ""};
 }
 
+Estimate estimateGPipe(const Request &request) { return {static_cast<double>(request.micros), static_cast<double>(request.stages - 1)}; }
+
 } // namespace npar::schedules

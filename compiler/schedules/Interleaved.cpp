@@ -39,4 +39,9 @@ Made interleaved(const Request &request) {
   return {keepFirst(schedule, request.micros), ""};
 }
 
+Estimate estimateInterleaved(const Request &request) {
+  double before = static_cast<double>(request.stages - 1) / request.chunks;
+  return {request.stages + (request.chunks > 1 ? before : 0), before};
+}
+
 } // namespace npar::schedules

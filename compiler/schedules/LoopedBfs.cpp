@@ -26,4 +26,8 @@ Made loopedBfs(const Request &request) {
   return {{"looped_bfs", request.micros, chunks, loopPlacement(request.stages, chunks), TaskLists(request.stages, tasks)}, ""};
 }
 
+Estimate estimateLoopedBfs(const Request &request) {
+  return {static_cast<double>(request.micros), static_cast<double>(request.stages - 1) / request.chunks};
+}
+
 } // namespace npar::schedules

@@ -21,4 +21,6 @@ Made naive(const Request &request) {
   return {{"naive", request.micros, 1, loopPlacement(request.stages, 1), TaskLists(request.stages, tasks)}, ""};
 }
 
+Estimate estimateNaive(const Request &request) { return {1.0, static_cast<double>((request.stages - 1) * request.micros)}; }
+
 } // namespace npar::schedules

@@ -33,4 +33,6 @@ Made oneFOneB(const Request &request) {
   return {{"1f1b", micros, 1, loopPlacement(stages, 1), lists}, ""};
 }
 
+Estimate estimateOneFOneB(const Request &request) { return {static_cast<double>(request.stages), static_cast<double>(request.stages - 1)}; }
+
 } // namespace npar::schedules

@@ -10,19 +10,20 @@ namespace npar::schedules {
 
 const std::vector<ScheduleKind> &scheduleKinds() {
   static const std::vector<ScheduleKind> kinds = {
-      {"naive", "Huang et al. 2019, figure 2b", 1, false, naive},
-      {"gpipe", "Huang et al. 2019, figure 2c", 1, false, gpipe},
-      {"1f1b", "Narayanan et al. 2021, figure 4 top", 1, false, oneFOneB},
-      {"interleaved", "Narayanan et al. 2021, figure 4 bottom", 2, true, interleaved},
-      {"backward_first", "Karakus et al. 2021, pipeline parallelism", 1, true, backwardFirst, 0, true},
-      {"looped_bfs", "Lamy-Poirier 2022, figure 4d", 2, true, loopedBfs},
-      {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1},
-      {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2},
-      {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV},
-      {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto, 0, true},
-      {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf},
-      {"v_min", "Qi et al. 2024, section 3", 2, false, vMin},
-      {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV, 2},
+      {"naive", "Huang et al. 2019, figure 2b", 1, false, naive, estimateNaive, false, Worth::Never},
+      {"gpipe", "Huang et al. 2019, figure 2c", 1, false, gpipe, estimateGPipe, false, Worth::Never},
+      {"1f1b", "Narayanan et al. 2021, figure 4 top", 1, false, oneFOneB, estimateOneFOneB, false},
+      {"interleaved", "Narayanan et al. 2021, figure 4 bottom", 2, true, interleaved, estimateInterleaved, false},
+      {"backward_first", "Karakus et al. 2021, pipeline parallelism", 1, true, backwardFirst, estimateBackwardFirst, false, Worth::Limited,
+       0, true},
+      {"looped_bfs", "Lamy-Poirier 2022, figure 4d", 2, true, loopedBfs, estimateLoopedBfs, false, Worth::Never},
+      {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1, estimateZbH1, true},
+      {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2, estimateZbH2, true},
+      {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV, estimateZbV, true},
+      {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto, estimateZbAuto, true, Worth::Always, 0, true},
+      {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf, estimateVHalf, true},
+      {"v_min", "Qi et al. 2024, section 3", 2, false, vMin, estimateVMin, true},
+      {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV, estimateDualPipeV, true, Worth::Always, 2},
   };
   return kinds;
 }

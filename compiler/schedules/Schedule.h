@@ -79,6 +79,16 @@ struct Made {
   std::string refusal; ///< empty when there is a schedule; otherwise what is wrong, with both numbers
 };
 
+/// What follows for a stage from a request alone, if all stages take the same time and messages take none.
+struct Estimate {
+  double held = 1;  ///< micro-batches of all its chunks that it holds at most; a limit is the request's memory cap
+  double waits = 0; ///< its bubble, in forward and full backward passes of a micro-batch
+};
+
+/// When a search for the best plan tries a schedule. Never: another one has the same bubble and holds less. Limited: only with a memory cap
+/// of at most one micro-batch per stage, for without one another schedule has the same bubble and holds less.
+enum class Worth { Never, Limited, Always };
+
 /// A schedule as plans name it (`h -> pp by 1f1b`).
 struct ScheduleKind {
   const char *name;
@@ -86,8 +96,11 @@ struct ScheduleKind {
   int chunks;         ///< its own number; 0: it chooses
   bool anyChunks;     ///< whether a request may ask for another number
   Made (*make)(const Request &request);
-  int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage; 0: any number
-  bool keepsCap = false;  ///< whether it holds no more than the memory cap; the others do not look at it
+  Estimate (*estimate)(const Request &request); ///< of one with chunks, and with the memory cap if the schedule keeps it
+  bool splitsBackward;                          ///< the weights' gradients are tasks of their own
+  Worth worth = Worth::Always;
+  int microsPerStage = 0; ///< least number of micro-batches per stage; 0: any number
+  bool keepsCap = false;  ///< it holds no more than the memory cap; the others ignore it
 };
 
 Made naive(const Request &request);
@@ -103,6 +116,20 @@ Made zbAuto(const Request &request);
 Made vHalf(const Request &request);
 Made vMin(const Request &request);
 Made dualPipeV(const Request &request);
+
+Estimate estimateNaive(const Request &request);
+Estimate estimateGPipe(const Request &request);
+Estimate estimateOneFOneB(const Request &request);
+Estimate estimateInterleaved(const Request &request);
+Estimate estimateBackwardFirst(const Request &request);
+Estimate estimateLoopedBfs(const Request &request);
+Estimate estimateZbH1(const Request &request);
+Estimate estimateZbH2(const Request &request);
+Estimate estimateZbV(const Request &request);
+Estimate estimateZbAuto(const Request &request);
+Estimate estimateVHalf(const Request &request);
+Estimate estimateVMin(const Request &request);
+Estimate estimateDualPipeV(const Request &request);
 
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.
 const std::vector<ScheduleKind> &scheduleKinds();

@@ -22,4 +22,9 @@ Made vHalf(const Request &request) {
   return {schedule, ""};
 }
 
+Estimate estimateVHalf(const Request &request) {
+  double stages = request.stages;
+  return {(stages + 2) / 2, (stages - 1) / 2};
+}
+
 } // namespace npar::schedules

@@ -27,4 +27,9 @@ Made vMin(const Request &request) {
   return {schedule, ""};
 }
 
+Estimate estimateVMin(const Request &request) {
+  double stages = request.stages;
+  return {(stages + 4) / 3, 2 * (stages - 1) / 3};
+}
+
 } // namespace npar::schedules

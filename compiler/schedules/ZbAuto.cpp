@@ -208,4 +208,11 @@ private:
 
 Made zbAuto(const Request &request) { return Search(request).run(); }
 
+Estimate estimateZbAuto(const Request &request) {
+  double stages = request.stages, filling = fillingWaits(2 * stages - 1, request.micros), cap = request.memoryCap;
+  if (cap > 0) // as if it had the bubble of the named schedules that hold so much
+    return {cap, std::max((stages - 1) * std::max(0.0, 1 - cap / stages), filling)};
+  return {2 * stages - 1, filling};
+}
+
 } // namespace npar::schedules

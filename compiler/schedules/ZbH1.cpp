@@ -12,6 +12,8 @@
 // micro-batches late. The bubble is (p - 1) (F + B - W) for F = B = W: a third of that of 1F1B.
 #include "compiler/schedules/Build.h"
 
+#include <algorithm>
+
 namespace npar::schedules {
 
 Made zbH1(const Request &request) {
@@ -20,6 +22,11 @@ Made zbH1(const Request &request) {
   for (int stage = 0; stage < stages; ++stage)
     lists.push_back(delayWeights(request.micros, stages - stage, stage));
   return {{"zb_h1", request.micros, 1, loopPlacement(stages, 1), lists}, ""};
+}
+
+Estimate estimateZbH1(const Request &request) {
+  double stages = request.stages;
+  return {stages, std::max((stages - 1) / 3, fillingWaits(2 * stages - 1, request.micros))};
 }
 
 } // namespace npar::schedules

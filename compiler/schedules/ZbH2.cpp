@@ -23,4 +23,9 @@ Made zbH2(const Request &request) {
   return {{"zb_h2", request.micros, 1, loopPlacement(stages, 1), lists}, ""};
 }
 
+Estimate estimateZbH2(const Request &request) {
+  double stages = request.stages;
+  return {2 * stages - 1, fillingWaits(2 * stages - 1, request.micros)};
+}
+
 } // namespace npar::schedules

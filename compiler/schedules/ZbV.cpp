@@ -11,6 +11,7 @@
 // 2 (p - s) - 1 forwards of chunk 0, then s pairs of forwards of both chunks, then p - s times F and B of chunk 1. For F = B = W and
 // m >= 2p - 1 the only idle time of a stage is before its first and after its last task: the bubble is 0. Every stage holds at most p
 // micro-batches, 2p of their chunks, and W waits as long as that allows.
+#include "compiler/schedules/Build.h"
 #include "compiler/schedules/FillWeights.h"
 #include "compiler/schedules/VShape.h"
 
@@ -22,6 +23,11 @@ Made zbV(const Request &request) {
   schedule.kind = "zb_v";
   schedule.lists = fillWeights(schedule, 2 * stages);
   return {schedule, ""};
+}
+
+Estimate estimateZbV(const Request &request) {
+  double stages = request.stages;
+  return {stages, fillingWaits(stages, request.micros)};
 }
 
 } // namespace npar::schedules

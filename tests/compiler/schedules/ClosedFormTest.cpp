@@ -188,4 +188,28 @@ TEST(ClosedForm, DualPipeV) {
   std::cout << "dualpipe_v: bubble - (p - 1)(F + 2 B - W) / 2 is " << bubbles << ", live - p is " << live << "\n";
 }
 
+// What a search goes by before it makes a schedule. Tasks for weights' gradients are exactly where a kind says so.
+TEST(ClosedForm, Estimates) {
+  for (const ScheduleKind &kind : scheduleKinds())
+    for (int stages : {2, 4, 8})
+      for (int micros : {2 * stages, 4 * stages}) {
+        SCOPED_TRACE(testing::Message() << kind.name << ", " << stages << " stages, " << micros << " micro-batches");
+        Request request;
+        request.stages = stages, request.micros = micros, request.chunks = std::max(1, kind.chunks);
+        Schedule schedule = make(kind.name, stages, micros);
+        Simulation simulation = simulateEqual(schedule);
+        Estimate estimate = kind.estimate(request);
+        double waits = (simulation.cost - 3 * micros) / 3, held = most(simulation.peakLive);
+        EXPECT_NEAR(estimate.waits, waits, 0.4 + 0.35 * std::max(estimate.waits, waits));
+        EXPECT_GE(estimate.held, 0.8 * held);
+        if (kind.chunks > 0) { // zb_auto takes less where it can
+          EXPECT_LE(estimate.held, 1.35 * held + 0.5);
+        }
+        bool splits = std::any_of(schedule.lists.begin(), schedule.lists.end(), [](const std::vector<Task> &tasks) {
+          return std::any_of(tasks.begin(), tasks.end(), [](const Task &task) { return task.phase == Phase::W; });
+        });
+        EXPECT_EQ(kind.splitsBackward, splits);
+      }
+}
+
 } // namespace npar::schedules

@@ -1,6 +1,7 @@
 // Names a candidate and writes it as text.
 #include "tools/npar/plan/Candidate.h"
 
+#include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
 
 #include "tools/npar/trials/PlanDraft.h"
@@ -43,6 +44,12 @@ std::string trainText(const PlanTask &task) {
 
 } // namespace
 
+/// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
+static bool hasOwnChunks(const std::string &schedule) {
+  const schedules::ScheduleKind *kind = schedules::findSchedule(schedule);
+  return !kind || !kind->anyChunks || kind->keepsCap;
+}
+
 const char *splitFeature(const std::string &split) {
   return split == "blocks"        ? "tp_blocks"
          : split == "vocabulary"  ? "tp_vocabulary"
@@ -52,7 +59,8 @@ const char *splitFeature(const std::string &split) {
 }
 
 bool splitsBackward(const Candidate &c) {
-  return c.schedule.rfind("zb", 0) == 0 || c.schedule.rfind("v_", 0) == 0 || c.schedule.rfind("dualpipe", 0) == 0;
+  const schedules::ScheduleKind *kind = schedules::findSchedule(c.schedule);
+  return kind && kind->splitsBackward;
 }
 
 Choices choicesOf(const Candidate &c) {
@@ -106,7 +114,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (c.schedule == "interleaved" || c.schedule == "looped_bfs" ? fmt::format("({})", c.chunks) : "") + (c.live ? fmt::format(" live {}", c.live) : "");
+    return c.schedule + (hasOwnChunks(c.schedule) ? "" : fmt::format("({})", c.chunks)) + (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
     return c.context == "zigzag" ? "ring(zigzag)" : c.context;
   case Setting::Recompute:

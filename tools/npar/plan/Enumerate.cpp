@@ -1,7 +1,7 @@
 // Enumerates candidates.
 #include "tools/npar/plan/Enumerate.h"
 
-#include "compiler/import/KnownSchedules.h"
+#include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
 #include "tools/npar/plan/Guess.h"
 #include "tools/npar/plan/OtherProgram.h"
@@ -33,11 +33,10 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
   if (stages == 1)
     return {{}};
   std::vector<ScheduleChoice> found;
-  static const dsl::KnownSchedules known = knownSchedules();
-  for (const dsl::KnownSchedule &kind : known.kinds) {
-    if (kind.name == "naive" || kind.name == "gpipe" || kind.name == "looped_bfs" || micros < kind.microsPerStage * stages)
-      continue; // another one has the same bubble with less memory, or there are too few micro-batches
-    if (kind.name == "interleaved") {
+  for (const schedules::ScheduleKind &kind : schedules::scheduleKinds()) {
+    if (kind.worth == schedules::Worth::Never || micros < kind.microsPerStage * stages)
+      continue;
+    if (kind.anyChunks && !kind.keepsCap) {
       for (int64_t chunks : {2, 3, 4, 5, 6, 7, 8}) // uneven stages have unequal chunks anyway
         if (int64_t parts = stages * chunks;
             micros % stages == 0 && (dsl::isUneven(task.machine) ? task.blocks >= parts : task.blocks % parts == 0))
@@ -46,15 +45,14 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
     }
     if (stages * std::max(1, kind.chunks) > task.blocks)
       continue;
-    bool takesLimit = kind.name == "zb_auto" || kind.name == "backward_first";
-    if (kind.name != "backward_first") // without a limit it holds more than others for the same bubble
+    if (kind.worth == schedules::Worth::Always)
       found.push_back({kind.name, std::max(1, kind.chunks), 0});
     std::vector<int64_t> limits;
-    if (takesLimit)
+    if (kind.keepsCap)
       limits = {(stages + 1) / 2, (3 * stages + 3) / 4, stages, (5 * stages + 3) / 4, (3 * stages + 1) / 2};
     limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
     for (int64_t live : limits)
-      if (kind.name == "zb_auto" || live <= stages)
+      if (kind.worth == schedules::Worth::Always || live <= stages)
         found.push_back({kind.name, std::max(1, kind.chunks), live});
   }
   return found;

@@ -1,6 +1,7 @@
 // Computes bounds and guesses from sizes alone.
 #include "tools/npar/plan/Guess.h"
 
+#include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
 
 #include <algorithm>
@@ -28,41 +29,15 @@ double elementsOfRank(const PlanTask &task, const Candidate &c) {
   return (whole + (static_cast<double>(task.parameters) - whole) / static_cast<double>(c.tp)) / static_cast<double>(c.pp);
 }
 
-/// Units of a forward and backward of a micro-batch that a stage waits for at least.
+/// The least bubble of a stage, in forward and backward passes of a micro-batch.
 double leastWaits(const Candidate &c) { return splitsBackward(c) ? 0 : static_cast<double>(c.pp - 1) / static_cast<double>(c.chunks); }
 
-/// How many micro-batches of all its chunks a stage holds, and the units that it waits for: compiler/schedules/README.md.
-struct ScheduleGuess {
-  double held = 1, waits = 0;
-};
-
-/// What schedules without bubbles wait for where there are few micro-batches: the first one's way through all stages and back, two thirds
-/// of a unit each, or in a V there alone, less the forwards that are done meanwhile.
-double fillingWaits(double way, double micros) { return std::max(0.0, (way - micros) / 3); }
-
-ScheduleGuess scheduleGuess(const Candidate &c, double micros) {
-  double p = static_cast<double>(c.pp), more = p - 1, filling = fillingWaits(2 * p - 1, micros);
-  if (c.schedule == "zb_h1")
-    return {p, std::max(more / 3, filling)};
-  if (c.schedule == "zb_h2")
-    return {2 * p - 1, filling};
-  if (c.schedule == "zb_v")
-    return {p, fillingWaits(p, micros)};
-  if (c.schedule == "v_half")
-    return {(p + 2) / 2, more / 2};
-  if (c.schedule == "v_min")
-    return {(p + 4) / 3, 2 * more / 3};
-  if (c.schedule == "dualpipe_v")
-    return {p + 0.5, more / 3};
-  if (c.live > 0) { // as if it had what the named schedules have that hold so much
-    double live = static_cast<double>(c.live), missing = std::max(0.0, 1 - live / p);
-    return {live, c.schedule == "zb_auto" ? std::max(more * missing, filling) : more * (1 + missing)};
-  }
-  if (c.schedule == "zb_auto")
-    return {2 * p - 1, filling};
-  if (c.schedule == "backward_first")
-    return {3 * p - 2, more};
-  return {p + (c.chunks > 1 ? more / static_cast<double>(c.chunks) : 0), leastWaits(c)};
+schedules::Estimate scheduleGuess(const Candidate &c, double micros) {
+  const schedules::ScheduleKind *kind = schedules::findSchedule(c.schedule);
+  schedules::Request request;
+  request.stages = static_cast<int>(c.pp), request.micros = static_cast<int>(micros), request.chunks = static_cast<int>(c.chunks);
+  request.memoryCap = static_cast<double>(c.live);
+  return kind ? kind->estimate(request) : schedules::Estimate{};
 }
 
 /// Whether one of the stage's ranks has a place from `begin` to `end` in the order in which ranks take them.
@@ -145,8 +120,7 @@ double unevenStages(const PlanTask &task, const Candidate &c) {
 
 /// The optimizer reads gradients and reads and writes its state and the parameters, of the share that a rank updates.
 double updateSeconds(const PlanTask &task, const Candidate &c) {
-  double far = dsl::machineOfKind(task.machine, 0).far,
-         slots = task.train.optimizer == dsl::OptimizerKind::AdamW ? 2 : task.train.momentum > 0;
+  double far = dsl::machineOfKind(task.machine, 0).far, slots = static_cast<double>(task.train.optimizer().states.size());
   double share = elementsOfRank(task, c) / (c.zero > 0 ? static_cast<double>(c.dp) : 1);
   return far > 0 ? share * (8 * (slots + 1) + 2 * widthOf(task.compute)) / far : 0;
 }
@@ -227,7 +201,7 @@ double roomFor(const PlanTask &task, const Candidate &c) {
 double leastBytes(const PlanTask &task, const Candidate &c) {
   double stored = elementsOfRank(task, c), dp = static_cast<double>(c.dp);
   double weight = widthOf(task.compute), gradient = widthOf(task.gradients.empty() ? task.compute : task.gradients);
-  double slots = 4 * (task.train.optimizer == dsl::OptimizerKind::AdamW ? 2 : task.train.momentum > 0 ? 1 : 0);
+  double slots = 4 * static_cast<double>(task.train.optimizer().states.size());
   double optimizer = slots + (weight < 4 ? 4 : 0); // 16-bit parameters have float32 masters
   return stored * ((c.zero == 3 ? 1 / dp : 1) * weight + (c.zero >= 2 ? 1 / dp : 1) * gradient + (c.zero >= 1 ? 1 / dp : 1) * optimizer);
 }
