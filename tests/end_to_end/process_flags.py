@@ -122,7 +122,7 @@ OF_GPUS = {
     "--cuda-gpus": [value("--cuda-gpus", "1", needs=(CUDA,)), value("--cuda-gpus", "1")],
 }
 OF_ALL = {
-    "--threads": [value("--threads", "1"), value("--threads", "2"), value("--threads", "4096", many=(1, "--threads 4096: host '.*' has \\d+ processors"))],
+    "--threads": [value("--threads", "1"), value("--threads", "2"), value("--threads", "4096", many=(1, "--threads 4096: host '.*' has (only )?\\d+ processors"))],
     "--timeout": [value("--timeout", "60")],
     "--quiet": [value(drop=("--quiet",))],
     "--json": [value(drop=("--json",))],

@@ -36,8 +36,9 @@ SAMPLED = 1  # of them, the first ones, in the short form
 SMALLER = {
     "npar machine measure": "npar machine measure --quick",
     "npar plan --from": "npar plan --print-plan --from",  # it says so many ranks that the search takes minutes
-    "npar plan gpt2 ": "npar plan gpt2 --set depth=8 --fix zero=1 --fix bucket=none --fix mesh.cp=1 ",
-    "npar explain gpt2 ": "npar explain gpt2 --set depth=4 --set width=256 --set heads=4 ",
+    "npar plan gpt2 ": "npar plan gpt2 --set depth=4 --fix zero=1 --fix bucket=none --fix mesh.cp=1 --fix recompute=none ",
+    "npar explain gpt2 ": "npar explain gpt2 --set depth=2 --set width=256 --set heads=4 ",
+    "--set width=64 --set heads=4 --set length=64": "--set width=64 --set heads=4 --set depth=2 --set length=64",
     "--set width=192 --set heads=6 --set depth=4": "--set width=48 --set heads=6 --set depth=2",
     "--set width=128 --set heads=4": "--set width=64 --set heads=4",
     "--batch 512": "--batch 64",
