@@ -58,7 +58,7 @@ private:
   llvm::StringMap<int64_t> sizes;
   SmallVector<Value> values; // of the nodes that the function needs
 
-  /// Where in the model an op is put.
+  /// Names the place in the model that an op belongs to.
   struct At {
     Phase phase;
     StringRef path;
@@ -101,7 +101,7 @@ private:
     return found == nodeOf(loss).attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
   }
 
-  /// Whether what counts in a loss depends on the data.
+  /// Tells whether the data decide which positions count in a loss.
   bool counts(const dsl::Loss &loss) const { return loss.condition >= 0 || ignored(loss); }
 
   template <typename Op> Op place(Op op, const dsl::Node &node, Phase phase = Phase::Forward) {

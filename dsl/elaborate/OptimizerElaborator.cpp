@@ -237,12 +237,11 @@ private:
       return two("less", left, right);
     case ast::Operator::Greater:
       return two("less", right, left);
+    case ast::Operator::GreaterEqual:
+      return combine(ast::Operator::LessEqual, at, right, left);
     case ast::Operator::LessEqual:
       return apply(at, "or",
                    {std::get<FormulaValue>(two("less", left, right)).node, std::get<FormulaValue>(two("equal", left, right)).node});
-    case ast::Operator::GreaterEqual:
-      return apply(at, "or",
-                   {std::get<FormulaValue>(two("less", right, left)).node, std::get<FormulaValue>(two("equal", left, right)).node});
     case ast::Operator::Equal:
       return two("equal", left, right);
     case ast::Operator::NotEqual:

@@ -90,7 +90,7 @@ TEST(Optimizer, ConditionsAreFoldedOrChosenForEachElement) {
                               "optimizer Clipped(lr, most = 2, on = true) {\n"
                               "  update(w, g) { w = w - lr * where(on and g >= most, most, where(not on, 0, -g)) }\n}")
                           .optimizer();
-  EXPECT_EQ(clipped.element.results, Texts{"sub(w, mul($0, select(or(less(2, g), equal(g, 2)), 2, neg(g))))"});
+  EXPECT_EQ(clipped.element.results, Texts{"sub(w, mul($0, select(or(less(2, g), equal(2, g)), 2, neg(g))))"});
 }
 
 TEST(Optimizer, IsBoundedInStates) {

@@ -1,4 +1,4 @@
-// Kernel after kernel: loops, threads, PTX, and the line that says how it is launched.
+// Makes of each kernel its loops, its threads, its PTX and the line with its launch.
 #include "compiler/codegen/device/DeviceKernels.h"
 
 #include "compiler/codegen/device/Distribute.h"
@@ -50,13 +50,13 @@ static void printTypes(llvm::raw_ostream &stream, TypeRange types) {
   }
 }
 
-/// Whether attention changes scores by it: no text calls axes as formulas of scores do.
+/// Tells whether attention changes scores by it: only formulas of scores have this axis name.
 static bool isOfScores(rank::KernelOp kernel) {
   StringAttr query = StringAttr::get(kernel.getContext(), nn::ScoresOp::query);
   return llvm::any_of(kernel.getOperandTypes(), [&](Type type) { return nn::hasAxis(type, query); });
 }
 
-/// Whether it updates a parameter or squares its gradient: a model has many of one size, and all of them are done at once.
+/// Tells whether it updates a parameter or squares its gradient. A model has many of one size, and one launch does all of them.
 static bool isOfParameter(rank::KernelOp kernel) {
   return onlyOp<rank::SquareSumOp>(kernel) || kernel.walk([](nn::OptimizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }

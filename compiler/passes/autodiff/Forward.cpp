@@ -68,7 +68,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     return success();
   }
 
-  /// Of the first loss that compares logits.
+  /// Leaves the logits of the first loss that compares logits.
   LogicalResult leaveLogits(func::FuncOp micro) {
     SmallVector<AccumulateOp> totals;
     for (const LossTerm &term : lossTerms(getOperation()))
@@ -102,7 +102,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     return {};
   }
 
-  /// What is summed up to the loss.
+  /// Finds the values whose sum is the loss.
   static Value lossesOf(AccumulateOp total) {
     Operation *op = total.getValue().getDefiningOp();
     while (op && !isa<SumOp>(op) && op->getNumOperands() == 1)
@@ -197,7 +197,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     keepInputs(micro);
   }
 
-  /// What the engine has to know is known of the inputs that are left.
+  /// Keeps the description of the inputs that are left, which the engine needs.
   void keepInputs(func::FuncOp micro) {
     auto described = getOperation()->getAttrOfType<ArrayAttr>("npar.inputs");
     if (!described)
