@@ -53,17 +53,18 @@ Exchange::~Exchange() {
   parts.progress.expect(-1);
 }
 
-void Exchange::watch(Lane &lane, std::function<void(uint64_t)> done) {
-  ++unfinished;
+void Exchange::watch(Peer &peer, Lane &lane, std::function<void(uint64_t)> done) {
   lane.failed = [this](const Status &status) { end(status); };
-  lane.done = [this, &lane, done = std::move(done)](uint64_t message) {
+  lane.done = [this, &peer, &lane, done = std::move(done)](uint64_t message) {
     if (done)
       done(message);
-    if (lane.isDone())
-      finishOne();
+    if (!lane.isDone())
+      return;
+    --peer.missing;
+    finishOne();
   };
-  if (lane.messages() == 0)
-    --unfinished;
+  if (lane.messages() > 0)
+    ++unfinished, ++peer.missing;
 }
 
 void Exchange::begin(uint32_t tag, std::function<void(const Status &)> whenEnded) {
@@ -94,13 +95,13 @@ void Exchange::begin(uint32_t tag, std::function<void(const Status &)> whenEnded
       else
         peer.gives = std::make_unique<SendLane>(parts, process, tag, SendLane::Inputs, buffers, own, cutOf(plan.gives[party]));
       // A sum may replace the input that it is of: it is taken when this input has gone.
-      watch(*peer.gives, [this, &peer, &own](uint64_t) {
+      watch(peer, *peer.gives, [this, &peer, &own](uint64_t) {
         if (plan.spreads && peer.takes)
           peer.takes->allow(peer.gives->firstUndone() / own.size());
       });
       if (plan.spreads) {
         peer.sums = std::make_unique<SendLane>(parts, process, tag + 1, SendLane::Results, buffers, own, cutOf(plan.sums[group.own]));
-        watch(*peer.sums);
+        watch(peer, *peer.sums);
       }
       peer.gives->allow(peer.gives->messages());
     }
@@ -143,27 +144,22 @@ void Exchange::moveWithin(size_t firstBlock, uint64_t begin) {
 
 void Exchange::take(size_t party, uint32_t tag) {
   Peer &peer = peers[party];
-  peer.agreed = true;
   if (parts.backend.computes()) {
     uint32_t process = group.parties[party].process;
     if (!plan.adds || plan.spreads) {
       const Stream &stream = plan.adds ? plan.sums[party] : plan.takes[party];
       peer.takes = std::make_unique<ReceiveLane>(parts, process, plan.adds ? tag + 1 : tag, buffers,
                                                  plan.adds ? &group.ownParty().members : nullptr, cutOf(stream));
-      watch(*peer.takes);
+      watch(peer, *peer.takes);
       peer.takes->allow(plan.adds ? peer.gives->firstUndone() / group.ownParty().members.size() : peer.takes->messages());
     }
-    if (plan.adds)
-      reduction->receiveFrom(party, tag);
+    if (plan.adds && reduction->pieces() > 0) {
+      ++peer.missing;
+      reduction->receiveFrom(party, tag, [&peer] { --peer.missing; });
+    }
   }
+  --peer.missing;
   finishOne();
-}
-
-bool Exchange::waitsFor(size_t party) const {
-  const Peer &peer = peers[party];
-  auto waits = [](const Lane *lane) { return lane && !lane->isDone(); };
-  return !peer.agreed || waits(peer.gives.get()) || waits(peer.sums.get()) || waits(peer.takes.get()) ||
-         (reduction && reduction->waitsFor(party));
 }
 
 void Exchange::finishOne() {

@@ -4,6 +4,7 @@
 #include "engine/comm/process/Lanes.h"
 #include "engine/comm/process/Reduction.h"
 
+#include <atomic>
 #include <memory>
 
 namespace npar::engine {
@@ -24,7 +25,7 @@ struct ExchangePlan {
 };
 
 /// Begins to give as soon as the members here have come, and to take from each other process once its part is known to agree with this
-/// one's. Everything happens on the progress thread; `ended` is called once and may delete this object.
+/// one's. Everything but `waitsFor` and `members` happens on the progress thread; `ended` is called once and may delete this object.
 ///
 /// all_reduce: every process gets its slice of the elements from all members, adds it up, and sends the sum to each process; so of k
 /// members here go k + 1 times (P - 1) / P of the elements, for one member as much as in a ring, for several less per member.
@@ -38,18 +39,18 @@ public:
   void begin(uint32_t tag, std::function<void(const Status &)> ended);
   /// The other party's members have all come and agree; its messages have this tag.
   void take(size_t party, uint32_t tag);
-  /// Whether something of the party's is still to come, or to be taken by it.
-  bool waitsFor(size_t party) const;
+  /// Whether something of the party's is still to come, or to be taken by it. From any thread.
+  bool waitsFor(size_t party) const { return peers[party].missing.load(std::memory_order_relaxed) > 0; }
   const std::vector<Operation> &members() const { return operations; }
 
 private:
   struct Peer {
     std::unique_ptr<SendLane> gives, sums;
     std::unique_ptr<ReceiveLane> takes;
-    bool agreed = false;
+    std::atomic<uint32_t> missing{1}; ///< its agreement, then lanes that are not done
   };
   Cut cutOf(const Stream &stream) const { return {&stream, plan.pieceBytes}; }
-  void watch(Lane &lane, std::function<void(uint64_t)> done = {});
+  void watch(Peer &peer, Lane &lane, std::function<void(uint64_t)> done = {});
   void moveWithin(size_t firstBlock, uint64_t begin);
   void finishOne();
   void end(const Status &status);

@@ -57,9 +57,11 @@ Status Reduction::begin() {
   return {};
 }
 
-void Reduction::receiveFrom(size_t party, uint32_t tag) {
+void Reduction::receiveFrom(size_t party, uint32_t tag, std::function<void()> received) {
   auto lane = std::make_unique<Contributions>(*this, party, tag);
-  lane->done = [this, members = group.parties[party].members.size()](uint64_t message) {
+  lane->done = [this, &lane = *lane, members = group.parties[party].members.size(), received = std::move(received)](uint64_t message) {
+    if (lane.isDone())
+      received();
     --missing[message / members % piecesUnderWay];
     arrived();
   };
@@ -67,8 +69,6 @@ void Reduction::receiveFrom(size_t party, uint32_t tag) {
   lanes[party] = std::move(lane);
   lanes[party]->allowPieces(done + piecesUnderWay);
 }
-
-bool Reduction::waitsFor(size_t party) const { return !lanes[party] || !lanes[party]->isDone(); }
 
 void Reduction::arrived() {
   uint64_t before = done;

@@ -13,12 +13,9 @@ public:
   Reduction(const LaneParts &parts, const Group &group, const Buffers &buffers, const Cut &cut);
   ~Reduction();
   Status begin();
-  /// Begins to receive what the members of another party give.
-  void receiveFrom(size_t party, uint32_t tag);
+  /// Begins to receive what the members of another party give; `received` is called when all of it is here.
+  void receiveFrom(size_t party, uint32_t tag, std::function<void()> received);
   uint64_t pieces() const { return cut.pieces(); }
-
-  /// Whether something of this party is still to come.
-  bool waitsFor(size_t party) const;
 
   std::function<void(uint64_t pieces)> added; ///< so many are in the outputs; may delete this object
   std::function<void(const Status &)> failed;

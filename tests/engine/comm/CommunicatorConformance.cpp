@@ -98,6 +98,21 @@ TEST_P(CommunicatorConformance, anEventServesEveryTrainingStep) {
     checkAllReduce<float>(world, 4, 64, true, step % 2, ReduceOp::Sum, 7);
 }
 
+// As the control channel does, at any time of an operation.
+TEST_P(CommunicatorConformance, anotherThreadMayAskWhatIsPendingWhileBytesMove) {
+  std::atomic<bool> ended{false};
+  std::thread asking([&] {
+    while (!ended)
+      for (const Endpoint &session : world.sessions)
+        for (const PendingOperation &operation : session.communicator->pending())
+          EXPECT_LE(operation.missing.size(), 4u);
+  });
+  for (int step = 0; step < 10; ++step)
+    checkAllReduce<float>(world, 4, 1 << 16, true, step % 2, ReduceOp::Sum, 7);
+  ended = true;
+  asking.join();
+}
+
 TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
   if (world.byOrder())
     GTEST_SKIP() << "sessions compare their plans instead";
