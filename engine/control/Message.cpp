@@ -145,6 +145,7 @@ void put(ByteWriter &to, const FailureReport &report) {
 std::optional<Code> codeOf(uint8_t number) {
   switch (static_cast<Code>(number)) {
   case Code::BadInput:
+  case Code::Usage:
   case Code::CheckFailed:
   case Code::RunFailed:
   case Code::Timeout:

@@ -1,4 +1,4 @@
-// Success or a message with its kind: how the engine reports what went wrong, without exceptions.
+// Success or an error with its kind: how all libraries report what went wrong, without exceptions and without printing.
 #pragma once
 
 #include <optional>
@@ -7,22 +7,41 @@
 
 namespace npar::engine {
 
-/// Kinds follow the driver's exit codes: 1 the input is wrong, 3 a check failed, 4 the run failed, 5 timeout, 6 internal error.
-enum class Code { Ok = 0, BadInput = 1, CheckFailed = 3, RunFailed = 4, Timeout = 5, Internal = 6 };
+/// The numbers are the driver's exit codes.
+enum class Code {
+  Ok = 0,
+  BadInput = 1, ///< model text, data, weights or program file
+  Usage = 2,    ///< the caller asked for things that do not fit together
+  CheckFailed = 3,
+  RunFailed = 4,
+  Timeout = 5,
+  Internal = 6, ///< a bug of npar
+};
 
 class [[nodiscard]] Status {
 public:
   Status() = default;
   Status(Code code, std::string message) : status(code), text(std::move(message)) {}
   static Status badInput(std::string message) { return {Code::BadInput, std::move(message)}; }
+  static Status usage(std::string message) { return {Code::Usage, std::move(message)}; }
   static Status runFailed(std::string message) { return {Code::RunFailed, std::move(message)}; }
+  static Status internal(std::string message) { return {Code::Internal, std::move(message)}; }
+  /// Errors of a text with their locations, several lines that are ready to be printed as they are.
+  static Status located(Code code, std::string report) {
+    Status status(code, std::move(report));
+    status.ready = true;
+    return status;
+  }
   bool ok() const { return status == Code::Ok; }
   Code code() const { return status; }
   const std::string &message() const { return text; }
+  /// The message has locations of its own and needs no "error:" in front.
+  bool isLocated() const { return ready; }
 
 private:
   Code status = Code::Ok;
   std::string text;
+  bool ready = false;
 };
 
 /// A value or the Status that explains its absence.
@@ -43,3 +62,18 @@ private:
 };
 
 } // namespace npar::engine
+
+/// `TRY(auto graph, makeGraph(program))`: the value of a Result, or a return of its Status from this function.
+#define TRY(declaration, ...) NPAR_TRY(declaration, NPAR_JOIN(tried, __LINE__), __VA_ARGS__)
+#define NPAR_TRY(declaration, result, ...)                                                                                                 \
+  auto &&result = (__VA_ARGS__);                                                                                                           \
+  if (!result.ok())                                                                                                                        \
+    return result.status();                                                                                                                \
+  declaration = std::move(*result)
+#define NPAR_JOIN(left, right) NPAR_JOINED(left, right)
+#define NPAR_JOINED(left, right) left##right
+
+/// `TRY_STATUS(check(program))`: returns a Status that is not good from this function.
+#define TRY_STATUS(...)                                                                                                                    \
+  if (::npar::engine::Status tried = (__VA_ARGS__); !tried.ok())                                                                           \
+  return tried

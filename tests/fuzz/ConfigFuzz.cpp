@@ -2,13 +2,13 @@
 #include "tests/fuzz/FuzzTargets.h"
 #include "tests/fuzz/MemoryFile.h"
 
-#include "tools/npar/huggingface/ConfigFile.h"
+#include "tools/lib/foreign/ConfigFile.h"
 
 namespace npar::fuzz {
 
 void fuzzConfig(const uint8_t *bytes, size_t size) {
   MemoryFile memory(bytes, size);
-  auto config = driver::readConfigFile(memory.path());
+  auto config = foreign::readConfigFile(memory.path());
   if (!config.ok()) {
     if (config.status().message().empty())
       std::abort();

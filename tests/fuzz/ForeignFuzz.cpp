@@ -3,7 +3,7 @@
 #include "tests/fuzz/MemoryFile.h"
 
 #include "dsl/Frontend.h"
-#include "tools/npar/foreign/PlanText.h"
+#include "tools/lib/foreign/PlanText.h"
 
 #include <algorithm>
 #include <sstream>
@@ -12,7 +12,7 @@ namespace npar::fuzz {
 
 namespace {
 
-using namespace driver;
+using namespace foreign;
 
 /// Errors, each at a line that the file has, or about the file as a whole.
 void checkRefused(const dsl::Sources &sources, const dsl::Diagnostics &diagnostics) {

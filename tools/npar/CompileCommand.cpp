@@ -5,10 +5,11 @@
 #include "engine/program/PrintProgram.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -42,7 +43,7 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
     return code;
   if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
-  Outcome<ProgramPointer> compiled = compilation.compile(program, /*withoutKernels=*/false, flags.targets);
+  Outcome<ProgramPointer> compiled = reported(compilation.compile(program, /*withoutKernels=*/false, flags.targets));
   if (!compiled.ok())
     return compiled.code();
   const std::vector<uint8_t> &bytes = (*compiled)->data();
@@ -76,25 +77,30 @@ ExitCode runCompile(const CompileFlags &flags) {
     std::cout << program::printProgram((*loaded)->root());
     return ExitCode::Good;
   }
-  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(flags.model.frontend());
   if (!frontend.ok())
     return frontend.code();
-  Compilation compilation(std::move(*frontend), flags.model.kind);
+  Compilation compilation(std::move(*frontend), terminal(), flags.model.kind);
   if (flags.emit == "ast" && (flags.model.hasTextFlags() || flags.model.kind != program::ProgramKind::Training))
     return fail(ExitCode::Usage, "--emit=ast prints the unchanged text: --for, --plan, --train, --config, --machine and --set have "
                                  "no effect");
-  if (flags.emit == "ast")
-    return compilation.printSyntaxTree();
-  Outcome<dsl::Program> program = compilation.elaborate();
+  if (flags.emit == "ast") {
+    Outcome<std::string> tree = reported(compilation.syntaxTree());
+    if (!tree.ok())
+      return tree.code();
+    std::cout << *tree;
+    return ExitCode::Good;
+  }
+  Outcome<dsl::Program> program = reported(compilation.elaborate());
   if (!program.ok())
     return program.code();
   if (flags.emit.empty())
     return writeProgram(flags, compilation, *program);
   if (flags.rank) {
-    Outcome<ProgramPointer> compiled = compilation.compile(*program, /*withoutKernels=*/true);
+    Outcome<ProgramPointer> compiled = reported(compilation.compile(*program, /*withoutKernels=*/true));
     return compiled.ok() ? emitRank((*compiled)->root(), *flags.rank) : compiled.code();
   }
-  Outcome<std::string> text = compilation.print(*program, flags.emit);
+  Outcome<std::string> text = reported(compilation.print(*program, flags.emit));
   if (!text.ok())
     return text.code();
   std::cout << *text;
@@ -108,8 +114,8 @@ Command addCompileCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand("compile", "compile a model under a plan\n\n"
                                                    "Example:\n"
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
-  flags->model.addTo(*app);
-  flags->model.addKindTo(*app);
+  addModelFlags(*app, flags->model);
+  addKindFlag(*app, flags->model);
   addMachineTo(*app, flags->model);
   app->add_option("-o,--output", flags->output, "file for the compiled program (default: the model's name with .npx)")
       ->type_name("FILE.npx")

@@ -1,7 +1,7 @@
 // `npar completion`: a script that completes command lines in bash, made of the commands and flags that the driver has.
 #include "tools/npar/Command.h"
 
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,7 +42,7 @@ struct Cases {
     }
     for (const CLI::Option *option : app.get_options()) {
       if (option->get_positional() && option->get_name(true) == "MODEL")
-        for (const std::string &model : libraryModels())
+        for (const std::string &model : models::libraryModels())
           next.push_back(model);
       for (const std::string &flag : option->get_lnames()) {
         next.push_back("--" + flag);

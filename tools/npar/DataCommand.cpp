@@ -3,8 +3,8 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/data/Samples.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/train/DataFlags.h"
 
@@ -179,7 +179,7 @@ Command addDataCommand(CLI::App &driver) {
   CLI::App *showing = app->add_subcommand("show", "print counts and the first samples of an epoch, in training order\n\n"
                                                   "Example:\n"
                                                   "  npar data show mlp --set length=8 --data book.txt --tokens bytes --count 2\n");
-  flags->model.addTo(*showing);
+  addModelFlags(*showing, flags->model);
   flags->data.addFilesTo(*showing);
   showing->add_option("--data-order", flags->data.order, "order of the samples: shuffled (default) or sequential")
       ->type_name("ORDER")

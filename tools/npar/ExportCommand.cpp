@@ -5,13 +5,15 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
-#include "tools/npar/huggingface/ConfigFile.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/lib/foreign/ConfigFile.h"
+#include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/models/FolderModel.h"
+#include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/model/FolderModel.h"
-#include "tools/npar/model/ParameterProgram.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <filesystem>
@@ -55,7 +57,7 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
     return fail(ExitCode::Usage, "--config and --set need --model: a folder states its own model");
   if (!std::filesystem::is_directory(flags.source, error))
     return fail(ExitCode::Usage, "'" + flags.source + "' does not name the model of its weights: give --model gpt2 --set ...");
-  Outcome<FolderModel> model = modelOfFolder(flags.source);
+  Outcome<models::FolderModel> model = reported(foreign::modelOfFolder(flags.source, terminal()));
   if (!model.ok())
     return model.code();
   flags.model.model = model->model;
@@ -139,7 +141,7 @@ ExitCode runExport(ExportFlags flags) {
   Outcome<ElaboratedModel> model = elaborateModel(flags.model, {{"batch", "1"}}, /*withWarnings=*/false);
   if (!model.ok())
     return model.code();
-  Outcome<dsl::FrontendOptions> options = flags.model.frontend();
+  Outcome<dsl::FrontendOptions> options = reported(flags.model.frontend());
   if (!options.ok())
     return options.code();
   dsl::Sources sources;
@@ -153,14 +155,14 @@ ExitCode runExport(ExportFlags flags) {
                                         "' has no family, which defines its config.json: "
                                         "declare one in its text, `family \"gpt2\" for " +
                                         model->program.model.name + " { ... }`");
-  ParameterProgram parameters(model->program.model);
+  models::ParameterProgram parameters(model->program.model);
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
   Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), flags.type);
   if (!tensors.ok())
     return tensors.code();
-  engine::Result<std::string> text = configText(*config, torchType(*tensors), base);
+  engine::Result<std::string> text = foreign::configText(*config, torchType(*tensors), base);
   return text.ok() ? write(flags, **store, *tensors, *text) : fail(text.status());
 }
 

@@ -5,13 +5,14 @@
 #include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/huggingface/ImportConfig.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/model/ParameterProgram.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -48,7 +49,7 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
   engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openFolderStore(path);
   if (!store.ok())
     return fail(store.status());
-  ParameterProgram parameters(model);
+  models::ParameterProgram parameters(model);
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
@@ -78,7 +79,7 @@ std::string quoted(const std::string &word) {
   return text + "'";
 }
 
-std::string commandLine(const ImportedConfig &config, const std::string &weights) {
+std::string commandLine(const foreign::ImportedConfig &config, const std::string &weights) {
   std::string line = "npar train " + quoted(config.model);
   for (const auto &[key, value] : config.settings)
     line += " --set " + key + "=" + value;
@@ -86,7 +87,7 @@ std::string commandLine(const ImportedConfig &config, const std::string &weights
 }
 
 /// The call as a text of its own: the model with these values as a configuration.
-std::string callText(const ImportFlags &flags, const ImportedConfig &config) {
+std::string callText(const ImportFlags &flags, const foreign::ImportedConfig &config) {
   fs::path source = fs::path(flags.source).lexically_normal();
   fs::path text = flags.model.empty() ? fs::path(config.model) : fs::absolute(flags.model).lexically_normal();
   std::string values;
@@ -101,7 +102,7 @@ Json settingJson(const std::string &text) {
   return text == "none" ? Json() : value.is_discarded() ? Json(text) : value;
 }
 
-void printJson(const ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
   Json json, settings = Json::object();
   for (const auto &[key, value] : config.settings)
     settings[key] = settingJson(value);
@@ -118,7 +119,7 @@ void printJson(const ImportedConfig &config, int64_t parameters, const std::opti
   std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
-void printText(const ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printText(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
   std::string types;
   if (weights)
     for (const std::string &type : weights->types)
@@ -130,7 +131,7 @@ void printText(const ImportedConfig &config, int64_t parameters, const std::opti
   std::cout << commandLine(config, weights ? weights->path : "") << '\n';
 }
 
-ExitCode writeCall(const ImportFlags &flags, const ImportedConfig &config) {
+ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &config) {
   FileClaims files;
   files.write("-o", flags.output);
   files.read("the configuration", flags.source);
@@ -138,7 +139,7 @@ ExitCode writeCall(const ImportFlags &flags, const ImportedConfig &config) {
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
   if (!flags.model.empty())
-    if (ExitCode code = checkImportable(fs::absolute(flags.model).lexically_normal().string()); code != ExitCode::Good)
+    if (ExitCode code = reported(models::checkImportable(fs::absolute(flags.model).lexically_normal().string())); code != ExitCode::Good)
       return code;
   std::string text = callText(flags, config);
   if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
@@ -150,7 +151,8 @@ ExitCode writeCall(const ImportFlags &flags, const ImportedConfig &config) {
 ExitCode runImport(const ImportFlags &flags) {
   std::error_code error;
   bool folder = fs::is_directory(flags.source, error);
-  Outcome<ImportedConfig> config = importConfig(folder ? flags.source + "/config.json" : flags.source, flags.model);
+  Outcome<foreign::ImportedConfig> config =
+      reported(foreign::importConfig(folder ? flags.source + "/config.json" : flags.source, terminal(), flags.model));
   if (!config.ok())
     return config.code();
   ModelOptions model;
@@ -173,7 +175,7 @@ ExitCode runImport(const ImportFlags &flags) {
   if (!flags.output.empty())
     if (ExitCode code = writeCall(flags, *config); code != ExitCode::Good)
       return code;
-  int64_t parameters = countParameters(elaborated->program.model);
+  int64_t parameters = models::countParameters(elaborated->program.model);
   if (flags.json)
     printJson(*config, parameters, weights);
   else

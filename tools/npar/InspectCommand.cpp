@@ -2,13 +2,14 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/BoundedText.h"
+#include "tools/lib/foreign/AsRun.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/foreign/AsRun.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/view/Actual.h"
 #include "tools/npar/view/Annotate.h"
 #include "tools/npar/view/HostTraffic.h"
@@ -127,7 +128,7 @@ ExitCode showSaved(const InspectFlags &flags) {
   Outcome<ElaboratedModel> text = elaborateModel(flags.model);
   if (!text.ok())
     return text.code();
-  Outcome<compiler::SavedActivations> saved = text->compilation->saved(text->program);
+  Outcome<compiler::SavedActivations> saved = reported(text->compilation->saved(text->program));
   if (!saved.ok())
     return saved.code();
   if (flags.json)
@@ -143,9 +144,9 @@ ExitCode showAs(const InspectFlags &flags) {
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
-  for (const auto &[name, format] : foreignFormats())
+  for (const auto &[name, format] : foreign::foreignFormats())
     if (name == flags.as) {
-      Outcome<std::string> text = planAs(flags.model, format);
+      Outcome<std::string> text = reported(foreign::planAs(flags.model, format, terminal()));
       if (text.ok())
         std::cout << *text;
       return text.code();
@@ -183,7 +184,7 @@ ExitCode writePictures(const InspectFlags &flags, const View &first, const std::
 
 ExitCode inspect(const InspectFlags &flags, InspectView view) {
   for (const std::string &setting : flags.compareSettings)
-    if (!settingOf(setting))
+    if (!models::settingOf(setting))
       return fail(ExitCode::Usage, "--compare-set takes KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
   if (view == InspectView::Compare && flags.compare.empty() && flags.comparePlans.empty() && flags.compareSettings.empty())
     return fail(ExitCode::Usage, "nothing to compare with: give another model or program, --compare-plan NAME or --compare-set KEY=VALUE");
@@ -277,9 +278,9 @@ void addPictures(CLI::App &app, InspectFlags &flags) {
 /// The flags of every view. `anyKind`: programs of evaluation and generation too.
 void addCommon(CLI::App &app, InspectFlags &flags, bool anyKind) {
   app.option_defaults()->group("Model and plan");
-  flags.model.addTo(app);
+  addModelFlags(app, flags.model);
   if (anyKind)
-    flags.model.addKindTo(app);
+    addKindFlag(app, flags.model);
   addMachineTo(app, flags.model);
   app.option_defaults()->group("Options");
   app.add_flag("--json", flags.json, "print one JSON object; bytes and counts are per rank and training step");

@@ -33,7 +33,7 @@ struct PlanFlags {
   std::vector<std::string> fixes;
   PlanGoal goal = PlanGoal::Speed;
   std::string output, html;
-  std::optional<ForeignFormat> as;
+  std::optional<foreign::ForeignFormat> as;
   bool json = false;
 };
 
@@ -44,7 +44,7 @@ Outcome<Choices> fixesOf(const PlanFlags &flags) {
     known.push_back(key);
   for (std::string text : flags.fixes) {
     text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-    auto pair = settingOf(text);
+    auto pair = models::settingOf(text);
     if (!pair)
       return fail(ExitCode::Usage, "--fix needs 'KEY = VALUE', such as 'mesh.tp = 8', not '" + text + "'");
     if (std::find(known.begin(), known.end(), pair->first) == known.end())
@@ -87,7 +87,7 @@ struct Searched {
   const Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
 };
 
-Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const PlanTask &task, std::optional<ForeignModel> run,
+Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const PlanTask &task, std::optional<foreign::ForeignModel> run,
                          const std::string &folder) {
   if (ExitCode code = checkWords(task, fixes, folder); code != ExitCode::Good)
     return code;
@@ -119,7 +119,7 @@ Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const Pla
 /// What shows the figures of the best plan from its text.
 std::string commandFor(const PlanFlags &flags, const Searched &searched) {
   fs::path machine = flags.task.model.machine.value_or("reference");
-  if (machine.parent_path() == fs::path(standardLibrary()) / "machines")
+  if (machine.parent_path() == fs::path(models::standardLibrary()) / "machines")
     machine = machine.stem();
   std::string command = fmt::format("npar simulate {} --machine {} --hosts {}", flags.output.empty() ? "FILE" : flags.output,
                                     machine.string(), searched.best().attempt.figures->hosts);
@@ -178,9 +178,9 @@ ExitCode runPlan(const PlanFlags &flags) {
   if (ExitCode code = checkFiles(flags); code != ExitCode::Good)
     return code;
   TaskFlags wanted = flags.task;
-  std::optional<ForeignModel> run;
+  std::optional<foreign::ForeignModel> run;
   if (!flags.foreign.from.empty()) {
-    Outcome<ForeignModel> made = runFor(flags.foreign, wanted);
+    Outcome<foreign::ForeignModel> made = runFor(flags.foreign, wanted);
     if (!made.ok())
       return made.code();
     run = std::move(*made);
@@ -253,7 +253,7 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option_function<std::string>(
          "--as",
          [flags](const std::string &word) {
-           for (const auto &[name, format] : foreignFormats())
+           for (const auto &[name, format] : foreign::foreignFormats())
              if (name == word)
                flags->as = format;
          },

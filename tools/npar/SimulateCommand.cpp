@@ -5,15 +5,16 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/ForeignFlags.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/simulate/Outlook.h"
 #include "tools/npar/simulate/SimulatedView.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/view/Timeline.h"
 #include "tools/npar/view/ViewPage.h"
 
@@ -83,21 +84,24 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
-  std::optional<ForeignModel> foreign;
+  std::optional<foreign::ForeignModel> other;
   if (!flags.foreign.from.empty()) {
-    Outcome<ForeignModel> made = modelOfRun(flags.foreign, flags.model, dsl::placesOf(*machine, flags.hosts));
+    Outcome<foreign::ForeignModel> made =
+        reported(foreign::modelOfRun(flags.foreign, flags.model, dsl::placesOf(*machine, flags.hosts), terminal()));
     if (!made.ok())
       return made.code();
-    foreign = std::move(*made);
+    if (ExitCode code = flags.foreign.checkPlan(*made); code != ExitCode::Good)
+      return code;
+    other = std::move(*made);
     if (flags.foreign.printPlan) {
-      std::cout << foreign->text;
+      std::cout << other->text;
       return ExitCode::Good;
     }
   }
-  ModelOptions model = foreign ? foreign->options : flags.model;
+  ModelOptions model = other ? other->options : flags.model;
   model.place = flags.place;
   Outcome<ProgramPointer> loaded = loadModel(model, files, /*withoutKernels=*/true);
-  if (!loaded.ok() && foreign)
+  if (!loaded.ok() && other)
     printRemark("this is in the plan made from '" + flags.foreign.from + "'; --print-plan shows it");
   if (!loaded.ok())
     return loaded.code();
@@ -126,11 +130,11 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.json) {
     nlohmann::ordered_json json = predictionJson(program, outlook->prediction);
     addOutlook(json, *outlook);
-    if (foreign)
-      json["from"] = foreignJson(flags.foreign, *foreign);
+    if (other)
+      json["from"] = foreign::foreignJson(flags.foreign, *other);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    std::cout << (foreign ? foreignText(flags.foreign, *foreign) : "") << predictionText(program, outlook->prediction)
+    std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << predictionText(program, outlook->prediction)
               << outlookText(*outlook);
   }
   return ExitCode::Good;
@@ -152,7 +156,7 @@ Command addSimulateCommand(CLI::App &driver) {
       "time. Concurrent messages share links. MFU is relative to the peak that the machine file states.\n");
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
-  flags->model.addTo(*app);
+  addModelFlags(*app, flags->model);
   app->get_option("MODEL")->required(false)->description("model file (.npar), or name of a model in the standard library");
   flags->foreign.addTo(*app);
   group("Machine");

@@ -3,8 +3,8 @@
 
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Sweep.h"
 #include "tools/npar/terminal/Talk.h"
@@ -47,7 +47,7 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
   std::vector<SweptSetting> over;
   size_t count = 1;
   for (const std::string &text : flags.over) {
-    std::optional<std::pair<std::string, std::string>> pair = settingOf(text);
+    std::optional<std::pair<std::string, std::string>> pair = models::settingOf(text);
     if (!pair)
       return fail(ExitCode::Usage, "--over needs KEY=VALUE,VALUE, such as 'mesh.tp=1,2,4', not '" + text + "'");
     SweptSetting setting{pair->first, valuesIn(pair->second)};
@@ -86,7 +86,7 @@ ExitCode runSweep(const SweepFlags &flags) {
   if (!over.ok())
     return over.code();
   FileClaims files;
-  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(flags.model.frontend());
   if (!frontend.ok())
     return frontend.code();
   files.read("the model", frontend->file);
@@ -148,7 +148,7 @@ Command addSweepCommand(CLI::App &driver) {
                                      "\n"
                                      "Compiles and simulates each combination on the machine. A combination that the compiler refuses "
                                      "appears as a row with the reason.\n");
-  flags->model.addTo(*app);
+  addModelFlags(*app, flags->model);
   app->get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   addMachineTo(*app, flags->model);
   app->add_option("--over", flags->over, "setting and its values; can be repeated, the last one varies fastest")

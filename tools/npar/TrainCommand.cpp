@@ -27,11 +27,11 @@ ExitCode checkFed(const RunFlags &flags) {
   bool clear = flags.data.random || (!flags.data.files.empty() && !flags.data.lacksTokens());
   if (clear || flags.model.isCompiled() || !std::filesystem::is_regular_file(flags.model.file(), error)) // a pipe is read once
     return ExitCode::Good;
-  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(flags.model.frontend());
   if (!frontend.ok())
     return frontend.code();
   dsl::Sources sources;
-  std::optional<dsl::Program> program = elaborateQuietly(*frontend, sources);
+  std::optional<dsl::Program> program = models::elaborateQuietly(*frontend, sources);
   if (!program || program->data)
     return ExitCode::Good;
   return flags.data.files.empty() ? noData(/*mayBeRandom=*/true) : noTokens();
@@ -176,7 +176,7 @@ Command addTrainCommand(CLI::App &driver) {
   app->alias("run");
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
-  flags->model.addTo(*app);
+  addModelFlags(*app, flags->model);
   addMachineTo(*app, flags->model);
 
   group("Training");

@@ -123,7 +123,7 @@ Command addVerifyCommand(CLI::App &driver) {
                 "In both, anything but ok and refused is a failure (exit code 3), printed with the command that repeats it.\n");
   auto group = [app](const char *name) { app->option_defaults()->group(name); };
   group("Model and plan");
-  flags->model.addTo(*app);
+  addModelFlags(*app, flags->model);
   addMachineTo(*app, flags->model);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of compiling the plan")
       ->check(notEmpty())

@@ -1,7 +1,7 @@
 // What `npar checkpoint` does with checkpoints: offline, by ranges of bytes, in memory that does not grow with them.
 #pragma once
 
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 
 #include <optional>

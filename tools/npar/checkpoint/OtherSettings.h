@@ -1,7 +1,7 @@
 // A model with other settings than its checkpoint may have the same tensors and still compute something else.
 #pragma once
 
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 
 #include <string>
 #include <vector>

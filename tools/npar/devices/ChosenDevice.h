@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/runtime/Session.h"
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 
 #include <string>

@@ -12,7 +12,7 @@
 #include "tools/npar/job/ClockOffsets.h"
 #include "tools/npar/job/Introduction.h"
 #include "tools/npar/job/JobOptions.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Outcome.h"
 
 #include <atomic>

@@ -32,7 +32,7 @@ std::string variable(const char *name) {
 std::vector<std::string> knownMachines() {
   std::vector<std::string> names{"here"};
   std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "machines", ignored))
+  for (const auto &entry : fs::directory_iterator(fs::path(models::standardLibrary()) / "machines", ignored))
     if (entry.path().extension() == ".npar")
       names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
@@ -98,7 +98,7 @@ Outcome<std::optional<std::string>> machineFile(const std::string &word) {
     return fail(ExitCode::BadInput, "cannot read the machine '" + word + "': it is a directory");
   if (fs::exists(word, ignored))
     return std::optional(word);
-  fs::path library = fs::path(standardLibrary()) / "machines" / (word + ".npar");
+  fs::path library = fs::path(models::standardLibrary()) / "machines" / (word + ".npar");
   if (!fs::path(word).has_parent_path() && fs::exists(library, ignored))
     return std::optional(library.string());
   std::vector<std::string> known = knownMachines();
@@ -114,7 +114,7 @@ Outcome<dsl::Machine> readMachineFile(const std::optional<std::string> &path) {
     return dsl::referenceMachine();
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
-  std::optional<dsl::Machine> machine = dsl::loadMachine(*path, {standardLibrary()}, sources, diagnostics);
+  std::optional<dsl::Machine> machine = dsl::loadMachine(*path, {models::standardLibrary()}, sources, diagnostics);
   diagnostics.print(std::cerr);
   if (!machine)
     return ExitCode::BadInput;
@@ -127,7 +127,7 @@ bool replacesOtherText(const std::string &path) {
     return false;
   dsl::Sources sources;
   dsl::Diagnostics unsaid(sources);
-  return !dsl::loadMachine(path, {standardLibrary()}, sources, unsaid);
+  return !dsl::loadMachine(path, {models::standardLibrary()}, sources, unsaid);
 }
 
 std::string hostName() {

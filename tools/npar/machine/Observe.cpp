@@ -173,12 +173,12 @@ Outcome<Observed> observe(const Workload &workload, double cacheSize, double nea
   std::vector<std::vector<double>> counts;
   for (size_t probe = 0; probe < probes; ++probe) {
     text->program.machine = std::make_shared<const Machine>(probeMachine(probe, cacheSize, nearSize));
-    Outcome<ProgramPointer> planned = text->compilation->compile(text->program, /*withoutKernels=*/true);
+    Outcome<ProgramPointer> planned = reported(text->compilation->compile(text->program, /*withoutKernels=*/true));
     if (!planned.ok())
       return planned.code();
     counts.push_back(plannedTimes((*planned)->root()));
   }
-  Outcome<ProgramPointer> program = text->compilation->compile(text->program);
+  Outcome<ProgramPointer> program = reported(text->compilation->compile(text->program));
   if (!program.ok())
     return program.code();
   bool alone = workload.plan == "none";

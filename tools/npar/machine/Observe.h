@@ -3,7 +3,7 @@
 
 #include "engine/program/Enums_generated.h"
 #include "tools/npar/machine/Fit.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 
 #include <map>
 #include <string>

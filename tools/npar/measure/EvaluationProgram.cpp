@@ -69,7 +69,7 @@ private:
     if (!text.ok())
       return text.code();
     Outcome<ProgramPointer> program =
-        text->compilation->compile(text->program, /*withoutKernels=*/true, request.options.targets, /*withWarnings=*/false);
+        reported(text->compilation->compile(text->program, /*withoutKernels=*/true, request.options.targets, /*withWarnings=*/false));
     if (!program.ok())
       return program.code();
     if (!counted) {
@@ -101,7 +101,7 @@ private:
 
   Outcome<EvaluationProgram> finish(ElaboratedModel text) {
     Outcome<ProgramPointer> program =
-        text.compilation->compile(text.program, /*withoutKernels=*/false, request.options.targets, request.withWarnings);
+        reported(text.compilation->compile(text.program, /*withoutKernels=*/false, request.options.targets, request.withWarnings));
     if (!program.ok())
       return program.code();
     result.program = std::move(*program);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/runtime/MemoryNeed.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/measure/EvaluationBatch.h"
+#include "tools/npar/model/LoadModel.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Ranks.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Lanes.h"
 #include "tools/npar/simulate/HostRooms.h"
@@ -43,7 +43,7 @@ ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
     return fail(ExitCode::BadInput, fmt::format("takes {} host{}", needed, needed == 1 ? "" : "s"));
   if (options.hosts != 0 && ranks != dsl::placesOf(options.machine, options.hosts))
     return fail(ExitCode::BadInput, fmt::format("{} ranks leave places on the last host empty", ranks));
-  Outcome<ProgramPointer> compiled = text->compilation->compile(text->program, /*withoutKernels=*/true);
+  Outcome<ProgramPointer> compiled = reported(text->compilation->compile(text->program, /*withoutKernels=*/true));
   if (!compiled.ok())
     return compiled.code();
   const program::Program &program = (*compiled)->root();

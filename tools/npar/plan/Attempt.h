@@ -2,7 +2,8 @@
 #pragma once
 
 #include "dsl/machine/Machine.h"
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/terminal/Outcome.h"
 
 #include <cstdint>
 #include <functional>

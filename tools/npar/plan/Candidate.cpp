@@ -249,7 +249,7 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
   std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
   if (!task.options.config)
     for (const std::string &setting : task.options.settings)
-      if (auto pair = settingOf(setting))
+      if (auto pair = models::settingOf(setting))
         constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", pair->first, pair->second);
   if (!constants.empty())
     text += fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);

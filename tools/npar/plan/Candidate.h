@@ -3,7 +3,7 @@
 
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
-#include "tools/npar/foreign/ForeignFile.h"
+#include "tools/lib/foreign/ForeignFile.h"
 #include "tools/npar/trials/Feature.h"
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct PlanTask {
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::string importAs;                                                   ///< how a text beside the model's folder imports it
-  std::optional<ForeignFormat> as;                                        ///< the program that has to have words for each plan
+  std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
 
   int64_t ranks() const; ///< that the hosts hold
 };

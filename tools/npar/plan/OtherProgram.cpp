@@ -4,28 +4,29 @@
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 namespace npar::driver {
 void adoptTypes(PlanTask &task) {
-  if (task.as == ForeignFormat::Torchtitan && task.compute == "bf16" && task.gradients.empty())
+  if (task.as == foreign::ForeignFormat::Torchtitan && task.compute == "bf16" && task.gradients.empty())
     task.gradients = "f32";
 }
 
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   if (!task.as)
     return true;
-  if (c.live > 0 || c.split != "all" || (c.pp > 1 && schedulesOf(*task.as).count(c.schedule) == 0))
+  if (c.live > 0 || c.split != "all" || (c.pp > 1 && foreign::schedulesOf(*task.as).count(c.schedule) == 0))
     return false;
   // The shares of a text are over dp alone, theirs over cp too.
   bool sharesApart = c.zero > 0 && c.cp > 1;
   switch (*task.as) {
-  case ForeignFormat::Megatron:
+  case foreign::ForeignFormat::Megatron:
     return !sharesApart && c.context != "ring" && c.context != "ulysses" && task.blocks % (c.pp * c.chunks) == 0 && c.place == "dp,pp";
-  case ForeignFormat::Torchtitan:
+  case foreign::ForeignFormat::Torchtitan:
     return c.cp == 1 && (c.tp == 1 || c.sequence) && (c.zero == 0 || c.zero == 3) && c.recompute != "every 2";
-  case ForeignFormat::DeepSpeed:
+  case foreign::ForeignFormat::DeepSpeed:
     return c.cp == 1 && !c.sequence;
-  case ForeignFormat::Accelerate:
+  case foreign::ForeignFormat::Accelerate:
     return false;
   }
   return false;
@@ -39,20 +40,24 @@ ExitCode checkWords(const PlanTask &task, const Choices &fixes, const std::strin
   if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
     return fail(status);
   std::string refusal; // without the place: nobody has seen that plan
-  Outcome<std::string> written = planAs(optionsFor(task, path), *task.as, &refusal);
-  return written.ok() || refusal.empty() ? written.code() : fail(ExitCode::BadInput, refusal);
+  engine::Observer nobody;
+  engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);
+  if (written.ok())
+    return ExitCode::Good;
+  return refusal.empty() ? fail(written.status()) : fail(ExitCode::BadInput, refusal);
 }
 
 void barByWords(const PlanTask &task, OwnPlan &own) {
   std::string refusal;
-  if (task.as && own.barred.empty() && own.tried.attempt.figures && !planAs(own.model.options, *task.as, &refusal).ok())
+  engine::Observer nobody;
+  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
 Outcome<std::string> bestAs(const PlanTask &task, const Tried &best, const OwnPlan *own, const std::string &path) {
   ModelOptions options = own && !best.text.empty() ? own->model.options : optionsFor(task, path);
   options.model = path;
-  return planAs(options, *task.as);
+  return reported(foreign::planAs(options, *task.as, terminal()));
 }
 
 } // namespace npar::driver

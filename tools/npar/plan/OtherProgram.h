@@ -1,7 +1,7 @@
 // Keeps a search to plans that another program has words for, and writes the best for it (`npar plan --as`).
 #pragma once
 
-#include "tools/npar/foreign/AsRun.h"
+#include "tools/lib/foreign/AsRun.h"
 #include "tools/npar/plan/OwnPlan.h"
 
 namespace npar::driver {

@@ -6,6 +6,7 @@
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +16,7 @@ namespace npar::driver {
 namespace {
 
 /// The candidate that is nearest to the run's plan.
-Candidate candidateOf(const ForeignRun &run, const PlanTask &task) {
+Candidate candidateOf(const foreign::ForeignRun &run, const PlanTask &task) {
   Candidate one;
   one.dp = run.dp * run.replicas, one.pp = run.pp, one.cp = run.cp, one.tp = run.tp, one.micro = run.micro;
   if (run.pp > 1)
@@ -34,7 +35,7 @@ Candidate candidateOf(const ForeignRun &run, const PlanTask &task) {
   return one;
 }
 
-std::vector<std::string> aloneIn(const ForeignRun &run) {
+std::vector<std::string> aloneIn(const foreign::ForeignRun &run) {
   std::vector<std::string> words;
   if (run.pp > 1 && !run.stages.empty())
     words.push_back(fmt::format("stages [{}]", fmt::join(run.stages, ", ")));
@@ -54,34 +55,39 @@ std::string withoutSpaces(std::string text) {
 
 } // namespace
 
-Outcome<ForeignModel> runFor(const ForeignFlags &foreign, TaskFlags &flags) {
+Outcome<foreign::ForeignModel> runFor(const ForeignFlags &run, TaskFlags &flags) {
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
-  RunChanges changes;
+  foreign::RunChanges changes;
   changes.batch = flags.batch;
-  if (std::optional<std::string> batch = takeSetting(flags.model.settings, "batch")) {
+  if (std::optional<std::string> batch = models::takeSetting(flags.model.settings, "batch")) {
     if (flags.batch)
       return fail(ExitCode::Usage, "--batch and --set batch mean the same: give only one");
     const char *end = batch->data() + batch->size();
     if (auto read = std::from_chars(batch->data(), end, changes.batch); read.ec != std::errc() || read.ptr != end || changes.batch < 1)
       return fail(ExitCode::Usage, "with --from, '--set batch' is a whole number of at least 1, not '" + *batch + "'");
   }
-  if (std::optional<std::string> compute = takeSetting(flags.model.settings, "compute")) {
+  if (std::optional<std::string> compute = models::takeSetting(flags.model.settings, "compute")) {
     if (*compute != "f32" && *compute != "bf16" && *compute != "fp16" && *compute != "f64")
       return fail(ExitCode::Usage, "'compute' is f32, bf16, fp16 or f64, not '" + *compute + "'");
     changes.compute = *compute;
   }
-  Outcome<ForeignModel> model = modelOfRun(foreign, flags.model, flags.hosts * static_cast<int64_t>(machine->ranks), changes);
-  if (model.ok() && flags.hosts == 0 && !dsl::isUneven(*machine))
+  int64_t devices = flags.hosts * static_cast<int64_t>(machine->ranks);
+  Outcome<foreign::ForeignModel> model = reported(foreign::modelOfRun(run, flags.model, devices, terminal(), changes));
+  if (!model.ok())
+    return model;
+  if (ExitCode code = run.checkPlan(*model); code != ExitCode::Good)
+    return code;
+  if (flags.hosts == 0 && !dsl::isUneven(*machine))
     flags.hosts = hostsFor(*machine, model->run.world);
   return model;
 }
 
-Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, ForeignModel model, const PlanTask &task, const Choices &fixes) {
+Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes) {
   OwnPlan own;
   own.flags = flags, own.model = std::move(model);
-  const ForeignRun &run = own.model.run;
+  const foreign::ForeignRun &run = own.model.run;
   int64_t ranks = task.ranks();
   own.tried.candidate = candidateOf(run, task), own.tried.text = own.model.text;
   own.alone = aloneIn(run);

@@ -1,7 +1,7 @@
 // The plan that a run of another program has itself, beside those that are searched for its model.
 #pragma once
 
-#include "tools/npar/foreign/ForeignModel.h"
+#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/plan/Search.h"
 #include "tools/npar/plan/Task.h"
 
@@ -11,7 +11,7 @@ namespace npar::driver {
 
 struct OwnPlan {
   ForeignFlags flags;
-  ForeignModel model;
+  foreign::ForeignModel model;
   Tried tried;                    ///< its text is the run's, its candidate as near to that as candidates come
   std::vector<std::string> alone; ///< what of it no candidate has, in words
   std::string barred;             ///< why it is not chosen whatever it takes; empty: it may be
@@ -20,10 +20,10 @@ struct OwnPlan {
 
 /// The run that `foreign` names, with batch and type as `flags` change them. Their hosts become what the run takes where they are not
 /// given.
-Outcome<ForeignModel> runFor(const ForeignFlags &foreign, TaskFlags &flags);
+Outcome<foreign::ForeignModel> runFor(const ForeignFlags &run, TaskFlags &flags);
 
 /// Simulates the run's own plan on the machine of the task. What refuses it is no error.
-Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, ForeignModel model, const PlanTask &task, const Choices &fixes);
+Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes);
 
 /// Chooses it where it is better than all that was found and the search did not know of it.
 void consider(const OwnPlan &own, PlanGoal goal, SearchResult &result);

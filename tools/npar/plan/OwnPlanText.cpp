@@ -85,7 +85,7 @@ std::string choiceOf(const OwnPlan &own, const SearchResult &result) {
 } // namespace
 
 std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal goal) {
-  std::string text = foreignText(own.flags, own.model, own.tried.attempt.figures.has_value());
+  std::string text = foreign::foreignText(own.flags, own.model, own.tried.attempt.figures.has_value());
   auto row = [&](const char *name, const std::string &value) { text += TableRow(2).left(name, 22).text(value).str(); };
   const Tried *found = bestFound(result, goal);
   row("the run's own plan", outcomeOf(own));
@@ -108,7 +108,7 @@ std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal
 nlohmann::ordered_json ownPlanJson(const OwnPlan &own, const SearchResult &result, PlanGoal goal) {
   using Json = nlohmann::ordered_json;
   auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
-  Json json = foreignJson(own.flags, own.model), mine;
+  Json json = foreign::foreignJson(own.flags, own.model), mine;
   if (const std::optional<StepFigures> &figures = own.tried.attempt.figures) {
     mine["seconds_per_step"] = figures->seconds;
     mine["memory_bytes"] = figures->memory;

@@ -316,7 +316,7 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
 ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
   ModelOptions plan = task.options;
   plan.model = path, plan.plan = "planned", plan.train = "planned";
-  plan.importFolder = folderOf(task.names.file);
+  plan.importFolder = models::folderOf(task.names.file);
   if (!plan.config && !plan.settings.empty())
     plan.config = "planned", plan.settings.clear();
   return plan;

@@ -2,10 +2,10 @@
 #include "tools/npar/plan/Task.h"
 
 #include "dsl/machine/Hosts.h"
-#include "tools/npar/foreign/ForeignModel.h"
+#include "tools/lib/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ ExitCode SearchFolder::check() const {
 
 void TaskFlags::addTo(CLI::App &app) {
   app.option_defaults()->group("Model and machine");
-  model.addTo(app);
+  addModelFlags(app, model);
   app.get_option("MODEL")->description("model file (.npar), or name of a model in the standard library");
   app.get_option("--plan")->group(""); // it is refused by name: these commands make their own plans
   addMachineTo(app, model);
@@ -125,11 +125,12 @@ ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   return claimText(text, files);
 }
 
-Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
+Outcome<PlanTask> taskOf(const TaskFlags &given, const foreign::ForeignModel *run) {
   TaskFlags flags = given;
   PlanTask task;
-  std::optional<std::string> batch = takeSetting(flags.model.settings, "batch"), compute = takeSetting(flags.model.settings, "compute"),
-                             gradients = takeSetting(flags.model.settings, "gradients");
+  std::optional<std::string> batch = models::takeSetting(flags.model.settings, "batch"),
+                             compute = models::takeSetting(flags.model.settings, "compute"),
+                             gradients = models::takeSetting(flags.model.settings, "gradients");
   task.compute = compute.value_or("f32"), task.gradients = gradients.value_or("");
   if (task.compute != "f32" && task.compute != "tf32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
     return fail(ExitCode::Usage, "'compute' is f32, tf32, bf16, fp16 or f64, not '" + task.compute + "'");
@@ -192,12 +193,12 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   std::vector<std::string> set = std::move(settings);
   settings.clear();
   for (const std::string &constant : program.model.constants)
-    if (std::optional<std::string> value = takeSetting(set, constant)) // the last one holds
+    if (std::optional<std::string> value = models::takeSetting(set, constant)) // the last one holds
       settings.push_back(constant + "=" + *value);
   fs::path file = task.names.file;
-  bool ofLibrary = file.parent_path() == fs::path(standardLibrary()) / "models";
+  bool ofLibrary = file.parent_path() == fs::path(models::standardLibrary()) / "models";
   task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
-  if (ExitCode code = checkImportable(task.importAs); code != ExitCode::Good)
+  if (ExitCode code = reported(models::checkImportable(task.importAs)); code != ExitCode::Good)
     return code;
   return task;
 }

@@ -1,6 +1,7 @@
 // From the flags of `npar plan` and `npar explain` to what plans are searched for.
 #pragma once
 
+#include "tools/lib/foreign/ForeignModel.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/plan/Candidate.h"
 #include "tools/npar/terminal/Outcome.h"
@@ -9,8 +10,6 @@
 #include <string>
 
 namespace npar::driver {
-
-struct ForeignModel;
 
 /// The flags that say what is searched for.
 struct TaskFlags {
@@ -25,7 +24,7 @@ struct TaskFlags {
 };
 
 /// Reads model and machine. `run`: what another program trains and how, in place of the flags' model; null for none.
-Outcome<PlanTask> taskOf(const TaskFlags &flags, const ForeignModel *run = nullptr);
+Outcome<PlanTask> taskOf(const TaskFlags &flags, const foreign::ForeignModel *run = nullptr);
 
 /// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
 class SearchFolder {

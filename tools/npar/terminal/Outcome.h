@@ -1,7 +1,7 @@
-// A value, or the exit code of an error that was printed already: what the driver's own steps return.
+// A value, or the exit code of an error that is already printed: what the steps of a command return. Libraries return Result.
 #pragma once
 
-#include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/terminal/Talk.h"
 
 #include <optional>
 #include <utility>
@@ -23,5 +23,13 @@ private:
   std::optional<T> content;
   ExitCode exit = ExitCode::Good;
 };
+
+/// Prints the error of a failed Result.
+template <typename T> Outcome<T> reported(engine::Result<T> result) {
+  if (!result.ok())
+    return fail(result.status());
+  return std::move(*result);
+}
+inline ExitCode reported(const engine::Status &status) { return status.ok() ? ExitCode::Good : fail(status); }
 
 } // namespace npar::driver

@@ -45,7 +45,13 @@ void printRemark(const std::string &message) {
     std::fprintf(stderr, "npar: %s\n", printable(message).c_str());
 }
 
-ExitCode fail(const engine::Status &status) { return fail(exitCodeOf(status), status.message()); }
+ExitCode fail(const engine::Status &status) {
+  if (!status.isLocated())
+    return fail(exitCodeOf(status), status.message());
+  if (speaks()) // all processes of a job read the same text
+    std::cerr << status.message();
+  return exitCodeOf(status);
+}
 
 ExitCode fail(ExitCode code, const std::string &message) {
   printError(message);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/runtime/MemoryNeed.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
-#include "tools/npar/model/Compilation.h"
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/LoadModel.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/train/DataFlags.h"
 
 #include <optional>

@@ -1,7 +1,7 @@
 // What plans can ask for, as data: the one table from which `npar verify --all` and `npar verify --pairs` make their plans.
 #pragma once
 
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Outcome.h"
 
 #include <string>

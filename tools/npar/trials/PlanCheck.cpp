@@ -67,9 +67,9 @@ constexpr const char *sizesRefused = "sizes refused by the text";
 
 bool refusesSizes(ModelOptions model) {
   model.plan = "none";
-  Outcome<dsl::FrontendOptions> frontend = model.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(model.frontend());
   dsl::Sources sources;
-  return frontend.ok() && !elaborateQuietly(*frontend, sources);
+  return frontend.ok() && !models::elaborateQuietly(*frontend, sources);
 }
 
 /// The folder's name says nothing to a reader.
@@ -148,7 +148,7 @@ private:
     }
     ModelOptions changed = model.options;
     changed.model = base.string() + ".npar";
-    changed.importFolder = folderOf(model.file);
+    changed.importFolder = models::folderOf(model.file);
     changed.plan = draft.name;
     std::vector<std::string> given = changed.settings; // what a person sets holds
     changed.settings.clear();

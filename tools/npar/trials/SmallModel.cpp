@@ -1,8 +1,9 @@
 // Elaborates a model at a small size: every plan of the matrix can split it, and it runs in a moment.
 #include "tools/npar/trials/Feature.h"
 
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 
@@ -87,7 +88,7 @@ std::string valueOf(const std::vector<std::string> &settings, const std::string 
 bool takes(dsl::FrontendOptions frontend, const Settings &settings) {
   frontend.settings.insert(frontend.settings.begin(), settings.begin(), settings.end());
   dsl::Sources sources;
-  return elaborateQuietly(frontend, sources).has_value();
+  return models::elaborateQuietly(frontend, sources).has_value();
 }
 
 /// A size, and others near it: a text may need a multiple of a number, or less than a bound.
@@ -142,24 +143,24 @@ Outcome<SmallModel> modelOf(const ModelOptions &options, bool isSmall) {
   SmallModel model;
   model.options = options;
   model.options.plan = "none";
-  Outcome<dsl::FrontendOptions> frontend = model.options.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(model.options.frontend());
   if (!frontend.ok())
     return frontend.code();
   model.file = frontend->file;
   dsl::Sources sources;
-  if (std::optional<dsl::Program> withoutPlan = elaborateQuietly(*frontend, sources))
+  if (std::optional<dsl::Program> withoutPlan = models::elaborateQuietly(*frontend, sources))
     for (const std::string &setting : model.options.settings)
       for (const std::string &key : withoutPlan->idleSettings)
         if (setting.rfind(key + "=", 0) == 0)
           return fail(ExitCode::Usage, "'--set " + setting + "' sets a plan of the file, but this command makes its own plans");
-  Outcome<dsl::Program> program = Compilation(*frontend).elaborate();
+  Outcome<dsl::Program> program = reported(Compilation(*frontend, terminal()).elaborate());
   if (!program.ok())
     return program.code();
   model.constants = program->model.constants;
   if (isSmall) {
     model.settings = settingsTaken(*frontend, smallSettings(model.constants, options.settings));
     frontend->settings.insert(frontend->settings.begin(), model.settings.begin(), model.settings.end());
-    program = Compilation(*frontend).elaborate();
+    program = reported(Compilation(*frontend, terminal()).elaborate());
   }
   if (!program.ok())
     return program.code();

@@ -6,12 +6,13 @@
 #include "engine/program/Kept.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/Arenas.h"
+#include "tools/lib/foreign/ImportConfig.h"
 #include "tools/npar/checkpoint/AgreedCheckpoint.h"
 #include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/model/FolderModel.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 
@@ -46,7 +47,7 @@ bool isFolder(const std::string &path) {
 
 void UseFlags::addModelTo(CLI::App &app) {
   app.option_defaults()->group("Model and plan");
-  model.addTo(app);
+  addModelFlags(app, model);
   app.get_option("MODEL")->description(
       "checkpoint or Hugging Face folder; with --weights: a model as for npar train, or a program compiled for "
       "this command (.npx)");
@@ -96,7 +97,7 @@ Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, 
   NamedModel named{flags.model, flags.weights, "", kind};
   named.options.kind = kind;
   if (isFolder(flags.model.model)) {
-    Outcome<FolderModel> folder = modelOfFolder(flags.model.model);
+    Outcome<models::FolderModel> folder = reported(foreign::modelOfFolder(flags.model.model, terminal()));
     if (!folder.ok())
       return folder.code();
     named.folder = folder->folder;
@@ -176,12 +177,12 @@ static bool sameNodes(const dsl::Model &a, const dsl::Model &b) {
 
 /// The model with these settings, where the text takes them; says nothing.
 static std::optional<dsl::Model> modelWith(const ModelOptions &options, const SettingsList &settings) {
-  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  Outcome<dsl::FrontendOptions> frontend = reported(options.frontend());
   if (!frontend.ok())
     return std::nullopt;
   frontend->settings.insert(frontend->settings.end(), settings.begin(), settings.end());
   dsl::Sources sources;
-  std::optional<dsl::Program> program = elaborateQuietly(*frontend, sources);
+  std::optional<dsl::Program> program = models::elaborateQuietly(*frontend, sources);
   return program ? std::optional(std::move(program->model)) : std::nullopt;
 }
 
@@ -244,7 +245,7 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
   }
   if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
     return code;
-  Outcome<ProgramPointer> step = text->compilation->compileToGenerate(text->program, 1, !quiet, named.options.targets);
+  Outcome<ProgramPointer> step = reported(text->compilation->compileToGenerate(text->program, 1, !quiet, named.options.targets));
   if (!step.ok())
     return step.code();
   if (!keeps((*step)->root())) {
@@ -256,7 +257,7 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
   if (promptTokens < 2 || programs.length < 2)
     return programs;
   Outcome<ProgramPointer> prompt =
-      text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets);
+      reported(text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets));
   if (!prompt.ok())
     return prompt.code();
   // Should a pipeline be cut elsewhere for many positions, the prompt goes by single ones.

@@ -3,7 +3,7 @@
 
 #include "engine/runtime/Session.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/use/UseFlags.h"
 
 #include <functional>

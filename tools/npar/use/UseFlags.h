@@ -4,7 +4,7 @@
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/job/JobOptions.h"
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 
 #include <string>
 #include <vector>

@@ -109,7 +109,7 @@ Outcome<RoundingReport> findRounding(const ElaboratedModel &written, ProgramPoin
   double rounding = 0;
   std::optional<StepValues> exact;
   auto error = [&](const std::vector<int> &nodes) -> Outcome<double> {
-    Outcome<ProgramPointer> compiled = written.compilation->compileUnrounded(program, nodes);
+    Outcome<ProgramPointer> compiled = reported(written.compilation->compileUnrounded(program, nodes));
     if (!compiled.ok())
       return compiled.code();
     rounding = roundingOf((*compiled)->root());

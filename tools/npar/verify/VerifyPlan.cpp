@@ -5,7 +5,7 @@
 #include "engine/program/Words.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
@@ -125,8 +125,8 @@ ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionO
                       ProgramPointer reference, uint64_t firstSeed, std::vector<Check> &checks) {
   double rounding = 0;
   auto check = [&](const dsl::Program &text, Job::Ranks ranks, uint64_t seed, std::vector<Check> &found) {
-    Outcome<ProgramPointer> own =
-        job.shareProgram([&] { return written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets); }, ranks);
+    Outcome<ProgramPointer> own = job.shareProgram(
+        [&] { return reported(written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets)); }, ranks);
     if (!own.ok())
       return own.code();
     if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
@@ -266,7 +266,7 @@ void addLibrary(const program::Program &program, std::vector<Check> &checks) {
 } // namespace
 
 ExitCode verifyCompiled(const VerifyFlags &flags) {
-  if (ExitCode code = flags.model.refuseTextFlags(); code != ExitCode::Good)
+  if (ExitCode code = reported(flags.model.refuseTextFlags()); code != ExitCode::Good)
     return code;
   engine::Result<ProgramPointer> program = program::LoadedProgram::examineFile(flags.model.model);
   if (!program.ok())
@@ -328,7 +328,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
     return code;
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
     if (flags.program.empty())
-      return text.exact->compilation->compile(text.exact->program, /*withoutKernels=*/false, flags.model.targets);
+      return reported(text.exact->compilation->compile(text.exact->program, /*withoutKernels=*/false, flags.model.targets));
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::examineFile(flags.program);
     return loaded.ok() ? Outcome<ProgramPointer>(*loaded) : fail(loaded.status());
   });
@@ -339,7 +339,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
     return job.agree(report((*program)->root(), checks, flags.json));
   addLibrary((*program)->root(), checks);
   Outcome<ProgramPointer> reference =
-      job.shareProgram([&] { return text.exact->compilation->compile(onOneRank(text.exact->program)); }, Job::Ranks::AllInEach);
+      job.shareProgram([&] { return reported(text.exact->compilation->compile(onOneRank(text.exact->program))); }, Job::Ranks::AllInEach);
   if (!reference.ok())
     return reference.code();
   if (std::string reason = whyNotComparable((*program)->root(), (*reference)->root()); !reason.empty())

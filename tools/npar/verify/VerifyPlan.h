@@ -3,7 +3,7 @@
 
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Finds the plan's lines and what the compiled program says of each.
 #include "tools/npar/view/Annotate.h"
 
-#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/Blocks.h"
 #include "tools/npar/view/Summary.h"
@@ -154,7 +154,7 @@ private:
     change(changed.plan);
     changed.plan.memoryLimit.reset();
     changed.plan.bubbleLimit.reset();
-    Outcome<ProgramPointer> compiled = compilation.compile(changed, /*withoutKernels=*/true);
+    Outcome<ProgramPointer> compiled = reported(compilation.compile(changed, /*withoutKernels=*/true));
     return compiled.ok() ? *compiled : nullptr;
   }
 
@@ -292,7 +292,7 @@ ExitCode annotatePlan(const ModelOptions &options, bool asJson) {
   const dsl::Program &source = elaborated->program;
   if (source.plan.mesh.empty() && source.plan.name == "none")
     return fail(ExitCode::Usage, "annotate needs a plan with a text, and 'none' has none");
-  Outcome<ProgramPointer> program = compilation.compile(source, /*withoutKernels=*/true);
+  Outcome<ProgramPointer> program = reported(compilation.compile(source, /*withoutKernels=*/true));
   if (!program.ok())
     return program.code();
   Effects effects = Annotation(source, compilation, (*program)->root()).effects();

@@ -1,7 +1,7 @@
 // `npar inspect annotate`: a plan's own text with what each line does, written after it.
 #pragma once
 
-#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
 
 namespace npar::driver {

@@ -1,0 +1,173 @@
+// Flags of Megatron-LM for a run of a plan: those of the model, its sizes, its optimizer and its parallelism.
+#include "tools/lib/foreign/AsRun.h"
+
+#include <fmt/format.h>
+
+namespace npar::foreign {
+namespace {
+
+/// The model's sizes, as its text calls them.
+int64_t axisSize(const dsl::Model &model, const std::string &name) {
+  for (const dsl::Axis &axis : model.axes)
+    if (axis.name == name)
+      return axis.size;
+  for (const dsl::ProductAxis &product : model.products)
+    if (product.name == name) {
+      int64_t size = 1;
+      for (const std::string &factor : product.factors)
+        size *= axisSize(model, factor);
+      return size;
+    }
+  return 0;
+}
+
+double attributeOf(const dsl::Model &model, const std::string &op, const std::string &name, double otherwise) {
+  for (const dsl::Node &node : model.nodes)
+    if (auto known = node.attributes.find(name); node.op == op && known != node.attributes.end())
+      if (const double *value = std::get_if<double>(&known->second))
+        return *value;
+  return otherwise;
+}
+
+bool hasParameter(const dsl::Model &model, const std::string &path) {
+  for (const dsl::Parameter &parameter : model.parameters)
+    if (parameter.path == path)
+      return true;
+  return false;
+}
+
+class Flags {
+public:
+  void add(const std::string &flag) { text += "--" + flag + "\n"; }
+  template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
+  std::string text;
+};
+
+void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
+  bool isLlama = model.name == "Llama";
+  int64_t heads = axisSize(model, "head"), kvHeads = axisSize(model, "kv_head"), vocab = axisSize(model, "vocab");
+  flags.add("num-layers", run.layers);
+  flags.add("hidden-size", axisSize(model, "embed"));
+  flags.add("num-attention-heads", heads);
+  flags.add("ffn-hidden-size", axisSize(model, "hidden"));
+  flags.add("seq-length", axisSize(model, "seq"));
+  flags.add("max-position-embeddings", std::max(axisSize(model, "seq"), axisSize(model, "position")));
+  flags.add("vocab-size", vocab);
+  flags.add("make-vocab-size-divisible-by", 1); // times tp, as `vocab pad` does
+  double dropout = attributeOf(model, "dropout", "rate", 0);
+  flags.add("hidden-dropout", dropout);
+  flags.add("attention-dropout", dropout);
+  flags.add("norm-epsilon", attributeOf(model, isLlama ? "rms_norm" : "layer_norm", "epsilon", 1e-5));
+  if (!isLlama)
+    return;
+  flags.add("kv-channels", axisSize(model, "feature"));
+  flags.add("swiglu");
+  flags.add("normalization", "RMSNorm");
+  flags.add("disable-bias-linear");
+  flags.add("position-embedding-type", "rope");
+  flags.add("rotary-base", fmt::format("{:.0f}", attributeOf(model, "sinusoid", "base", 10000)));
+  if (kvHeads != heads) {
+    flags.add("group-query-attention");
+    flags.add("num-query-groups", kvHeads);
+  }
+  if (hasParameter(model, "lm_head.weight"))
+    flags.add("untie-embeddings-and-output-weights");
+}
+
+void addTraining(Flags &flags, const dsl::Train &train) {
+  const dsl::Optimizer &optimizer = train.optimizer();
+  bool isSgd = optimizer.name == "Sgd";
+  flags.add("optimizer", isSgd ? "sgd" : "adam");
+  if (isSgd) {
+    flags.add("sgd-momentum", optimizer.number("momentum"));
+  } else {
+    flags.add("adam-beta1", optimizer.number("betas", 0));
+    flags.add("adam-beta2", optimizer.number("betas", 1));
+    flags.add("adam-eps", optimizer.number("epsilon"));
+  }
+  flags.add("weight-decay", optimizer.number("decay"));
+  flags.add("clip-grad", train.clip.value_or(0));
+  const dsl::LearningRate &rate = optimizer.rate;
+  flags.add("lr", rate.peak);
+  const char *style = rate.kind == dsl::ScheduleKind::Cosine ? "cosine" : rate.kind == dsl::ScheduleKind::Linear ? "linear" : "constant";
+  flags.add("lr-decay-style", style);
+  flags.add("lr-warmup-iters", rate.warmup);
+  if (rate.kind == dsl::ScheduleKind::Constant)
+    return;
+  flags.add("min-lr", rate.final);
+  flags.add("lr-decay-iters", rate.steps);
+}
+
+void addPipeline(Flags &flags, const ForeignRun &run) {
+  if (run.pp == 1)
+    return;
+  if (run.chunks > 1)
+    flags.add("num-virtual-stages-per-pipeline-rank", run.chunks);
+  if (run.stages.empty())
+    return;
+  size_t last = static_cast<size_t>(run.pp) - 1;
+  int64_t between = run.pp > 2 ? run.stages[1] : run.stages[last];
+  if (run.stages[0] != between)
+    flags.add("decoder-first-pipeline-num-layers", run.stages[0] * run.chunks);
+  if (run.stages[last] != between)
+    flags.add("decoder-last-pipeline-num-layers", run.stages[last] * run.chunks);
+}
+
+void addStorage(Flags &flags, const ForeignRun &run) {
+  if (run.precision != "f32")
+    flags.add(run.precision);
+  if (run.precision == "bf16" && run.gradients != "f32")
+    flags.add("grad-reduce-in-bf16");
+  if (run.precision == "fp16" && run.gradients == "f32")
+    flags.add("accumulate-allreduce-grads-in-fp32");
+  if (run.zero >= 1) {
+    flags.add("use-distributed-optimizer");
+    flags.add("overlap-grad-reduce");
+    flags.add("overlap-param-gather");
+  } else if (run.dp > 1) {
+    flags.add("overlap-grad-reduce");
+  }
+  if (run.zero >= 2) {
+    flags.add("use-megatron-fsdp");
+    flags.add("data-parallel-sharding-strategy", run.zero == 2 ? "optim_grads" : "optim_grads_params");
+    flags.add("no-gradient-accumulation-fusion");
+    flags.add("ckpt-format", "fsdp_dtensor");
+  }
+  if (run.replicas > 1)
+    flags.add("num-distributed-optimizer-instances", run.replicas);
+  if (run.bucketBytes > 0)
+    flags.add("ddp-bucket-size", std::max<int64_t>(1, run.bucketBytes / (run.precision == "f32" || run.gradients == "f32" ? 4 : 2)));
+}
+
+} // namespace
+
+std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
+  Flags flags;
+  if (program.model.name == "Gpt2" || program.model.name == "Llama")
+    addModel(flags, run, program.model);
+  else
+    diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
+                                                    "': of npar's they say Gpt2 and Llama");
+  flags.add("micro-batch-size", run.micro);
+  flags.add("global-batch-size", run.batch);
+  addTraining(flags, program.train);
+  flags.add("tensor-model-parallel-size", run.tp);
+  flags.add("pipeline-model-parallel-size", run.pp);
+  addPipeline(flags, run);
+  flags.add("context-parallel-size", run.cp);
+  if (run.cp > 1)
+    flags.add("cp-comm-type", run.ring == "gather" ? "all_gather" : "p2p");
+  if (run.sequenceParallel)
+    flags.add("sequence-parallel");
+  if (run.dpOutside)
+    flags.add("use-tp-pp-dp-mapping");
+  if (!run.recompute.empty()) {
+    flags.add("recompute-granularity", "full");
+    flags.add("recompute-method", "uniform");
+    flags.add("recompute-num-layers", run.recompute == "block" ? "1" : run.recompute.substr(run.recompute.find(' ') + 1));
+  }
+  addStorage(flags, run);
+  return std::move(flags.text);
+}
+
+} // namespace npar::foreign

@@ -1,0 +1,339 @@
+// Finds the roles of mesh axes in a plan, and what of the plan another program has no flag for.
+#include "tools/lib/foreign/AsRun.h"
+
+#include "tools/lib/foreign/Reading.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace npar::foreign {
+namespace {
+
+class Translation {
+public:
+  Translation(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format, dsl::Diagnostics &diagnostics)
+      : program(program), plan(program.plan), schedules(schedules), format(format), name(nameOf(format)), diagnostics(diagnostics) {}
+
+  ForeignRun run() {
+    result.format = format;
+    for (const dsl::MeshAxis &axis : plan.mesh)
+      result.world *= axis.size;
+    result.layers = program.model.blocks;
+    result.micro = plan.micro, result.batch = program.train.batch;
+    readRules();
+    readPipeline();
+    readSequence();
+    readSizes();
+    readStores();
+    readTypes();
+    readRecompute();
+    readRest();
+    return std::move(result);
+  }
+
+private:
+  void error(const dsl::Location &at, const std::string &text, const std::string &help = "") {
+    dsl::Diagnostic &one = diagnostics.error(at, text);
+    if (!help.empty())
+      one.help(at, help);
+  }
+
+  int64_t sizeOf(const std::string &mesh) const {
+    for (const dsl::MeshAxis &axis : plan.mesh)
+      if (axis.name == mesh)
+        return axis.size;
+    return 1;
+  }
+  /// Those that are more than one rank.
+  std::vector<std::string> real(const std::vector<std::string> &mesh) const {
+    std::vector<std::string> kept;
+    for (const std::string &axis : mesh)
+      if (sizeOf(axis) > 1)
+        kept.push_back(axis);
+    return kept;
+  }
+
+  void readRules() {
+    for (const dsl::Rule &rule : plan.rules) {
+      std::vector<std::string> mesh = real(rule.mesh);
+      if (mesh.empty() && !rule.mesh.empty())
+        continue;
+      if (!rule.op.empty() || !rule.layer.empty() || rule.mesh.empty()) {
+        error(rule.location, fmt::format("{} has no rule for one operation or layer ('{}')", name, rule.axis));
+      } else if (rule.axis == "batch") {
+        if (mesh.size() > 2)
+          error(rule.location, fmt::format("{} splits the batch over two mesh axes at most, not {}", name, mesh.size()));
+        dp = mesh.back(), outer = mesh.size() > 1 ? mesh.front() : "";
+      } else if (rule.axis == "seq") {
+        for (const std::string &axis : mesh)
+          sequence.emplace_back(axis, &rule);
+      } else if (std::string axis = wholeOf(rule.axis); axis == "head" || axis == "hidden" || axis == "vocab") {
+        if (mesh.size() > 1 || (!tp.empty() && tp != mesh.front()))
+          error(rule.location, fmt::format("{} splits heads, hidden and vocabulary over one mesh axis", name));
+        tp = mesh.front(), tensor.insert(axis);
+      } else {
+        error(rule.location, fmt::format("{} does not split '{}'", name, rule.axis));
+      }
+    }
+    if (tp.empty())
+      return;
+    for (const char *axis : {"head", "hidden", "vocab"})
+      if (hasAxis(axis) && tensor.count(axis) == 0)
+        error(plan.location, fmt::format("{} splits '{}' over '{}' too, which this plan leaves whole", name, axis, tp),
+              fmt::format("add `{} -> {}`", axis, tp));
+  }
+
+  /// "head" of "kv_head": the axis that it is a factor of.
+  std::string wholeOf(const std::string &axis) const {
+    for (const dsl::ProductAxis &product : program.model.products)
+      if (std::find(product.factors.begin(), product.factors.end(), axis) != product.factors.end())
+        return product.name;
+    return axis;
+  }
+
+  bool hasAxis(const std::string &axis) const {
+    auto isIt = [&](const auto &one) { return one.name == axis; };
+    return std::any_of(program.model.axes.begin(), program.model.axes.end(), isIt) ||
+           std::any_of(program.model.products.begin(), program.model.products.end(), isIt);
+  }
+
+  void readPipeline() {
+    if (!plan.pipeline || sizeOf(plan.pipeline->mesh) == 1)
+      return;
+    const dsl::Pipeline &pipeline = *plan.pipeline;
+    pp = pipeline.mesh;
+    const std::set<std::string> &of = schedulesOf(format);
+    if (!pipeline.path.empty() || of.count(pipeline.schedule) == 0)
+      error(pipeline.location, fmt::format("{} has no schedule '{}'", name, pipeline.schedule),
+            fmt::format("it has {}", fmt::join(of, ", ")));
+    if (pipeline.live > 0)
+      error(pipeline.liveAt, fmt::format("{} has no limit of micro-batches that a stage holds", name));
+    const dsl::KnownSchedule *kind = schedules.find(pipeline.schedule);
+    result.schedule = pipeline.schedule;
+    result.chunks = pipeline.chunks > 0 ? pipeline.chunks : kind && kind->chunks > 0 ? kind->chunks : 1;
+    result.pp = sizeOf(pp);
+    result.stages = pipeline.counts;
+    if (format == ForeignFormat::DeepSpeed)
+      diagnostics.warning(pipeline.location, "the training script makes DeepSpeed's pipeline: PipelineModule(..., num_stages = " +
+                                                 std::to_string(result.pp) + ")");
+    spreadBlocks(pipeline);
+  }
+
+  /// Where the blocks go when nothing is said, which must be where the plan has them.
+  void spreadBlocks(const dsl::Pipeline &pipeline) {
+    int64_t parts = result.pp * result.chunks;
+    if (pipeline.counts.empty() && format == ForeignFormat::Megatron && result.layers % parts != 0) {
+      error(pipeline.location, fmt::format("Megatron-LM spreads {} blocks evenly over {} parts of the pipeline", result.layers, parts),
+            "give the blocks of each part by hand, `stages [...]`: all but those of the first and the last stage must be equal");
+    } else if (format == ForeignFormat::DeepSpeed) {
+      return; // of the training script
+    } else if (pipeline.counts.empty()) {
+      diagnostics.warning(pipeline.location, fmt::format("{} spreads the blocks by their number, this plan by their cost", name))
+          .help(pipeline.location, "`stages [...]` gives the blocks of each part");
+    } else if (format == ForeignFormat::Torchtitan) {
+      std::vector<int64_t> theirs = torchtitanStages(result.layers, parts, 1, 1);
+      if (pipeline.counts != theirs)
+        error(pipeline.countsAt, "torchtitan's parts of the pipeline have other numbers of blocks",
+              fmt::format("stages [{}]", fmt::join(theirs, ", ")));
+    } else {
+      for (int64_t part = 0; part < parts; ++part) {
+        int64_t stage = part % result.pp;
+        size_t like = stage == 0 ? 0 : static_cast<size_t>(stage == result.pp - 1 ? result.pp - 1 : 1);
+        if (pipeline.counts[static_cast<size_t>(part)] != pipeline.counts[like]) {
+          error(pipeline.countsAt, "Megatron-LM needs pipeline parts of equal size, except for the first and the last stage");
+          return;
+        }
+      }
+    }
+  }
+
+  void readSequence() {
+    for (const auto &[axis, rule] : sequence) {
+      if (axis == tp) {
+        result.sequenceParallel = true;
+        if (format == ForeignFormat::DeepSpeed)
+          error(rule->location, "DeepSpeed does not split the sequence over the ranks of tensor parallelism");
+        continue;
+      }
+      if (!cp.empty() && cp != axis)
+        error(rule->location, fmt::format("{} splits the sequence over one mesh axis besides tensor parallelism's", name));
+      cp = axis;
+      result.ring = rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
+      if (format == ForeignFormat::DeepSpeed)
+        error(rule->location, "DeepSpeed's settings have no context parallelism with keys and values that are gathered or go round");
+      else if (format == ForeignFormat::Megatron && result.ring == "ring")
+        error(rule->location, "Megatron-LM's ring has each rank compute a piece of both ends of the sequence", "`by ring(zigzag)`");
+    }
+    if (format == ForeignFormat::Torchtitan && !tp.empty() && !result.sequenceParallel)
+      error(plan.location, "torchtitan splits the sequence over the ranks of tensor parallelism too",
+            fmt::format("add `seq -> {}` after the other rules", tp));
+  }
+
+  void readSizes() {
+    result.tp = tp.empty() ? 1 : sizeOf(tp), result.cp = cp.empty() ? 1 : sizeOf(cp);
+    result.dp = dp.empty() ? 1 : sizeOf(dp), result.replicas = outer.empty() ? 1 : sizeOf(outer);
+    std::vector<std::string> order, theirs, swapped;
+    for (const dsl::MeshAxis &axis : plan.mesh) {
+      if (axis.size == 1)
+        continue;
+      order.push_back(axis.name);
+      if (axis.name != tp && axis.name != pp && axis.name != cp && axis.name != dp && axis.name != outer)
+        error(axis.location,
+              fmt::format("mesh axis '{}' has no part in {}: neither tensor, pipeline, context nor data parallelism", axis.name, name));
+    }
+    for (const std::string &axis : {pp, outer, dp, cp, tp})
+      if (!axis.empty())
+        theirs.push_back(axis);
+    for (const std::string &axis : {outer, dp, pp, cp, tp})
+      if (!axis.empty())
+        swapped.push_back(axis);
+    result.dpOutside = order != theirs && order == swapped && format == ForeignFormat::Megatron;
+    if (!plan.mesh.empty() && order != theirs && !result.dpOutside)
+      diagnostics.warning(plan.mesh.front().location,
+                          fmt::format("{} numbers its ranks by {}, which changes the ranks of each host", name, fmt::join(theirs, ", ")));
+  }
+
+  void readStores() {
+    const dsl::Store *first = nullptr;
+    for (const dsl::Store &store : plan.stores) {
+      std::vector<std::string> mesh = real(store.mesh);
+      if (mesh.empty())
+        continue;
+      if (first && mesh != real(first->mesh))
+        error(store.location, fmt::format("{} stores everything in shares over the same ranks", name));
+      first = &store;
+      result.zero = std::max<int64_t>(result.zero, store.what == dsl::StoreKind::Optimizer   ? 1
+                                                   : store.what == dsl::StoreKind::Gradients ? 2
+                                                                                             : 3);
+      if (store.what == dsl::StoreKind::Gradients && store.perStep && plan.microCount > 1)
+        error(store.location, fmt::format("{} reduces gradients that it stores in shares with every micro-batch", name));
+    }
+    if (first) {
+      std::vector<std::string> mesh = real(first->mesh);
+      auto has = [&](const std::string &axis) { return !axis.empty() && std::find(mesh.begin(), mesh.end(), axis) != mesh.end(); };
+      if (has(outer))
+        result.dp *= result.replicas, result.replicas = 1;
+      if ((!dp.empty() && !has(dp)) || (!cp.empty() && !has(cp)) || has(tp) || has(pp))
+        error(first->location,
+              fmt::format("{}'s shares are over data parallelism{}", name, cp.empty() ? "" : " and context parallelism together"));
+    } else {
+      result.dp *= result.replicas, result.replicas = 1;
+    }
+    if (format == ForeignFormat::Torchtitan && result.zero == 1)
+      error(first->location, "torchtitan's shares of the optimizer's state come with shares of gradients", "`store { gradients -> ... }`");
+    if (format == ForeignFormat::Torchtitan && result.zero == 0 && result.cp > 1)
+      error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
+    if (format == ForeignFormat::DeepSpeed && result.replicas > 1 && first)
+      error(first->location, "DeepSpeed's shares are over all ranks of data parallelism");
+  }
+
+  void readTypes() {
+    using dsl::ElementType;
+    auto word = [](ElementType type) { return type == ElementType::BF16 ? "bf16" : type == ElementType::F16 ? "fp16" : "f32"; };
+    if (plan.compute == ElementType::F64)
+      error(plan.location, fmt::format("{} does not train in f64", name));
+    result.precision = word(plan.compute);
+    if (plan.tf32)
+      diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32'; the training script enables it: "
+                                                     "torch.set_float32_matmul_precision(\"high\")",
+                                                     name));
+    if (plan.compute != ElementType::F32 && plan.gradients && *plan.gradients != plan.compute)
+      result.gradients = word(*plan.gradients);
+    std::string summed = result.gradients.empty() ? result.precision : result.gradients;
+    std::string reduced = plan.reduce && plan.compute != ElementType::F32 ? word(*plan.reduce) : summed;
+    if (reduced != summed)
+      result.reduce = reduced;
+    if (format == ForeignFormat::Megatron && reduced != summed)
+      error(plan.location, fmt::format("Megatron-LM adds gradients up in the type that it stores them in, {}, not {}", summed, reduced));
+    if (format == ForeignFormat::Torchtitan && result.precision == "fp16")
+      error(plan.location, "torchtitan does not train in fp16");
+    if (format == ForeignFormat::Torchtitan && result.precision == "bf16" && (summed != "f32" || reduced != "f32"))
+      error(plan.location, fmt::format("torchtitan's gradients and their sums are f32, not {}", summed != "f32" ? summed : reduced),
+            "compute bf16, gradients f32, reduce f32");
+    for (const dsl::Keep &keep : plan.keeps)
+      if (keep.type != ElementType::F32 || (keep.what != "norm" && keep.what != "softmax" && keep.what != "loss"))
+        error(keep.location, fmt::format("{} has no flag for the type of '{}'", name, keep.what));
+  }
+
+  void readRecompute() {
+    const dsl::Recompute &what = plan.recompute;
+    switch (what.kind) {
+    case dsl::RecomputeKind::None:
+    case dsl::RecomputeKind::Attention: // its probabilities, which none of them keeps
+      return;
+    case dsl::RecomputeKind::Block:
+      result.recompute = "block";
+      break;
+    case dsl::RecomputeKind::Every:
+      result.recompute = what.every > 1 ? fmt::format("every {}", what.every) : "block";
+      break;
+    case dsl::RecomputeKind::Layers:
+      error(what.location, fmt::format("{} does not choose layers to recompute by their paths", name), "`recompute block`");
+      break;
+    }
+    if (format == ForeignFormat::Torchtitan && result.recompute != "block" && what.kind == dsl::RecomputeKind::Every)
+      error(what.location, "torchtitan recomputes blocks one at a time", "`recompute block`");
+    if (format == ForeignFormat::DeepSpeed && !result.recompute.empty())
+      diagnostics.warning(what.location, "DeepSpeed has no setting for recomputation: the training script calls its checkpointing");
+  }
+
+  void readRest() {
+    result.bucketBytes = plan.bucket;
+    if (plan.bucket > 0 && format == ForeignFormat::Torchtitan)
+      diagnostics.warning(plan.bucketAt, "torchtitan reduces the gradients of a block together, whatever their size");
+    if (plan.hierarchical)
+      diagnostics.warning(plan.hierarchicalAt, fmt::format("{} leaves the order of a reduction to its library", name));
+    if (plan.place)
+      diagnostics.warning(plan.place->location, fmt::format("the launcher of {} places ranks, in their own order", name));
+    if (plan.memoryLimit)
+      diagnostics.warning(plan.memoryLimitAt, "npar alone checks this");
+    if (plan.bubbleLimit)
+      diagnostics.warning(plan.bubbleLimitAt, "npar alone checks this");
+    if (const dsl::Optimizer &optimizer = program.train.optimizer();
+        !optimizer.name.empty() && !(optimizer.standard && (optimizer.name == "AdamW" || optimizer.name == "Sgd")))
+      error(program.train.location, fmt::format("no flag of {} chooses optimizer '{}'", name, optimizer.name));
+    for (const dsl::ParameterTraining &one : program.train.parameters)
+      if (one.frozen || one.rate != 1 || one.optimizer > 0) {
+        error(program.train.location, fmt::format("no flag of {} freezes parameters or trains some in another way", name));
+        return;
+      }
+  }
+
+  const dsl::Program &program;
+  const dsl::Plan &plan;
+  const dsl::KnownSchedules &schedules;
+  ForeignFormat format;
+  std::string name;
+  dsl::Diagnostics &diagnostics;
+  ForeignRun result = startingRun();
+  std::string outer, dp, tp, pp, cp; ///< mesh axes by what they do; empty: none does
+  std::set<std::string> tensor;
+  std::vector<std::pair<std::string, const dsl::Rule *>> sequence;
+
+  static ForeignRun startingRun() {
+    ForeignRun run;
+    run.world = 1;
+    return run;
+  }
+};
+
+} // namespace
+
+const std::set<std::string> &schedulesOf(ForeignFormat format) {
+  static const std::map<ForeignFormat, std::set<std::string>> known = {
+      {ForeignFormat::Megatron, {"1f1b", "interleaved"}},
+      {ForeignFormat::Torchtitan, {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"}},
+      {ForeignFormat::DeepSpeed, {"1f1b"}}};
+  return known.at(format);
+}
+
+std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format,
+                                    dsl::Diagnostics &diagnostics) {
+  ForeignRun run = Translation(program, schedules, format, diagnostics).run();
+  if (diagnostics.hasErrors())
+    return std::nullopt;
+  return run;
+}
+
+} // namespace npar::foreign

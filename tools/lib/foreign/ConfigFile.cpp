@@ -1,0 +1,217 @@
+// Reads and writes config.json. What is said here is of the file format, which all models share; a family's own keys are said in .npar.
+#include "tools/lib/foreign/ConfigFile.h"
+
+#include "engine/checkpoint/JsonTree.h"
+#include "engine/files/RangeFile.h"
+#include "tools/npar/terminal/Printable.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace npar::foreign {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using engine::Result;
+using engine::Status;
+
+constexpr uint64_t largestConfig = 10'000'000; ///< bytes
+constexpr engine::JsonLimits limits = {16, 200'000};
+constexpr size_t longestFamily = 200; ///< bytes of its name
+constexpr size_t longestKey = 1000; ///< bytes, with those of the objects around it
+
+/// What transformers may write for any model: how texts are made with it, names of classes of a task, where the file comes from.
+/// One with a point at its end stands for an object and all in it.
+constexpr std::array generalKeys = {"_attn_implementation_autoset",
+                                    "_commit_hash",
+                                    "_name_or_path",
+                                    "_num_labels",
+                                    "attn_implementation",
+                                    "bad_words_ids",
+                                    "begin_suppress_tokens",
+                                    "bos_token_id",
+                                    "chunk_size_feed_forward",
+                                    "cls_token_id",
+                                    "cross_attention_hidden_size",
+                                    "decoder_start_token_id",
+                                    "diversity_penalty",
+                                    "do_sample",
+                                    "dtype",
+                                    "early_stopping",
+                                    "encoder_no_repeat_ngram_size",
+                                    "eos_token_id",
+                                    "exponential_decay_length_penalty.",
+                                    "finetuning_task",
+                                    "forced_bos_token_id",
+                                    "forced_eos_token_id",
+                                    "gradient_checkpointing",
+                                    "id2label.",
+                                    "is_decoder",
+                                    "label2id.",
+                                    "length_penalty",
+                                    "max_length",
+                                    "min_length",
+                                    "no_repeat_ngram_size",
+                                    "num_beam_groups",
+                                    "num_beams",
+                                    "num_labels",
+                                    "num_return_sequences",
+                                    "output_attentions",
+                                    "output_hidden_states",
+                                    "output_past",
+                                    "output_scores",
+                                    "pad_token_id",
+                                    "prefix",
+                                    "problem_type",
+                                    "remove_invalid_values",
+                                    "repetition_penalty",
+                                    "return_dict",
+                                    "return_dict_in_generate",
+                                    "sep_token_id",
+                                    "suppress_tokens",
+                                    "task_specific_params.",
+                                    "temperature",
+                                    "tf_legacy_loss",
+                                    "tokenizer_class",
+                                    "top_k",
+                                    "top_p",
+                                    "torch_dtype",
+                                    "torchscript",
+                                    "transformers_version",
+                                    "typical_p",
+                                    "use_bfloat16",
+                                    "use_cache"};
+
+/// What no model of npar is, but where its family says so.
+constexpr std::array absentKeys = {"add_cross_attention", "is_encoder_decoder", "pruned_heads", "tie_encoder_decoder"};
+
+bool isGeneral(const std::string &key) {
+  return std::any_of(generalKeys.begin(), generalKeys.end(), [&](const std::string &general) {
+    return general.back() == '.' ? key.rfind(general, 0) == 0 || key + "." == general : key == general;
+  });
+}
+
+/// A value as messages show it, not longer than a line.
+std::string shown(const nlohmann::json &value) {
+  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+/// Returns false if a key is too long: every key inside of its object would repeat it.
+bool flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
+  for (const auto &[name, value] : object.items()) {
+    std::string key = driver::printableName(name); // what must be escaped is no key that anyone knows
+    if (prefix.size() + key.size() > longestKey)
+      return false;
+    if (value.is_object() && !value.empty()) {
+      if (!flatten(prefix + key + ".", value, entries))
+        return false;
+      continue;
+    }
+    dsl::ConfigEntry entry{prefix + key, std::monostate(), shown(value)};
+    if (value.is_boolean())
+      entry.value = value.get<bool>();
+    else if (value.is_string())
+      entry.value = value.get<std::string>();
+    else if (value.is_number_float())
+      entry.value = value.get<double>();
+    else if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
+      entry.plain = false;
+    else if (value.is_number_integer())
+      entry.value = value.get<int64_t>();
+    else
+      entry.plain = value.is_null();
+    entries.push_back(std::move(entry));
+  }
+  return true;
+}
+
+bool isAbsent(const dsl::ConfigEntry &entry) {
+  const bool *truth = std::get_if<bool>(&entry.value);
+  return entry.text == "null" || entry.text == "{}" || (truth && !*truth);
+}
+
+Result<std::string> readText(const std::string &path) {
+  Result<program::RangeFile> file = program::RangeFile::open(path, "configuration");
+  if (!file.ok())
+    return file.status();
+  if (file->size() > largestConfig)
+    return Status::badInput("cannot read configuration '" + path + "': it has " + std::to_string(file->size()) +
+                            " bytes, a config.json has at most " + std::to_string(largestConfig));
+  std::string text(file->size(), '\0');
+  Status status = file->read(0, text.size(), text.data());
+  return status.ok() ? Result<std::string>(std::move(text)) : status;
+}
+
+} // namespace
+
+Result<ConfigFile> readConfigFile(const std::string &path) {
+  Result<std::string> text = readText(path);
+  if (!text.ok())
+    return text.status();
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot read configuration '" + path + "': " + why); };
+  Result<nlohmann::json> tree = engine::parseJsonTree(*text, limits);
+  if (!tree.ok())
+    return failure(tree.status().message());
+  if (!tree->is_object() || !tree->contains("model_type") || !(*tree)["model_type"].is_string())
+    return failure("it has no 'model_type', which must name the model's family");
+  ConfigFile config;
+  config.path = path;
+  config.modelType = driver::printableName((*tree)["model_type"].get<std::string>());
+  if (config.modelType.size() > longestFamily)
+    return failure("its 'model_type' has " + std::to_string(config.modelType.size()) + " bytes, the name of a family has at most " +
+                   std::to_string(longestFamily));
+  tree->erase("model_type");
+  if (auto classes = tree->find("architectures"); classes != tree->end()) {
+    if (!classes->is_null() && !classes->is_array())
+      return failure("'architectures' is " + shown(*classes) + ", not a list");
+    for (const nlohmann::json &each : *classes)
+      config.architectures.push_back(each.is_string() ? driver::printableName(each.get<std::string>()) : shown(each));
+    tree->erase(classes);
+  }
+  if (!flatten("", *tree, config.entries))
+    return failure("it has a key of more than " + std::to_string(longestKey) + " bytes, with those of the objects around it");
+  for (dsl::ConfigEntry &entry : config.entries) {
+    bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
+                              [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
+    if (absent && !isAbsent(entry))
+      entry.scope = dsl::ConfigEntry::Scope::Absent;
+    else if (absent || isGeneral(entry.key))
+      entry.scope = dsl::ConfigEntry::Scope::General;
+  }
+  return config;
+}
+
+Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
+  // A model that was not made by transformers has no special tokens; left out, they would be those of its published models.
+  Json json = {{"architectures", Json::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr}};
+  if (!base.empty()) {
+    Result<std::string> text = readText(base);
+    Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<nlohmann::json>(text.status());
+    if (!tree.ok())
+      return tree.status();
+    for (const auto &[key, value] : tree->items())
+      json[key] = value;
+    for (const char *key : {"dtype", "torch_dtype", "transformers_version", "_name_or_path"}) // of the weights and who wrote them
+      json.erase(key);
+  }
+  if (!config.architecture.empty())
+    json["architectures"] = {config.architecture};
+  else
+    json.erase("architectures");
+  for (const dsl::ConfigEntry &entry : config.entries)
+    std::visit(
+        [&](const auto &value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+            json[entry.key] = nullptr;
+          else
+            json[entry.key] = value;
+        },
+        entry.value);
+  if (!type.empty())
+    json["torch_dtype"] = type;
+  return json.dump(2) + "\n";
+}
+
+} // namespace npar::foreign

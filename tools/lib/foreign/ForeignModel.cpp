@@ -1,0 +1,175 @@
+// Finds the model, reads the run, writes the plan into a file of its own for the front end.
+#include "tools/lib/foreign/ForeignModel.h"
+
+#include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/foreign/PlanText.h"
+#include "tools/lib/models/Compilation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace npar::foreign {
+
+using engine::Code;
+using engine::Result;
+using engine::Status;
+using models::ModelOptions;
+
+namespace fs = std::filesystem;
+
+/// A file in a folder of $TMPDIR (else /tmp), both gone with it.
+class TemporaryText {
+public:
+  TemporaryText(const std::string &name, const std::string &text) {
+    const char *variable = std::getenv("TMPDIR");
+    std::string pattern = std::string(variable && *variable ? variable : "/tmp") + "/npar-from-XXXXXX";
+    if (!mkdtemp(pattern.data())) {
+      why = "cannot make '" + pattern + "': " + std::strerror(errno);
+      return;
+    }
+    folder = pattern;
+    path = folder + "/" + name + ".npar";
+    std::ofstream file(path, std::ios::binary);
+    if (!(file << text).flush())
+      why = "cannot write '" + path + "' (is its disk full? set TMPDIR to another folder)";
+  }
+  ~TemporaryText() {
+    std::error_code ignored;
+    if (!folder.empty())
+      fs::remove_all(folder, ignored);
+  }
+  TemporaryText(const TemporaryText &) = delete;
+  TemporaryText &operator=(const TemporaryText &) = delete;
+  std::string folder, path, why; ///< `why`: what went wrong, else empty
+};
+
+namespace {
+
+/// Elaborates the model without a plan, for its axes and repeats. Errors are followed by the line `because`.
+Result<dsl::Program> bareModel(const std::string &model, const std::vector<std::string> &settings, const std::string &because) {
+  ModelOptions options;
+  options.model = model, options.plan = "none", options.settings = settings;
+  engine::Observer nobody;
+  Result<models::ElaboratedModel> elaborated = models::elaborateModel(options, nobody);
+  if (elaborated.ok())
+    return std::move(elaborated->program);
+  const Status &status = elaborated.status();
+  return status.isLocated() ? Status::located(status.code(), status.message() + "npar: " + because + "\n")
+                            : Status(status.code(), status.message() + "; " + because);
+}
+
+ForeignTarget targetOf(const dsl::Program &program, const std::string &import) {
+  ForeignTarget target{import, program.model.name, {}, {}};
+  for (const dsl::Axis &axis : program.model.axes)
+    target.axes.push_back(axis.name);
+  for (const dsl::ProductAxis &axis : program.model.products)
+    target.axes.push_back(axis.name);
+  for (const dsl::Repeat &repeat : program.model.repeats)
+    target.chains.push_back(repeat.label);
+  return target;
+}
+
+std::vector<std::string> joined(const std::vector<std::pair<std::string, std::string>> &constants) {
+  std::vector<std::string> settings;
+  for (const auto &[key, value] : constants)
+    settings.push_back(key + "=" + value);
+  return settings;
+}
+
+/// Settings of the model's constants go into the text that is made; those of train block and plan stay.
+Status takeConstants(std::vector<std::string> &settings, const std::vector<std::string> &constants, ForeignRun &run) {
+  std::vector<std::string> others;
+  for (const std::string &setting : settings) {
+    std::optional<std::pair<std::string, std::string>> pair = models::settingOf(setting);
+    if (!pair)
+      return Status::usage("--set needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+    if (std::find(constants.begin(), constants.end(), pair->first) == constants.end()) {
+      others.push_back(setting);
+      continue;
+    }
+    auto known = std::find_if(run.constants.begin(), run.constants.end(), [&](const auto &one) { return one.first == pair->first; });
+    if (known == run.constants.end())
+      run.constants.push_back(*pair);
+    else
+      known->second = pair->second;
+  }
+  settings = std::move(others);
+  return {};
+}
+
+/// Types that the file says for gradients and sums stay where they are of a 16-bit type.
+void compute(ForeignRun &run, const std::string &type) {
+  run.precision = type;
+  if (type != "bf16" && type != "fp16")
+    run.gradients.clear(), run.reduce.clear();
+}
+
+} // namespace
+
+Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOptions &given, int64_t devices, engine::Observer &observer,
+                                const RunChanges &changes) {
+  ForeignHints hints;
+  hints.world = request.world > 0 ? request.world : devices, hints.batch = changes.batch;
+  for (const std::string &setting : given.settings)
+    hints.vocabularyIsKnown = hints.vocabularyIsKnown || setting.rfind("vocab=", 0) == 0;
+  std::string import;
+  std::vector<std::pair<std::string, std::string>> constants;
+  std::optional<dsl::Program> program;
+  if (request.modelConfig) {
+    std::error_code ignored;
+    bool isFolder = fs::is_directory(*request.modelConfig, ignored);
+    TRY(ImportedConfig config, importConfig(isFolder ? *request.modelConfig + "/config.json" : *request.modelConfig, observer));
+    import = config.model, constants = config.settings;
+    TRY(program, bareModel(import, joined(constants), "this follows from the values of configuration '" + *request.modelConfig + "'"));
+    hints.modelIsKnown = true, hints.layers = program->model.blocks;
+  }
+
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<ForeignRun> run;
+  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.format, sources, diagnostics))
+    run = understand(*file, hints, diagnostics);
+  std::ostringstream report;
+  diagnostics.print(report);
+  if (!run || diagnostics.hasErrors())
+    return Status::located(Code::BadInput, report.str());
+  if (!diagnostics.all().empty())
+    observer.warn(report.str());
+  if (!changes.compute.empty())
+    compute(*run, changes.compute);
+
+  if (program) {
+    run->constants = constants;
+    const std::vector<std::string> &known = program->model.constants;
+    if (run->length > 0 && std::find(known.begin(), known.end(), "length") != known.end())
+      run->constants.emplace_back("length", std::to_string(run->length));
+  } else {
+    import = run->model;
+    std::vector<std::string> settings = joined(run->constants);
+    TRY(program, bareModel(import, settings, "this follows from the sizes that '" + request.from + "' gives"));
+  }
+  run->layers = program->model.blocks;
+  ModelOptions options = given;
+  TRY_STATUS(takeConstants(options.settings, program->model.constants, *run));
+  if (run->pp > 1 && program->model.repeats.empty())
+    return Status::badInput("model '" + program->model.name + "' has no repeated blocks for a pipeline");
+
+  ForeignModel model;
+  model.import = import;
+  model.text = planText(*run, targetOf(*program, import), request.from);
+  const char *name = planNameOf(run->format);
+  model.file = std::make_shared<TemporaryText>(name, model.text);
+  if (!model.file->why.empty())
+    return Status::runFailed(model.file->why);
+  model.options = std::move(options);
+  model.options.model = model.file->path;
+  model.options.plan = model.options.train = model.options.config = name;
+  model.run = std::move(*run);
+  return model;
+}
+
+} // namespace npar::foreign

@@ -1,0 +1,45 @@
+// Turns the file of another program into a model with a plan that the compiler takes.
+#pragma once
+
+#include "engine/status/Observer.h"
+#include "engine/status/Status.h"
+#include "tools/lib/foreign/ForeignRun.h"
+#include "tools/lib/models/ModelOptions.h"
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+namespace npar::foreign {
+
+struct ForeignRequest {
+  std::string from;                       ///< path of the file
+  std::optional<std::string> modelConfig; ///< config.json, or a folder that has it
+  std::optional<ForeignFormat> format;
+  int64_t world = 0; ///< number of devices; 0: as in the file
+};
+
+class TemporaryText;
+
+struct ForeignModel {
+  ForeignRun run;
+  std::string import;                  ///< name of its model in the standard library
+  std::string text;                    ///< the plan's text
+  models::ModelOptions options;        ///< name model and plan
+  std::shared_ptr<TemporaryText> file; ///< holds the text that `options` name; removed with the last owner
+};
+
+/// Values that override the file's.
+struct RunChanges {
+  int64_t batch = 0;   ///< 0: the file's
+  std::string compute; ///< empty: the file's
+};
+
+/// `devices`: number of devices of the hosts; 0: unknown. `given` has settings and the machine. `observer` gets warnings.
+engine::Result<ForeignModel> modelOfRun(const ForeignRequest &request, const models::ModelOptions &given, int64_t devices,
+                                        engine::Observer &observer, const RunChanges &changes = {});
+
+/// Lists settings that were understood, assumed or not taken. `compiled`: the plan was compiled, so its order is checked.
+std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled = true);
+nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model);
+
+} // namespace npar::foreign

@@ -1,0 +1,116 @@
+// Reads the settings of one format, then fills in the sizes that are left and checks that they go together.
+#include "tools/lib/foreign/Reading.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::foreign {
+namespace {
+
+/// The mesh: dp from the world, or the world from dp.
+void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
+  if (hints.world > 0)
+    run.world = hints.world;
+  std::string sizes =
+      fmt::format("tp {} * pp {} * cp {}{}", run.tp, run.pp, run.cp, run.replicas > 1 ? fmt::format(" * replicas {}", run.replicas) : "");
+  int64_t inner = 1;
+  for (int64_t size : {run.tp, run.pp, run.cp, run.replicas}) {
+    inner *= size;
+    if (inner > int64_t{1} << 20) {
+      diagnostics.error(run.placeOf("tp"), fmt::format("the mesh ({}) has more than a million ranks", sizes));
+      return;
+    }
+  }
+  dsl::Location at = run.has("world") ? run.placeOf("world") : run.has("tp") ? run.placeOf("tp") : run.placeOf("pp");
+  if (run.world == 0 && run.dp > 0)
+    run.world = inner * run.dp;
+  if (run.world == 0) {
+    diagnostics.error(at, "the file does not state the number of devices")
+        .help(at, "give --world N, or --hosts N with the machine's number of devices per host");
+    return;
+  }
+  if (run.world % inner != 0 || run.world > int64_t{1} << 20) {
+    diagnostics.error(at, fmt::format("{} devices are not divisible by {} ({})", run.world, inner, sizes))
+        .help(at, fmt::format("change it with --world N or --hosts N: the next possible number is {}", (run.world / inner + 1) * inner));
+    return;
+  }
+  if (run.dp > 0 && run.dp != run.world / inner)
+    diagnostics.error(run.has("dp") ? run.placeOf("dp") : at,
+                      fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
+  run.dp = run.world / inner;
+  if (run.zero == 0) // nothing is in shares, so all are replicas
+    run.dp *= run.replicas, run.replicas = 1;
+}
+
+void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
+  int64_t rows = run.dp * run.replicas;
+  dsl::Location at = run.has("batch") ? run.placeOf("batch") : run.placeOf("micro");
+  if (run.micro == 0) { // of DeepSpeed: two of three sizes
+    run.micro = run.batch / (rows * run.accumulation);
+    if (run.micro * rows * run.accumulation != run.batch) {
+      diagnostics.error(at,
+                        fmt::format("a batch of {} is not divisible by dp {} times {} micro-batches", run.batch, rows, run.accumulation));
+      return;
+    }
+  }
+  if (run.batch == 0)
+    run.batch = rows * run.micro * run.accumulation;
+  if (hints.batch > 0)
+    run.batch = hints.batch;
+  else if (run.batch % (rows * run.micro) != 0)
+    diagnostics
+        .error(at, fmt::format("a batch of {} is not divisible by dp {} times {} sequences of a micro-batch", run.batch, rows, run.micro))
+        .help(at, fmt::format("{} is the next that is", (run.batch / (rows * run.micro) + 1) * rows * run.micro));
+}
+
+} // namespace
+
+dsl::Location ForeignRun::placeOf(const std::string &name) const {
+  for (const auto &[known, at] : places)
+    if (known == name)
+      return at;
+  return places.empty() ? dsl::Location{0, 1, 1, 1} : places.front().second;
+}
+
+bool ForeignRun::has(const std::string &name) const {
+  return std::any_of(places.begin(), places.end(), [&](const auto &place) { return place.first == name; });
+}
+
+std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
+  ForeignRun run;
+  run.format = file.format;
+  Reading in(file, run, diagnostics);
+  switch (file.format) {
+  case ForeignFormat::Megatron:
+    readMegatron(in, hints);
+    break;
+  case ForeignFormat::Torchtitan:
+    readTorchtitan(in, hints);
+    break;
+  case ForeignFormat::DeepSpeed:
+    readDeepSpeed(in, "");
+    break;
+  case ForeignFormat::Accelerate:
+    readAccelerate(in);
+    break;
+  }
+  if (diagnostics.hasErrors())
+    return std::nullopt;
+  if (run.model.empty() && !hints.modelIsKnown) {
+    diagnostics.error({0, 1, 1, 1}, "the file does not name the model that it trains")
+        .help({0, 1, 1, 1}, "give --model-config PATH: its config.json, or the folder with it");
+    return std::nullopt;
+  }
+  fillMesh(run, hints, diagnostics);
+  if (!diagnostics.hasErrors())
+    fillBatch(run, hints, diagnostics);
+  if (diagnostics.hasErrors())
+    return std::nullopt;
+  if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved")
+    run.assumed.push_back("there are fewer micro-batches than stages");
+  std::sort(run.notTaken.begin(), run.notTaken.end(),
+            [](const NotTaken &a, const NotTaken &b) { return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column); });
+  return run;
+}
+
+} // namespace npar::foreign

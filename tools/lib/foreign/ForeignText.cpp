@@ -1,0 +1,81 @@
+// What was understood of another program's run, as a table and as JSON.
+#include "tools/lib/foreign/ForeignModel.h"
+
+#include "tools/npar/terminal/TableRow.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace npar::foreign {
+namespace {
+
+/// What is stored in shares.
+const char *storedBy(int64_t zero) {
+  return zero == 0 ? "nothing" : zero == 1 ? "optimizer" : zero == 2 ? "optimizer, gradients" : "optimizer, gradients, parameters";
+}
+
+int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.replicas * run.micro); }
+
+} // namespace
+
+std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled) {
+  const ForeignRun &run = model.run;
+  std::string text = fmt::format("'{}', a run of {}\n\n", request.from, nameOf(run.format));
+  auto row = [&](const char *name, const std::string &value) { text += driver::TableRow(2).left(name, 22).text(value).str(); };
+  std::string sizes;
+  for (const auto &[key, value] : run.constants)
+    sizes += (sizes.empty() ? "" : ", ") + key + " " + value;
+  row("model", sizes);
+  row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
+                          run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
+  row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
+                           microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
+  row("schedule", run.pp == 1 ? "no pipeline" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
+  row("recomputed", run.recompute.empty() ? "nothing" : run.recompute);
+  row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
+  row("sequence parallelism", run.sequenceParallel ? "yes" : "no");
+  row("precision", run.precision + (run.gradients.empty() || run.precision == "f32" ? "" : ", gradients " + run.gradients) +
+                       (run.reduce.empty() || run.precision == "f32" ? "" : ", sums " + run.reduce));
+  if (!model.options.settings.empty())
+    row("changed by --set", fmt::format("{}", fmt::join(model.options.settings, ", ")));
+  row("order", compiled ? "checked: it cannot hang" : "not checked: the plan is refused");
+  if (!run.assumed.empty())
+    text += "\n  assumed\n";
+  for (const std::string &sentence : run.assumed)
+    text += "    " + sentence + "\n";
+  text += run.notTaken.empty() ? "\n  everything was taken" : "\n  not taken\n";
+  for (const NotTaken &one : run.notTaken)
+    text += fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
+  text += fmt::format("{}{} settings were read; without effect on time and memory: {}\n\n", run.notTaken.empty() ? "; " : "  ",
+                      run.understood, run.immaterial);
+  return text;
+}
+
+nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model) {
+  const ForeignRun &run = model.run;
+  nlohmann::ordered_json json = {{"file", request.from}, {"program", nameOf(run.format)}};
+  for (const auto &[key, value] : run.constants)
+    json["model"][key] = value;
+  json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}};
+  json["batch"] = run.batch;
+  json["micro"] = run.micro;
+  json["micros"] = microsOf(run);
+  json["schedule"] = run.pp == 1 ? nlohmann::ordered_json() : nlohmann::ordered_json(run.schedule);
+  json["chunks"] = run.chunks;
+  json["recompute"] = run.recompute.empty() ? "none" : run.recompute;
+  json["zero"] = run.zero;
+  json["sequence_parallel"] = run.sequenceParallel;
+  json["compute"] = run.precision;
+  json["gradients"] = run.gradients.empty() ? run.precision : run.gradients;
+  json["set"] = model.options.settings;
+  json["assumed"] = run.assumed;
+  json["not_taken"] = nlohmann::ordered_json::array();
+  for (const NotTaken &one : run.notTaken)
+    json["not_taken"].push_back({{"line", one.at.line}, {"setting", one.setting}, {"why", one.why}});
+  json["settings_read"] = run.understood;
+  json["settings_immaterial"] = run.immaterial;
+  json["plan"] = model.text;
+  return json;
+}
+
+} // namespace npar::foreign

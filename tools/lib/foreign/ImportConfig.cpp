@@ -1,0 +1,85 @@
+// Finds the family of a config.json among the texts that declare one.
+#include "tools/lib/foreign/ImportConfig.h"
+
+#include "engine/checkpoint/CheckpointStore.h"
+#include "tools/lib/foreign/ConfigFile.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace npar::foreign {
+
+using engine::Code;
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+constexpr size_t mostMistakes = 100; ///< of a configuration that are listed
+
+/// Runs `read(options, sources, diagnostics)` on a model's text. `observer` gets warnings; errors are followed by the line `because`.
+template <typename Read>
+auto withText(const std::string &text, engine::Observer &observer, const std::string &because, Read read)
+    -> Result<decltype(read(dsl::FrontendOptions(), std::declval<dsl::Sources &>(), std::declval<dsl::Diagnostics &>()))> {
+  models::ModelOptions model;
+  model.model = text;
+  TRY(dsl::FrontendOptions options, model.frontend());
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  auto result = read(options, sources, diagnostics);
+  std::ostringstream report;
+  diagnostics.print(report);
+  if (diagnostics.hasErrors())
+    return Status::located(Code::BadInput, report.str() + because);
+  if (!diagnostics.all().empty())
+    observer.warn(report.str());
+  return result;
+}
+
+} // namespace
+
+Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const std::string &text) {
+  TRY(ConfigFile config, readConfigFile(path));
+  std::vector<std::string> texts = text.empty() ? models::libraryModels() : std::vector<std::string>{text}, known;
+  for (const std::string &candidate : texts) {
+    TRY(std::vector<std::string> families, withText(candidate, observer, "", dsl::familiesOf));
+    known.insert(known.end(), families.begin(), families.end());
+    if (std::find(families.begin(), families.end(), config.modelType) == families.end())
+      continue;
+    std::string because = "npar: this follows from the values of configuration '" + path + "'\n";
+    auto call = withText(candidate, observer, because,
+                         [&](const dsl::FrontendOptions &options, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
+                           return dsl::callOf(options, config.modelType, config.architectures, config.entries, sources, diagnostics);
+                         });
+    if (!call.ok())
+      return call.status();
+    if (!*call)
+      return Status::internal("internal error: family \"" + config.modelType + "\" of '" + candidate + "' was not read");
+    if ((*call)->wrong.empty())
+      return ImportedConfig{candidate, (*call)->model, config.modelType, (*call)->settings, (*call)->skipped};
+    std::string message = "configuration '" + path + "' describes a model that npar would compute differently:";
+    const std::vector<std::string> &wrong = (*call)->wrong;
+    for (size_t i = 0; i < std::min(wrong.size(), mostMistakes); ++i)
+      message += "\n  " + wrong[i];
+    if (wrong.size() > mostMistakes)
+      message += "\n  and " + std::to_string(wrong.size() - mostMistakes) + " more";
+    return Status::badInput(message);
+  }
+  std::string message = "configuration '" + path + "' has the model_type \"" + config.modelType + "\", and ";
+  message += (text.empty() ? "npar" : "'" + text + "'") + (known.empty() ? " knows no family" : " knows");
+  for (const std::string &each : known)
+    message += (&each == &known.front() ? " \"" : ", \"") + each + '"';
+  return Status::badInput(message + "; declare it in a model's text" + (text.empty() ? ", which --model names" : ""));
+}
+
+Result<models::FolderModel> modelOfFolder(const std::string &folder, engine::Observer &observer) {
+  if (engine::isCheckpoint(folder))
+    return models::modelOfCheckpoint(folder);
+  TRY(ImportedConfig config, importConfig(folder + "/config.json", observer));
+  models::FolderModel model{config.model, {}, folder};
+  for (const auto &[key, value] : config.settings)
+    model.settings.push_back(key + "=" + value);
+  return model;
+}
+
+} // namespace npar::foreign

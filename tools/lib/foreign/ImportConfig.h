@@ -1,0 +1,27 @@
+// From a config.json to the model text and settings that compute the same.
+#pragma once
+
+#include "engine/status/Observer.h"
+#include "tools/lib/models/FolderModel.h"
+
+#include <utility>
+
+namespace npar::foreign {
+
+struct ImportedConfig {
+  std::string model; ///< as `npar train` takes it
+  std::string name;  ///< the model's name in its text
+  std::string family;
+  std::vector<std::pair<std::string, std::string>> settings; ///< constants, in the order of the family's lines
+  std::vector<std::string> skipped;                          ///< keys that do not affect the computation
+};
+
+/// Reads `path` by the family that `text` (a path or a model of the standard library) declares or imports; empty: by any family of the
+/// standard library. Every key is understood, known not to affect the computation, or refused by name and value. `observer` gets warnings.
+engine::Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const std::string &text = "");
+
+/// The model of a folder with weights, by its config.json or its checkpoint's manifest. An unknown family, or a setting that npar would
+/// compute differently, is refused by name.
+engine::Result<models::FolderModel> modelOfFolder(const std::string &folder, engine::Observer &observer);
+
+} // namespace npar::foreign

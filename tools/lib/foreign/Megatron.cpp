@@ -1,0 +1,205 @@
+// Flags of Megatron-LM, or the list of arguments that it prints. Names and defaults are those of its megatron/training/arguments.py and of
+// the configurations beside it.
+#include "tools/lib/foreign/Megatron.h"
+
+#include <fmt/format.h>
+
+namespace npar::foreign {
+namespace {
+
+void readPipeline(Reading &in, const ForeignHints &hints) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *perStage = in.find("num_layers_per_virtual_pipeline_stage"),
+                     *virtualStages = in.findAny({"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"});
+  const ForeignEntry *first = in.findAny({"decoder_first_pipeline_num_layers", "num_layers_in_first_pipeline_stage"});
+  const ForeignEntry *last = in.findAny({"decoder_last_pipeline_num_layers", "num_layers_in_last_pipeline_stage"});
+  int64_t layers = run.layers > 0 ? run.layers : hints.layers;
+  if (run.pp == 1 || layers == 0) {
+    if (run.pp > 1)
+      run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
+    return;
+  }
+  if (perStage && !virtualStages && layers % run.pp == 0) {
+    int64_t each = in.whole(perStage, 1);
+    if (layers / run.pp % each != 0)
+      in.error(*perStage, fmt::format("the {} layers of a stage are not divisible by {} per virtual stage", layers / run.pp, each));
+    else
+      run.chunks = layers / run.pp / each;
+  }
+  run.chunks = in.whole(virtualStages, run.chunks);
+  run.schedule = run.chunks > 1 ? "interleaved" : "1f1b";
+  int64_t parts = run.pp * run.chunks, rest = layers, between = parts;
+  if (parts > layers) {
+    in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers are fewer than the {} parts of the pipeline", layers, parts));
+    return;
+  }
+  int64_t inFirst = in.whole(first, 0, 0), inLast = in.whole(last, 0, 0); // of a stage, all its chunks
+  for (auto [entry, blocks] : {std::pair(first, inFirst), std::pair(last, inLast)})
+    if (entry && blocks % run.chunks != 0)
+      in.error(*entry, fmt::format("{} layers do not go evenly over the {} chunks of a stage", blocks, run.chunks));
+  rest -= inFirst + inLast;
+  between -= (first ? run.chunks : 0) + (last ? run.chunks : 0);
+  if (rest < 0 || between < 0 || (between == 0 ? rest != 0 : rest % between != 0)) {
+    in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers do not go evenly over {} parts of the pipeline", rest, between))
+        .help(run.placeOf("pp"),
+              "Megatron-LM refuses it too; --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers make a rest");
+    return;
+  }
+  for (int64_t part = 0; part < parts; ++part)
+    run.stages.push_back(first && part % run.pp == 0           ? inFirst / run.chunks
+                         : last && part % run.pp == run.pp - 1 ? inLast / run.chunks
+                                                               : rest / between);
+}
+
+void readRecompute(Reading &in) {
+  const ForeignEntry *granularity = in.find("recompute_granularity"), *method = in.find("recompute_method"),
+                     *count = in.find("recompute_num_layers");
+  const ForeignEntry *selective = in.find("recompute_activations"), *all = in.find("checkpoint_activations"),
+                     *modules = in.find("recompute_modules");
+  std::string how = in.word(granularity, in.isTrue(all) ? "full" : in.isTrue(selective) ? "selective" : "");
+  if (how == "full") {
+    int64_t layers = in.whole(count, 1);
+    in.run.recompute = in.word(method, "uniform") == "uniform" && layers > 1 ? "every " + std::to_string(layers) : "block";
+    if (in.word(method, "uniform") == "block")
+      in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", layers));
+  } else if (how == "selective") {
+    std::string what = in.word(modules, "core_attn");
+    if (what != "core_attn")
+      in.leave(modules, "of parts of a block, attention alone is recomputed");
+    in.run.assumed.push_back("attention's probabilities are recomputed in any case: npar never keeps them");
+  } else if (granularity) {
+    in.error(*granularity, "'recompute_granularity' is 'full' or 'selective', not '" + how.substr(0, 40) + "'");
+  }
+}
+
+/// Who stores what, in which types.
+void readStorage(Reading &in) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *bf16 = in.find("bf16"), *fp16 = in.find("fp16"), *inBf16 = in.find("grad_reduce_in_bf16"),
+                     *inF32 = in.find("accumulate_allreduce_grads_in_fp32"), *mainGrads = in.find("main_grads_dtype");
+  run.precision = in.isTrue(bf16) ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
+  if (in.isTrue(bf16) && in.isTrue(fp16))
+    in.error(*fp16, "a run is in bf16 or fp16, not both");
+  // bf16 adds gradients up in f32 unless it is told otherwise; fp16 only when it is told to.
+  if (run.precision != "f32")
+    run.gradients = (run.precision == "bf16" && !in.isTrue(inBf16)) || in.isTrue(inF32) ? "f32" : "";
+  if (mainGrads && in.word(mainGrads, "fp32") == "bf16")
+    in.leave(mainGrads, "gradients have the type that --grad-reduce-in-bf16 sets");
+  const ForeignEntry *distributed = in.find("use_distributed_optimizer"),
+                     *fsdp = in.findAny({"use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp"}),
+                     *strategy = in.find("data_parallel_sharding_strategy");
+  const ForeignEntry *instances = in.find("num_distributed_optimizer_instances"), *outer = in.find("outer_dp_sharding_strategy"),
+                     *overlap = in.find("overlap_grad_reduce"), *gather = in.find("overlap_param_gather");
+  run.zero = in.isTrue(distributed) ? 1 : 0;
+  if (in.isTrue(fsdp)) {
+    std::string how = in.word(strategy, "optim_grads_params");
+    run.zero = how == "no_shard" ? 0 : how == "optim" ? 1 : how == "optim_grads" ? 2 : 3;
+    run.gradientsPerStep = false;
+    if (outer && outer->value != "no_shard")
+      in.leave(outer, "between replicas nothing is stored in shares");
+  }
+  run.replicas = in.whole(instances, 1);
+  run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
+  if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
+    run.assumed.push_back(
+        "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
+  if (!in.isTrue(overlap) && !in.isTrue(fsdp))
+    run.assumed.push_back("gradients are reduced as soon as they are there (without --overlap-grad-reduce Megatron-LM waits for the last)");
+  if (const ForeignEntry *stage = in.find("zero_stage")) { // of Megatron-DeepSpeed
+    run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
+    if (run.zero > 3)
+      in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
+  }
+  in.leave(in.find("deepspeed_config"), "that file says more: give it by --from itself");
+  const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
+  if (bucket)
+    run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
+  in.leave(buckets, "buckets have a size, not a number");
+  std::string optimizer = in.word(in.find("optimizer"), "adam");
+  if (optimizer == "sgd")
+    run.optimizer = "Sgd(lr = 1e-4, momentum = 0.9)";
+  else if (optimizer != "adam")
+    in.leave(in.find("optimizer"), "AdamW is taken");
+  run.clip = in.number(in.find("clip_grad"), 1) > 0;
+}
+
+} // namespace
+
+void readMegatron(Reading &in, const ForeignHints &hints) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *tp = in.find("tensor_model_parallel_size"), *pp = in.find("pipeline_model_parallel_size"),
+                     *cp = in.find("context_parallel_size");
+  const ForeignEntry *world = in.find("world_size"), *perNode = in.findAny({"nproc_per_node", "num_gpus"}),
+                     *nodes = in.findAny({"nnodes", "num_nodes"}), *micro = in.findAny({"micro_batch_size", "batch_size"}),
+                     *batch = in.find("global_batch_size");
+  const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size");
+  run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
+  in.place("tp", tp ? tp : old), in.place("pp", pp), in.place("cp", cp), in.place("micro", micro), in.place("batch", batch);
+  in.place("world", world ? world : nodes ? nodes : perNode);
+  if (hints.world == 0)
+    run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
+  run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0, 1, Reading::mostSize);
+  run.length = in.whole(length, 0, 1, Reading::mostSize);
+  if (const ForeignEntry *program = in.find(""); program && program->value.find("gpt") == std::string::npos)
+    in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
+  if (!micro)
+    run.assumed.push_back("a micro-batch has one sequence: --micro-batch-size is not there");
+  run.sequenceParallel = in.isTrue(in.find("sequence_parallel")) && run.tp > 1;
+  if (const ForeignEntry *how = in.find("cp_comm_type"); how && run.cp > 1) {
+    std::string word = how->value;
+    if (word.find("all_gather") != std::string::npos)
+      run.ring = "gather";
+    else if (word.find("p2p") == std::string::npos)
+      in.leave(how, "keys and values go round in a ring");
+  }
+  if (const ForeignEntry *backend = in.find("attention_backend");
+      backend && (backend->value == "unfused" || backend->value == "local" || backend->value == "AttnBackend.unfused"))
+    in.leave(backend, "attention is fused: its probabilities are never kept");
+  if (!hints.modelIsKnown) {
+    if (run.length == 0 && in.find("num_layers"))
+      in.diagnostics.error(in.find("num_layers")->at, "the file does not state the sequence length")
+          .help(in.find("num_layers")->at, "add --seq-length to the file");
+    else
+      readMegatronModel(in, hints);
+  } else {
+    for (const char *key : {"num_layers",
+                            "hidden_size",
+                            "num_attention_heads",
+                            "swiglu",
+                            "normalization",
+                            "untie_embeddings_and_output_weights",
+                            "group_query_attention",
+                            "num_query_groups",
+                            "position_embedding_type",
+                            "use_rotary_position_embeddings",
+                            "disable_bias_linear",
+                            "add_bias_linear",
+                            "ffn_hidden_size",
+                            "kv_channels",
+                            "vocab_size",
+                            "padded_vocab_size",
+                            "make_vocab_size_divisible_by",
+                            "hidden_dropout",
+                            "attention_dropout",
+                            "norm_epsilon",
+                            "layernorm_epsilon",
+                            "rotary_percent",
+                            "max_position_embeddings"})
+      in.find(key);
+    run.assumed.push_back("the model is that of --model-config, whatever the file says of it");
+  }
+  readPipeline(in, hints);
+  readRecompute(in);
+  readStorage(in);
+  if (run.model == "gpt2") // all products have biases
+    in.find("add_qkv_bias");
+  if (in.file.isDump) {
+    in.skipUnless(megatronSwitches);
+    for (const auto &[name, value] : megatronDefaults)
+      in.skip(name, value);
+  }
+  in.leaveAll(megatronInexpressible);
+  in.finish(megatronImmaterial);
+}
+
+} // namespace npar::foreign

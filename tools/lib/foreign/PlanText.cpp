@@ -1,0 +1,109 @@
+// The plan has a line for each setting that says something of time or memory.
+#include "tools/lib/foreign/PlanText.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::foreign {
+namespace {
+
+std::string joined(const std::vector<std::string> &words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+/// Outermost first, as the programs number their ranks: those of tp stand next to each other.
+std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  for (const auto &[name, size] : {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}})
+    if (size > 1)
+      mesh.emplace_back(name, size);
+  if (run.dpOutside && run.pp > 1)
+    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > 1));
+  if (mesh.empty())
+    mesh.emplace_back("dp", 1);
+  return mesh;
+}
+
+std::string storeLines(const ForeignRun &run) {
+  std::vector<std::string> over;
+  if (run.dp > 1)
+    over.push_back("dp");
+  if (run.cp > 1 && run.storeOverContext)
+    over.push_back("cp");
+  if (run.zero == 0 || over.empty())
+    return "";
+  std::string axes = joined(over), text = fmt::format("    store {{\n        optimizer  -> {}\n", axes);
+  if (run.zero >= 2)
+    text += fmt::format("        gradients  -> {}{}\n", axes, run.gradientsPerStep ? " per step" : "");
+  if (run.zero >= 3)
+    text += fmt::format("        parameters -> {}\n", axes);
+  return text + "    }\n";
+}
+
+} // namespace
+
+const char *planNameOf(ForeignFormat format) {
+  switch (format) {
+  case ForeignFormat::Megatron:
+    return "megatron";
+  case ForeignFormat::Torchtitan:
+    return "torchtitan";
+  case ForeignFormat::DeepSpeed:
+    return "deepspeed";
+  case ForeignFormat::Accelerate:
+    return "accelerate";
+  }
+  return "";
+}
+
+std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
+  std::string name = planNameOf(run.format), shown;
+  for (char c : path)
+    shown += c < ' ' || c > '~' ? '?' : c; // the plan's text is UTF-8, which a file's name may not be
+  std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
+                                 nameOf(run.format), name, target.import);
+  std::vector<std::string> constants, tensor;
+  for (const auto &[key, value] : run.constants)
+    constants.push_back(key + " = " + value);
+  text += fmt::format("\nconfig \"{}\" for {}({})\n", name, target.name, joined(constants));
+  text += fmt::format("\ntrain {} for {} {{\n    batch {}\n    optimizer {}\n{}}}\n", name, target.name, run.batch, run.optimizer,
+                      run.clip ? "    clip 1.0\n" : "");
+
+  text += fmt::format("\nplan {} for {} {{\n    mesh ", name, target.name);
+  std::vector<std::string> sizes;
+  for (const auto &[axis, size] : meshOf(run))
+    sizes.push_back(fmt::format("{} = {}", axis, size));
+  text += joined(sizes) + fmt::format("\n    micro {}\n    split {{\n", run.micro);
+  auto has = [&](const char *axis) { return std::find(target.axes.begin(), target.axes.end(), axis) != target.axes.end(); };
+  for (const char *axis : {"head", "hidden", "vocab"})
+    if (has(axis))
+      tensor.push_back(std::string(axis) == "vocab" ? "vocab pad" : axis);
+  auto rule = [&](const std::string &axes, const std::string &mesh) { text += fmt::format("        {:<23} -> {}\n", axes, mesh); };
+  if (run.replicas > 1 || run.dp > 1 || (run.tp == 1 && run.pp == 1 && run.cp == 1))
+    rule("batch", run.replicas > 1 ? run.dp > 1 ? "node, dp" : "node" : "dp");
+  if (run.tp > 1 && !tensor.empty())
+    rule(joined(tensor), "tp");
+  if (run.cp > 1)
+    rule("seq", "cp by " + run.ring);
+  if (run.sequenceParallel && run.tp > 1)
+    rule("seq", "tp");
+  if (run.pp > 1) {
+    std::vector<std::string> blocks;
+    for (int64_t count : run.stages)
+      blocks.push_back(std::to_string(count));
+    bool isOpen = run.schedule == "interleaved" || run.schedule == "looped_bfs";
+    rule(joined(target.chains), fmt::format("pp by {}{}{}", run.schedule, isOpen ? fmt::format("({})", run.chunks) : "",
+                                            blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
+  }
+  text += "    }\n" + storeLines(run);
+  if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
+    text += fmt::format("    bucket {} B\n", run.bucketBytes);
+  if (!run.recompute.empty())
+    text += "    recompute " + run.recompute + "\n";
+  text += "    compute " + run.precision;
+  if (run.precision != "f32") {
+    text += run.gradients.empty() ? "" : ", gradients " + run.gradients;
+    text += run.reduce.empty() ? "" : ", reduce " + run.reduce;
+  }
+  return text + "\n}\n";
+}
+
+} // namespace npar::foreign

@@ -1,0 +1,170 @@
+// Settings by name, with what is left over.
+#include "tools/lib/foreign/Reading.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+namespace npar::foreign {
+
+Reading::Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics) : file(file), run(run), diagnostics(diagnostics) {
+  for (const ForeignEntry &entry : file.entries) {
+    if (!entry.isCertain && last.count(entry.key)) {
+      overruled.emplace_back(&entry, "it is in a condition and follows an unconditional setting");
+      continue;
+    }
+    auto [known, isNew] = last.emplace(entry.key, &entry);
+    if (isNew)
+      continue;
+    if (known->second->value != entry.value)
+      overruled.emplace_back(known->second, fmt::format("line {} overrides it", entry.at.line));
+    known->second = &entry;
+  }
+}
+
+std::string Reading::shown(const ForeignEntry &entry) const {
+  std::string value = entry.value.size() > 60 ? entry.value.substr(0, 57) + "..." : entry.value;
+  for (char &c : value)
+    c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  if (file.format != ForeignFormat::Megatron || file.isDump)
+    return entry.key + (file.format == ForeignFormat::DeepSpeed || file.format == ForeignFormat::Accelerate ? ": " : " = ") + value;
+  if (entry.key.empty()) // the program that has the flags
+    return value;
+  std::string flag = "--" + entry.key;
+  for (char &c : flag)
+    c = c == '_' ? '-' : c;
+  return flag + (value == "true" ? "" : " " + value);
+}
+
+const ForeignEntry *Reading::find(const std::string &key) {
+  auto known = last.find(key);
+  if (known == last.end())
+    return nullptr;
+  if (seen.insert(key).second)
+    ++run.understood;
+  return known->second;
+}
+
+const ForeignEntry *Reading::findAny(std::initializer_list<const char *> keys) {
+  const ForeignEntry *found = nullptr;
+  for (const char *key : keys)
+    if (const ForeignEntry *entry = find(key); entry && !found)
+      found = entry;
+  return found;
+}
+
+int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t least, int64_t most) {
+  if (!entry)
+    return otherwise;
+  const std::string &text = entry->value;
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  bool isNumber = !text.empty() && end == text.c_str() + text.size();
+  if (isNumber && errno == 0 && value >= least && value <= most)
+    return value;
+  std::string shown = text.substr(0, 60);
+  if (shown.find('$') != std::string::npos)
+    diagnostics.error(entry->at, fmt::format("'{}' of '{}' is not known: the file does not set it", shown, entry->key))
+        .help(entry->at, "write the number in its place");
+  else if (isNumber && value > most)
+    error(*entry, fmt::format("'{}' is {}, at most {} is read", entry->key, shown, most));
+  else
+    error(*entry, fmt::format("'{}' must be a whole number of at least {}, not '{}'", entry->key, least, shown));
+  return otherwise;
+}
+
+double Reading::number(const ForeignEntry *entry, double otherwise, double most) {
+  if (!entry)
+    return otherwise;
+  const std::string &text = entry->value;
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  bool isDecimal = !text.empty() && end == text.c_str() + text.size() && text.find_first_of("xXnN") == std::string::npos;
+  if (isDecimal && std::abs(value) <= most)
+    return value;
+  std::string shown = text.substr(0, 60);
+  error(*entry, isDecimal ? fmt::format("'{}' is {}, at most {:g} is read", entry->key, shown, most)
+                          : fmt::format("'{}' must be a number, not '{}'", entry->key, shown));
+  return otherwise;
+}
+
+void Reading::leave(const ForeignEntry *entry, const std::string &why) {
+  if (entry)
+    run.notTaken.push_back({entry->at, shown(*entry), why});
+}
+
+void Reading::leaveAll(const std::vector<std::pair<const char *, const char *>> &reasons) {
+  for (const auto &[pattern, why] : reasons)
+    for (const auto &[key, entry] : last) {
+      if (seen.count(key) || fnmatch(pattern, key.c_str(), 0) != 0)
+        continue;
+      const std::string &value = entry->value;
+      find(key);
+      if (value != "false" && value != "0" && value != "0.0" && value != "none" && value != "NONE" && value != "[]" && value != "auto" &&
+          value != "1.0" && value != "torch.float32")
+        leave(entry, why);
+    }
+}
+
+void Reading::skipUnless(const std::vector<std::pair<const char *, const char *>> &switches) {
+  for (const auto &[pattern, name] : switches) {
+    auto one = last.find(name);
+    if (one != last.end() && one->second->value != "false" && one->second->value != "0" && one->second->value != "none")
+      continue;
+    for (const auto &[key, entry] : last)
+      if (key != name && fnmatch(pattern, key.c_str(), 0) == 0 && seen.insert(key).second)
+        ++run.immaterial;
+  }
+}
+
+void Reading::skip(const std::string &key, const std::string &value) {
+  auto known = last.find(key);
+  if (known != last.end() && known->second->value == value && seen.insert(key).second)
+    ++run.immaterial;
+}
+
+void Reading::place(const std::string &name, const ForeignEntry *entry) {
+  if (entry)
+    run.places.emplace_back(name, entry->at);
+}
+
+void Reading::error(const ForeignEntry &entry, const std::string &message) { diagnostics.error(entry.at, message); }
+
+void Reading::finish(const std::vector<const char *> &immaterial) {
+  auto isImmaterial = [&](const std::string &key) {
+    return seen.count(key) == 0 &&
+           std::any_of(immaterial.begin(), immaterial.end(), [&](const char *pattern) { return fnmatch(pattern, key.c_str(), 0) == 0; });
+  };
+  for (const auto &[entry, why] : overruled)
+    if (!isImmaterial(entry->key) && last[entry->key]->value != entry->value)
+      leave(entry, why);
+  for (const auto &[key, entry] : last) {
+    bool known = isImmaterial(key);
+    if (!entry->isCertain && !known)
+      run.assumed.push_back(fmt::format("line {}: {} is in a condition, which npar assumes to be true", entry->at.line, shown(*entry)));
+    if (seen.count(key))
+      continue;
+    bool isOff = file.isDump && (entry->value == "false" || entry->value == "0" || entry->value == "0.0" || entry->value == "[]");
+    if (known || isOff)
+      ++run.immaterial;
+    else
+      leave(entry, "npar does not know this setting");
+  }
+}
+
+std::string elementType(const std::string &word) {
+  std::string text = word.rfind("torch.", 0) == 0 ? word.substr(6) : word;
+  if (text == "bf16" || text == "bfloat16")
+    return "bf16";
+  if (text == "fp16" || text == "float16" || text == "half")
+    return "fp16";
+  if (text == "fp32" || text == "float32" || text == "f32" || text == "float")
+    return "f32";
+  return "";
+}
+
+} // namespace npar::foreign

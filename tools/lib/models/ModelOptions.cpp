@@ -1,0 +1,158 @@
+// Finds the file of a model and turns its options into those of the front end.
+#include "tools/lib/models/ModelOptions.h"
+
+#include "compiler/import/KnownSchedules.h"
+#include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/Suggest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace npar::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isFile(const fs::path &path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+/// The path itself, else a model of the standard library by name, else a path that begins with `stdlib/`.
+std::optional<std::string> findModel(const std::string &name) {
+  if (isFile(name))
+    return name;
+  fs::path library = standardLibrary(), path = name;
+  for (const fs::path &candidate : {library / "models" / (name + ".npar"), library / "models" / name})
+    if (!path.has_parent_path() && isFile(candidate))
+      return candidate.string();
+  if (fs::path inside = path.lexically_relative("stdlib"); !inside.empty() && *inside.begin() != ".." && isFile(library / inside))
+    return (library / inside).string();
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string standardLibrary() {
+  const char *path = std::getenv("NPAR_STDLIB");
+  if (path && *path)
+    return path;
+  std::error_code failed;
+  fs::path installed = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share/npar/stdlib";
+  return !failed && fs::is_directory(installed, failed) ? installed.string() : NPAR_SOURCE_STDLIB;
+}
+
+std::vector<std::string> libraryModels() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "models", ignored))
+    if (entry.path().extension() == ".npar")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+std::optional<std::string> takeSetting(std::vector<std::string> &settings, const std::string &key) {
+  std::optional<std::string> value;
+  for (auto one = settings.begin(); one != settings.end();)
+    if (auto pair = settingOf(*one); pair && pair->first == key)
+      value = pair->second, one = settings.erase(one);
+    else
+      ++one;
+  return value;
+}
+
+bool ModelOptions::isCompiled() const {
+  if (fs::path(model).extension() == ".npx")
+    return true;
+  char start[8] = {};
+  std::error_code ignored;
+  if (!fs::is_regular_file(model, ignored))
+    return false;
+  std::ifstream(model, std::ios::binary).read(start, sizeof start);
+  return std::string(start, sizeof start) == "NPARNPX1";
+}
+
+engine::Status ModelOptions::refuseTextFlags() const {
+  bool otherKind = kind != program::ProgramKind::Training;
+  const char *flag = otherKind           ? "--for"
+                     : plan              ? "--plan"
+                     : train             ? "--train"
+                     : config            ? "--config"
+                     : machine           ? "--machine"
+                     : !settings.empty() ? "--set"
+                                         : nullptr;
+  if (!flag)
+    return {};
+  return engine::Status::usage(std::string(flag) + " cannot change a compiled program: give the model file (.npar) instead of '" + model +
+                               "'");
+}
+
+std::string folderOf(const std::string &file) {
+  fs::path folder = fs::path(file).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+engine::Status checkImportable(const std::string &path) {
+  std::string shown = driver::printableName(path);
+  if (shown == path && path.find('"') == std::string::npos)
+    return {};
+  return engine::Status::badInput("the path '" + shown + "' cannot be written as an import, which has no escapes for " +
+                                  (shown == path ? "a quote" : "control characters and bytes that are not UTF-8") +
+                                  ": rename the file or its folder");
+}
+
+std::string ModelOptions::file() const { return findModel(model).value_or(model); }
+
+engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
+  std::optional<std::string> file = findModel(model);
+  if (!file) {
+    std::error_code ignored;
+    if (fs::is_directory(model, ignored))
+      return engine::Status::badInput("cannot read the model '" + model + "': it is a directory");
+    if (fs::is_symlink(model, ignored))
+      return engine::Status::badInput("cannot read the model '" + model + "': it is a symbolic link that leads to no file");
+    std::vector<std::string> known = libraryModels();
+    std::string message = "no model '" + model + "': there is no such file";
+    if (std::string nearest = driver::nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
+      message += "; did you mean '" + nearest + "' of the standard library?";
+    else if (!known.empty()) {
+      message += "; the standard library has";
+      for (const std::string &name : known)
+        message += (&name == &known.front() ? " " : ", ") + name;
+    }
+    return engine::Status::badInput(message);
+  }
+  dsl::FrontendOptions options;
+  options.file = *file;
+  options.schedules = knownSchedules();
+  if (!importFolder.empty())
+    options.librarySearch.push_back(importFolder);
+  options.librarySearch.push_back(standardLibrary());
+  options.purpose = outputsAlone                                ? dsl::Purpose::Outputs
+                    : kind == program::ProgramKind::Evaluation ? dsl::Purpose::Evaluation
+                                                               : dsl::Purpose::Training;
+  options.damped = damped;
+  options.plan = plan;
+  options.train = train;
+  options.config = config;
+  options.machine = machine;
+  for (const std::string &setting : settings) {
+    std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
+    if (!pair)
+      return engine::Status::usage("--set needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+    options.settings.push_back(*pair);
+  }
+  return options;
+}
+
+} // namespace npar::models

@@ -1,0 +1,64 @@
+// Fills the tables that describe weights.
+#include "tools/lib/models/ParameterProgram.h"
+
+#include "compiler/import/Enumerations.h"
+#include "engine/program/Loader.h"
+
+#include <map>
+
+namespace npar::models {
+
+namespace {
+
+std::map<std::string, int64_t> sizesOf(const dsl::Model &model) {
+  std::map<std::string, int64_t> sizes;
+  for (const dsl::Axis &axis : model.axes)
+    sizes[axis.name] = axis.size;
+  return sizes;
+}
+
+} // namespace
+
+ParameterProgram::ParameterProgram(const dsl::Model &model) {
+  std::map<std::string, int64_t> sizes = sizesOf(model);
+  program::ProgramT program;
+  for (const dsl::Parameter &parameter : model.parameters) {
+    auto variable = std::make_unique<program::VariableT>();
+    variable->name = parameter.path;
+    variable->kind = program::VariableKind::Parameter;
+    variable->type = seamOf(parameter.type.element);
+    size_t next = 0;
+    for (int axes : parameter.storedRank) {
+      int64_t stored = 1;
+      for (int i = 0; i < axes; ++i, ++next) {
+        variable->axes.push_back(parameter.type.axes[next]);
+        variable->shape.push_back(sizes.at(parameter.type.axes[next]));
+        stored *= variable->shape.back();
+      }
+      variable->stored.push_back(stored);
+    }
+    program.variables.push_back(std::move(variable));
+  }
+  for (const dsl::CheckpointRule &rule : model.checkpoint) {
+    auto entry = std::make_unique<program::CheckpointRuleT>();
+    entry->kind = seamOf(rule.kind), entry->file = rule.file, entry->model = rule.model;
+    program.checkpoint.push_back(std::move(entry));
+  }
+  bytes = program::packProgram(program);
+}
+
+const program::Program &ParameterProgram::root() const { return *program::GetProgram(bytes.data() + program::LoadedProgram::headerBytes); }
+
+int64_t countParameters(const dsl::Model &model) {
+  std::map<std::string, int64_t> sizes = sizesOf(model);
+  int64_t total = 0;
+  for (const dsl::Parameter &parameter : model.parameters) {
+    int64_t elements = 1;
+    for (const std::string &axis : parameter.type.axes)
+      elements *= sizes.at(axis);
+    total += elements;
+  }
+  return total;
+}
+
+} // namespace npar::models

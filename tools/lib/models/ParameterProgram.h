@@ -1,0 +1,26 @@
+// A model's parameters and checkpoint rules in the form of a program, for commands that read weights and run nothing: no compiler is
+// needed.
+#pragma once
+
+#include "dsl/Program.h"
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace npar::models {
+
+/// Holds variables and rules alone: no checks have run over it and no session may.
+class ParameterProgram {
+public:
+  explicit ParameterProgram(const dsl::Model &model);
+  const program::Program &root() const;
+
+private:
+  std::vector<uint8_t> bytes;
+};
+
+/// Elements of all parameters.
+int64_t countParameters(const dsl::Model &model);
+
+} // namespace npar::models

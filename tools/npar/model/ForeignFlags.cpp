@@ -1,0 +1,57 @@
+// Defines and checks the flags of another program's run.
+#include "tools/npar/model/ForeignFlags.h"
+
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+namespace npar::driver {
+
+void ForeignFlags::addTo(CLI::App &app) {
+  app.option_defaults()->group("Run of another program");
+  app.add_option("--from", from,
+                 "run of another program, instead of MODEL: Megatron-LM flags (a script, or the arguments that it prints), a "
+                 "torchtitan TOML, "
+                 "DeepSpeed JSON, or Accelerate YAML")
+      ->type_name("FILE")
+      ->check(notEmpty());
+  app.add_option("--model-config", modelConfig, "with --from: config.json of the model, or its folder")
+      ->type_name("PATH")
+      ->check(notEmpty());
+  app.add_option_function<std::string>(
+         "--from-format",
+         [this](const std::string &word) {
+           for (const auto &[name, value] : foreign::foreignFormats())
+             if (name == word)
+               format = value;
+         },
+         "with --from: the program that the file belongs to (default: recognized by its contents)")
+      ->type_name("PROGRAM")
+      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed", "accelerate"}));
+  app.add_option("--world", world, "with --from: number of devices (default: as in the file, or all of --hosts)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+  app.add_flag("--print-plan", printPlan, "with --from: print the resulting plan, and stop");
+}
+
+ExitCode ForeignFlags::check(const ModelOptions &model) const {
+  if (from.empty()) {
+    const char *flag = modelConfig ? "--model-config" : format ? "--from-format" : world ? "--world" : printPlan ? "--print-plan" : nullptr;
+    if (flag)
+      return fail(ExitCode::Usage, std::string(flag) + " needs --from FILE");
+    return model.model.empty() ? fail(ExitCode::Usage, "give MODEL or --from FILE") : ExitCode::Good;
+  }
+  if (!model.model.empty())
+    return fail(ExitCode::Usage, "--from provides model and plan; remove '" + model.model + "' out");
+  const char *flag = model.plan ? "--plan" : model.train ? "--train" : model.config ? "--config" : nullptr;
+  return flag ? fail(ExitCode::Usage, std::string(flag) + " cannot be used with --from, which makes its own model and plan")
+              : ExitCode::Good;
+}
+
+ExitCode ForeignFlags::checkPlan(const foreign::ForeignModel &model) const {
+  if (!printPlan || model.options.settings.empty())
+    return ExitCode::Good;
+  return fail(ExitCode::Usage, "--print-plan prints the file's own plan; '--set " + model.options.settings.front() +
+                                   "' changes the plan: change it in the printed text instead");
+}
+
+} // namespace npar::driver

@@ -1,0 +1,51 @@
+// Defines the flags of a model.
+#include "tools/npar/model/ModelFlags.h"
+
+#include "tools/npar/model/FlagChecks.h"
+
+#include <map>
+
+namespace npar::driver {
+
+void addModelFlags(CLI::App &app, ModelOptions &options) {
+  app.add_option("MODEL", options.model, "model file (.npar), name of a model in the standard library, or compiled program (.npx)")
+      ->required();
+  app.add_option("--plan", options.plan, "plan to use; 'none' runs one rank (default: the file's only plan)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  app.add_option("--train", options.train, "train block to use (default: the only one of the model)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--config", options.config,
+                 "named configuration of the model's constants, such as Llama-3-8B (default: the values in the model file)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  app.add_option("--set", options.settings,
+                 "override a constant of the model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void addKindFlag(CLI::App &app, ModelOptions &options) {
+  static const std::map<std::string, program::ProgramKind> commands = {{"train", program::ProgramKind::Training},
+                                                                       {"eval", program::ProgramKind::Evaluation},
+                                                                       {"generate", program::ProgramKind::Generation},
+                                                                       {"outputs", program::ProgramKind::Evaluation}};
+  app.add_option_function<std::string>(
+         "--for",
+         [&options](const std::string &command) {
+           options.kind = commands.at(command);
+           options.outputsAlone = command == "outputs";
+         },
+         "command that the program is for: train (the default), eval or generate; outputs: eval --outputs without losses and metrics, "
+         "hence without labels")
+      ->type_name("COMMAND")
+      ->check(CLI::IsMember({"train", "eval", "generate", "outputs"}))
+      ->transform(CLI::Validator(
+          [](std::string &word) { // the command's old name
+            word = word == "run" ? "train" : word;
+            return std::string();
+          },
+          ""));
+}
+
+} // namespace npar::driver

@@ -1,0 +1,16 @@
+// The flags that name a model, its plan, its train block and settings: common to most commands.
+#pragma once
+
+#include "tools/lib/models/ModelOptions.h"
+
+#include <CLI/CLI.hpp>
+
+namespace npar::driver {
+
+using models::ModelOptions;
+
+void addModelFlags(CLI::App &app, ModelOptions &options);
+/// The flag --for as well, for commands that show programs of any kind.
+void addKindFlag(CLI::App &app, ModelOptions &options);
+
+} // namespace npar::driver
