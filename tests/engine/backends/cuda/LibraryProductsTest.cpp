@@ -1,8 +1,8 @@
 // Products by cuBLASLt, over a library that stands in for it: bits, what is refused among its algorithms, workspaces, choices that are
 // kept.
 #include "engine/backends/Backends.h"
-#include "engine/backends/cuda/CublasLt.h"
-#include "engine/backends/cuda/ProductChoices.h"
+#include "engine/backends/cuda/library/CublasLt.h"
+#include "engine/backends/cuda/library/ProductChoices.h"
 #include "tests/engine/backends/cuda/BothBackends.h"
 
 #include <cmath>
