@@ -3,8 +3,8 @@
 #include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Reshard.h"
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
+#include "engine/safetensors/Safetensors.h"
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
 #include <cstdlib>

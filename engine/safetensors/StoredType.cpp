@@ -1,5 +1,5 @@
 // What the format's own documentation lists; types below eight bits are packed.
-#include "engine/checkpoint/StoredType.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Safetensors files from hostile hands (hostile_safetensors.tsv): each wrong one is refused with position and reason, none crashes.
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

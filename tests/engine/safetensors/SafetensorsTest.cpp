@@ -1,6 +1,6 @@
 // Safetensors files: good ones are read whole and by ranges, and what happens to an open file is an error of that read. Hostile ones are in
 // HostileSafetensorsTest.
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <cmath>
 #include <fstream>

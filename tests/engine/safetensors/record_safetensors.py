@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the last column of hostile_safetensors.tsv anew: what the Python package `safetensors` says to each file.
 
-Needs that package, and is run by hand: tests/engine/checkpoint/record_safetensors.py. It ends with where the two disagree.
+Needs that package, and is run by hand: tests/engine/safetensors/record_safetensors.py. It ends with where the two disagree.
 """
 
 import pathlib

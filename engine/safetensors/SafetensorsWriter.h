@@ -1,8 +1,8 @@
 // Writes a safetensors file piece by piece: header first, then the tensors' bytes, never whole in memory.
 #pragma once
 
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/files/OutputFile.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <atomic>
 #include <memory>

@@ -1,5 +1,5 @@
 // The streaming writer: pieces in any order make the file, and what is missing or wrong leaves the old one as it was.
-#include "engine/checkpoint/SafetensorsWriter.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
 // Opens a file, and reads of its tensors what is asked for.
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
-#include "engine/checkpoint/StoredType.h"
 #include "engine/numbers/NarrowFloat.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Keeps count of every tensor's bytes: a piece that nobody wrote would be zeros without a word.
-#include "engine/checkpoint/SafetensorsWriter.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 #include "engine/logging/Json.h"
 

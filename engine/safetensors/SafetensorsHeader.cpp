@@ -1,7 +1,7 @@
 // Reads the JSON header of safetensors files as a stream of events: duplicates are seen and nesting costs nothing.
-#include "engine/checkpoint/CountedText.h"
-#include "engine/checkpoint/Safetensors.h"
-#include "engine/checkpoint/StoredType.h"
+#include "engine/safetensors/CountedText.h"
+#include "engine/safetensors/Safetensors.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cstring>
