@@ -82,7 +82,7 @@ DeviceSurvey surveyDevices() {
     survey.trouble = driver.status().message();
   }
   if (Result<const cuda::CublasLt *> library = cuda::CublasLt::open(); library.ok())
-    survey.cublasLt = cuda::cublasLtVersionText((*library)->version());
+    survey.cublasLt = (*library)->version();
   else
     survey.cublasLtTrouble = library.status().message();
   if (Result<const cuda::Cudnn *> library = cuda::Cudnn::open(); library.ok())

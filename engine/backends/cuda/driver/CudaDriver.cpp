@@ -1,7 +1,5 @@
-// Opens the driver's library and fills the table of its functions.
+// Opens the driver and words its errors.
 #include "engine/backends/cuda/driver/CudaDriver.h"
-
-#include "engine/backends/cuda/driver/LibraryFile.h"
 
 namespace npar::engine::cuda {
 
@@ -15,29 +13,17 @@ std::string targetFor(int architecture) {
   return target ? "cuda:sm_" + std::to_string(target) : "";
 }
 
-Result<const CudaDriver *> CudaDriver::open() {
-  // A driver that failed once is not tried again: what it lacks it goes on lacking. Never destroyed, since threads of the driver live on.
-  static const auto *opened = [] {
-    auto *driver = new CudaDriver;
-    return new std::pair<CudaDriver *, Status>(driver, driver->load());
-  }();
-  if (!opened->second.ok())
-    return opened->second;
-  return static_cast<const CudaDriver *>(opened->first);
+LibraryPlace CudaDriver::place() { return {"CUDA driver", "the CUDA driver", "NPAR_CUDA_DRIVER", {"libcuda.so.1"}}; }
+
+void CudaDriver::find(LibraryFile &file){NPAR_CUDA_FUNCTIONS(NPAR_FIND_FUNCTION)}
+
+Status CudaDriver::checkVersion() {
+  if (functions.driverGetVersion && functions.driverGetVersion(&driverVersion) == Code::Success && driverVersion < neededVersion)
+    return libraryTooOld(place(), versionText(driverVersion), versionText(neededVersion), "a newer driver");
+  return {};
 }
 
-Status CudaDriver::load() {
-  Result<LibraryFile> library = LibraryFile::open("CUDA driver", "NPAR_CUDA_DRIVER", {"libcuda.so.1"});
-  if (!library.ok())
-    return library.status();
-#define NPAR_CUDA_FIND(MEMBER, SYMBOL, PARAMETERS) library->find(functions.MEMBER, #SYMBOL);
-  NPAR_CUDA_FUNCTIONS(NPAR_CUDA_FIND)
-#undef NPAR_CUDA_FIND
-  if (functions.driverGetVersion && functions.driverGetVersion(&driverVersion) == Code::Success && driverVersion < neededVersion)
-    return Status::badInput("the CUDA driver has version " + versionText(driverVersion) + ", and " + versionText(neededVersion) +
-                            " is needed: install a newer driver");
-  if (Status status = library->complete(); !status.ok())
-    return Status::badInput("the " + status.message());
+Status CudaDriver::start() {
   Code code = functions.init(0);
   if (code == Code::Success)
     code = functions.deviceGetCount(&deviceCount);

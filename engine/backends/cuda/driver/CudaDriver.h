@@ -1,8 +1,8 @@
-// The CUDA driver, found when it is first asked for: its functions, and its errors as Status.
+// The CUDA driver, opened at its first use: its functions, and its errors as Status.
 #pragma once
 
 #include "engine/backends/cuda/driver/CudaAbi.h"
-#include "engine/status/Status.h"
+#include "engine/backends/cuda/driver/LibraryFile.h"
 
 #include <string>
 
@@ -21,26 +21,24 @@ std::string targetFor(int architecture);
 /// "12.1" for 12010.
 std::string versionText(int version);
 
-/// What may be called once `open` was good; stays loaded to the end of the process.
-class CudaDriver {
+/// The driver's functions. `open` also fails if there is no GPU. NPAR_CUDA_DRIVER names another file than libcuda.so.1.
+class CudaDriver : public OpenedLibrary<CudaDriver, Functions> {
 public:
-  /// Loads libcuda.so.1, or the library that NPAR_CUDA_DRIVER names, once per process. Fails where there is none, where it lacks a
-  /// function, is older than needed (both versions are named), or has no device.
-  static Result<const CudaDriver *> open();
-
-  const Functions &call() const { return functions; }
   int version() const { return driverVersion; }
   int devices() const { return deviceCount; }
 
-  /// Good, or RunFailed: `what` was being done, and the driver's name and words for the code.
+  /// Success, or RunFailed with `what` was being done and the driver's name and description of the error.
   Status check(Code code, const std::string &what) const;
   std::string words(Code code) const;
 
 private:
+  friend OpenedLibrary;
   CudaDriver() = default;
-  Status load();
+  static LibraryPlace place();
+  void find(LibraryFile &file);
+  Status checkVersion();
+  Status start();
 
-  Functions functions = {};
   int driverVersion = 0, deviceCount = 0;
 };
 

@@ -1,38 +1,30 @@
-// NVIDIA's library of matrix products, found when it is first asked for: its functions, and its errors as Status.
+// NVIDIA's library of matrix products, opened at its first use: its functions, and its errors as Status.
 #pragma once
 
+#include "engine/backends/cuda/driver/LibraryFile.h"
 #include "engine/backends/cuda/library/CublasLtAbi.h"
-#include "engine/status/Status.h"
-
-#include <string>
 
 namespace npar::engine::cuda {
 
-/// The oldest version whose algorithms npar may keep and ask for by what they are: as cublasLtGetVersion counts.
+/// The oldest version, as cublasLtGetVersion counts, whose algorithms npar can save and request by their attributes.
 constexpr size_t neededCublasLt = 120000;
 
-/// "13.1.0" of 130100.
-std::string cublasLtVersionText(size_t version);
-
-/// What may be called once `open` was good; stays loaded to the end of the process, for some versions cannot be unloaded.
-class CublasLt {
+/// NPAR_CUBLASLT names another file than libcublasLt.so.13 or .12, which may also be in the toolkit's own folder.
+class CublasLt : public OpenedLibrary<CublasLt, LtFunctions> {
 public:
-  /// Loads the library that NPAR_CUBLASLT names, or libcublasLt.so.13 or .12, also from the toolkit's own place, once per process. Fails
-  /// where there is none, where it lacks a function or is older than needed (both versions are named). It computes nothing yet and needs no
-  /// GPU.
-  static Result<const CublasLt *> open();
-
-  const LtFunctions &call() const { return functions; }
-  size_t version() const { return libraryVersion; }
-  /// Good, or RunFailed: `what` was being done, and the library's name for the code.
+  /// "13.1.0".
+  std::string version() const { return libraryVersion(number); }
+  /// Success, or RunFailed with `what` was being done and the library's name for the error.
   Status check(LtCode code, const std::string &what) const;
 
 private:
+  friend OpenedLibrary;
   CublasLt() = default;
-  Status load();
+  static LibraryPlace place();
+  void find(LibraryFile &file);
+  Status checkVersion();
 
-  LtFunctions functions = {};
-  size_t libraryVersion = 0;
+  size_t number = 0;
 };
 
 } // namespace npar::engine::cuda

@@ -1,36 +1,21 @@
-// Opens cuDNN and fills the table of its functions.
+// Opens cuDNN and words its errors.
 #include "engine/backends/cuda/library/Cudnn.h"
-
-#include "engine/backends/cuda/driver/LibraryFile.h"
 
 namespace npar::engine::cuda {
 
-std::string Cudnn::version() const { return libraryVersion(functions.version()); }
-
-Result<const Cudnn *> Cudnn::open() {
-  static const auto *opened = [] {
-    auto *library = new Cudnn;
-    return new std::pair<Cudnn *, Status>(library, library->load());
-  }();
-  if (!opened->second.ok())
-    return opened->second;
-  return static_cast<const Cudnn *>(opened->first);
+LibraryPlace Cudnn::place() {
+  return {"cuDNN", "cuDNN", "NPAR_CUDNN", {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib/libcudnn.so.9"}};
 }
 
-Status Cudnn::load() {
-  Result<LibraryFile> library = LibraryFile::open(
-      "cuDNN", "NPAR_CUDNN", {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda/lib/libcudnn.so.9"});
-  if (!library.ok())
-    return library.status();
-#define NPAR_CUDNN_FIND(MEMBER, SYMBOL, PARAMETERS) library->find(functions.MEMBER, #SYMBOL);
-  NPAR_CUDNN_FUNCTIONS(NPAR_CUDNN_FIND)
-#undef NPAR_CUDNN_FIND
-  library->find(functions.version, "cudnnGetVersion");
-  library->find(functions.nameOf, "cudnnGetErrorString");
-  library->find(functions.lastError, "cudnnGetLastErrorString");
-  if (functions.version && functions.version() < neededCudnn)
-    return Status::badInput("cuDNN has version " + version() + ", and " + libraryVersion(neededCudnn) + " is needed: install a newer one");
-  return library->complete();
+void Cudnn::find(LibraryFile &file) {
+  NPAR_CUDNN_FUNCTIONS(NPAR_FIND_FUNCTION)
+  file.find(functions.version, "cudnnGetVersion");
+  file.find(functions.nameOf, "cudnnGetErrorString");
+  file.find(functions.lastError, "cudnnGetLastErrorString");
+}
+
+Status Cudnn::checkVersion() {
+  return functions.version && functions.version() < neededCudnn ? libraryTooOld(place(), version(), libraryVersion(neededCudnn)) : Status();
 }
 
 Status Cudnn::check(DnnCode code, const std::string &what) const {

@@ -33,7 +33,7 @@ public:
 
   /// Bytes that the largest plan needs beside its operands.
   uint64_t workspaceBytes() const { return mostBytes; }
-  size_t version() const { return lt.version(); }
+  std::string version() const { return lt.version(); }
   const std::vector<std::string> &remarks() const { return choices.remarks(); }
 
 private:

@@ -47,9 +47,9 @@ std::optional<ProductChoice> choiceOf(const std::string &words) {
 
 } // namespace
 
-ProductChoices::ProductChoices(const std::string &device, size_t version)
-    : title("npar's choices of algorithms, 1: cuBLASLt " + cublasLtVersionText(version) + ", " + device) {
-  name = fileName("cublaslt-" + cublasLtVersionText(version) + "-" + device) + ".txt";
+ProductChoices::ProductChoices(const std::string &device, const std::string &version)
+    : title("npar's choices of algorithms, 1: cuBLASLt " + version + ", " + device) {
+  name = fileName("cublaslt-" + version + "-" + device) + ".txt";
   if (program::CachePlace place = program::cachePlace("kernels"); !place.root.empty()) {
     Result<program::PrivateFolder> opened = program::PrivateFolder::open(place.root, place.below);
     if (opened.ok())

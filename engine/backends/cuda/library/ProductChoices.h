@@ -16,7 +16,7 @@ namespace npar::engine::cuda {
 class ProductChoices {
 public:
   /// Reads what is there. What is damaged is as good as nothing, with a remark.
-  ProductChoices(const std::string &device, size_t version);
+  ProductChoices(const std::string &device, const std::string &version);
 
   const ProductChoice *find(const std::string &shape) const;
   void add(const std::string &shape, const ProductChoice &choice);

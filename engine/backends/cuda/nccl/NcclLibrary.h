@@ -1,36 +1,32 @@
-// NCCL, found when it is first asked for: its functions, its version, and its errors as Status.
+// NCCL, opened at its first use: its functions, its version, and its errors as Status.
 #pragma once
 
+#include "engine/backends/cuda/driver/LibraryFile.h"
 #include "engine/backends/cuda/nccl/NcclAbi.h"
-#include "engine/status/Status.h"
-
-#include <string>
 
 namespace npar::engine::cuda {
 
-/// The oldest NCCL whose communicators need not block and can be split, as ncclGetVersion counts.
+/// The oldest NCCL whose communicators can be non-blocking and can be split, as ncclGetVersion counts.
 constexpr int neededNccl = 21801;
 
-/// What may be called once `open` was good; stays loaded to the end of the process.
-class NcclLibrary {
+/// NPAR_NCCL names another file than libnccl.so.2.
+class NcclLibrary : public OpenedLibrary<NcclLibrary, NcclFunctions> {
 public:
-  /// Loads libnccl.so.2, or the library that NPAR_NCCL names, once per process. Fails where there is none, where it lacks a function or is
-  /// older than needed.
-  static Result<const NcclLibrary *> open();
-
-  const NcclFunctions &call() const { return functions; }
   /// "2.28.9".
-  std::string version() const;
+  std::string version() const { return libraryVersion(static_cast<size_t>(number)); }
 
-  /// Good, also of what is still in progress, or RunFailed: `what` was being done, and the library's words, with those of the communicator
-  /// where there is one.
+  /// Success, also while an operation is in progress, or RunFailed with `what` was being done and the library's description of the error,
+  /// including the communicator's own if there is one.
   Status check(NcclCode code, const std::string &what, void *communicator = nullptr) const;
 
 private:
+  friend OpenedLibrary;
   NcclLibrary() = default;
-  Status load();
+  static LibraryPlace place();
+  void find(LibraryFile &file);
+  Status checkVersion();
+  Status start();
 
-  NcclFunctions functions = {};
   int number = 0;
 };
 

@@ -154,8 +154,8 @@ std::vector<std::string> CudaProducts::remarks() const {
     ownBits += product.plan && product.plan->choice.ownBits ? 1 : 0;
   }
   auto number = [](uint64_t value) { return std::to_string(value); };
-  said.push_back("cuBLASLt " + cublasLtVersionText(library->version()) + " has " + number(taken) + " of " + number(products.size()) +
-                 " matrix products, " + number(ownBits) + " of them with the bits of npar's own, and " + number(workspaceBytes()) +
+  said.push_back("cuBLASLt " + library->version() + " has " + number(taken) + " of " + number(products.size()) + " matrix products, " +
+                 number(ownBits) + " of them with the bits of npar's own, and " + number(workspaceBytes()) +
                  " bytes of workspace for each rank here");
   return said;
 }
