@@ -110,6 +110,16 @@ Status CudaDevice::write(DevicePointer target, const void *source, uint64_t byte
   return driver.check(code, words + ": a copy to the device");
 }
 
+Status CudaDevice::upload(const void *source, uint64_t bytes, const std::string &what, DevicePointer &to) const {
+  if (bytes == 0)
+    return {};
+  Result<DevicePointer> memory = allocate(bytes, what);
+  if (!memory.ok())
+    return memory.status();
+  to = *memory;
+  return write(to, source, bytes);
+}
+
 Result<void *> CudaDevice::allocatePinned(uint64_t bytes, const std::string &what) const {
   enter();
   void *memory = nullptr;

@@ -55,6 +55,8 @@ public:
   Result<DevicePointer> allocate(uint64_t bytes, const std::string &what) const;
   /// Before anything runs; waits until it is done.
   Status write(DevicePointer target, const void *source, uint64_t bytes) const;
+  /// Allocates memory at `to` and writes these bytes; nothing if there are none. `to` must be released even after an error.
+  Status upload(const void *source, uint64_t bytes, const std::string &what, DevicePointer &to) const;
   void release(DevicePointer memory) const { driver.call().memFree(memory); }
   /// Page-locked memory of the host's, which copies that go on after the call may use.
   Result<void *> allocatePinned(uint64_t bytes, const std::string &what) const;

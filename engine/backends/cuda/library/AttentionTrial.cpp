@@ -13,7 +13,7 @@ namespace npar::engine::cuda {
 using program::ElementType;
 
 namespace {
-constexpr int runs = 3; ///< of each plan
+constexpr int attentionRuns = 3; ///< of each plan
 
 uint64_t rounded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 } // namespace
@@ -52,12 +52,12 @@ DnnCode executeAttention(const Cudnn &dnn, Handle library, const LibraryAttentio
 }
 
 namespace {
-class Trial {
+class AttentionCandidates {
 public:
-  Trial(const CudaDevice &device, const Cudnn &dnn, Handle library, const LibraryAttentionShape &shape)
+  AttentionCandidates(const CudaDevice &device, const Cudnn &dnn, Handle library, const LibraryAttentionShape &shape)
       : device(device), call(device.cuda().call()), dnn(dnn), library(library), shape(shape),
         firstResult(shape.gradient ? shape.lse() + 1 : 3) {}
-  ~Trial();
+  ~AttentionCandidates();
   Status open(uint64_t workspace, const std::string &what);
   Status runOwn(const OwnAttention &own);
   Result<bool> isGood(const DnnPlan &plan);
@@ -83,7 +83,7 @@ private:
   Results wanted;
 };
 
-Trial::~Trial() {
+AttentionCandidates::~AttentionCandidates() {
   device.enter();
   if (stream) {
     call.streamSynchronize(stream);
@@ -95,7 +95,7 @@ Trial::~Trial() {
     device.release(places.workspace);
 }
 
-Status Trial::open(uint64_t workspace, const std::string &what) {
+Status AttentionCandidates::open(uint64_t workspace, const std::string &what) {
   device.enter();
   if (Status status = wrong(call.streamCreate(&stream, streamNonBlocking), "preparing a trial of attention"); !status.ok())
     return status;
@@ -119,7 +119,7 @@ Status Trial::open(uint64_t workspace, const std::string &what) {
 
 /// A gradient is a function of q, k, v, out, dout and lse, whether or not they belong together. lse is such that probabilities add up to
 /// about one.
-Status Trial::fill(size_t operand) {
+Status AttentionCandidates::fill(size_t operand) {
   std::vector<uint8_t> numbers = drawnNumbers(typeOf(operand), operand + 1);
   if (operand == shape.lse())
     for (size_t i = 0; i < numbers.size() / sizeof(float); ++i)
@@ -132,14 +132,14 @@ Status Trial::fill(size_t operand) {
 }
 
 /// Results are NaN, so that nothing of an earlier run is left.
-Status Trial::clear() {
+Status AttentionCandidates::clear() {
   Code code = Code::Success;
   for (size_t i = firstResult; i < shape.operands() && code == Code::Success; ++i)
     code = call.setBytesAsync(places.operands[i], 0xFF, bytesOf(i), stream);
   return wrong(code, "trying attention");
 }
 
-Status Trial::read(Results &results) {
+Status AttentionCandidates::read(Results &results) {
   Code code = Code::Success;
   results.resize(shape.operands() - firstResult);
   for (size_t i = 0; i < results.size() && code == Code::Success; ++i) {
@@ -150,7 +150,7 @@ Status Trial::read(Results &results) {
   return wrong(code == Code::Success ? done : code, "trying attention");
 }
 
-Status Trial::runOwn(const OwnAttention &own) {
+Status AttentionCandidates::runOwn(const OwnAttention &own) {
   Status status = clear();
   if (status.ok())
     status = wrong(own(places.operands, stream), "trying npar's own attention");
@@ -159,7 +159,7 @@ Status Trial::runOwn(const OwnAttention &own) {
 
 /// Probabilities and gradients of scores are rounded to the type on their way into a product: errors of its last place, relative to the
 /// size of what is added up.
-bool Trial::areNear(const Results &results) const {
+bool AttentionCandidates::areNear(const Results &results) const {
   for (size_t which = 0; which < results.size(); ++which) {
     ElementType type = typeOf(firstResult + which);
     size_t count = results[which].size() / program::sizeOf(type);
@@ -180,9 +180,9 @@ bool Trial::areNear(const Results &results) const {
 }
 
 /// False too where the library refuses to run it.
-Result<bool> Trial::isGood(const DnnPlan &plan) {
+Result<bool> AttentionCandidates::isGood(const DnnPlan &plan) {
   Results first, again;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < attentionRuns; ++run) {
     if (Status status = clear(); !status.ok())
       return status;
     if (dnn.call().setStream(library, stream) != DnnCode::Success ||
@@ -204,7 +204,7 @@ Result<size_t> tryAttention(const CudaDevice &device, const Cudnn &dnn, Handle l
   uint64_t workspace = 0;
   for (const DnnPlan &plan : plans)
     workspace = std::max(workspace, workspaceBytes(shape, plan));
-  Trial trial(device, dnn, library, shape);
+  AttentionCandidates trial(device, dnn, library, shape);
   Status status = trial.open(workspace, what);
   if (status.ok())
     status = trial.runOwn(own);

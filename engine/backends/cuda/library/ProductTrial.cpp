@@ -13,7 +13,7 @@ using program::ElementType;
 
 namespace {
 
-constexpr int runs = 4;                                ///< of each candidate; the first one is not timed
+constexpr int productRuns = 4;                         ///< of each candidate; the first one is not timed
 constexpr uint64_t comparedBytes = uint64_t{16} << 20; ///< of C at its beginning, and as many at its end
 
 /// How far apart two results may be, in any element and in the root mean square of all of them.
@@ -61,11 +61,11 @@ bool isTelling(const LibraryShape &shape) {
 }
 
 /// The memory, stream and events of a trial; all of them go with it.
-class Trial {
+class ProductCandidates {
 public:
-  Trial(const CudaDevice &device, const LibraryProduct &product, const OwnProduct &own, uint64_t workspaceBytes)
+  ProductCandidates(const CudaDevice &device, const LibraryProduct &product, const OwnProduct &own, uint64_t workspaceBytes)
       : device(device), call(device.cuda().call()), product(product), shape(product.shape), own(own), workspaceBytes(workspaceBytes) {}
-  ~Trial();
+  ~ProductCandidates();
   Status open(const std::string &what);
   Result<std::optional<ProductChoice>> choose();
 
@@ -88,7 +88,7 @@ private:
   Handle stream = nullptr, begin = nullptr, end = nullptr;
 };
 
-Trial::~Trial() {
+ProductCandidates::~ProductCandidates() {
   device.enter();
   if (stream) {
     call.streamSynchronize(stream);
@@ -102,7 +102,7 @@ Trial::~Trial() {
       device.release(memory);
 }
 
-Status Trial::open(const std::string &what) {
+Status ProductCandidates::open(const std::string &what) {
   device.enter();
   bytesOfC = bytesOf(shape.spanOfC(), shape.result);
   uint64_t bytesOfA = bytesOf(shape.spanOfA(), shape.type), bytesOfB = bytesOf(shape.spanOfB(), shape.type);
@@ -124,7 +124,7 @@ Status Trial::open(const std::string &what) {
   return wrong(code, "preparing a trial of matrix products");
 }
 
-Code Trial::fill(DevicePointer target, uint64_t bytes, const std::vector<uint8_t> &numbers) {
+Code ProductCandidates::fill(DevicePointer target, uint64_t bytes, const std::vector<uint8_t> &numbers) {
   Code code = Code::Success;
   for (uint64_t at = 0; at < bytes && code == Code::Success; at += numbers.size())
     code = call.copyInAsync(target + at, numbers.data(), std::min<uint64_t>(numbers.size(), bytes - at), stream);
@@ -132,12 +132,12 @@ Code Trial::fill(DevicePointer target, uint64_t bytes, const std::vector<uint8_t
 }
 
 /// What C held before, or NaN, so that nothing of an earlier run is left.
-Code Trial::prepare() {
+Code ProductCandidates::prepare() {
   return shape.accumulate ? call.copyAsync(c, first, bytesOfC, stream) : call.setBytesAsync(c, 0xFF, bytesOfC, stream);
 }
 
 /// The beginning and the end of C: an algorithm that shares out its last tiles otherwise shows it there.
-Status Trial::read(std::vector<uint8_t> &bytes) {
+Status ProductCandidates::read(std::vector<uint8_t> &bytes) {
   uint64_t head = std::min(bytesOfC, comparedBytes), tail = std::min(bytesOfC - head, comparedBytes);
   bytes.resize(head + tail);
   Code code = call.copyOutAsync(bytes.data(), c, head, stream);
@@ -147,16 +147,16 @@ Status Trial::read(std::vector<uint8_t> &bytes) {
   return wrong(code == Code::Success ? done : code, "trying matrix products");
 }
 
-Status Trial::runOwn(std::vector<uint8_t> &result) {
+Status ProductCandidates::runOwn(std::vector<uint8_t> &result) {
   Code code = prepare();
   code = code == Code::Success ? own(a, b, c, stream) : code;
   return code == Code::Success ? read(result) : wrong(code, "trying npar's own matrix product");
 }
 
 /// False too where the library refuses to run it.
-Result<bool> Trial::repeats(const LtCandidate &candidate, std::vector<uint8_t> &result, double &microseconds) {
+Result<bool> ProductCandidates::repeats(const LtCandidate &candidate, std::vector<uint8_t> &result, double &microseconds) {
   std::vector<uint8_t> again;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < productRuns; ++run) {
     Code code = prepare();
     code = code == Code::Success ? call.eventRecord(begin, stream) : code;
     if (product.start(candidate.algorithm, a, b, c, candidate.workspaceBytes ? workspace : 0, candidate.workspaceBytes, stream) !=
@@ -178,7 +178,7 @@ Result<bool> Trial::repeats(const LtCandidate &candidate, std::vector<uint8_t> &
   return true;
 }
 
-Result<std::optional<ProductChoice>> Trial::choose() {
+Result<std::optional<ProductChoice>> ProductCandidates::choose() {
   Result<std::vector<LtCandidate>> candidates = product.candidates(workspaceBytes);
   if (!candidates.ok())
     return candidates.status();
@@ -209,7 +209,7 @@ Result<std::optional<ProductChoice>> Trial::choose() {
 
 Result<std::optional<ProductChoice>> tryProduct(const CudaDevice &device, const LibraryProduct &product, const OwnProduct &own,
                                                 uint64_t workspaceBytes, const std::string &what) {
-  Trial trial(device, product, own, workspaceBytes);
+  ProductCandidates trial(device, product, own, workspaceBytes);
   if (Status status = trial.open(what); !status.ok())
     return status;
   return trial.choose();

@@ -2,7 +2,7 @@
 #include "engine/backends/cuda/program/CudaAttentions.h"
 
 #include "engine/backends/cpu/BatchLoops.h"
-#include "engine/backends/cuda/ptx/Ptx.h"
+#include "engine/backends/cuda/driver/LaunchWords.h"
 #include "engine/program/Attentions.h"
 #include "engine/program/Elements.h"
 
@@ -56,64 +56,38 @@ Result<AttentionBy> attentionBy(const std::string &word) {
 
 Status CudaAttentions::load(const program::Program &program, CudaDevice &given, AttentionBy by) {
   device = &given;
-  std::vector<AttentionKind> kinds; // of all functions, in their order
   for (uint32_t i = 0; i < program.attentions()->size(); ++i)
-    if (Status status = add(program, *program.attentions()->Get(i), "attention " + std::to_string(i), kinds); !status.ok())
+    if (Status status = add(program, *program.attentions()->Get(i), "attention " + std::to_string(i)); !status.ok())
       return status;
-  if (Status status = loadKernels(kinds); !status.ok())
-    return status;
-  if (Status status = loadSteps(); !status.ok() || by == AttentionBy::Own)
+  if (Status status = loadKernels(); !status.ok() || by == AttentionBy::Own)
     return status;
   return planLibrary(program);
 }
 
-Status CudaAttentions::loadKernels(const std::vector<AttentionKind> &kinds) {
-  std::vector<std::string> names, texts;
-  std::vector<size_t> kernelOf;
-  for (const AttentionKind &kind : kinds) {
-    auto found = std::find(names.begin(), names.end(), kind.name());
-    kernelOf.push_back(static_cast<size_t>(found - names.begin()));
-    if (found == names.end()) {
-      names.push_back(kind.name());
-      texts.push_back(attentionText(kind));
-    }
-  }
-  if (names.empty())
-    return {};
-  Result<std::vector<Handle>> functions = device->load(moduleText(texts), "kernels of attention", names);
-  if (!functions.ok())
-    return functions.status();
-  size_t next = 0;
-  for (Attention &attention : attentions)
-    for (size_t i = 0; i < attention.kinds; ++i)
-      attention.functions.push_back((*functions)[kernelOf[next++]]);
-  return {};
-}
-
-/// Kernels around the program's kernels of scores, and memory for blocks.
-Status CudaAttentions::loadSteps() {
-  std::map<std::string, Handle> found;
-  std::vector<std::string> names, texts;
+/// Loads the kernels of attention, and those that run before and after the program's kernels of scores.
+Status CudaAttentions::loadKernels() {
+  KernelTexts own, steps;
   for (const Attention &attention : attentions) {
+    for (const AttentionKind &kind : attention.kinds)
+      own.add(kind, attentionText);
     if (!attention.scores)
       continue;
     scoreBytes = std::max(scoreBytes, attention.scores->memoryBytes());
     for (const ScoreStepKind &kind : attention.scores->steps())
-      if (found.try_emplace(kind.name()).second) {
-        names.push_back(kind.name());
-        texts.push_back(scoreStepText(kind));
-      }
+      steps.add(kind, scoreStepText);
   }
-  if (names.empty())
-    return {};
-  Result<std::vector<Handle>> functions = device->load(moduleText(texts), "kernels around scores of attention", names);
-  if (!functions.ok())
-    return functions.status();
-  for (size_t i = 0; i < names.size(); ++i)
-    found[names[i]] = (*functions)[i];
-  for (Attention &attention : attentions)
+  Result<KernelEntries> ofAttention = own.load(*device, "kernels of attention");
+  if (!ofAttention.ok())
+    return ofAttention.status();
+  Result<KernelEntries> ofSteps = steps.load(*device, "kernels around scores of attention");
+  if (!ofSteps.ok())
+    return ofSteps.status();
+  for (Attention &attention : attentions) {
+    for (const AttentionKind &kind : attention.kinds)
+      attention.functions.push_back(ofAttention->at(kind.name()));
     if (attention.scores)
-      attention.scores->setFunctions(attention.functions, found);
+      attention.scores->setFunctions(attention.functions, *ofSteps);
+  }
   return {};
 }
 
@@ -125,30 +99,16 @@ Status CudaAttentions::takeKernels(const std::vector<GpuKernel> &kernels, const 
   return {};
 }
 
-Status CudaAttentions::add(const program::Program &program, const program::Attention &a, const std::string &what,
-                           std::vector<AttentionKind> &kinds) {
+Status CudaAttentions::add(const program::Program &program, const program::Attention &a, const std::string &what) {
   if (Result<ProductType> type = productType(a.type()); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   Attention attention;
   attention.words = what, attention.gradient = a.gradient();
   bool scored = a.kernels() && a.kernels()->size() > 0;
-  AttentionKind kind{a.gradient() ? AttentionPass::QueryGradient : AttentionPass::Forward,
-                     a.type(),
-                     a.features(),
-                     a.values(),
-                     a.causal(),
-                     program::isPlaced(a),
-                     a.continues(),
-                     a.unfinished()};
-  std::vector<AttentionKind> own = {kind};
-  if (a.gradient()) {
-    kind.pass = AttentionPass::KeyGradient;
-    own.push_back(kind);
-  }
-  if (scored)
-    own = CudaScores::kinds(a);
-  kinds.insert(kinds.end(), own.begin(), own.end());
-  attention.kinds = own.size();
+  AttentionKind kind = AttentionKind::of(a);
+  attention.kinds = scored ? CudaScores::kinds(a) : std::vector<AttentionKind>{kind};
+  if (a.gradient() && !scored)
+    attention.kinds.emplace_back(kind).pass = AttentionPass::KeyGradient;
   if (kind.sharedBytes() > mostShared || a.heads() > mostBlocks)
     return Status::badInput(what + " has heads of " + std::to_string(a.features()) + " features and " + std::to_string(a.values()) +
                             " values, which is more than a block of a GPU keeps: run the program with --backend cpu");
@@ -218,14 +178,10 @@ Status CudaAttentions::addPieces(const program::Program &program, const program:
       if (Status status = to.scores->addPiece(queries, keys, source); !status.ok())
         return Status::badInput(to.words + " " + status.message());
     std::vector<int64_t> numbers;
-    Piece piece;
+    Piece &piece = to.pieces.emplace_back();
     piece.queryTiles = appendRuns(queries, tile, numbers), piece.keyTiles = appendRuns(keys, tile, numbers);
-    Result<DevicePointer> memory = device->allocate(numbers.size() * sizeof(int64_t), "the places of an attention's rows");
-    if (!memory.ok())
-      return memory.status();
-    piece.runs = *memory;
-    to.pieces.push_back(piece);
-    if (Status status = device->write(piece.runs, numbers.data(), numbers.size() * sizeof(int64_t)); !status.ok())
+    const std::string what = "the places of an attention's rows";
+    if (Status status = device->upload(numbers.data(), numbers.size() * sizeof(int64_t), what, piece.runs); !status.ok())
       return status;
   }
   return {};
@@ -266,19 +222,15 @@ void CudaAttentions::start(uint32_t index, const DeviceAddress *buffers, const i
 
 Code CudaAttentions::launch(const Attention &attention, const Piece &piece, const AttentionParameters &parameters, int64_t inner,
                             Handle stream) const {
-  AttentionParameters copy = parameters;
-  auto *numbers = reinterpret_cast<uint64_t *>(&copy);
-  void *pointers[attentionParameterCount];
-  for (int i = 0; i < attentionParameterCount; ++i)
-    pointers[i] = numbers + i;
+  LaunchWords words(parameters);
   auto blocks = [](int64_t count) { return static_cast<unsigned>(count); };
   const Functions &call = device->cuda().call();
-  Code code = call.launchKernel(attention.functions[0], blocks(piece.queryTiles), blocks(copy.heads), blocks(inner), attentionThreads, 1, 1,
-                                0, stream, pointers, nullptr);
+  Code code = call.launchKernel(attention.functions[0], blocks(piece.queryTiles), blocks(parameters.heads), blocks(inner), attentionThreads,
+                                1, 1, 0, stream, words.pointers(), nullptr);
   if (!attention.gradient || code != Code::Success)
     return code;
-  return call.launchKernel(attention.functions[1], blocks(piece.keyTiles), 1, blocks(inner), attentionThreads, 1, 1, 0, stream, pointers,
-                           nullptr);
+  return call.launchKernel(attention.functions[1], blocks(piece.keyTiles), 1, blocks(inner), attentionThreads, 1, 1, 0, stream,
+                           words.pointers(), nullptr);
 }
 
 Status CudaAttentions::planLibrary(const program::Program &program) {

@@ -42,8 +42,8 @@ private:
   };
   struct Attention {
     AttentionParameters parameters = {};
-    size_t kinds = 0;                               ///< of kernels
-    std::vector<Handle> functions;                  ///< forward, or the gradients of queries and of keys
+    std::vector<AttentionKind> kinds;               ///< of its kernels: forward, or the gradients of queries and of keys
+    std::vector<Handle> functions;                  ///< these kernels
     std::vector<int64_t> elementBytes;              ///< of each operand
     std::vector<size_t> bare;                       ///< operands that are neither data nor slopes
     std::vector<AttentionLoop> outer;               ///< loops of the batch that are launches
@@ -60,10 +60,8 @@ private:
   };
   Status planLibrary(const program::Program &program);
   Status planLibrary(Attention &attention, const LibraryAttention &mapped);
-  Status loadKernels(const std::vector<AttentionKind> &kinds);
-  Status loadSteps();
-  Status add(const program::Program &program, const program::Attention &attention, const std::string &what,
-             std::vector<AttentionKind> &kinds);
+  Status loadKernels();
+  Status add(const program::Program &program, const program::Attention &attention, const std::string &what);
   Status addPieces(const program::Program &program, const program::Attention &attention, int tile, Attention &to);
   void addLoops(const program::Attention &attention, const std::vector<program::AttentionOperand> &operands, Attention &to) const;
   Code launch(const Attention &attention, const Piece &piece, const AttentionParameters &parameters, int64_t inner, Handle stream) const;

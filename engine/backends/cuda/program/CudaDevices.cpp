@@ -1,10 +1,10 @@
 // Finds out which GPU a piece of work is for, and hands it over.
 #include "engine/backends/cuda/program/CudaDevices.h"
 
-#include "engine/backends/cuda/program/MemoryOwners.h"
-
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <shared_mutex>
 
 namespace npar::engine::cuda {
 
@@ -13,6 +13,39 @@ std::atomic<uint64_t> groupCount{0};
 
 /// What sums over GPUs are added up in: before a program is known, and at most.
 constexpr uint64_t leastSums = uint64_t{1} << 20, mostSums = uint64_t{64} << 20;
+
+/// Which GPU each address belongs to. Addresses are unique among the GPUs of a process (unified addressing), so one table serves all
+/// backends that drive several GPUs. Safe to call from any thread.
+class MemoryOwners {
+public:
+  /// The process's table.
+  static MemoryOwners &all() {
+    static auto *owners = new MemoryOwners; // never destroyed: threads may ask until the process ends
+    return *owners;
+  }
+  void add(DevicePointer begin, uint64_t bytes, int ordinal) {
+    std::unique_lock<std::shared_mutex> lock(mutex);
+    ranges[begin] = {begin + std::max<uint64_t>(bytes, 1), ordinal};
+  }
+  void remove(DevicePointer begin) {
+    std::unique_lock<std::shared_mutex> lock(mutex);
+    ranges.erase(begin);
+  }
+  /// The ordinal of the GPU, or -1 for an address in no range.
+  int find(DevicePointer address) {
+    std::shared_lock<std::shared_mutex> lock(mutex);
+    auto after = ranges.upper_bound(address);
+    return after != ranges.begin() && address < std::prev(after)->second.end ? std::prev(after)->second.ordinal : -1;
+  }
+
+private:
+  struct Range {
+    DevicePointer end;
+    int ordinal;
+  };
+  std::shared_mutex mutex;
+  std::map<DevicePointer, Range> ranges; ///< by their beginnings
+};
 
 /// NCCL knows a process as one rank with one device.
 class Unjoined final : public DeviceNetwork {

@@ -2,7 +2,8 @@
 #include "engine/backends/cuda/program/CudaProducts.h"
 
 #include "engine/backends/cpu/BatchLoops.h"
-#include "engine/backends/cuda/ptx/Ptx.h"
+#include "engine/backends/cuda/driver/LaunchWords.h"
+#include "engine/backends/cuda/program/KernelTexts.h"
 #include "engine/program/Elements.h"
 
 #include <algorithm>
@@ -44,28 +45,24 @@ Result<ProductsBy> productsBy(const std::string &word) {
 
 Status CudaProducts::load(const program::Program &program, CudaDevice &given, ProductsBy by) {
   device = &given;
-  std::vector<std::string> names, texts;
-  std::vector<size_t> kernelOf;
+  KernelTexts texts;
+  std::vector<std::string> names; // of each product's kernel
   for (uint32_t i = 0; program.matmuls() && i < program.matmuls()->size(); ++i) {
     const program::Matmul &m = *program.matmuls()->Get(i);
     std::string sizes = std::to_string(m.m()) + "x" + std::to_string(m.n()) + "x" + std::to_string(m.k());
     if (Status status = add(m, "matrix product " + std::to_string(i) + " (" + sizes + ")"); !status.ok())
       return status;
     ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32()};
-    auto found = std::find(names.begin(), names.end(), kind.name());
-    kernelOf.push_back(static_cast<size_t>(found - names.begin()));
-    if (found == names.end()) {
-      names.push_back(kind.name());
-      texts.push_back(productText(kind));
-    }
+    texts.add(kind, productText);
+    names.push_back(kind.name());
   }
   if (names.empty())
     return {};
-  Result<std::vector<Handle>> functions = given.load(moduleText(texts), "kernels of matrix products", names);
-  if (!functions.ok())
-    return functions.status();
+  Result<KernelEntries> entries = texts.load(given, "kernels of matrix products");
+  if (!entries.ok())
+    return entries.status();
   for (size_t i = 0; i < products.size(); ++i)
-    products[i].function = (*functions)[kernelOf[i]];
+    products[i].function = entries->at(names[i]);
   return by == ProductsBy::Own ? Status() : planLibrary(program, by);
 }
 
@@ -163,13 +160,9 @@ std::vector<std::string> CudaProducts::remarks() const {
 Code CudaProducts::launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const {
   ProductParameters parameters = product.parameters;
   parameters.a = a, parameters.b = b, parameters.c = c;
-  auto *numbers = reinterpret_cast<uint64_t *>(&parameters);
-  void *pointers[productParameterCount];
-  for (int i = 0; i < productParameterCount; ++i)
-    pointers[i] = numbers + i;
   return device->cuda().call().launchKernel(product.function, static_cast<unsigned>(tilesOf(parameters.n)),
                                             static_cast<unsigned>(tilesOf(parameters.m)), static_cast<unsigned>(product.inner),
-                                            productThreads, 1, 1, 0, stream, pointers, nullptr);
+                                            productThreads, 1, 1, 0, stream, LaunchWords(parameters).pointers(), nullptr);
 }
 
 void CudaProducts::start(uint32_t index, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const {

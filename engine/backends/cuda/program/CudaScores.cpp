@@ -10,6 +10,7 @@ namespace npar::engine::cuda {
 namespace {
 /// What a GPU's second-level cache holds.
 constexpr int64_t mostBlockBytes = int64_t{16} << 20;
+constexpr const char *uploaded = "blocks of an attention's scores";
 } // namespace
 
 CudaScores::CudaScores(const program::Attention &a, const CudaDevice &device)
@@ -37,25 +38,11 @@ CudaScores::~CudaScores() {
 }
 
 std::vector<AttentionKind> CudaScores::kinds(const program::Attention &a) {
-  AttentionKind kind{a.gradient() ? AttentionPass::QueryGradient : AttentionPass::Forward,
-                     a.type(),
-                     a.features(),
-                     a.values(),
-                     a.causal(),
-                     program::isPlaced(a),
-                     a.continues(),
-                     a.unfinished(),
-                     /*scored=*/true,
-                     a.drops()};
-  AttentionKind products{a.gradient() ? AttentionPass::KeyScores : AttentionPass::QueryScores,
-                         a.type(),
-                         a.features(),
-                         a.values(),
-                         false,
-                         false,
-                         false,
-                         false,
-                         /*scored=*/true};
+  AttentionKind kind = AttentionKind::of(a), products = kind;
+  kind.scored = products.scored = true;
+  kind.drops = a.drops();
+  products.pass = a.gradient() ? AttentionPass::KeyScores : AttentionPass::QueryScores;
+  products.causal = products.placed = products.continues = products.unfinished = false;
   if (!a.gradient())
     return {kind, products};
   AttentionKind ofKeys = kind, probabilities = kind;
@@ -166,20 +153,10 @@ int64_t CudaScores::unitsTogether(const Pass &pass, const ScorePart &part) const
   return group * std::clamp<int64_t>(most, 1, units / group);
 }
 
-static Status upload(const CudaDevice &device, const void *from, size_t bytes, DevicePointer &to) {
-  if (bytes == 0)
-    return {};
-  Result<DevicePointer> memory = device.allocate(bytes, "blocks of an attention's scores");
-  if (!memory.ok())
-    return memory.status();
-  to = *memory;
-  return device.write(to, from, bytes);
-}
-
 Status CudaScores::addPiece(const std::vector<program::SequenceRun> &queries, const std::vector<program::SequenceRun> &ofKeys,
                             int64_t source) {
   if (!placeMemory)
-    if (Status status = upload(device, places.data(), places.size() * sizeof(int64_t), placeMemory); !status.ok())
+    if (Status status = device.upload(places.data(), places.size() * sizeof(int64_t), uploaded, placeMemory); !status.ok())
       return status;
   Piece &piece = pieces.emplace_back();
   piece.firstKey = ring ? source * keys : 0;
@@ -195,9 +172,9 @@ Status CudaScores::addPiece(const std::vector<program::SequenceRun> &queries, co
       blockMemory = std::max(blockMemory, static_cast<uint64_t>(unitsTogether(pass, part) * part.blocks * blockBytes));
     }
     const ScoreBlocks &all = pass.blocks;
-    if (Status status = upload(device, all.blocks.data(), all.blocks.size() * sizeof(ScoreBlock), pass.memory); !status.ok())
+    if (Status status = device.upload(all.blocks.data(), all.blocks.size() * sizeof(ScoreBlock), uploaded, pass.memory); !status.ok())
       return status;
-    if (Status status = upload(device, all.bands.data(), all.bands.size() * sizeof(ScoreBand), pass.bandMemory); !status.ok())
+    if (Status status = device.upload(all.bands.data(), all.bands.size() * sizeof(ScoreBand), uploaded, pass.bandMemory); !status.ok())
       return status;
   }
   return {};
@@ -214,7 +191,7 @@ Status CudaScores::take(const std::vector<GpuKernel> &all, const std::vector<Han
   return {};
 }
 
-void CudaScores::setFunctions(std::vector<Handle> ofAttention, std::map<std::string, Handle> ofSteps) {
+void CudaScores::setFunctions(std::vector<Handle> ofAttention, KernelEntries ofSteps) {
   functions = std::move(ofAttention), stepFunctions = std::move(ofSteps);
 }
 

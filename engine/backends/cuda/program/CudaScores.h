@@ -2,11 +2,10 @@
 #pragma once
 
 #include "engine/backends/cuda/driver/ThreadWork.h"
+#include "engine/backends/cuda/program/KernelTexts.h"
 #include "engine/backends/cuda/program/ScoreBlocks.h"
 #include "engine/backends/cuda/ptx/KernelText.h"
 #include "engine/backends/cuda/ptx/ScoreText.h"
-
-#include <map>
 
 namespace npar::engine::cuda {
 
@@ -28,7 +27,7 @@ public:
   uint64_t memoryBytes() const { return sumBytes + blockMemory; }
   /// The program's kernels, and their entries; refuses what cannot be launched.
   Status take(const std::vector<GpuKernel> &kernels, const std::vector<Handle> &entries);
-  void setFunctions(std::vector<Handle> ofAttention, std::map<std::string, Handle> ofSteps);
+  void setFunctions(std::vector<Handle> ofAttention, KernelEntries ofSteps);
 
   /// For the batch's indices of one launch. `operands`: all of the step's, in their order; `parameters`: as for kernels without blocks,
   /// with the operands that are neither data nor slopes; `context`: the kernels'.
@@ -91,7 +90,7 @@ private:
   uint64_t sumBytes = 0, blockMemory = 0;
   std::vector<Piece> pieces;
   std::vector<Handle> functions;
-  std::map<std::string, Handle> stepFunctions;
+  KernelEntries stepFunctions;
 };
 
 } // namespace npar::engine::cuda

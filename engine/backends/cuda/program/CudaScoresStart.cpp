@@ -2,6 +2,8 @@
 // and then what attention makes of them.
 #include "engine/backends/cuda/program/CudaScores.h"
 
+#include "engine/backends/cuda/driver/LaunchWords.h"
+
 #include <algorithm>
 
 namespace npar::engine::cuda {
@@ -27,12 +29,8 @@ struct CudaScores::Run {
         scores.device.cuda().call().launchKernel(function, blocks(x), blocks(y), blocks(z), threads, 1, 1, 0, stream, pointers, nullptr),
         "a kernel for scores of attention");
   }
-  template <class Parameters> void launchWith(Handle function, Parameters parameters, int64_t x, int64_t y, int64_t z) {
-    auto *numbers = reinterpret_cast<uint64_t *>(&parameters);
-    void *pointers[sizeof(Parameters) / sizeof(uint64_t)];
-    for (size_t i = 0; i < std::size(pointers); ++i)
-      pointers[i] = numbers + i;
-    launch(function, x, y, z, attentionThreads, pointers);
+  template <class Parameters> void launchWith(Handle function, const Parameters &parameters, int64_t x, int64_t y, int64_t z) {
+    launch(function, x, y, z, attentionThreads, LaunchWords(parameters).pointers());
   }
   void step(const ScoreStepKind &kind, const ScoreParameters &parameters, int64_t x, int64_t y, int64_t z) {
     launchWith(scores.stepFunctions.at(kind.name()), parameters, x, y, z);

@@ -22,6 +22,8 @@ struct AttentionKind {
   bool causal, placed, continues, unfinished;
   bool scored = false, drops = false; ///< scores lie in blocks, and factors of probabilities too
 
+  /// Forward or QueryGradient, without changed scores.
+  static AttentionKind of(const program::Attention &attention);
   /// "attention_f32_64x64_causal", one for each kind.
   std::string name() const;
   /// Rows of queries (KeyGradient: of keys) of a block.

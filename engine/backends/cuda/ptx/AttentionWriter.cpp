@@ -1,12 +1,18 @@
 // What the kernels of attention have in common.
 #include "engine/backends/cuda/ptx/AttentionWriter.h"
 
+#include "engine/program/Attentions.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Words.h"
 
 namespace npar::engine::cuda {
 
 using program::ElementType;
+
+AttentionKind AttentionKind::of(const program::Attention &a) {
+  AttentionPass pass = a.gradient() ? AttentionPass::QueryGradient : AttentionPass::Forward;
+  return {pass, a.type(), a.features(), a.values(), a.causal(), program::isPlaced(a), a.continues(), a.unfinished()};
+}
 
 std::string AttentionKind::name() const {
   const char *passes[] = {"attention", "attention_dq", "attention_dkv", "attention_scores", "attention_key_scores", "attention_p"};
