@@ -2,7 +2,7 @@
 #include "engine/backends/Backends.h"
 
 #include "engine/backends/cpu/CpuBackend.h"
-#include "engine/backends/cuda/OpenGpus.h"
+#include "engine/backends/cuda/program/OpenGpus.h"
 #include "engine/backends/null/NullBackend.h"
 
 namespace npar::engine {

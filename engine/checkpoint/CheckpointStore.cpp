@@ -1,7 +1,6 @@
 // Opens a checkpoint with all its shards, and reads ranges of its tensors from the pieces that hold them.
 #include "engine/checkpoint/CheckpointStore.h"
 
-#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/PieceGrid.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/device/ParallelFor.h"
@@ -321,6 +320,29 @@ Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoi
   if (opened.ok() && (*opened)->manifest().step != named.step)
     return Status::badInput("'" + named.path + "' holds the checkpoint of step " + std::to_string((*opened)->manifest().step));
   return opened;
+}
+
+Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below) {
+  Result<std::vector<CommittedCheckpoint>> named = namedCheckpoints(folder);
+  if (!named.ok())
+    return named.status();
+  NewestCheckpoint found;
+  Status newest = Status::badInput("'" + folder + "' holds no checkpoint");
+  for (auto each = named->rbegin(); each != named->rend(); ++each) {
+    if (each->step >= below)
+      continue;
+    Result<std::shared_ptr<const CheckpointStore>> opened = openNamed(*each);
+    if (opened.ok()) {
+      found.store = std::move(*opened);
+      return found;
+    }
+    if (found.skipped.empty())
+      newest = opened.status();
+    if (opened.status().code() != Code::BadInput || isOfLaterFormat(each->path))
+      return opened.status();
+    found.skipped.push_back({each->path, opened.status().message()});
+  }
+  return newest;
 }
 
 } // namespace npar::engine

@@ -50,4 +50,20 @@ Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &fol
 /// Opens one of them. Refuses a checkpoint whose step differs from the name.
 Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named);
 
+/// A checkpoint that cannot be used, and why.
+struct SkippedCheckpoint {
+  std::string path;
+  std::string why;
+};
+
+/// The newest checkpoint of a folder that training can continue from.
+struct NewestCheckpoint {
+  std::shared_ptr<const CheckpointStore> store;
+  std::vector<SkippedCheckpoint> skipped; ///< newer folders `step-N` that are damaged or hold no checkpoint, newest first
+};
+
+/// Opens the newest checkpoint before step `below` whose manifest, files, sizes and headers are intact; hashes are not compared. If none is
+/// intact, returns the error of the newest one. A checkpoint in a later format is not damaged: it is an error at once.
+Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below = UINT64_MAX);
+
 } // namespace npar::engine

@@ -2,10 +2,10 @@
 #include "engine/checkpoint/CheckpointTensors.h"
 
 #include "engine/checkpoint/PieceHash.h"
-#include "engine/checkpoint/Safetensors.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
+#include "engine/safetensors/Safetensors.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 

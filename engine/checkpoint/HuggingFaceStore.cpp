@@ -2,10 +2,10 @@
 #include "engine/checkpoint/HuggingFaceStore.h"
 
 #include "engine/checkpoint/JsonTree.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/InsideFolder.h"
 #include "engine/files/RangeFile.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <sys/stat.h>
 
@@ -13,7 +13,6 @@ namespace npar::engine {
 
 namespace {
 
-constexpr const char *singleName = "model.safetensors", *indexName = "model.safetensors.index.json";
 constexpr uint64_t largestIndex = 100'000'000; ///< bytes, as of a safetensors header
 constexpr size_t mostShards = 10'000;
 constexpr JsonLimits indexLimits = {8, 2'000'000};
@@ -89,7 +88,7 @@ Result<std::string> readIndex(const std::string &path) {
 }
 
 Result<StorePointer> openShards(const std::string &folder) {
-  std::string path = folder + "/" + indexName;
+  std::string path = folder + "/" + tensorIndexFile;
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read index '" + path + "': " + why); };
   Result<std::string> text = readIndex(path);
   if (!text.ok())
@@ -157,21 +156,21 @@ Result<StorePointer> openSafetensorsStore(const std::string &path) {
   return StorePointer(std::move(store));
 }
 
-bool hasWeights(const std::string &folder) { return exists(folder + "/" + singleName) || exists(folder + "/" + indexName); }
+bool hasWeights(const std::string &folder) { return exists(folder + "/" + singleTensorFile) || exists(folder + "/" + tensorIndexFile); }
 
 Result<StorePointer> openFolderStore(const std::string &folder) {
-  bool single = exists(folder + "/" + singleName), index = exists(folder + "/" + indexName);
+  bool single = exists(folder + "/" + singleTensorFile), index = exists(folder + "/" + tensorIndexFile);
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + folder + "': " + why); };
   if (single && index)
-    return failure(std::string("the folder has both ") + singleName + " and " + indexName + "; remove one of them");
+    return failure(std::string("the folder has both ") + singleTensorFile + " and " + tensorIndexFile + "; remove one of them");
   if (index)
     return openShards(folder);
   if (single)
-    return openSafetensorsStore(folder + "/" + singleName);
+    return openSafetensorsStore(folder + "/" + singleTensorFile);
   if (exists(folder + "/pytorch_model.bin") || exists(folder + "/pytorch_model.bin.index.json"))
     return failure("pytorch_model.bin contains Python objects, which npar does not execute; convert it to safetensors with transformers: "
                    "save_pretrained(FOLDER)");
-  return failure(std::string("the folder has neither ") + singleName + " nor " + indexName);
+  return failure(std::string("the folder has neither ") + singleTensorFile + " nor " + tensorIndexFile);
 }
 
 } // namespace npar::engine

@@ -5,6 +5,9 @@
 
 namespace npar::engine {
 
+/// Names in such a folder: the only file of tensors, or the index of several.
+constexpr const char *singleTensorFile = "model.safetensors", *tensorIndexFile = "model.safetensors.index.json";
+
 /// The tensors of one .safetensors file.
 Result<std::shared_ptr<const TensorStore>> openSafetensorsStore(const std::string &path);
 

@@ -1,7 +1,7 @@
 // Walks the runs of elements that lie side by side both in the parameter and in a tensor.
 #include "engine/checkpoint/IndexedParameter.h"
 
-#include "engine/checkpoint/StoredType.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/checkpoint/FileNames.h"
-#include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/program/IndexedTensor.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 namespace npar::engine {
 

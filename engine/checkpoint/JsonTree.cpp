@@ -1,7 +1,7 @@
 // Builds the tree from a stream of events, so that depth and names are seen before anything is kept.
 #include "engine/checkpoint/JsonTree.h"
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/files/InsideFolder.h"
 
 namespace npar::engine {
 
@@ -28,7 +28,7 @@ public:
   bool end_array() { return end(); }
   bool key(std::string &value) {
     name = std::move(value);
-    return open.back()->contains(name) ? fail("the name " + quotedName(name) + " occurs twice") : true;
+    return open.back()->contains(name) ? fail("the name " + program::quotedName(name) + " occurs twice") : true;
   }
   bool parse_error(size_t position, const std::string &, const nlohmann::detail::exception &) {
     return fail("no valid JSON at byte " + std::to_string(position));

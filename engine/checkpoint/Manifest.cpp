@@ -2,9 +2,9 @@
 #include "engine/checkpoint/Manifest.h"
 
 #include "engine/checkpoint/PieceHash.h"
-#include "engine/checkpoint/Safetensors.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/logging/Json.h"
+#include "engine/safetensors/Safetensors.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 

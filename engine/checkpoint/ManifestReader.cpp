@@ -4,8 +4,8 @@
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <cerrno>

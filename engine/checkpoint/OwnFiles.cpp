@@ -1,7 +1,7 @@
 // Asks the manifest, or the mark of a folder that has none yet, and removes those names through descriptors.
 #include "engine/checkpoint/OwnFiles.h"
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <optional>

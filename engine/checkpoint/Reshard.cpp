@@ -6,13 +6,13 @@
 #include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Resume.h"
-#include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/Shard.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/PieceRuns.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 #include <algorithm>
 #include <atomic>

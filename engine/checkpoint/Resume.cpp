@@ -2,9 +2,9 @@
 #include "engine/checkpoint/Resume.h"
 
 #include "engine/checkpoint/CheckpointTensors.h"
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/SessionNews.h"
-#include "engine/checkpoint/StoredType.h"
+#include "engine/safetensors/Safetensors.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 #include "engine/checkpoint/Shard.h"
 
 #include "engine/checkpoint/PieceHash.h"
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/files/SyncedFile.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <cstdio>

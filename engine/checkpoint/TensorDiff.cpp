@@ -1,7 +1,7 @@
 // Blocks that are equal byte for byte need no second look; of the others every element is compared.
 #include "engine/checkpoint/TensorDiff.h"
 
-#include "engine/checkpoint/StoredType.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace npar::engine {
 
 namespace {
 
-constexpr uint64_t block = uint64_t{1} << 18; ///< elements
+constexpr uint64_t diffedAtOnce = uint64_t{1} << 18; ///< elements
 
 /// The bits of a floating number of `size` bytes as an integer that ascends with the number: neighbours differ by 1, -0 is next to 0.
 int64_t ordered(const uint8_t *bytes, size_t size) {
@@ -102,8 +102,8 @@ Result<std::optional<ValueDifference>> compareTensor(const TensorStore &left, co
     return std::optional<ValueDifference>();
   const uint64_t leftUnit = findStoredType(a.type)->bits / 8, rightUnit = findStoredType(b.type)->bits / 8;
   std::vector<uint8_t> bytes[2];
-  for (uint64_t first = 0; first < comparison.result.elements; first += block) {
-    uint64_t count = std::min(block, comparison.result.elements - first);
+  for (uint64_t first = 0; first < comparison.result.elements; first += diffedAtOnce) {
+    uint64_t count = std::min(diffedAtOnce, comparison.result.elements - first);
     bytes[0].resize(count * leftUnit), bytes[1].resize(count * rightUnit);
     if (Status status = left.read(name, first, count, bytes[0].data()); !status.ok())
       return status;

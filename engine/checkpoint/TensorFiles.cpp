@@ -1,15 +1,16 @@
 // Blocks of a tensor are read, converted and written in parallel: each has its own place in the file.
 #include "engine/checkpoint/TensorFiles.h"
 
+#include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/IndexedParameter.h"
-#include "engine/checkpoint/SafetensorsWriter.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/files/Destination.h"
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
 #include "engine/runtime/Convert.h"
+#include "engine/safetensors/SafetensorsWriter.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <atomic>
@@ -123,13 +124,11 @@ Status writeText(const std::string &path, const std::string &text) {
 
 std::string fileName(size_t index, size_t count) {
   if (count == 1)
-    return "model.safetensors";
+    return singleTensorFile;
   char name[64];
   std::snprintf(name, sizeof(name), "model-%05zu-of-%05zu.safetensors", index + 1, count);
   return name;
 }
-
-constexpr const char *indexName = "model.safetensors.index.json";
 
 /// Removes a folder that `fillFolder` has failed to fill, with what that may have written and nothing else.
 void removeUnfinished(const std::filesystem::path &path, size_t files, const TensorFolder &options) {
@@ -137,7 +136,7 @@ void removeUnfinished(const std::filesystem::path &path, size_t files, const Ten
   Result<program::OpenFolder> folder = parent.ok() ? parent->inside(path.filename().string()) : parent.status();
   if (!folder.ok())
     return;
-  std::vector<std::string> names = {indexName};
+  std::vector<std::string> names = {tensorIndexFile};
   for (size_t i = 0; i < files; ++i)
     names.push_back(fileName(i, files));
   for (const auto &[name, text] : options.texts)
@@ -164,7 +163,7 @@ Status fillFolder(const TensorStore &store, const std::vector<std::vector<Tensor
   index["metadata"]["total_size"] = result.bytes;
   index["weight_map"] = std::move(map);
   if (files.size() > 1)
-    if (Status status = writeText(folder + "/" + indexName, index.dump(2) + "\n"); !status.ok())
+    if (Status status = writeText(folder + "/" + tensorIndexFile, index.dump(2) + "\n"); !status.ok())
       return status;
   for (const auto &[name, text] : options.texts)
     if (Status status = writeText(folder + "/" + name, text); !status.ok())

@@ -1,7 +1,7 @@
 // Stored tensors, wherever they lie: in one safetensors file, in a folder of several with an index, or in a checkpoint. Read by ranges.
 #pragma once
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,9 @@
 // Walks stored tensors in blocks, so that looking at them needs little memory.
 #include "engine/checkpoint/Values.h"
 
-#include "engine/checkpoint/StoredType.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/numbers/NarrowFloat.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ using program::ElementType;
 
 namespace {
 
-constexpr uint64_t block = uint64_t{1} << 15; ///< elements: as doubles they fit a processor's own cache
+constexpr uint64_t comparedAtOnce = uint64_t{1} << 15; ///< elements; as doubles they fit a core's own cache
 
 /// The coordinates of the element at a row-major index, in words: `[0, 3]`.
 std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
@@ -78,24 +78,24 @@ double surely(ElementType type) {
   return type == ElementType::F64 ? std::numeric_limits<double>::max() : type == ElementType::F16 ? 65504.0 : 3.38e38;
 }
 
-using Found = Result<std::optional<std::string>>;
+using FirstFinding = Result<std::optional<std::string>>;
 
 /// What a worker holds of one or two tensors at a time, as doubles: taken once, for memory that comes and goes is cleared each time.
 struct Room {
-  std::vector<uint8_t> bytes = std::vector<uint8_t>(block * sizeof(double));
-  std::vector<double> one = std::vector<double>(block), other = std::vector<double>(block);
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(comparedAtOnce * sizeof(double));
+  std::vector<double> one = std::vector<double>(comparedAtOnce), other = std::vector<double>(comparedAtOnce);
 };
 
 /// What `look(begin, count, room)` finds in the first block where it finds something or fails; all workers take blocks.
-template <typename Look> Found firstIn(uint64_t elements, Look look) {
+template <typename Look> FirstFinding firstIn(uint64_t elements, Look look) {
   std::mutex mutex;
-  Found result = std::optional<std::string>();
+  FirstFinding result = std::optional<std::string>();
   std::atomic<uint64_t> first{UINT64_MAX}; // the block of `result`
   tbb::enumerable_thread_specific<Room> rooms;
-  parallelFor((elements + block - 1) / block, [&](uint64_t i) {
+  parallelFor((elements + comparedAtOnce - 1) / comparedAtOnce, [&](uint64_t i) {
     if (first < i)
       return;
-    Found found = look(i * block, std::min(block, elements - i * block), rooms.local());
+    FirstFinding found = look(i * comparedAtOnce, std::min(comparedAtOnce, elements - i * comparedAtOnce), rooms.local());
     if (found.ok() && !*found)
       return;
     std::lock_guard<std::mutex> lock(mutex);
@@ -116,10 +116,10 @@ Status readValues(const TensorStore &store, const std::string &name, const Store
 
 } // namespace
 
-Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
+FirstFinding firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
   const StoreEntry &entry = store.tensors().at(tensor);
   const double limit = surely(type);
-  return firstIn(entry.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+  return firstIn(entry.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> FirstFinding {
     if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
       return status;
     bool good = true;
@@ -133,9 +133,9 @@ Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementTyp
   });
 }
 
-Found firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
+FirstFinding firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
   const StoreEntry &left = store.tensors().at(one), &right = store.tensors().at(other);
-  return firstIn(left.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+  return firstIn(left.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> FirstFinding {
     Status status = readValues(store, one, left, begin, count, room, room.one);
     if (status.ok())
       status = readValues(store, other, right, begin, count, room, room.other);

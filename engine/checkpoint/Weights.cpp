@@ -3,10 +3,10 @@
 
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/IndexedParameter.h"
-#include "engine/checkpoint/SafetensorsWriter.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Values.h"
 #include "engine/program/Masters.h"
+#include "engine/safetensors/SafetensorsWriter.h"
+#include "engine/safetensors/StoredType.h"
 
 namespace npar::engine {
 

@@ -1,9 +1,9 @@
 // Divides the sizes of files.
 #include "engine/data/SampleCount.h"
 
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/data/Samples.h"
 #include "engine/data/TokenFile.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Training data as tensors, checked whole before anything is trained.
 #include "engine/data/TensorData.h"
 
-#include "engine/checkpoint/StoredType.h"
 #include "engine/data/NumberText.h"
+#include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // Training data as tensors: one for each input in safetensors files, whose first dimension are the samples.
 #pragma once
 
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/data/ReadFailure.h"
 #include "engine/data/Samples.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <set>
 

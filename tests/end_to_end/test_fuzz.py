@@ -16,7 +16,7 @@ import unittest
 from driver import BUILD, LONG, ROOT, DriverTest, settings
 
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
-TABLE = ROOT / "tests" / "engine" / "checkpoint"
+TABLE = ROOT / "tests" / "engine" / "safetensors"
 SMALL = {"vocab": 17, "width": 8, "heads": 2, "depth": 2, "length": 4, "batch": 8}
 SECONDS = 120  # of libFuzzer for each target
 

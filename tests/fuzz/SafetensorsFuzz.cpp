@@ -2,7 +2,7 @@
 #include "tests/fuzz/FuzzTargets.h"
 #include "tests/fuzz/MemoryFile.h"
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 

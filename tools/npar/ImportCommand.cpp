@@ -2,9 +2,9 @@
 #include "tools/npar/Command.h"
 
 #include "engine/checkpoint/HuggingFaceStore.h"
-#include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/files/PendingFile.h"

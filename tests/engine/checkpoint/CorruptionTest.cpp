@@ -1,10 +1,10 @@
 // Checkpoints damaged at random: every one is refused, with the file named, and the tensor where a shard is damaged.
 // NPAR_LONG tries 10,000, else a sample.
-#include "engine/checkpoint/NewestCheckpoint.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Reshard.h"
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
+#include "engine/safetensors/Safetensors.h"
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // What loading needs beside the arenas: nothing is whole in memory, however large a tensor is.
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/safetensors/Safetensors.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
 
 #include <fstream>

@@ -2,7 +2,7 @@
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
 #include "engine/checkpoint/PieceHash.h"
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <cstring>
 #include <fstream>

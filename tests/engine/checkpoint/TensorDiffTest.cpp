@@ -1,7 +1,7 @@
 // What the comparison of two stores finds: which tensor, how much, where first; values under any cut and type.
 #include "engine/checkpoint/TensorDiff.h"
 
-#include "engine/checkpoint/SafetensorsWriter.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
 #include <cmath>

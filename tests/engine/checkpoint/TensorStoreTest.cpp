@@ -1,7 +1,7 @@
 // Stored tensors as one store: a file, a folder of one, a folder of shards. The index is held against its shards, whatever it says.
 #include "engine/checkpoint/TensorStore.h"
 
-#include "engine/checkpoint/SafetensorsWriter.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Weights of a session to a file and back: names, shapes, all or nothing.
 #include "engine/checkpoint/Weights.h"
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <cmath>

@@ -3,8 +3,8 @@
 // [checkpoint=DIR [every=N] [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory,
 // threads in place of processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints
 // it goes on from the newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CheckpointWriter.h"
-#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/data/DataSource.h"
 #include "tests/engine/runtime/Sessions.h"

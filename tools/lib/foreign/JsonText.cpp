@@ -1,7 +1,7 @@
 // JSON as a flat list of settings with their places, made from the parser's events without a tree.
 #include "tools/lib/foreign/EntryList.h"
 
-#include "engine/checkpoint/CountedText.h"
+#include "engine/safetensors/CountedText.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

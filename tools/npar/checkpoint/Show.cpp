@@ -5,7 +5,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/View.h"
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <fmt/format.h>

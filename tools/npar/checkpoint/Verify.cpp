@@ -4,8 +4,8 @@
 #include "tools/npar/checkpoint/CheckpointTools.h"
 #include "tools/npar/terminal/Talk.h"
 
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
+#include "engine/safetensors/Safetensors.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>

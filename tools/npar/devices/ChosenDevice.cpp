@@ -1,7 +1,7 @@
 // Which devices a command's programs run on.
 #include "tools/npar/devices/ChosenDevice.h"
 
-#include "engine/backends/cuda/CudaDevice.h"
+#include "engine/backends/cuda/driver/CudaDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 

@@ -1,10 +1,10 @@
 // Asks the system, CUDA's driver and the libraries what there is.
 #include "tools/npar/devices/Survey.h"
 
-#include "engine/backends/cuda/CublasLt.h"
-#include "engine/backends/cuda/CudaDevice.h"
-#include "engine/backends/cuda/Cudnn.h"
-#include "engine/backends/cuda/NcclLibrary.h"
+#include "engine/backends/cuda/driver/CudaDevice.h"
+#include "engine/backends/cuda/library/CublasLt.h"
+#include "engine/backends/cuda/library/Cudnn.h"
+#include "engine/backends/cuda/nccl/NcclLibrary.h"
 #include "engine/product/InstructionSet.h"
 #include "engine/runtime/MachineMemory.h"
 #include "engine/runtime/WorkerCount.h"
@@ -82,7 +82,7 @@ DeviceSurvey surveyDevices() {
     survey.trouble = driver.status().message();
   }
   if (Result<const cuda::CublasLt *> library = cuda::CublasLt::open(); library.ok())
-    survey.cublasLt = cuda::cublasLtVersionText((*library)->version());
+    survey.cublasLt = (*library)->version();
   else
     survey.cublasLtTrouble = library.status().message();
   if (Result<const cuda::Cudnn *> library = cuda::Cudnn::open(); library.ok())

@@ -1,8 +1,8 @@
 // Predictions of an evaluation as a safetensors file: a tensor for each output of the model, the samples first, in the order of the data.
 #pragma once
 
-#include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/runtime/Session.h"
+#include "engine/safetensors/SafetensorsWriter.h"
 
 #include <memory>
 #include <string>

@@ -1,9 +1,9 @@
 // Puts together what the flags and a program's data block say.
 #include "tools/npar/train/DataFlags.h"
 
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/data/TokenFile.h"
 #include "engine/program/Words.h"
+#include "engine/safetensors/Safetensors.h"
 #include "tools/npar/files/Ending.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"

@@ -1,9 +1,9 @@
 // Words what the engine does with checkpoints, and keeps a run to the data and the seed that it began with.
 #include "tools/npar/train/RunCheckpoints.h"
 
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/JsonTree.h"
-#include "engine/checkpoint/NewestCheckpoint.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/OpenFolder.h"
 #include "tools/npar/checkpoint/OtherSettings.h"

@@ -25,7 +25,7 @@ BothBuffer::BothBuffer(ElementType type, size_t count, uint64_t seed, bool speci
   fillBuffer(described(), reinterpret_cast<uint8_t *>(bytes.data()), random, 100, special);
 }
 
-KernelBuffer BothBuffer::described() const { return {wordOf(type), bytes.size() / program::sizeOf(type)}; }
+cuda::KernelBuffer BothBuffer::described() const { return {wordOf(type), bytes.size() / program::sizeOf(type)}; }
 
 std::unique_ptr<Backend> makeBackend(const char *name, const char *products, const char *attention) {
   Result<std::unique_ptr<Backend>> backend = createBackend(name, {}, products, attention);

@@ -18,7 +18,7 @@ const char *wordOf(program::ElementType type);
 /// below 100.
 struct BothBuffer {
   BothBuffer(program::ElementType type, size_t count, uint64_t seed, bool special = false);
-  engine::KernelBuffer described() const;
+  engine::cuda::KernelBuffer described() const;
 
   program::ElementType type;
   std::vector<char> bytes;

@@ -1,7 +1,7 @@
 // Products whose matrices are copied to where their rows begin at even places, piece by piece: over libraries that stand in for CUDA's.
-#include "engine/backends/cuda/CublasLt.h"
-#include "engine/backends/cuda/DrawnNumbers.h"
-#include "engine/backends/cuda/LibraryProduct.h"
+#include "engine/backends/cuda/library/CublasLt.h"
+#include "engine/backends/cuda/library/DrawnNumbers.h"
+#include "engine/backends/cuda/library/LibraryProduct.h"
 #include "engine/program/Elements.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Compares npar's declarations of cuBLASLt's interface with those of cublasLt.h. It is enough that this compiles.
-#include "engine/backends/cuda/CublasLtAbi.h"
+#include "engine/backends/cuda/library/CublasLtAbi.h"
 #include "tests/engine/backends/cuda/Alike.h"
 
 #include <cublasLt.h>

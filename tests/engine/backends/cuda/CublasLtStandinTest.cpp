@@ -1,6 +1,6 @@
 // The library that stands in for cuBLASLt refuses what the real one does, and offers what npar must not take.
-#include "engine/backends/cuda/CublasLt.h"
-#include "engine/backends/cuda/CudaDevice.h"
+#include "engine/backends/cuda/driver/CudaDevice.h"
+#include "engine/backends/cuda/library/CublasLt.h"
 
 #include <gtest/gtest.h>
 

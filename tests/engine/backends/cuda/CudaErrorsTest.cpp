@@ -1,6 +1,6 @@
 // What a person reads where there is no driver, an old one, no device, another architecture, too little memory, or a device that is lost.
 #include "engine/backends/Backends.h"
-#include "engine/backends/cuda/Ptx.h"
+#include "engine/backends/cuda/ptx/Ptx.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Compares npar's declarations of cuDNN's interface with those of cudnn_graph.h. It is enough that this compiles.
-#include "engine/backends/cuda/CudnnAbi.h"
+#include "engine/backends/cuda/library/CudnnAbi.h"
 #include "tests/engine/backends/cuda/Alike.h"
 
 #include <cudnn_graph.h>

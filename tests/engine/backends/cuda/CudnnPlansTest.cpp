@@ -1,6 +1,6 @@
 // The real cuDNN, where it is installed, makes plans for npar's graphs of attention on a GPU that need not be there: it knows their
 // pattern, compiles their kernels, and says that their bits repeat.
-#include "engine/backends/cuda/LibraryAttention.h"
+#include "engine/backends/cuda/library/LibraryAttention.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

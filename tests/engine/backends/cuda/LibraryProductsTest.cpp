@@ -1,8 +1,8 @@
 // Products by cuBLASLt, over a library that stands in for it: bits, what is refused among its algorithms, workspaces, choices that are
 // kept.
 #include "engine/backends/Backends.h"
-#include "engine/backends/cuda/CublasLt.h"
-#include "engine/backends/cuda/ProductChoices.h"
+#include "engine/backends/cuda/library/CublasLt.h"
+#include "engine/backends/cuda/library/ProductChoices.h"
 #include "tests/engine/backends/cuda/BothBackends.h"
 
 #include <cmath>
@@ -267,7 +267,7 @@ TEST_F(LibraryProducts, ChoicesAreKept) {
   EXPECT_NE(text.find("cuBLASLt 13.1.0, "), std::string::npos) << text;
   // A kept choice that says otherwise is believed: nothing is tried.
   size_t begin = text.find("f32 f32"), device = text.find("13.1.0, ") + 8;
-  cuda::ProductChoices choices(text.substr(device, text.find('\n') - device), 130100);
+  cuda::ProductChoices choices(text.substr(device, text.find('\n') - device), "13.1.0");
   std::string shape = text.substr(begin, text.find(':', begin) - begin);
   ASSERT_NE(choices.find(shape), nullptr) << shape;
   cuda::ProductChoice choice = *choices.find(shape);
@@ -289,10 +289,10 @@ TEST_F(LibraryProducts, ChoicesAreKept) {
 TEST_F(LibraryProducts, ChoicesOfOthersStay) {
   cuda::ProductChoice choice;
   choice.algorithm.data[7] = ~uint64_t{0}, choice.workspaceBytes = 5, choice.microseconds = 1.5, choice.ownBits = true;
-  cuda::ProductChoices one("a device", 120001), other("a device", 120001);
+  cuda::ProductChoices one("a device", "12.0.1"), other("a device", "12.0.1");
   one.add("one", choice), other.add("other", choice);
   one.save(), other.save();
-  cuda::ProductChoices both("a device", 120001), newer("a device", 130000);
+  cuda::ProductChoices both("a device", "12.0.1"), newer("a device", "13.0.0");
   for (const char *name : {"one", "other"}) {
     ASSERT_NE(both.find(name), nullptr) << name;
     EXPECT_EQ(both.find(name)->algorithm.data[7], ~uint64_t{0});
@@ -348,8 +348,7 @@ TEST_F(LibraryProductsDeathTest, TheRealLibraryIsOpened) {
   auto body = [real] {
     ::setenv("NPAR_CUBLASLT", real, 1);
     Result<const cuda::CublasLt *> library = cuda::CublasLt::open();
-    std::fprintf(stderr, "%s\n",
-                 library.ok() ? cuda::cublasLtVersionText((*library)->version()).c_str() : library.status().message().c_str());
+    std::fprintf(stderr, "%s\n", library.ok() ? (*library)->version().c_str() : library.status().message().c_str());
     std::_Exit(library.ok() ? 0 : 1);
   };
   EXPECT_EXIT(body(), ::testing::ExitedWithCode(0), "^1[2-9]\\.[0-9]+\\.[0-9]+");

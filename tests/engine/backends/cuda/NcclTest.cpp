@@ -1,5 +1,5 @@
 // Ranks on GPUs of several processes, joined by NCCL: what holds for ranks of one process holds for those of several.
-#include "engine/backends/cuda/NcclAbi.h"
+#include "engine/backends/cuda/nccl/NcclAbi.h"
 #include "tests/engine/backends/cuda/Joined.h"
 #include "tests/engine/comm/ConformanceGroup.h"
 #include "tests/engine/comm/process/RandomOperations.h"

@@ -1,11 +1,11 @@
 // Everything that npar generates for GPUs beside a program's kernels is taken by NVIDIA's assembler, where it is; what is not attention
 // without spills.
-#include "engine/backends/cuda/AttentionText.h"
-#include "engine/backends/cuda/ProductText.h"
-#include "engine/backends/cuda/Ptx.h"
-#include "engine/backends/cuda/ReduceText.h"
-#include "engine/backends/cuda/RowCopies.h"
-#include "engine/backends/cuda/ScoreText.h"
+#include "engine/backends/cuda/library/RowCopies.h"
+#include "engine/backends/cuda/ptx/AttentionText.h"
+#include "engine/backends/cuda/ptx/ProductText.h"
+#include "engine/backends/cuda/ptx/Ptx.h"
+#include "engine/backends/cuda/ptx/ReduceText.h"
+#include "engine/backends/cuda/ptx/ScoreText.h"
 
 #include <cstdio>
 #include <cstdlib>

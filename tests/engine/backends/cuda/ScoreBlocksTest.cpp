@@ -1,5 +1,5 @@
 // Blocks of scores come band by band, without those that nobody sees, and in parts of a bounded size.
-#include "engine/backends/cuda/ScoreBlocks.h"
+#include "engine/backends/cuda/program/ScoreBlocks.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // bytes of its results with those of the same kernel on the processor, apart and in place. Exit code 0: all are equal, 3: some are not, 77:
 // there is no GPU. --time takes operands without infinities and the like, leaves out what takes the processor long, and prints GB/s.
 #include "engine/backends/cpu/KernelObject.h"
-#include "engine/backends/cuda/KernelText.h"
+#include "engine/backends/cuda/ptx/KernelText.h"
 #include "engine/program/Loader.h"
 #include "tests/engine/backends/gpu/CudaDriver.h"
 #include "tests/engine/backends/gpu/RandomBuffer.h"
@@ -15,6 +15,7 @@
 
 using namespace npar;
 using namespace npar::engine;
+using cuda::GpuKernel, cuda::KernelBuffer, cuda::readKernelLines;
 
 namespace {
 constexpr int skipped = 77, differs = 3;

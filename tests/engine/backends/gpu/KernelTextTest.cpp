@@ -9,6 +9,7 @@
 #include <limits>
 
 using namespace npar::engine;
+using namespace npar::engine::cuda;
 
 TEST(KernelText, ReadsLaunches) {
   auto kernels = readKernelLines("// npar kernels sm_90\n// kernel add_0 threads 64 rows 4 extent 80 : f32[96] i32[8] -> bf16[96] f64[1] "

@@ -67,7 +67,7 @@ bool isNaN(const Format &format, uint64_t bits) {
 bool isFloat(const std::string &type) { return type == "f64" || type == "f32" || type == "bf16" || type == "f16"; }
 } // namespace
 
-void fillBuffer(const KernelBuffer &buffer, uint8_t *bytes, std::mt19937_64 &random, int64_t entries, bool special) {
+void fillBuffer(const cuda::KernelBuffer &buffer, uint8_t *bytes, std::mt19937_64 &random, int64_t entries, bool special) {
   std::normal_distribution<double> normal(0, 3);
   size_t size = buffer.elementBytes(), drawn = std::min<size_t>(buffer.count, 1 << 20); // then they come again
   for (size_t i = 0; i < drawn; ++i) {
@@ -80,7 +80,7 @@ void fillBuffer(const KernelBuffer &buffer, uint8_t *bytes, std::mt19937_64 &ran
     std::memcpy(bytes + done * size, bytes, std::min(drawn, buffer.count - done) * size);
 }
 
-size_t countDifferences(const KernelBuffer &buffer, const uint8_t *left, const uint8_t *right) {
+size_t countDifferences(const cuda::KernelBuffer &buffer, const uint8_t *left, const uint8_t *right) {
   if (std::memcmp(left, right, buffer.bytes()) == 0)
     return 0;
   size_t size = buffer.elementBytes(), count = 0;

@@ -1,7 +1,7 @@
 // Everything that the stand-in for cuDNN holds: handles, descriptors with their attributes, and what the environment asks for.
 #pragma once
 
-#include "engine/backends/cuda/CudnnAbi.h"
+#include "engine/backends/cuda/library/CudnnAbi.h"
 #include "tests/engine/backends/standin/Handles.h"
 
 #include <cstring>

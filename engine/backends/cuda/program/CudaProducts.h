@@ -1,0 +1,53 @@
+// The matrix products of a program on a GPU: npar's own kernels, or cuBLASLt where that is asked for.
+#pragma once
+
+#include "engine/backends/cuda/driver/ThreadWork.h"
+#include "engine/backends/cuda/library/LibraryProducts.h"
+#include "engine/backends/cuda/ptx/ProductText.h"
+
+namespace npar::engine::cuda {
+
+/// Who multiplies: npar's own kernels, with the processor's bits; cuBLASLt where a trial at load gave npar's own bits ("matching");
+/// cuBLASLt wherever it can ("library").
+enum class ProductsBy { Own, Matching, Library };
+/// By its word.
+Result<ProductsBy> productsBy(const std::string &word);
+
+class CudaProducts {
+public:
+  /// Loads a kernel for each kind of product that the program has and plans what the library takes. Refuses what backends/cpu/Products
+  /// refuses, and where the library is asked for, a machine without it. `threads` will start products.
+  Status load(const program::Program &program, CudaDevice &device, ProductsBy by);
+  /// C (+)= A B for every index of the batch list, in the thread's stream.
+  void start(uint32_t product, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const;
+
+  /// Bytes of device memory that the library's products need in each stream beside their operands.
+  uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
+  /// What is worth knowing of how the products were planned.
+  std::vector<std::string> remarks() const;
+
+private:
+  struct Loop {
+    int64_t size, a, b, c;
+  };
+  struct Product {
+    Handle function = nullptr;
+    ProductParameters parameters = {};
+    int64_t bytes, resultBytes;
+    std::vector<Loop> outer; ///< loops of the batch that are launches
+    int64_t inner = 1;       ///< indices of a launch
+    std::string words;
+    const LibraryProducts::Plan *plan = nullptr; ///< null: npar's own kernel
+    std::vector<Loop> around;                    ///< loops that are launches of the library
+  };
+  Status add(const program::Matmul &matmul, const std::string &what);
+  Status planLibrary(const program::Program &program, ProductsBy by);
+  Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
+  Code launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const;
+
+  CudaDevice *device = nullptr;
+  std::vector<Product> products;
+  std::unique_ptr<LibraryProducts> library; ///< null: not asked for
+};
+
+} // namespace npar::engine::cuda

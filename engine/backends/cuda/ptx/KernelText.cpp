@@ -1,0 +1,45 @@
+// Reads `// kernel NAME threads T rows R extent E [many] : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`.
+#include "engine/backends/cuda/ptx/KernelText.h"
+
+#include <sstream>
+
+namespace npar::engine::cuda {
+
+size_t KernelBuffer::elementBytes() const {
+  if (type == "f64" || type == "i64")
+    return 8;
+  if (type == "f32" || type == "i32")
+    return 4;
+  return type == "bf16" || type == "f16" ? 2 : 1;
+}
+
+Result<std::vector<GpuKernel>> readKernelLines(const std::string &text) {
+  std::vector<GpuKernel> kernels;
+  std::istringstream lines(text);
+  std::string line;
+  if (!std::getline(lines, line) || line.rfind("// npar kernels ", 0) != 0)
+    return Status::badInput("the object for GPUs does not begin with '// npar kernels'");
+  while (std::getline(lines, line) && line.rfind("// kernel ", 0) == 0) {
+    GpuKernel kernel;
+    std::istringstream words(line.substr(10));
+    std::string word;
+    words >> kernel.name >> word;
+    words >> kernel.threads >> word >> kernel.rows >> word >> kernel.extent >> word;
+    if (word == "many")
+      kernel.many = true, words >> word;
+    bool good = word == ":" && kernel.threads > 0 && kernel.rows > 0 && kernel.extent > 0;
+    while (good && words >> word && word != "->" && word != "inplace")
+      kernel.buffers.push_back({word.substr(0, word.find('[')), std::stoull(word.substr(word.find('[') + 1))});
+    kernel.operands = kernel.buffers.size();
+    while (good && words >> word && word != "inplace")
+      kernel.buffers.push_back({word.substr(0, word.find('[')), std::stoull(word.substr(word.find('[') + 1))});
+    for (; good && words >> word; words >> word)
+      kernel.inplace.emplace_back(std::stoull(word), std::stoull(word.substr(word.find('=') + 1)));
+    if (!good)
+      return Status::badInput("a line of the object for GPUs cannot be read: " + line);
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+} // namespace npar::engine::cuda

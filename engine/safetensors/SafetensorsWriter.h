@@ -1,0 +1,51 @@
+// Writes a safetensors file piece by piece: header first, then the tensors' bytes, never whole in memory.
+#pragma once
+
+#include "engine/files/OutputFile.h"
+#include "engine/safetensors/Safetensors.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+/// What a file is to hold under a name.
+struct TensorToWrite {
+  std::string name;
+  std::string type; ///< the format's word, "F32"
+  std::vector<int64_t> shape;
+};
+
+/// A file that appears under its name, synced, when everything is in it (OutputFile). Pieces may be written in any order and from several
+/// threads at once, a pipe's in the order of the tensors; each byte once.
+class SafetensorsWriter {
+public:
+  /// Writes the header. The tensors' bytes will lie one after the other in the given order. Names must differ and be UTF-8, types known;
+  /// `metadata` are the header's own words, which other readers expect to name a framework.
+  static Result<std::unique_ptr<SafetensorsWriter>> create(const std::string &path, const std::vector<TensorToWrite> &tensors,
+                                                           const std::map<std::string, std::string> &metadata = {{"format", "pt"}});
+  /// `size` bytes of the tensor of this index, little-endian, from its byte `offset` on.
+  Status write(size_t tensor, uint64_t offset, const void *bytes, size_t size);
+  /// Refuses a file in which bytes of a tensor are missing.
+  Status commit();
+
+  /// The output is a pipe or a device: pieces must come in order.
+  bool isInOrder() const { return file.isDirect(); }
+  uint64_t bytesOf(size_t tensor) const { return tensors[tensor].second.end - tensors[tensor].second.begin; }
+  /// Of the whole file, header included.
+  uint64_t bytes() const { return begin + (tensors.empty() ? 0 : tensors.back().second.end); }
+  /// Where the first tensor begins in the file.
+  uint64_t headerBytes() const { return begin; }
+
+private:
+  SafetensorsWriter(program::OutputFile file, std::vector<std::pair<std::string, StoredTensor>> tensors, uint64_t begin)
+      : file(std::move(file)), tensors(std::move(tensors)), written(this->tensors.size()), begin(begin) {}
+  program::OutputFile file;
+  std::vector<std::pair<std::string, StoredTensor>> tensors;
+  std::vector<std::atomic<uint64_t>> written; ///< bytes, by tensor
+  uint64_t begin;
+};
+
+} // namespace npar::engine
