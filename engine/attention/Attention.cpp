@@ -1,4 +1,4 @@
-// Attention forward: blocks of keys pass by the rows of a part, panel by panel of a register tile's rows.
+// Attention forward: blocks of keys are processed against the rows of a part, in panels of a register tile's rows.
 #include "engine/attention/Attention.h"
 
 #include "engine/attention/Memory.h"
@@ -14,7 +14,7 @@ namespace npar::engine {
 
 namespace {
 
-/// To about 1e-16 and the same bits everywhere: x = 2^e m with m near 1, and log m = 2 artanh((m - 1) / (m + 1)).
+/// Logarithm with an error of about 1e-16 and the same bits everywhere: x = 2^e m with m near 1, and log m = 2 artanh((m - 1) / (m + 1)).
 double logarithm(double x) {
   if (!(x > 0) || std::isinf(x))
     return x == 0 ? -std::numeric_limits<double>::infinity() : x;
@@ -75,10 +75,10 @@ struct ForwardMemory {
   int64_t *visible;
 };
 
-/// A block of keys, packed, before the queries of a part.
+/// A block of packed keys, with the part of queries that it is multiplied with.
 struct KeyBlock {
   int64_t keys, position, at;
-  /// From a panel of keys to the next, and of values.
+  /// Bytes from a panel of keys, or of values, to the next.
   int64_t keyBytes, valueBytes;
 };
 

@@ -73,9 +73,9 @@ struct BackwardMemory {
     dv = pieces.take(keyRows * valueWidth * a.sumBytes);
   }
   Pieces pieces;
-  /// Of a block, and of rows of dk and dv.
+  /// Sizes of a block, and widths of the rows of dk and dv.
   int64_t keys, queries, width, valueWidth;
-  /// Of dk and dv: each run is filled up to whole panels, whose last rows are written, too.
+  /// Rows of dk and dv: each run is padded to whole panels, and the padding rows are written, too.
   int64_t keyRows = 0;
   /// "Across" are panels of B with queries in columns; "down" are features in rows.
   char *qAcross, *doutAcross, *q, *dout, *lse, *dot, *dqDown, *row, *k, *v, *kDown;
@@ -83,10 +83,10 @@ struct BackwardMemory {
   int64_t *firstSeen;
 };
 
-/// A block of queries of one head and a block of keys: neighbours in memory and in the sequence.
+/// A block of queries of one head and a block of keys, each contiguous in memory and in the sequence.
 struct BlockPair {
   int64_t head, query, queries, queryPosition, key, keys, keyPosition;
-  /// Of the first key, in the sums of dk and dv.
+  /// Row of the first key in the sums of dk and dv.
   int64_t keyRow;
 };
 
@@ -98,7 +98,7 @@ public:
   void run();
 
 private:
-  /// How many keys from a pair's number `key` on a pair's query sees.
+  /// Number of a pair's keys, from number `key` on, that a query of the pair sees.
   int64_t seen(const BlockPair &pair, int64_t query, int64_t key) const {
     return plan.seenFrom(pair.queryPosition + query, pair.keyPosition + key);
   }

@@ -1,4 +1,4 @@
-// Sizes of blocks and parts, and which kernels do them.
+// Chooses the sizes of blocks and parts, and the kernels.
 #include "engine/attention/Attention.h"
 #include "engine/attention/Memory.h"
 
@@ -10,9 +10,9 @@ namespace npar::engine {
 
 namespace {
 
-/// So many rows of a part share packed keys and values.
+/// Rows of a part, which share packed keys and values.
 constexpr int64_t rowsPerPart = 512;
-/// Queries and keys of a block backward, whose gradients of scores lie in the second-level cache.
+/// Queries and keys of a block in the backward pass; its gradients of scores fit into the second-level cache.
 constexpr int64_t backwardBlock = 256;
 
 int64_t bytesOf(ProductType type) {

@@ -21,7 +21,7 @@ namespace {
 
 #include "engine/attention/PlainPowers.inc"
 
-/// As x86 has them: the second where one is NaN or both are zero.
+/// Maximum and minimum as x86 defines them: the second operand if one is NaN or both are zero.
 inline __attribute__((always_inline)) __m256 greater(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 inline __attribute__((always_inline)) __m256d greater(__m256d a, __m256d b) { return _mm256_max_pd(a, b); }
 inline __attribute__((always_inline)) __m256 lesser(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }

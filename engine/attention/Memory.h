@@ -1,4 +1,4 @@
-// A part's scratch memory cut into pieces aligned to cache lines, and arithmetic of addresses.
+// Divides a part's scratch memory into pieces aligned to cache lines, and computes addresses.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ inline int64_t roundUp(int64_t value, int64_t multiple) { return (value + multip
 inline char *advance(void *pointer, int64_t bytes) { return static_cast<char *>(pointer) + bytes; }
 inline const char *advance(const void *pointer, int64_t bytes) { return static_cast<const char *>(pointer) + bytes; }
 
-/// Without memory it only counts how much is needed.
+/// Only adds up the required size if `memory` is null.
 class Pieces {
 public:
   explicit Pieces(void *memory) : memory(static_cast<char *>(memory)) {}

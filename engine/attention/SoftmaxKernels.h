@@ -1,5 +1,5 @@
-// What attention needs from an instruction set beside tiles of products (TileKernels.h): what happens to scores while a panel of them is in
-// the first-level cache.
+// The instruction-set kernels that attention needs in addition to tiles of products (TileKernels.h): they process scores while a panel of
+// them is in the first-level cache.
 #pragma once
 
 #include "engine/product/TileKernels.h"
@@ -8,64 +8,66 @@
 
 namespace npar::engine {
 
-/// Sums over a row and maxima of it are taken in 16 lanes, element i in lane i mod 16, in ascending order; then lane i takes in lane i + 8
-/// for i < 8, lane i + 4 for i < 4, i + 2, i + 1. Columns are filled up to multiples of 32.
+/// Sums and maxima of a row are computed in 16 lanes, element i in lane i mod 16, in ascending order; then lane i takes in lane i + 8 for i
+/// < 8, lane i + 4 for i < 4, i + 2, i + 1. Columns are padded to multiples of 32.
 constexpr int64_t lanesOfRow = 16, columnUnit = 32;
 
 /// Keys in a block of the forward pass: part of the definition of attention (Attention.h).
 constexpr int64_t keysPerBlock = 256;
 
-/// One panel of A's rows of queries against a block of keys; numbers are of the sums' type.
+/// One panel of A's rows of queries against a block of keys; numbers have the sums' type.
 struct ScorePanel {
   /// [used, stride], products of q and k.
   const void *scores;
   int64_t stride;
   int used;
-  /// Of each row, how many keys of the block it sees: those before that number.
+  /// Number of keys of the block that each row sees: the keys before that number.
   const int64_t *visible;
-  /// Multiple of 32 at least as large as each of them: so many probabilities are written, 0 where there is no visible key.
+  /// Number of probabilities to write per row: a multiple of 32, at least the largest `visible`. Probabilities of keys that are not visible
+  /// are 0.
   int64_t columns;
   double scale;
-  /// As scores: what probabilities are multiplied by as they are written, and not in the sum; null: nothing.
+  /// Factors, laid out like the scores, by which written probabilities are multiplied, but not those in the sum; null: none.
   const void *factors = nullptr;
-  /// Of each row, running; `decay`, written, is what its earlier out is to be multiplied by, and has room for a multiple of 16 rows.
+  /// Running values of each row. `decay`, an output with room for a multiple of 16 rows, is the factor for the row's earlier out.
   void *max, *sum, *decay;
-  /// [rows, columns] as a panel of A, of a product's operand type.
+  /// [rows, columns] as a panel of A, in a product's operand type.
   void *probabilities;
 };
 
 /// One panel of A's rows of keys against a block of queries: columns [begin, end), multiples of 32.
 struct GradientPanel {
-  /// [used, stride]: products of k and q, which are left, and of v and dout, which become the gradients of the scores.
+  /// [used, stride]: products of k and q, which stay unchanged, and of v and dout, which become the gradients of the scores.
   const void *scores;
   void *gradients;
   int64_t stride;
   int used;
   int64_t begin, end;
-  /// Of each row the first query that sees the key.
+  /// The first query, for each row, that sees the key.
   const int64_t *firstSeen;
   double scale;
-  /// As scores: what probabilities, as they are written, and the gradients dp are multiplied by; null: nothing.
+  /// Factors, laid out like the scores, for the written probabilities and the gradients dp; null: none.
   const void *factors = nullptr;
-  /// Of each query, [end]: the logarithm of its sum of exponentials, and the product of its rows of dout and out.
+  /// Values of each query, [end]: the logarithm of its sum of exponentials, and the product of its rows of dout and out.
   const void *lse, *dot;
   /// [rows, end] as a panel of A.
   void *probabilities;
 };
 
 struct SoftmaxKernels {
-  /// Takes the panel's scores into the running maxima and sums and writes exp(scale * score - maximum).
+  /// Updates the running maxima and sums with the panel's scores and writes exp(scale * score - maximum).
   void (*softmax)(const ScorePanel &panel);
   /// out[r, c] = fma(out[r, c], decay[r], product[r, c]) for r < used; both [rows, stride], stride a multiple of a vector's lanes.
   void (*rescale)(const void *product, void *out, int64_t stride, const void *decay, int used);
   /// Writes p = exp(scale * score - lse) and replaces the gradients dp by p * (dp - dot).
   void (*differentiate)(const GradientPanel &panel);
-  /// Columns [begin, end) of rows of gradients, rounded, as a panel of A, and as rows [k, k + used) of panels of B with `depth` of k.
+  /// Writes columns [begin, end) of rows of gradients, rounded, as a panel of A, and as rows [k, k + used) of panels of B with `depth` of
+  /// k.
   void (*pack)(const void *gradients, int64_t stride, int used, int64_t begin, int64_t end, void *panelOfA, void *panelsOfB, int64_t k,
                int64_t depth);
-  /// Sum over `count` elements of a[i] * b[i], as operands lie in memory, by fma in 16 lanes.
+  /// Sum over `count` elements of a[i] * b[i], in the operands' storage type, by fma in 16 lanes.
   double (*dot)(const void *a, const void *b, int64_t count);
-  /// to[i] = round(sums[i] * factor + 0 [+ to[i]]); `wide`: `to` is of the sums' type.
+  /// to[i] = round(sums[i] * factor + 0 [+ to[i]]); `wide`: `to` has the sums' type.
   void (*store)(const void *sums, int64_t count, double factor, void *to, bool wide, bool accumulate);
   /// exp of `count` numbers, a multiple of 16, in place.
   void (*exponential)(void *values, int64_t count);
@@ -76,7 +78,7 @@ const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type);
 const SoftmaxKernels &plainSoftmax(ProductType type);
 const SoftmaxKernels &avx2Softmax(ProductType type);
 const SoftmaxKernels &avx512Softmax(ProductType type);
-/// BF16 only.
+/// Exists for BF16 only.
 const SoftmaxKernels &tilesSoftmax();
 
 } // namespace npar::engine

@@ -19,28 +19,29 @@ namespace npar::engine {
 ///   all_to_all       block j along `split` of member i becomes block i along `concat` of member j; a block is
 ///                    [outer, split, middle, concat, inner], or [outer, concat, middle, split, inner] if `concatFirst`
 ///   permute          count -> count, member i's piece goes to member (i + shift) mod n
-/// With `whole` not 0 the members' pieces, in order, are shares of a row of so many; the last may hold padding:
+/// If `whole` is not 0, the members' pieces, in order, are shares of a row of `whole` elements; the last may hold padding:
 ///   all_gather       [outer, split, inner] -> [outer, whole, inner]  padding is dropped
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
-/// Reductions add in ascending member order; where `library` says so a sum may have another one, and the same bits on all members then.
+/// Reductions add in ascending member order. With `library` a sum may use another order, but has the same bits on all members.
 struct Operation {
   program::StepKind step = program::StepKind::Collective;            ///< Collective, Send or Receive
   program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< of a Collective
   program::ReduceOp op = program::ReduceOp::Sum;
   program::ElementType type = program::ElementType::F32;
-  uint32_t event = 0, micro = 0; ///< with the members: the instance that they meet in, once per training step; transfers are numbered apart
+  uint32_t event = 0, micro = 0; ///< with the members: identifies the instance, which occurs once per training step; transfers are numbered
+                                 ///< separately
   const int64_t *members = nullptr; ///< ranks of the group in member order; Send, Receive: {sender, receiver}
   uint32_t memberCount = 0;
   uint32_t member = 0; ///< the poster's place in `members`
   uint64_t count = 0;  ///< elements of the input (Receive: of the output)
   uint64_t outer = 1, split = 1, inner = 1, middle = 1, concat = 1, whole = 0;
   bool concatFirst = false;
-  bool library = false; ///< of this part
+  bool library = false; ///< for this part: the plan lets a library add in its own order
   uint32_t shift = 0;
   DeviceAddress input, output;
   Completion *completion = nullptr;
-  uint64_t tag = 0;                ///< the poster's name for it, given back by `pending`
-  const Operation *next = nullptr; ///< of a bucket: its next part, with geometry and buffers of its own; valid until the completion
+  uint64_t tag = 0;                ///< the poster's name for the operation, returned by `pending`
+  const Operation *next = nullptr; ///< next part of a bucket, with geometry and buffers of its own; valid until the completion
 
   int64_t rank() const { return members[member]; }
   bool transfers() const { return step != program::StepKind::Collective; }
@@ -60,7 +61,7 @@ struct CommunicationGroup {
   uint32_t memberCount = 0;
 };
 
-/// What a session will ask of its communicator, known before anything is posted. Members and operations stay valid as long as the session.
+/// The operations of a session, known before anything is posted. Members and operations stay valid as long as the session.
 struct CommunicationPlan {
   uint64_t program = 0;                   ///< hash of the program that it is of
   std::vector<uint32_t> sessionOf;        ///< by rank of the world: the session that holds it
@@ -78,24 +79,24 @@ public:
   virtual ~Communicator() = default;
   /// Called once, before the first `post`.
   virtual Status prepare(const CommunicationPlan &plan) = 0;
-  /// Whether operations must be posted in the order of the plan, as where a transport matches them by the order they come in. Then
-  /// OrderedCommunicator stands before this one.
+  /// True if operations must be posted in the order of the plan, because the transport matches them by their order. Such a communicator is
+  /// wrapped in an OrderedCommunicator.
   virtual bool needsOrder() const = 0;
-  /// Before the operations of a training step are posted. Sessions that meet in different steps, or with plans of different programs, end
-  /// with an error that has both, where operations travel between them.
+  /// Called before the operations of a training step are posted. If operations travel between sessions that are in different steps, or have
+  /// plans of different programs, all end with an error that has both values.
   virtual void beginStep(int64_t trainingStep) = 0;
   /// Starts one rank's part; never blocks. `members` must stay valid until the completion; the buffers belong to the communicator
   /// until then. Completes with an error when members disagree in kind, type, operator or sizes, or after `abort`.
   virtual void post(const Operation &operation) = 0;
   /// Completes everything pending and everything posted later, in every session, with this error. The first abort wins.
   virtual void abort(const Status &status) = 0;
-  /// What is waiting for whom, for reports.
+  /// Operations that wait, and the members that are missing, for reports.
   virtual std::vector<PendingOperation> pending() const = 0;
-  /// The reason when another session has aborted first; success when none has.
+  /// The reason if another session aborted first; success if none did.
   virtual Status abortedElsewhere() const = 0;
-  /// Between training steps: every session gives some bytes and gets those of all sessions, by session. All sessions call it equally often,
-  /// in the same order; it blocks until the last one does. An error after an abort, or when `timeoutSeconds` have passed: then it aborts.
-  /// May be called before `prepare`.
+  /// Between training steps: each session contributes some bytes and gets the bytes of all sessions, by session. All sessions call it the
+  /// same number of times, in the same order; it blocks until the last one calls it. Returns an error after an abort, or when
+  /// `timeoutSeconds` have passed, in which case it aborts. May be called before `prepare`.
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;
 };
 

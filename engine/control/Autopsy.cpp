@@ -1,4 +1,4 @@
-// Finds in the flight records of a job where its ranks went apart first.
+// Finds in the flight records of a job where its ranks diverged first.
 #include "engine/control/Autopsy.h"
 
 #include "engine/control/Judge.h"
@@ -163,7 +163,7 @@ private:
         wait.missing.push_back(member);
         evidence.answers[{member, wait.meeting}] = answer;
       }
-      // Whoever waits for nobody who is missing waits for data on their way.
+      // A wait that misses no rank is for data in flight.
       if (!wait.missing.empty())
         state.waits.push_back(std::move(wait));
     }
@@ -195,7 +195,7 @@ private:
         process.state->ranks.push_back(stateOf(records.at(rank.rank), evidence));
       }
     }
-    // What failed after a process was lost failed for that reason.
+    // Failures after the loss of a process are its consequences.
     if (!addLost(evidence))
       addFailures(evidence);
     return evidence;

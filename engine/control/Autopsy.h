@@ -1,4 +1,4 @@
-// Finds in the flight records of a job where its ranks went apart first, and says it in two sentences.
+// Finds in the flight records of a job where its ranks diverged first, and describes it in two sentences.
 #pragma once
 
 #include "engine/control/FailureReport.h"
@@ -11,14 +11,15 @@ namespace npar::engine {
 
 struct AutopsyReport {
   bool diverged = false;
-  FailureReport failure;     ///< whom the records blame, and who waited; when `diverged`
+  FailureReport failure;     ///< the culprit and the ranks that waited; when `diverged`
   std::string first, second; ///< the two sentences, without a final period
-  std::string verdict;       ///< what the processes themselves said, as JSON; empty: nothing
+  std::string verdict;       ///< report of the processes themselves, as JSON; empty: none
   std::string toJson() const;
 };
 
-/// The records of one job; of some processes they may be missing. The same rules as those of the job's judge (Judge.h): whoever left no
-/// sign of life when the others still did; who went past an operation that others wait in; who is waited for and waits for nobody.
+/// Examines the records of one job; some processes may have none. The rules are those of the job's judge (Judge.h). It blames, in this
+/// order: a process without signs of life when the others still had some; a rank that went past an operation in which others wait; a rank
+/// that others wait for and that itself waits for none.
 AutopsyReport autopsy(const std::vector<FlightLog> &logs);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Numbers and texts as bytes and back. What is read came from a network or a damaged file: every length is checked, nothing is trusted.
+// Converts numbers and texts to bytes and back. The bytes come from a network or a damaged file, so every length is checked.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// Appends little-endian values; this engine runs on no other machine.
+/// Appends little-endian values; this engine runs on little-endian machines only.
 class ByteWriter {
 public:
   template <typename T> void number(T value) {
@@ -17,7 +17,7 @@ public:
     auto *begin = reinterpret_cast<const uint8_t *>(&value);
     bytes.insert(bytes.end(), begin, begin + sizeof(T));
   }
-  /// At most `limit` bytes of the text; a longer one ends with dots.
+  /// Appends at most `limit` bytes of the text; a longer one is cut and ends with dots.
   void text(const std::string &text, size_t limit) {
     bool whole = text.size() <= limit;
     std::string kept = whole ? text : text.substr(0, limit - 3) + "...";
@@ -31,7 +31,7 @@ private:
   std::vector<uint8_t> bytes;
 };
 
-/// Reads what ByteWriter wrote. After the first thing that does not fit everything reads as zero and `good` says so.
+/// Reads what ByteWriter wrote. After the first error everything reads as zero and `good` is false.
 class ByteReader {
 public:
   ByteReader(const uint8_t *bytes, size_t size) : at(bytes), left(size) {}
@@ -51,7 +51,7 @@ public:
     uint32_t size = count(limit, 1);
     return take(size) ? std::string(reinterpret_cast<const char *>(at - size), size) : std::string();
   }
-  /// A number of things that take at least `bytesEach`: zero when it is above the limit or what follows is shorter.
+  /// The number of elements that follow, each of at least `bytesEach`; zero if it exceeds the limit or the remaining bytes.
   uint32_t count(size_t limit, size_t bytesEach) {
     auto value = number<uint32_t>();
     if (value <= limit && value * bytesEach <= left)
@@ -60,7 +60,7 @@ public:
     return 0;
   }
   bool good() const { return fine; }
-  /// Everything was read and fitted.
+  /// True if everything was read without an error.
   bool ended() const { return fine && left == 0; }
 
 private:

@@ -1,4 +1,4 @@
-// Frames on a socket that never blocks: magic, size of the message, token, message.
+// Sends frames on a non-blocking socket: magic, size of the message, token, message.
 #include "engine/control/Connection.h"
 
 #include "engine/control/Message.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t magic = 0x4350524e; // "NRPC"
 constexpr size_t headerBytes = 8 + std::tuple_size_v<ControlToken>;
 
-/// In the same time wherever they differ, so that a token cannot be found byte by byte.
+/// Compares in constant time, so that a token cannot be guessed byte by byte.
 bool equal(const uint8_t *bytes, const ControlToken &token) {
   uint8_t different = 0;
   for (size_t i = 0; i < token.size(); ++i)

@@ -1,4 +1,4 @@
-// A TCP connection of the control channel, which never blocks: messages of bounded size, each with the token of its job.
+// A non-blocking TCP connection of the control channel: messages of bounded size, each with the token of its job.
 #pragma once
 
 #include "engine/network/Descriptor.h"
@@ -13,7 +13,7 @@
 
 namespace npar::engine {
 
-/// Made anew for each job; whoever does not know it is not heard.
+/// Secret of one job. A message without it is rejected.
 using ControlToken = std::array<uint8_t, 16>;
 
 /// Random bytes of the operating system.
@@ -26,7 +26,8 @@ public:
 
   bool open() const { return bool(socket); }
   int descriptor() const { return socket.get(); }
-  /// Queues a message and sends what can be sent. A peer that reads nothing gets no more than `mostQueued` bytes, then only what matters.
+  /// Queues a message and sends what can be sent. If a peer does not read and `mostQueued` bytes are queued, only messages that matter are
+  /// added.
   void send(const std::vector<uint8_t> &message, bool matters);
   bool wantsToSend() const { return !output.empty(); }
   void flush();

@@ -1,4 +1,4 @@
-// The job's control channel on TCP: one thread between the sockets and the rules.
+// The job's control channel over TCP: one thread between the sockets and the rules.
 #include "engine/control/ControlChannel.h"
 
 #include "engine/control/ControlCore.h"
@@ -56,10 +56,10 @@ struct ControlChannel::State final : ControlLink {
   void readAll();
   void runInbox();
   void farewell();
-  /// The first process of its host that is alive does it, if they are still the same.
+  /// The first live process of each host ends the stopped ones, if they are still the same processes.
   void endStopped() const;
 
-  // What the core asks; on the channel's thread.
+  // Calls from the core, on the channel's thread.
   void send(uint32_t to, const Message &message) override {
     bool matters = message.kind != Message::Kind::Beat && message.kind != Message::Kind::Alive;
     job.connections[to].send(encode(message), matters);
@@ -83,19 +83,19 @@ struct ControlChannel::State final : ControlLink {
   ControlOptions options;
   JoinedJob job;
   Descriptor wake;
-  std::unique_ptr<ControlCore> core; ///< touched by the thread alone
-  bool quitting = false;             ///< likewise
-  double decidedAt = 0;              ///< likewise; 0: it is not
-  std::mutex watching;               ///< held while the observed is asked
+  std::unique_ptr<ControlCore> core; ///< for the channel's thread only
+  bool quitting = false;             ///< for the channel's thread only
+  double decidedAt = 0;              ///< for the channel's thread only; 0: not decided
+  std::mutex watching;               ///< held while `observed` is called
   const Observed *observed = nullptr;
-  FlightRecord *flight = nullptr; ///< likewise
+  FlightRecord *flight = nullptr; ///< guarded by `watching`
   std::atomic<uint64_t> phases{0};
-  mutable std::mutex mutex; ///< of all below
+  mutable std::mutex mutex; ///< guards everything below
   mutable std::condition_variable news;
   std::deque<std::function<void()>> inbox;
   std::string phaseNow;
   std::optional<FailureReport> verdict;
-  bool toldHere = false; ///< this process knows of the failure, it told it
+  bool toldHere = false; ///< this process reported the failure itself
   std::mutex calling;    ///< held while listeners run
   std::map<const void *, std::function<void(const Status &)>> listeners;
   std::thread thread;
@@ -152,7 +152,7 @@ void ControlChannel::State::runInbox() {
     what();
 }
 
-/// What has been said arrives: the sockets close after it, for a moment one waits for those who do not read.
+/// Sends the last messages before the sockets close, with a short wait for peers that do not read.
 void ControlChannel::State::farewell() {
   constexpr double patience = 0.2;
   core->leave();
@@ -178,7 +178,7 @@ void ControlChannel::State::decided(const FailureReport &report) {
     if (flight)
       flight->verdict(report);
   }
-  // Whoever knows of it may end the process: it is said first.
+  // Code that sees the verdict may end the process, so onVerdict is called first.
   if (options.onVerdict)
     options.onVerdict(report);
   {

@@ -8,12 +8,12 @@ namespace npar::engine {
 
 namespace {
 
-// Seconds. The sum of what lies between a failure and its verdict stays below one, so that everyone has one more to end in.
-constexpr double hearCertain = 0.15; ///< a cause that is known waits so long for one that explains it
+// Seconds. A failure and its verdict are less than one second apart, which leaves every process one more to end.
+constexpr double hearCertain = 0.15; ///< wait after a known cause for a better explanation
 constexpr double hearOthers = 0.25, hearAnswers = 0.25;
 constexpr double tickWhileJudging = 0.02;
-constexpr double worstDelay = 60;   ///< what a process may say of itself
-constexpr double mostAllowance = 1; ///< beyond it a time limit that people gave would mean nothing
+constexpr double worstDelay = 60;   ///< limit on the delay that a process may report
+constexpr double mostAllowance = 1; ///< more would make the user's time limit meaningless
 
 double bounded(double seconds) { return std::isfinite(seconds) ? std::clamp(seconds, 0.0, worstDelay) : 0.0; }
 
@@ -89,7 +89,7 @@ ProcessState ControlCore::look(bool waits) {
   return state;
 }
 
-/// Of all whom this process hears at every beat.
+/// Checks the silence of all processes that this one hears at every beat.
 void ControlCore::watchOthers(double now) {
   double limit = options.timeoutSeconds + allowance();
   if (!isJudge()) {
@@ -280,7 +280,7 @@ void ControlCore::proceed(double now) {
       return decide();
     if (!evidence.told.empty())
       return question(now);
-    stage = Stage::Watching; // whoever had been silent has answered after all
+    stage = Stage::Watching; // the silent process has answered after all
     return;
   }
   if (stage == Stage::Questioning && (heardAll(now) || now - stageBegan > hearAnswers + allowance()))

@@ -1,4 +1,4 @@
-// The rules of the control channel without sockets and without a clock: who tells whom what and when, and when something is wrong.
+// The rules of the control channel without sockets or a clock: the messages between processes, their times, and the detection of failures.
 #pragma once
 
 #include "engine/control/Judge.h"
@@ -11,22 +11,22 @@
 
 namespace npar::engine {
 
-/// A process as the others know it.
+/// A process's identity for the others.
 struct PeerName {
   std::string host;
   int64_t pid = 0;
 };
 
-/// What a core asks of its surroundings; called from within the core's functions.
+/// Interface of a core to its environment; called from within the core's functions.
 class ControlLink {
 public:
   virtual ~ControlLink() = default;
-  /// Process 0 and process 1 reach everyone, the others reach these two. A message to one that is gone is dropped.
+  /// Sends a message. Processes 0 and 1 reach all others, which reach only these two. A message to a process that is gone is dropped.
   virtual void send(uint32_t to, const Message &message) = 0;
-  /// Where this process stands; with `waits` also what its ranks wait for, which costs more.
+  /// The positions of this process's ranks; with `waits` also the operations for which they wait, which costs more.
   virtual ProcessState look(bool waits) = 0;
   virtual Joined joined(const Question &question) = 0;
-  /// Once: the job has failed, this is why. The report has been sent to whoever must hear it from here.
+  /// Called once, with the reason, when the job has failed. By then, the report was sent to all processes that must get it from here.
   virtual void decided(const FailureReport &report) = 0;
 };
 
@@ -36,32 +36,33 @@ struct CoreOptions {
   std::vector<PeerName> peers; ///< by process
 };
 
-/// Process 0 is the judge: all others send it a beat at every interval, and it answers each of them, so messages grow with the number of
-/// processes and no faster. It judges when a process is gone, has met a failure or has been silent for the time limit. Process 1 is the
-/// deputy: whoever no longer hears the judge turns to it, and when it does not hear him either it judges itself. Who reaches neither judges
-/// from what he knows. A process that is late itself gives all others as much time more, and everyone the worst delay that any has told.
+/// Process 0 is the judge. All others send it a beat at every interval, and it answers each, so the number of messages grows linearly with
+/// the number of processes. It judges when a process is gone, has reported a failure or has been silent for the time limit. Process 1 is
+/// the deputy: a process that no longer hears the judge turns to it, and if the deputy does not hear the judge either, it judges itself. A
+/// process that reaches neither judges from its own knowledge. A process that is late itself extends all others' limits by its delay, and
+/// every limit is extended by the worst delay that any process reported.
 ///
-/// Times are seconds of one process's steady clock; no two are compared. Not thread-safe.
+/// Times are seconds of one process's steady clock; times of different processes are never compared. Not thread-safe.
 class ControlCore {
 public:
   ControlCore(const CoreOptions &options, ControlLink &link, double now);
 
   void received(double now, uint32_t from, Message message);
-  /// The connection to a process is gone; `why` in words, such as "its connection closed".
+  /// Reports that the connection to a process is gone; `why` in words, such as "its connection closed".
   void lost(double now, uint32_t process, const std::string &why);
-  /// To be called at `due`; later means that this process was not given the time.
+  /// Must be called at `due`; a later call means that this process did not get CPU time.
   void tick(double now);
   double due() const { return nextTick; }
-  /// This process has met a failure.
+  /// Reports a failure of this process.
   void tell(double now, const Told &told);
-  /// This process holds these ranks.
+  /// Sets the ranks of this process.
   void hold(const std::vector<int64_t> &ranks);
-  /// This process ends in good order.
+  /// Reports that this process ends normally.
   void leave();
 
   const std::optional<FailureReport> &verdict() const { return report; }
   double interval() const { return beatSeconds; }
-  /// How long this process was late when it was woken up, the worst of the last seconds.
+  /// The worst delay of this process's wake-ups in the last seconds.
   double lateSeconds() const { return late; }
 
 private:
@@ -69,8 +70,8 @@ private:
   struct Peer {
     double heard = 0;
     double late = 0;
-    uint32_t answered = 0; ///< the last round that it answered
-    bool appeals = false;  ///< has turned to this process, the deputy
+    uint32_t answered = 0; ///< last round that it answered
+    bool appeals = false;  ///< appeals to this process, the deputy
   };
 
   uint32_t self() const { return options.process; }
@@ -85,12 +86,12 @@ private:
   void sendBeat(uint32_t to, uint32_t round);
   ProcessState look(bool waits);
   void watchOthers(double now);
-  /// The judge is not there, or not for this process.
+  /// Turns away from a judge that is gone, or that this process cannot reach.
   void turnFrom(double now, uint32_t process);
-  /// All are asked where they stand. With a cause that is certain that only completes the report.
+  /// Asks all processes for their positions. If the cause is certain, the answers only complete the report.
   void trigger(double now, bool certain);
   void proceed(double now);
-  /// Whether all have answered this round who will: whoever has not, and is quiet for long, is silent.
+  /// True if every process that can has answered this round. A process that has not answered and was quiet for long counts as silent.
   bool heardAll(double now);
   void question(double now);
   void decide();
@@ -104,8 +105,8 @@ private:
   uint32_t judge = 0;
   double beatSeconds, nextTick, nextBeat;
   double late = 0;
-  std::vector<Told> own; ///< what this process has told
-  double toldAt = 0;     ///< when it did so first, or turned to another judge since
+  std::vector<Told> own; ///< failures reported by this process
+  double toldAt = 0;     ///< time of the first report, or of the latest turn to another judge
   uint64_t lastProgress = 0;
   double movedAt = 0;
   double clock = 0; ///< the latest time this core was given

@@ -18,7 +18,7 @@ constexpr uint64_t greatestFile = uint64_t{1} << 30, greatestTables = uint64_t{2
 constexpr uint32_t mostNames = 1 << 22, mostGroups = 1 << 20, mostMembers = 1 << 20, mostNodes = 1 << 24, mostRanks = 1 << 16,
                    mostSessions = 1024;
 
-/// What lies in a file as the process left it: plain numbers here.
+/// An entry as the file has it, in plain numbers.
 struct PlainEntry {
   uint64_t number;
   int64_t clock, round, trainingStep;

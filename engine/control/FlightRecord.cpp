@@ -277,7 +277,7 @@ void FlightRecord::verdict(FailureReport report) {
 void FlightRecord::discard() {
   std::lock_guard<std::mutex> lock(mutex);
   if (live)
-    live->ended = 1; // for whoever is reading it now
+    live->ended = 1; // for a reader that has the file open
   unmap();
   parts.clear();
   ::unlinkat(folder, name().c_str(), 0);

@@ -1,4 +1,4 @@
-// Ends the process although its main thread is stuck in a library that waits for ever.
+// Ends the process when its main thread is stuck in a library that waits forever.
 #pragma once
 
 #include <condition_variable>
@@ -8,15 +8,15 @@
 
 namespace npar::engine {
 
-/// Armed when a job has failed: whoever has not ended in order by then is ended, without destructors and without the farewells of
-/// libraries.
+/// Armed when a job has failed. A process that has not ended normally by the deadline is ended, without destructors and without the
+/// shutdown of libraries.
 class HardExit {
 public:
-  /// `lastWords` is called, from a thread of its own, before the process ends: a report that nobody else has printed.
+  /// `lastWords` is called, from a thread of its own, before the process ends: it can print a report that was not printed yet.
   explicit HardExit(std::function<void()> lastWords);
   /// Disarms it.
   ~HardExit();
-  /// The process ends in `seconds` with this exit code. The first call counts.
+  /// Makes the process end in `seconds` with this exit code. The first call counts.
   void arm(double seconds, int code);
 
 private:

@@ -1,4 +1,4 @@
-// How the processes of a job find each other on the control channel.
+// Connects the processes of a job on the control channel.
 #include "engine/control/Join.h"
 
 #include "engine/control/Bytes.h"
@@ -113,7 +113,7 @@ private:
     return {};
   }
 
-  /// Without a key of the job the token of the listening process takes its place: only processes of the job have gathered it.
+  /// Uses the token of the listening process if the job has no key: only processes of the job have gathered it.
   HandshakeTerms termsOf(uint32_t hub) const {
     const ControlToken &token = hubsAt[hub].token;
     JobKeyPointer key = options.key ? options.key : std::make_shared<JobKey>(token.data(), token.size());

@@ -1,4 +1,4 @@
-// Finds the one to blame from what all processes know.
+// Finds the culprit of a failure from the knowledge of all processes.
 #include "engine/control/Judge.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ private:
       report.host = evidence.processes[static_cast<size_t>(process)].host;
   }
 
-  /// Of a process the rank that others wait for most, at the place that it has told last.
+  /// The rank of a process that most others wait for, at its last reported place.
   Place placeIn(uint32_t process) const {
     const ProcessEvidence &one = evidence.processes[process];
     Place best;
@@ -233,7 +233,8 @@ private:
     blame(Cause::Silent, Code::Timeout, process, place, message + lastSeen(place));
   }
 
-  /// A rank that says it is done with an operation in which others still wait for it; the one that most others miss.
+  /// Blames the rank whose answer about an operation is `joined` although others still wait for it there; of several, the rank that most
+  /// others miss.
   bool blameWrong(Joined joined, Cause cause) {
     const Wrong *worst = nullptr;
     int64_t rank = -1;
@@ -254,8 +255,8 @@ private:
     return true;
   }
 
-  /// A rank that others wait for and that waits for nobody; of several the one with the most dependants, then the one that is the least
-  /// far.
+  /// Blames a rank that others wait for and that waits for none; of several the one with the most dependants, then the one with the least
+  /// progress.
   bool blameSlow() {
     int64_t slowest = -1;
     std::tuple<size_t, int64_t> best{};
@@ -280,7 +281,7 @@ private:
     return blameRank(slowest);
   }
 
-  /// It waits for nobody, and yet an operation of its has begun and not ended.
+  /// Blames a rank that waits for no other, although one of its operations has begun and not ended.
   void blameLost(int64_t rank, const Place &place) {
     auto holder = processOf.find(rank);
     int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};

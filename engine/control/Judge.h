@@ -1,4 +1,4 @@
-// Finds the one to blame from what all processes know: the rank that everyone waits for, at the end of each chain of waiting.
+// Finds the culprit of a failure from the knowledge of all processes: the rank at the end of each chain of waiting.
 #pragma once
 
 #include "engine/control/Message.h"
@@ -15,10 +15,10 @@ struct ProcessEvidence {
   Standing standing = Standing::Alive;
   std::string host;
   int64_t pid = 0;
-  double silentSeconds = 0; ///< of a silent one: since it was heard last
-  std::string why;          ///< of one that is gone: what was seen, such as "its connection closed"
+  double silentSeconds = 0; ///< for a silent process: time since it was last heard
+  std::string why;          ///< for a process that is gone: the observation, such as "its connection closed"
   std::vector<int64_t> ranks;
-  std::optional<ProcessState> state; ///< what it said last
+  std::optional<ProcessState> state; ///< last reported state
 };
 
 struct Evidence {
@@ -29,13 +29,13 @@ struct Evidence {
   uint32_t speaker = 0;
 };
 
-/// What has to be asked before `judge` knows who is wrong where two ranks wait for each other: for each rank that others miss, whether it
-/// has joined. At most so many as one message takes.
+/// Questions that must be answered before `judge` can tell which of two ranks that wait for each other is wrong: for each rank that others
+/// miss, whether it has joined. At most as many as fit into one message.
 std::vector<Question> questionsAbout(const Evidence &evidence);
 
-/// In this order of what explains more: a process that is gone; a failure that one has told; a process that is silent; a rank that went
-/// past an operation in which others wait; one whose part was lost; and of the ranks that wait for nobody the one that most others wait
-/// for, directly or through others.
+/// Returns the cause that explains the most, in this order: a process that is gone; a failure that a process reported; a process that is
+/// silent; a rank that went past an operation in which others wait; a rank whose part was lost; and of the ranks that wait for none, the
+/// one that most others wait for, directly or through others.
 FailureReport judge(const Evidence &evidence);
 
 } // namespace npar::engine

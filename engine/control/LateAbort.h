@@ -1,4 +1,4 @@
-// A library that gives the process up because another process is gone: it ends when all have said who that is, not before.
+// Delays the end of a process that a library aborts because another process is gone, until the verdict is known.
 #pragma once
 
 #include <functional>
@@ -6,13 +6,13 @@
 
 namespace npar::engine {
 
-/// From now on a thread that aborts (SIGABRT) waits so long before the process ends of it, and the control channel's thread has that time
-/// for its verdict, upon which `HardExit` ends the process with the report's code. A message-passing library may abort in the middle of a
-/// message to a process that was killed (UCX, whose copy out of that process's memory fails); the survivor would be the next one that is
-/// gone without a word, and the others could no longer tell which of the two was the cause. For the rest of the process's life.
+/// Makes a thread that aborts (SIGABRT) wait `seconds` before this ends the process. In that time the control channel's thread can reach
+/// its verdict, upon which `HardExit` ends the process with the report's code. A message-passing library may abort in the middle of a
+/// message to a process that was killed (UCX, whose copy out of that process's memory fails). The survivor would be the next process that
+/// is gone without a message, and the others could no longer tell which of the two was the cause. Lasts for the rest of the process's life.
 void abortLate(double seconds);
 
-/// A thread that is not to wait where a SIGABRT comes from outside of the process: another one will.
+/// Starts a thread that never handles a SIGABRT from outside of the process: another thread will.
 std::thread threadWithoutAborts(std::function<void()> body);
 
 } // namespace npar::engine

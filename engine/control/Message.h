@@ -1,4 +1,4 @@
-// What processes tell each other on the control channel, as bytes of bounded size and back.
+// The messages of the control channel, and their conversion to bytes of bounded size and back.
 #pragma once
 
 #include "engine/control/FailureReport.h"
@@ -8,12 +8,12 @@
 
 namespace npar::engine {
 
-/// A failure that a process has met.
+/// A failure that a process reports.
 struct Told {
   Code code = Code::Ok;
   std::string text;
-  Place place;          ///< where it failed; rank -1: nowhere in particular
-  int64_t accused = -1; ///< a rank that has done what its program does not say
+  Place place;          ///< place of the failure; rank -1: no particular place
+  int64_t accused = -1; ///< a rank that deviated from its program; -1: none
 };
 
 struct Message {
@@ -23,10 +23,10 @@ struct Message {
     Alive,    ///< from a judge, at every beat
     Told,     ///< to a judge: `told`
     Ask,      ///< from a judge: send a beat with this `round`
-    Question, ///< from a judge: who has joined what?
+    Question, ///< from a judge: asks whether ranks have joined `questions`
     Answer,   ///< `answers`, one for each of `questions`
     Verdict,  ///< from a judge: `report`
-    Bye       ///< this process ends in good order
+    Bye       ///< this process ends normally
   };
   Kind kind = Kind::Alive;
   uint32_t round = 0;
@@ -44,11 +44,11 @@ struct Message {
   }
 };
 
-/// No message is longer. What would not fit is left out, and counted where the message says so.
+/// Limit on the size of a message. Contents that do not fit are left out, and counted if the message has a field for that.
 constexpr size_t greatestMessage = 64 << 10;
 
 std::vector<uint8_t> encode(const Message &message);
-/// Nothing when the bytes are no message, whatever they are.
+/// Returns nothing if the bytes are not a valid message; accepts any bytes.
 std::optional<Message> decode(const uint8_t *bytes, size_t size);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// What the control channel asks of whoever runs this process's ranks.
+// Interface through which the control channel observes this process's ranks.
 #pragma once
 
 #include "engine/control/States.h"
@@ -7,15 +7,15 @@
 
 namespace npar::engine {
 
-/// Called from the control channel's thread, also while everything else in the process hangs: waits for nobody.
+/// Called from the control channel's thread, even while everything else in the process hangs, so it must never block.
 class Observed {
 public:
   virtual ~Observed() = default;
   virtual std::vector<int64_t> ranks() const = 0;
-  /// Where the ranks stand; with `waits` also what they wait for. The channel fills in what it knows itself: seconds and phase.
+  /// The positions of the ranks; with `waits` also the operations for which they wait. The channel itself fills in seconds and phase.
   virtual ProcessState look(bool waits) const = 0;
   virtual Joined joined(const Question &question) const = 0;
-  /// Where the step that failed first is; rank -1: none has.
+  /// The place of the step that failed first; rank -1 if none has failed.
   virtual Place failedPlace() const = 0;
 };
 

@@ -138,7 +138,7 @@ ProcessState SessionWatch::lookNow(bool waits) const {
   return state;
 }
 
-/// What the communicator knows, and what it does not although it was posted; in program order.
+/// Adds the operations that the communicator knows, and those that it does not although they were posted, in program order.
 void SessionWatch::addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const {
   std::map<uint32_t, Wait> waits;
   for (PendingOperation &operation : pending) {

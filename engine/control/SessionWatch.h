@@ -17,7 +17,7 @@ namespace npar::engine {
 /// same order, so a number means the same step in all of them, whichever session it belongs to.
 struct SessionRounds {
   std::atomic<int64_t> last{-1};     ///< number of the step that began last
-  std::atomic<uint32_t> session{0}; ///< whose step that is
+  std::atomic<uint32_t> session{0}; ///< session of that step
 };
 
 /// The observer of one session (SessionParts.observer), number `session` of its process. Other sessions of the process need watches of
@@ -37,9 +37,9 @@ public:
   void ended(uint32_t node) override { moved(node, true); }
   void failed(uint32_t node) override;
 
-  /// Why there is no record although there should be one.
+  /// The reason why a record is missing although it was requested.
   Status recordStatus() const;
-  /// Counts the moves of all ranks; 0 without a session.
+  /// Number of moves of all ranks so far; 0 without a session.
   uint64_t progress() const;
   bool hasFailed() const { return failing.load(); }
 
@@ -50,7 +50,7 @@ public:
 
 private:
   struct alignas(64) Rank {
-    std::atomic<uint32_t> last{noIndex}; ///< the node it began last
+    std::atomic<uint32_t> last{noIndex}; ///< node that it began last
     std::atomic<uint64_t> moves{0};
   };
   void moved(uint32_t node, bool done);
@@ -66,14 +66,14 @@ private:
   uint32_t session;
   std::shared_ptr<SessionRounds> rounds;
   Status recording;
-  mutable std::mutex mutex; ///< held while what follows comes and goes, and while it is asked for; never by a worker
+  mutable std::mutex mutex; ///< held while the fields below are set, cleared or used; never by a worker
   const program::Program *program = nullptr;
   const StepGraph *graph = nullptr;
   const Operations *operations = nullptr;
   const Communicator *communicator = nullptr;
-  std::optional<ProcessState> atFailure;          ///< where all stood then
+  std::optional<ProcessState> atFailure;          ///< state of all ranks at the failure
   std::unique_ptr<Rank[]> moves;                  ///< by place in StepGraph::ranks
-  std::unique_ptr<std::atomic<uint32_t>[]> marks; ///< by node: in which step it began or ended last
+  std::unique_ptr<std::atomic<uint32_t>[]> marks; ///< by node: step in which it last began or ended
   std::atomic<int64_t> trainingStep{-1}, round{-1};
   std::atomic<bool> inStep{false}, failing{false};
   std::atomic<uint32_t> failedNode{noIndex};

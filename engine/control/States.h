@@ -1,4 +1,4 @@
-// Where ranks stand and whom they wait for: what processes tell each other so that the one to blame can be found.
+// The positions and waits of ranks, which processes report to each other to find a culprit.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,41 @@ struct MeetingPlace {
   bool operator==(const MeetingPlace &other) const { return tie() == other.tie(); }
 };
 
-/// A step of the program as people know it. Between training steps `task` is empty and `operation` says what the process does.
+/// A step of the program in the user's terms. Between training steps `task` is empty and `operation` describes the process's activity.
 struct Place {
   int64_t rank = -1; ///< -1: no rank is known
   int64_t trainingStep = -1;
   uint32_t micro = 0;
   std::string task, operation, source; ///< such as "B0:1", "all_reduce h.3.attn", "gpt2.npar:14:3"
-  int64_t round = -1;                  ///< as MeetingPlace::round: tells who has come further, whichever session's step it is
-  bool evaluates = false;              ///< the step belongs to an evaluation, whose steps are counted apart
+  int64_t round = -1;                  ///< as MeetingPlace::round: tells which rank is further, whichever session's step it is
+  bool evaluates = false;              ///< the step belongs to an evaluation, whose steps are counted separately
 };
 
 /// One operation of a rank that has begun and not ended.
 struct Wait {
   Place place;
   MeetingPlace meeting;
-  std::vector<int64_t> missing; ///< who has not joined; nobody where it is held back behind another operation of its rank
-  bool lost = false;            ///< the communicator does not know of it
+  std::vector<int64_t> missing; ///< members that have not joined; empty if it is queued after another operation of its rank
+  bool lost = false;            ///< the communicator does not have it
 };
 
 struct RankState {
-  Place place;             ///< what the rank began last
+  Place place;             ///< step that the rank began last
   bool inStep = false;     ///< a training step of its session is under way
   std::vector<Wait> waits; ///< those of its operations that wait, in program order
-  uint32_t moreWaits = 0;  ///< how many were left out
+  uint32_t moreWaits = 0;  ///< number of waits left out
 };
 
-/// What one process knows of itself. Of a session with many ranks some are left out.
+/// A process's knowledge of itself. Some ranks of a session with many are left out.
 struct ProcessState {
   uint64_t progress = 0;     ///< grows with every step of every rank
-  double stalledSeconds = 0; ///< since it grew last
-  double lateSeconds = 0;    ///< how late this process was woken up lately, at worst
+  double stalledSeconds = 0; ///< time since it last grew
+  double lateSeconds = 0;    ///< the worst recent delay of this process's wake-ups
   std::string phase;         ///< such as "loading weights"
   std::vector<RankState> ranks;
 };
 
-/// Whether a rank has joined a meeting, as its own process sees it.
+/// State of a rank in a meeting, as its own process sees it.
 enum class Joined : uint8_t { Unknown, NotYet, Posted, Done };
 
 struct Question {

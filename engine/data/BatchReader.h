@@ -1,4 +1,4 @@
-// Reads batches ahead of the training that asks for them.
+// Reads batches ahead of the training that uses them.
 #pragma once
 
 #include "engine/data/DataSource.h"
@@ -10,8 +10,7 @@
 
 namespace npar::engine {
 
-/// Has a thread of its own, which reads the batches of the steps [first, end) in order and keeps up to two ready. The source must outlive
-/// it.
+/// Reads the batches of the steps [first, end) in order on a thread of its own, and keeps up to two ready. The source must outlive it.
 class BatchReader {
 public:
   BatchReader(const DataSource &source, int64_t first, int64_t end);
@@ -20,11 +19,11 @@ public:
 
   struct Read {
     Batch batch;
-    Status intact; ///< of the source after this batch
+    Status intact; ///< state of the source after this batch
   };
-  /// The next step's batch. Asked for once for each step at most.
+  /// Returns the next step's batch. Call it at most once for each step.
   Read next();
-  /// Seconds in which a batch that next() was asked for was not ready, but for the first, which nobody could have read before.
+  /// Seconds for which next() waited for a batch; the first batch, which could not be read in advance, does not count.
   double waited() const { return secondsWaited; }
 
 private:
@@ -37,7 +36,7 @@ private:
   std::deque<Read> ready;
   bool stopped = false, begun = false;
   double secondsWaited = 0;
-  std::thread thread; ///< last: it uses all others
+  std::thread thread; ///< declared last, because it uses all others
 };
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Whether a token file fits a program: every value, as a token and as a target, before anything is trained.
+// Checks a token file against a program before training: every value, as a token and as a target.
 #include "engine/data/DataCheck.h"
 
 #include "engine/data/NumberText.h"
@@ -74,7 +74,7 @@ private:
            number(index % length);
   }
 
-  /// Values need not be looked at where the file's format has none that is wrong.
+  /// False if every value that the file's format can hold is valid, so values need no check.
   bool looksAtValues() const {
     bool takesAll = std::all_of(feeds.begin(), feeds.end(), [&](const Feed &feed) {
       return feed.input->has(data.tokens->least()) && feed.input->has(data.tokens->largest());

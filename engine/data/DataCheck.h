@@ -1,4 +1,4 @@
-// Whether a token file fits a program: every value, as a token and as a target, before anything is trained.
+// Checks a token file against a program before training: every value, as a token and as a target.
 #pragma once
 
 #include "engine/data/DataPlan.h"
@@ -7,7 +7,7 @@
 
 namespace npar::engine {
 
-/// A file of tokens, which of them are targets, and which inputs take them.
+/// A file of tokens, its targets, and the inputs that take them.
 struct TokenData {
   std::string path, maskPath;
   std::shared_ptr<TokenFile> tokens;
@@ -16,13 +16,13 @@ struct TokenData {
 
 };
 
-/// Some tokens of it, and of each whether it is a target that the mask keeps.
+/// Some tokens of the file, each with a flag for targets that the mask keeps.
 struct TokenWindow {
   int64_t first = 0;
   std::vector<int32_t> tokens;
   std::vector<uint8_t> masked; ///< empty: there is no mask
 
-  /// Reads tokens [from, to). An error, which names the file, where that is not there any more.
+  /// Reads tokens [from, to). Returns an error with the file's name if they no longer exist.
   Status read(const TokenData &data, int64_t from, int64_t to);
   int32_t at(int64_t index) const { return tokens[static_cast<size_t>(index - first)]; }
   bool isTarget(int64_t index) const { return index > 0 && (masked.empty() || masked[static_cast<size_t>(index - first)] != 0); }
@@ -32,7 +32,7 @@ struct TokenWindow {
 /// that the program ignores are exempt), and a target that counts by the mask but has the value that the program ignores.
 Status checkTokenValues(const TokenData &data, const BatchShape &shape);
 
-/// Refuses data of whose first `tokens` tokens none is a target that counts. Returns remarks on what is legal but worth knowing.
+/// Refuses data if none of the first `tokens` tokens is a target that counts. Returns remarks on legal but surprising data.
 Result<std::vector<std::string>> checkTargets(const TokenData &data, const BatchShape &shape, int64_t tokens);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Where inputs come from and in which order, as data: read from a program's data block, or made of a run's flags.
+// Source and order of the inputs as data: read from a program's data block, or made from a run's flags.
 #pragma once
 
 #include "engine/data/SampleOrder.h"
@@ -21,7 +21,7 @@ struct DataFile {
   std::string lengths = {};
 };
 
-/// The fields of program::DataFeed that say what to read.
+/// The fields of program::DataFeed that tell what to read.
 struct DataFeed {
   size_t input = 0; ///< index in the program
   std::string tensor = {};
@@ -39,25 +39,25 @@ struct DataPlan {
   std::vector<DataGroup> groups;
   Order order = Order::Shuffled;
   LastBatch last = LastBatch::Join;
-  std::optional<uint64_t> seed = std::nullopt; ///< of the order; nothing: that of the training
+  std::optional<uint64_t> seed = std::nullopt; ///< seed of the order; nothing: that of the training
   Split split = {};
-  std::string mask = {}; ///< of a stream in one file: which tokens are targets
+  std::string mask = {}; ///< path of the mask of a single-file stream, which marks targets
 
-  /// What a program's data block says; nothing where it has none.
+  /// The plan of a program's data block; nothing if it has none.
   static std::optional<DataPlan> of(const program::Program &program);
-  /// A stream of tokens in one file, for the inputs that a stream feeds by their use. Refuses a program with other inputs.
+  /// A stream of tokens in one file, for inputs that have a role in a stream. Refuses a program with other inputs.
   static Result<DataPlan> ofStream(const std::string &path, DataFormat format, const BatchShape &shape);
-  /// A file with a tensor for each input, by its name.
+  /// A file with a tensor of the same name for each input.
   static DataPlan ofTensors(const std::string &path, const BatchShape &shape);
 
-  /// Every file that the samples are read from: data, masks, lengths of documents.
+  /// All files that are read: data, masks, lengths of documents.
   std::vector<std::string> paths() const;
   bool isStream() const { return groups[0].files[0].format != DataFormat::Tensors; }
-  /// How many tokens on the farthest input of a stream looks.
+  /// The largest shift of an input of a stream, in tokens.
   int64_t reach() const;
   /// The kind of the data: "tokens u16", "tensors".
   std::string stream() const;
-  /// How samples follow each other, in words that differ where the samples do: "shuffled", "sequential, drop last".
+  /// The order of the samples in words, which differ if the order does: "shuffled", "sequential, drop last".
   std::string orderText() const;
 };
 

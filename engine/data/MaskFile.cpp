@@ -1,4 +1,4 @@
-// Which tokens of a token file are targets: a file with one byte per token.
+// Reads the targets of a token file from a file with one byte per token.
 #include "engine/data/MaskFile.h"
 
 #include <algorithm>

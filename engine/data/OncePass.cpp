@@ -1,4 +1,4 @@
-// Cuts data into batches of which the last is filled up with what does not count.
+// Cuts data into batches, the last of which is padded with samples that do not count.
 #include "engine/data/OncePass.h"
 
 #include "engine/data/DataCheck.h"
@@ -55,7 +55,7 @@ private:
     return window;
   }
 
-  /// What fills up is token 0, of which every model has a class.
+  /// Padding is token 0, for which every model has a class.
   template <typename T> std::vector<T> valuesOf(const InputShape &input, int64_t first, const std::vector<int32_t> &window) const {
     std::vector<T> values;
     std::vector<int64_t> rows = keptOf(shape.rows);

@@ -1,4 +1,4 @@
-// A data set gone through once, in its own order: what an evaluation adds up.
+// Passes over a data set once, in its own order, for evaluations.
 #pragma once
 
 #include "engine/data/DataPlan.h"
@@ -12,47 +12,46 @@
 
 namespace npar::engine {
 
-/// A batch, and which of the positions count for which the program leaves a loss: one byte each, 0 or 1, samples first. Those of a sample
-/// that only fills the batch up do not, nor those of targets that the program ignores. `samples`: how many samples are there, which come
-/// first.
+/// A batch, and a byte, 0 or 1, for each position for which the program leaves a loss, samples first: 1 if it counts. Positions of padding
+/// samples do not count, nor do targets that the program ignores. `samples`: number of real samples, which come first.
 struct CountedBatch {
   Batch batch;
   std::vector<uint8_t> counts;
   int64_t samples = 0;
 };
 
-/// The answer depends on the arguments alone. Thread-safe.
+/// Results depend only on the arguments. Thread-safe.
 class OncePass {
 public:
   virtual ~OncePass() = default;
   virtual int64_t steps() const = 0;
-  /// Of all batches together.
+  /// Number of samples of all batches together.
   virtual int64_t samples() const = 0;
   virtual CountedBatch batch(int64_t step) const = 0;
-  /// From now on batches hold these of their samples alone, ascending: for one of several processes. Of the others nothing is read but
-  /// targets, where some do not count; `counts` is of all.
+  /// From now on, batches hold only these of their samples, ascending: for one of several processes. Other samples are not read, except for
+  /// targets if some do not count; `counts` still covers all samples.
   void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
   /// The files that it reads.
   const std::vector<std::string> &paths() const { return read; }
-  /// Not good once a file could not be read any more: batches since then are not of the data.
+  /// An error once a file could not be read any more: later batches are not valid data.
   virtual Status intact() const = 0;
-  /// What is legal about the data but worth knowing, a sentence each.
+  /// Remarks on legal but surprising data, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 
-  /// A stream of tokens: each but the first is the target of one position. Samples are cut as DataSource::openTokens cuts them; a last one
-  /// that is not full is filled up. `positions`: how many losses the program leaves of a sample. Refuses what checkTokenValues refuses, a
-  /// program with other inputs than a stream's and a file of fewer than two tokens.
+  /// A stream of tokens: each except the first is the target of one position. Samples are cut as in DataSource::openTokens; an incomplete
+  /// last one is padded. `positions`: number of losses that the program leaves per sample. Refuses what checkTokenValues refuses, a program
+  /// with inputs that a stream does not feed, and a file of fewer than two tokens.
   static Result<std::unique_ptr<OncePass>> openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
                                                       uint64_t positions);
-  /// The files of a plan, of its split the part that it names: every sample once, file after file. openTokens
-  /// reads one stream without mask, documents and split to its last token, unless `wholeSamples`. Refuses what openSamples refuses.
+  /// The files of a plan, and of its split the part that it names: every sample once, file after file. openTokens reads one stream without
+  /// mask, documents and split to its last token, unless `wholeSamples`. Refuses what openSamples refuses.
   static Result<std::unique_ptr<OncePass>> open(const DataPlan &plan, const BatchShape &shape, uint64_t positions,
                                                 bool wholeSamples = false);
   /// A safetensors file with a tensor for each input, the samples first.
   static Result<std::unique_ptr<OncePass>> openTensors(const std::string &path, const BatchShape &shape, uint64_t positions);
 
 protected:
-  /// The rows that batches hold, of so many.
+  /// The rows that batches hold, out of `rows`.
   std::vector<int64_t> keptOf(int64_t rows) const;
 
 private:

@@ -1,4 +1,4 @@
-// Which samples of a data set make a training step's batch: by step, seed and epoch alone, never by plan.
+// Selects the samples of a training step's batch, by step, seed and epoch alone, never by plan.
 #include "engine/data/SampleOrder.h"
 
 #include "engine/data/Permutation.h"
@@ -21,7 +21,7 @@ SampleOrder::SampleOrder(OrderSettings given) : settings(std::move(given)) {
     begins.push_back(count);
     count += samples;
   }
-  // Each place goes to the file that is farthest behind its share of the places so far.
+  // Each place goes to the file that lags furthest in its share of the places so far.
   auto sum = std::accumulate(settings.weights.begin(), settings.weights.end(), int64_t{0});
   std::vector<int64_t> had(settings.weights.size());
   for (int64_t place = 0; place < sum; ++place) {

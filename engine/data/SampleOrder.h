@@ -1,4 +1,4 @@
-// Which samples of which files make a training step's batch.
+// Selects the files and samples of a training step's batch.
 #pragma once
 
 #include "engine/program/Enums_generated.h"
@@ -16,7 +16,7 @@ using LastBatch = program::DataLast;
 /// "shuffled" or "sequential"; anything else is refused with the list.
 Result<Order> sampleOrder(const std::string &name);
 
-/// A sample of one of several files; a negative file: none, what fills a batch up.
+/// A sample of one of several files; a negative file means padding of a batch.
 struct SamplePlace {
   int32_t file = -1;
   int64_t sample = 0;
@@ -25,27 +25,28 @@ struct SamplePlace {
 
 inline bool operator==(const SamplePlace &a, const SamplePlace &b) { return a.file == b.file && a.sample == b.sample; }
 
-/// How samples of files follow each other.
+/// Settings of the order of samples.
 struct OrderSettings {
   Order order = Order::Shuffled;
   LastBatch last = LastBatch::Join;
   uint64_t seed = 0;
   std::vector<int64_t> counts;   ///< samples of each file
-  std::vector<uint32_t> weights; ///< of each file; empty: the files lie one after the other
+  std::vector<uint32_t> weights; ///< weight of each file; empty: the files are concatenated
   int64_t rows = 1;              ///< samples of a batch
 };
 
-/// An epoch has as many samples as all files: all of them once, in the data's own order or in a new permutation by seed. With weights of
-/// sum w, of every w places in a row file f has weights[f], spread evenly; its own samples come round at their own pace. A batch takes the
-/// samples at the next places; at the end of an epoch as `last` says. Everything is a function of the step: no plan, no process changes it.
+/// An epoch has as many samples as all files together: all of them once, in the data's own order or in a new permutation by seed. With
+/// weights of sum w, file f gets weights[f] of every w consecutive places, spread evenly, and repeats its own samples at its own pace. A
+/// batch takes the samples at the next places; `last` sets what happens at the end of an epoch. Everything is a function of the step alone:
+/// no plan and no process changes it.
 class SampleOrder {
 public:
   explicit SampleOrder(OrderSettings settings);
-  /// Of all files, in an epoch.
+  /// Number of samples of all files, which is that of an epoch.
   int64_t samples() const { return count; }
-  /// The batch of `step` begins at `position` of all places that there ever are; those of later steps follow it.
+  /// The batch of `step` begins at `position` among all places ever; later steps continue from there.
   void goOnFrom(int64_t step, int64_t position) { firstStep = step, firstPlace = position; }
-  /// The place at which the batch of a step begins: epoch * samples() + the place in it.
+  /// The place at which the batch of a step begins: epoch * samples() + the place in the epoch.
   int64_t position(int64_t step) const;
   std::vector<SamplePlace> batch(int64_t step) const;
 
@@ -54,12 +55,12 @@ private:
   OrderSettings settings;
   int64_t count = 0;
   int64_t firstStep = 0, firstPlace = 0;
-  std::vector<int64_t> begins; ///< of each file among all samples
+  std::vector<int64_t> begins; ///< first sample of each file among all samples
   struct Turn {
     int32_t file;
-    int64_t before; ///< turns that it has had before in this round
+    int64_t before; ///< turns that the file had earlier in this round
   };
-  std::vector<Turn> round; ///< whose turn it is, by place modulo the sum of weights
+  std::vector<Turn> round; ///< turns, by place modulo the sum of weights
 };
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// The samples of one file, or of one file for each input: read one by one, in any order.
+// The samples of one file, or of one file for each input, read one by one, in any order.
 #pragma once
 
 #include "engine/data/DataPlan.h"
@@ -12,33 +12,33 @@ namespace npar::engine {
 class Samples {
 public:
   virtual ~Samples() = default;
-  /// Of the part that was opened.
+  /// Number of samples of the opened part.
   virtual int64_t samples() const = 0;
   /// Adds a sample to a batch that has a list of the right type for each input.
   virtual void append(int64_t sample, Batch &batch) const = 0;
-  /// Not good once the file could not be read any more.
+  /// An error once the file could not be read any more.
   virtual Status intact() const { return {}; }
-  /// What is legal about the data but worth knowing, a sentence each.
+  /// Remarks on legal but surprising data, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
-  /// Describes data at the end that make no whole sample, in a sentence, else empty. An evaluation reports them.
+  /// Describes trailing data that do not fill a sample, in a sentence; otherwise empty. An evaluation reports them.
   virtual std::string leftOver() const { return ""; }
   /// "'x.u16' has 3 samples of 64 tokens": for messages.
   virtual std::string description() const = 0;
 };
 
-/// Opens file number `file` of each group, for the part that the plan names. Refuses what can be known of the file alone, with sample,
-/// position and value: integers without a class, floats that are not finite, tensors of other shapes, lengths that disagree, data without a
-/// target that counts.
+/// Opens file number `file` of each group, for the part that the plan names. Refuses errors that the file alone shows, with sample,
+/// position and value: integers without a class, non-finite floats, tensors of other shapes, lengths that disagree, data without a target
+/// that counts.
 Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape);
 
-/// Not good once one of the files could not be read any more.
+/// An error once one of the files could not be read any more.
 Status intactOf(const std::vector<std::unique_ptr<Samples>> &files);
-/// What is worth knowing of all files.
+/// The remarks on all files.
 std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files);
 
 /// A batch without samples.
 Batch emptyBatch(const BatchShape &shape);
-/// Adds a sample that does not count: zeros, and targets of the value that the program ignores.
+/// Adds a padding sample, which does not count: zeros, and targets of the value that the program ignores.
 void appendFilling(const BatchShape &shape, Batch &batch);
 
 } // namespace npar::engine

@@ -10,9 +10,9 @@
 
 namespace npar::engine {
 
-/// With l tokens per sample and the farthest input s tokens on, a stream of n tokens has floor((n - s) / l) samples; sample i is tokens
-/// [i l, i l + l). With documents each is cut for itself, into ceil((n - s) / l) samples: no sample has tokens of two, and the last of a
-/// document is filled up with zeros and targets that do not count. A split is of samples; with documents, of documents.
+/// Let l be the tokens per sample and s the largest shift of an input. A stream of n tokens has floor((n - s) / l) samples; sample i is
+/// tokens [i l, i l + l). With documents, each document is cut separately, into ceil((n - s) / l) samples: no sample has tokens of two, and
+/// the last of a document is padded with zeros and targets that do not count. A split divides samples or, with documents, documents.
 class StreamSamples final : public Samples {
 public:
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape);
@@ -43,15 +43,15 @@ private:
   TokenData data;
   BatchShape shape;
   int64_t length, count = 0;
-  int64_t farthest = 0; ///< of the tokens that inputs take, the largest shift
+  int64_t farthest = 0; ///< largest shift of the inputs that take tokens
   SamplePart part;
   std::vector<Document> documents; ///< empty: the stream is one piece
   std::vector<std::string> worthKnowing;
   ReadFailure failure;
   struct Recent {
     std::mutex mutex;
-    TokenWindow window; ///< what was read last
-    int64_t begin = -1; ///< of the last sample
+    TokenWindow window; ///< the tokens read last
+    int64_t begin = -1; ///< first token of the last sample
   };
   std::unique_ptr<Recent> recent = std::make_unique<Recent>();
 };

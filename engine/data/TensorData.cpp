@@ -1,4 +1,4 @@
-// Training data as tensors, checked whole before anything is trained.
+// Training data as tensors, checked completely before training.
 #include "engine/data/TensorData.h"
 
 #include "engine/data/NumberText.h"
@@ -20,7 +20,7 @@ const std::vector<std::string> &typesFor(ElementType type) {
   return type == ElementType::F32 ? floats : integers;
 }
 
-constexpr uint64_t block = 1 << 16; ///< elements that are looked at together
+constexpr uint64_t block = 1 << 16; ///< elements that are checked together
 
 template <typename T> T load(const uint8_t *at) {
   T value;

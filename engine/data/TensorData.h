@@ -1,4 +1,4 @@
-// Training data as tensors: one for each input in safetensors files, whose first dimension are the samples.
+// Training data as tensors: one for each input in safetensors files, whose first dimension is the samples.
 #pragma once
 
 #include "engine/data/ReadFailure.h"
@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// Where an input's samples are.
+/// Location of an input's samples.
 struct TensorPlace {
   std::string path, tensor;
 };
@@ -20,14 +20,14 @@ public:
   /// Every input of `shape` takes the tensor at its place, of shape [samples, the input's other sizes]: i32 and u8 from I32, I64 and U8,
   /// f32 from F32, BF16 and F16. Refuses, with names and numbers, a tensor that is missing, of another type or shape or with another number
   /// of samples than the first; an integer that the input does not take and a float that is not finite, with sample and position; and data
-  /// in which no target counts. Tensors that no input takes are a remark.
+  /// in which no target counts. Tensors that no input takes become a remark.
   static Result<TensorData> open(const std::vector<TensorPlace> &places, const BatchShape &shape);
 
   int64_t samples() const { return count; }
   const std::vector<std::string> &remarks() const { return worthKnowing; }
-  /// Adds a sample to each input's list; zeros for what cannot be read any more, which intact() tells then.
+  /// Adds a sample to each input's list. Data that can no longer be read become zeros, and intact() returns the error.
   void append(int64_t sample, Batch &batch) const;
-  /// What went wrong first with reading since the files were opened.
+  /// The first error in reading since the files were opened.
   Status intact() const { return failure.first(); }
   /// The first input's file.
   const std::string &path() const { return places[0].path; }
@@ -53,7 +53,7 @@ private:
   ReadFailure failure;
 };
 
-/// The samples of one part of it.
+/// The samples of one part of the data.
 class TensorSamples final : public Samples {
 public:
   TensorSamples(TensorData data, const Split &split, size_t file) : data(std::move(data)), part(this->data.samples(), split, file) {}

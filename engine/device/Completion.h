@@ -1,12 +1,12 @@
-// How what was started asynchronously says that it is over.
+// Reports the end of an asynchronous operation.
 #pragma once
 
 #include "engine/status/Status.h"
 
 namespace npar::engine {
 
-/// Called once for what it was given to, from any thread, perhaps before the call that started it returns. An error means that nothing may
-/// be read of what was to be written.
+/// Called once per operation, from any thread, perhaps before the call that started it returns. After an error, the operation's output must
+/// not be read.
 class Completion {
 public:
   virtual void completed(const Status &status) = 0;

@@ -1,17 +1,17 @@
-// A place in a device's memory: to everyone but the device's backend a number that can be handed on and not followed.
+// A place in a device's memory. Only the device's backend may dereference it; for all other code it is an opaque number.
 #pragma once
 
 #include <cstdint>
 
 namespace npar::engine {
 
-/// Nothing here says that the processor can read what lies there: bytes come and go by Backend::copyIn and copyOut. As large as a pointer
-/// and nothing else, so that an array of them is what a kernel takes as its buffers.
+/// The processor may be unable to read this memory: use Backend::copyIn and copyOut. It has the size of a pointer, so that an array of
+/// addresses can be passed to a kernel as its buffers.
 class DeviceAddress {
 public:
   constexpr DeviceAddress() = default;
   explicit constexpr DeviceAddress(void *pointer) : address(pointer) {}
-  /// For the backend whose memory it is; nobody else may follow it (tests/end_to_end/test_layering.py looks for who asks).
+  /// For the backend that owns the memory; no other code may dereference it (checked by tests/end_to_end/test_layering.py).
   void *devicePointer() const { return address; }
   explicit operator bool() const { return address != nullptr; }
 

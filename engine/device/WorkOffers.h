@@ -1,4 +1,4 @@
-// How often work was offered to idle workers: what those that are still awake look at before they go to sleep (runtime/ChainRunner.h).
+// Counts offers of work to idle workers, so that those that are still awake notice new work before they sleep (runtime/ChainRunner.h).
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace npar::engine {
 
-/// Of the whole process: an offer of another session wakes nobody, it only ends a wait early.
+/// One counter for the whole process: an offer of another session wakes no worker, it only ends a wait early.
 class WorkOffers {
 public:
   static void add() {
@@ -14,7 +14,7 @@ public:
     offers.fetch_add(1, std::memory_order_release);
   }
   static uint64_t count() { return offers.load(std::memory_order_acquire); }
-  /// Those that the calling thread made.
+  /// The offers that the calling thread made.
   static uint64_t ofThisThread() { return own; }
 
 private:

@@ -1,4 +1,4 @@
-// Where the path that a person names for an output leads, so that writing there does what the name says.
+// Finds where the path that a user names for an output leads, so that the output goes there.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -8,18 +8,18 @@
 namespace npar::program {
 
 struct Destination {
-  /// Absolute, with symbolic links followed, also where the last one leads to no file yet.
+  /// Absolute path, with symbolic links followed, even if the last one leads to no file yet.
   std::string path;
-  /// The descriptor of this process that the path is another name of (/dev/stdout, /dev/fd/3, /proc/self/fd/3); -1 when it is none.
+  /// The descriptor of this process that the path refers to (/dev/stdout, /dev/fd/3, /proc/self/fd/3); -1 if none.
   int descriptor = -1;
-  /// A descriptor, device or pipe, which is written to directly: a file that were renamed over it would take its place.
+  /// True for a descriptor, device or pipe, which must be written to directly: renaming a file over it would replace it.
   bool direct = false;
 };
 
 Destination destinationOf(const std::string &path);
 
-/// Opens a direct destination to write to it. A pipe may take 60 s to get its reader; a signal that this thread holds back ends the wait.
-/// `path`: its name in messages.
+/// Opens a direct destination for writing. A pipe may take 60 s to get its reader; a signal that this thread blocks ends the wait. `path`:
+/// its name in messages.
 engine::Result<int> openDirect(const Destination &destination, const std::string &path);
 
 } // namespace npar::program

@@ -1,4 +1,4 @@
-// What a failed call of the operating system on a file says.
+// Words the failure of an operating-system call on a file.
 #pragma once
 
 #include "engine/status/Status.h"

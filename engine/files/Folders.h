@@ -1,4 +1,4 @@
-// Folders that take their place as a whole: made, synced, renamed, removed.
+// Folders that are replaced as a whole: made, synced, renamed, removed.
 #pragma once
 
 #include "engine/files/HeartbeatFile.h"
@@ -10,36 +10,36 @@
 
 namespace npar::program {
 
-/// Refuses the name of a folder to make where it is a link that leads nowhere: a mount that is away must not become a new folder elsewhere.
+/// Refuses to make a folder whose name is a dangling link: an unmounted file system must not become a new folder elsewhere.
 engine::Status checkLink(const std::string &path);
 
-/// Makes a folder in one that exists; one that is there already is good.
+/// Makes a folder in an existing one; it may already exist.
 engine::Status makeFolder(const std::string &path);
 
-/// Makes a folder; one that is there already is an error.
+/// Makes a folder; it is an error if it already exists.
 engine::Status makeNewFolder(const std::string &path);
 
-/// What has been made, renamed or removed in a folder is on the disk afterwards.
+/// Makes sure that entries made, renamed or removed in a folder are on the disk.
 engine::Status syncFolder(const std::string &path);
 
-/// Gives a folder another name, which no other one may have unless it is empty.
+/// Renames a folder. If the new name exists, it must be an empty folder.
 engine::Status renameFolder(const std::string &from, const std::string &to);
 
-/// The names in a folder, ascending, without `.` and `..`. None where there is no such folder.
+/// The names in a folder, ascending, without `.` and `..`; empty if there is no such folder.
 engine::Result<std::vector<std::string>> namesIn(const std::string &folder);
 
-/// Held by one process at a time: by a lock of the operating system (flock), which ends with its holder whatever ended that, and, for file
-/// systems that ignore those, by a HeartbeatFile in the folder.
+/// A lock that one process at a time can hold. It is a lock of the operating system (flock), which ends with its holder however that ended,
+/// and, for file systems that ignore flock, a HeartbeatFile in the folder.
 class FolderLock {
 public:
   static constexpr const char *fileName = ".npar-lock";
-  /// An error that says so when another process holds it.
+  /// Returns an error that names the cause if another process holds the lock.
   static engine::Result<std::unique_ptr<FolderLock>> take(const std::string &folder, HeartbeatTimes times = {});
   ~FolderLock();
   FolderLock(const FolderLock &) = delete;
   FolderLock &operator=(const FolderLock &) = delete;
 
-  /// An error when another process has taken the folder over: to be asked before each rename in it.
+  /// Returns an error if another process has taken over the folder: call it before each rename in the folder.
   engine::Status check() const { return heartbeat->check(); }
 
 private:

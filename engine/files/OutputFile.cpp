@@ -1,4 +1,4 @@
-// POSIX calls, because only they report what a stream hides: a full disk at sync, a directory instead of a file.
+// Writes with POSIX calls, because only they report what a stream hides: a full disk at sync, a directory instead of a file.
 #include "engine/files/OutputFile.h"
 
 #include "engine/files/RandomName.h"
@@ -26,7 +26,7 @@ std::string folderOf(const std::string &path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-/// Writes everything at `offset`, or where the file stands when that is negative; returns 0 or errno.
+/// Writes everything at `offset`, or at the file's position if that is negative; returns 0 or errno.
 int writeAll(int file, const void *data, size_t size, int64_t offset) {
   auto *bytes = static_cast<const uint8_t *>(data);
   while (size > 0) {

@@ -10,9 +10,9 @@
 
 namespace npar::program {
 
-/// Grows beside the file that `path` leads to (symbolic links are followed): commit() syncs it, renames it into place and syncs the
-/// directory. Until then, and without a commit for ever, the old file is untouched; what was written goes with the object, where the file
-/// system has files without a name also when the process is killed. A device, a pipe, and /dev/stdout whatever it is, are written to
+/// Grows in the folder of the file that `path` leads to (symbolic links are followed): commit() syncs it, renames it into place and syncs
+/// the directory. Until then, or without a commit, the old file is untouched. An uncommitted file is removed with the object and, on file
+/// systems that support unnamed files, also when the process is killed. A device, a pipe, and /dev/stdout of any kind are written to
 /// directly, in order. Movable.
 class OutputFile {
 public:
@@ -21,13 +21,13 @@ public:
   OutputFile &operator=(OutputFile &&other) noexcept;
   ~OutputFile();
 
-  /// Puts bytes at a place of the file; places may come in any order, and from several threads at once, except where the output is
-  /// written to directly: there each piece begins where the last one ended.
+  /// Writes bytes at an offset of the file. Offsets may come in any order, and from several threads at once, except for a direct output, in
+  /// which each piece begins where the last one ended.
   engine::Status write(uint64_t offset, const void *data, size_t size);
-  /// Nothing may be written after it.
+  /// Puts the file in place. Nothing may be written afterwards.
   engine::Status commit();
   const std::string &name() const { return path; }
-  /// Pieces must come in order.
+  /// True if pieces must come in order.
   bool isDirect() const { return destination.direct; }
 
 private:
@@ -41,9 +41,9 @@ private:
   std::string path;
   Destination destination;
   int file = -1;
-  std::string temporary; ///< its name while it is not in place; empty: it has none
-  int64_t mode = -1;     ///< of the file in place; negative: there is none, and a new one has what the process's umask leaves
-  uint64_t position = 0; ///< of an output that is written to directly
+  std::string temporary; ///< name until it is in place; empty: it has none
+  int64_t mode = -1;     ///< permissions of the file in place; negative: no such file, so a new one gets those of the process's umask
+  uint64_t position = 0; ///< position in a direct output
 };
 
 } // namespace npar::program

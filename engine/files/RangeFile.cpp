@@ -1,4 +1,4 @@
-// Reads until the range is whole; the end of the file before that means that somebody cut it.
+// Reads until the range is complete; an earlier end of the file means that it was truncated.
 #include "engine/files/RangeFile.h"
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 
 namespace npar::program {
 
-/// Every read is a copy by pread: a file that shrinks, or a disk that fails, meanwhile is an error of that read, where a mapping would end
-/// the process (SIGBUS), and pages of the file do not count as this process's memory. Reads may come from several threads. Movable.
+/// Every read is a copy by pread. If a file shrinks or a disk fails meanwhile, that read returns an error, where a mapping would end the
+/// process (SIGBUS); and pages of the file do not count as this process's memory. Several threads may read at once. Movable.
 class RangeFile {
 public:
   /// `what` words errors: "cannot read WHAT 'PATH': ...". Directories, pipes and devices are refused.
@@ -19,9 +19,9 @@ public:
   RangeFile &operator=(RangeFile &&other) noexcept;
   ~RangeFile();
 
-  /// All of the range or an error; the range must lie within size().
+  /// Reads the whole range or returns an error; the range must be within size().
   engine::Status read(uint64_t offset, size_t size, void *bytes) const;
-  uint64_t size() const { return length; } ///< when it was opened
+  uint64_t size() const { return length; } ///< size when it was opened
   /// "WHAT 'PATH'".
   const std::string &description() const { return text; }
 

@@ -1,4 +1,4 @@
-// POSIX calls, each of which says what went wrong.
+// Implements synced files with POSIX calls, each with its own error message.
 #include "engine/files/SyncedFile.h"
 
 #include "engine/files/FileFailure.h"

@@ -9,7 +9,7 @@
 namespace npar::engine {
 namespace {
 
-/// As in RFC 4180: in quotes where it has a comma, a quote or a line end in it.
+/// Quotes a field that contains a comma, a quote or a line end (RFC 4180).
 std::string field(const std::string &text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos)
     return text;

@@ -1,4 +1,4 @@
-// The file that a run logs to, in one of the formats of LogFormat.h.
+// The file to which a run logs, in one of the formats of LogFormat.h.
 #pragma once
 
 #include "engine/logging/LogFormat.h"
@@ -12,7 +12,8 @@ namespace npar::engine {
 /// Writes row by row and flushes each, so that the file can be followed and survives a crash. A file that cannot be written is wrong input.
 class StepLog {
 public:
-  /// To an open file, which stays the caller's; `path` is its name in messages, and says the format. What is in it already is gone on with.
+  /// Logs to an open file, which remains the caller's. `path` is its name in messages and determines the format. Rows are appended to
+  /// existing ones.
   static Result<std::unique_ptr<StepLog>> open(int descriptor, const std::string &path, LogShape shape = {});
   static Result<std::unique_ptr<StepLog>> open(const std::string &path, LogShape shape = {});
   ~StepLog();

@@ -1,4 +1,4 @@
-// TensorBoard's event files: records of TFRecord, each with a protocol buffer `Event`, of which a few fields are written by hand.
+// TensorBoard's event files: TFRecord records, each with a protocol buffer `Event`, of which a few fields are written by hand.
 //   record:  u64 length, u32 masked CRC-32C of the length, the bytes, u32 masked CRC-32C of the bytes; little-endian
 //   Event:   1 wall_time (double), 2 step (int64), 3 file_version (string, the first event only), 5 summary
 //   Summary: 1 value, repeated;  Value: 1 tag (string), 2 simple_value (float)
@@ -11,7 +11,7 @@
 namespace npar::engine {
 namespace {
 
-/// Of a host that is little-endian, as all are that npar is built for.
+/// Bytes of a value on a little-endian host, the only kind that npar supports.
 template <typename T> std::string bytesOf(T value) {
   std::string bytes(sizeof(T), '\0');
   std::memcpy(bytes.data(), &value, sizeof(T));
@@ -50,16 +50,16 @@ bool readVarint(const std::string &bytes, size_t &at, size_t end, uint64_t &valu
   return false;
 }
 
-/// What is asked of an event when a log is cut: its step, and whether it is of a training step.
+/// The properties of an event that matter when a log is cut: its step, and whether it belongs to a training step.
 struct EventHead {
   int64_t step = 0;
   bool isVersion = false, trains = false;
 };
 
-/// The tag of a training step's loss, which each of them has.
+/// The tag of the loss, which every training step logs.
 constexpr const char *lossTag = "loss";
 
-/// Of the event that lies in [at, end); false where that is none of ours.
+/// Reads the head of the event in [at, end); false if it is not one that npar writes.
 bool readHead(const std::string &bytes, size_t at, size_t end, EventHead &head) {
   while (at < end) {
     uint64_t tag = 0, value = 0;
@@ -156,7 +156,7 @@ private:
     }
   };
 
-  /// As protocol buffers have it, a time or step that is 0 is not written.
+  /// Omits a time or step of 0, as protocol buffers do.
   static std::string event(double time, int64_t step, const Values &values) {
     return record((time != 0 ? key(1, Fixed64) + bytesOf(time) : "") + (step ? key(2, Varint) + varint(static_cast<uint64_t>(step)) : "") +
                   text(5, values.summary));

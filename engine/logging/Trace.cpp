@@ -82,7 +82,7 @@ void append(std::vector<uint8_t> &bytes, const std::string &text) {
   append(bytes, text.data(), text.size());
 }
 
-/// What lies beyond the end reads as nothing, and is remembered.
+/// Reads past the end return zeros and clear `good`.
 struct Reader {
   const std::vector<uint8_t> &bytes;
   size_t at = 0;

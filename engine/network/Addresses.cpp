@@ -1,4 +1,4 @@
-// Where processes are on the network. IPv4 alone: a cluster's hosts have such addresses, and a launcher's hosts file names them.
+// Finds where processes are on the network. IPv4 alone: a cluster's hosts have such addresses, and a launcher's hosts file names them.
 #include "engine/network/Addresses.h"
 
 #include <algorithm>
@@ -167,7 +167,7 @@ Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t po
     Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket)
       return Status::runFailed(std::string("cannot make a socket: ") + std::strerror(errno));
-    // An address that nobody answers at leaves time for the others.
+    // Divides the remaining time, so that an unreachable address leaves some for the others.
     double left = deadline - steadyNow();
     std::string why = connectOne(socket.get(), addresses[i], port, steadyNow() + left / static_cast<double>(addresses.size() - i));
     if (why.empty()) {

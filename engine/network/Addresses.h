@@ -1,4 +1,4 @@
-// Where processes are on the network: the identity of a host, its IPv4 addresses, sockets to listen and connect with.
+// Locates processes on the network: the identity of a host, its IPv4 addresses, sockets to listen and connect with.
 #pragma once
 
 #include "engine/network/Descriptor.h"
@@ -12,17 +12,18 @@ namespace npar::engine {
 
 std::string hostName();
 
-/// The same for processes that reach each other by loopback and by signals: this boot, network and numbering of processes.
+/// An identity that is equal for processes that reach each other by loopback and by signals: this boot, network and process numbering.
 std::string hostIdentity();
 
-/// When a process started, by the kernel's count: tells it from a later one with the same number. 0: there is none.
+/// Start time of a process by the kernel's clock, which distinguishes it from a later one with the same number. 0: there is no such
+/// process.
 uint64_t startOf(int64_t pid);
 
 /// IPv4 addresses of this host in network byte order, without loopback.
 std::vector<uint32_t> ownAddresses();
 
 constexpr uint32_t loopbackAddress = 0x0100007f; // 127.0.0.1 in network byte order
-constexpr uint32_t anyAddress = 0;               // all of this host's
+constexpr uint32_t anyAddress = 0;               // all addresses of this host
 
 /// Returns the address as text, such as "10.0.0.1".
 std::string textOf(uint32_t address);
@@ -44,14 +45,14 @@ struct Listener {
 /// Listens at one address of this host, or at all (anyAddress); at any free port, or at `port`, which must be free.
 Result<Listener> listenAt(uint32_t address, uint16_t port = 0);
 
-/// The IPv4 addresses of a host by its name, or the one that is written there. "localhost" is the loopback without being looked
-/// up (RFC 6761, 6.3.3): a host without /etc/hosts has no other way to know it.
+/// The IPv4 addresses of a host by its name, or the address itself if `host` is one. "localhost" is the loopback without a look-up (RFC
+/// 6761, 6.3.3): a host without /etc/hosts has no other way to know it.
 Result<std::vector<uint32_t>> addressesOf(const std::string &host);
 
-/// Tries the addresses one after the other until `deadline` (seconds of the steady clock).
+/// Tries the addresses in sequence until `deadline` (seconds of the steady clock).
 Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline);
 
-/// What every socket gets: no delay, no blocking.
+/// Sets the options of every socket: no delay, no blocking.
 void prepareSocket(int socket);
 
 /// Seconds of the steady clock.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned established = 1; ///< TCP_ESTABLISHED of the kernel
 
-/// What the table has of a connection: nothing where it has no such line.
+/// A connection's line in the table. `lineOf` returns nothing if the connection has none.
 struct Line {
   unsigned state, user;
   unsigned long inode;
@@ -29,7 +29,7 @@ std::optional<Line> lineOf(const sockaddr_in &own, const sockaddr_in &peer) {
   while (std::fgets(line, sizeof(line), table.get())) {
     unsigned localAddress, localPort, remoteAddress, remotePort, state, user;
     unsigned long inode;
-    // Addresses are printed as they lie in memory, ports as numbers. A socket that nobody holds has inode 0, and says user 0.
+    // Addresses are printed in memory order, ports as numbers. A socket that no process holds has inode 0, and user 0 in the table.
     if (std::sscanf(line, " %*u: %8X:%4X %8X:%4X %2X %*X:%*X %*X:%*X %*X %u %*u %lu", &localAddress, &localPort, &remoteAddress,
                     &remotePort, &state, &user, &inode) == 7 &&
         localAddress == peer.sin_addr.s_addr && localPort == ntohs(peer.sin_port) && remoteAddress == own.sin_addr.s_addr &&

@@ -1,4 +1,4 @@
-// One loop over a listener and those who have not proved themselves yet; and attempts to connect, with pauses between them.
+// Runs one loop over a listener and the connections that are not proven yet; and attempts to connect, with pauses between them.
 #include "engine/network/ProvenConnections.h"
 
 #include "engine/network/PeerUser.h"
@@ -236,7 +236,7 @@ Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_
       Handshake handshake = Handshake::connecting(own, peer, *ownPort);
       Status status = shakeHands(socket->get(), handshake, "it", deadline);
       if (status.ok() && handshake.state() == Handshake::State::Done) {
-        // Only now: before it accepts, the other end has no user. What it has sent is read by nobody yet.
+        // Checked only now, because the other end has no user before it accepts. Its data have not been read yet.
         Status trusted = own.key ? Status() : checkOurs(socket->get(), whom);
         return trusted.ok() ? std::move(socket) : Result<Descriptor>(trusted);
       }

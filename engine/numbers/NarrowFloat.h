@@ -1,4 +1,4 @@
-// bf16, f16 and TF32 to and from float32 on any machine, bit by bit as the generated kernels convert.
+// Converts bf16, f16 and TF32 to and from float32 on any machine, bit by bit as the generated kernels do.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline uint32_t bitsOfFloat(float value) {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  /// To nearest, ties to even; NaNs become quiet and keep their upper bits.
+  /// Rounds to nearest, ties to even; NaNs become quiet and keep their upper bits.
   explicit BFloat16(float value) {
     uint32_t word = bitsOfFloat(value);
     bool nan = (word & 0x7FFFFFFFu) > 0x7F800000u;
@@ -34,7 +34,8 @@ struct BFloat16 {
 struct Float16 {
   uint16_t bits = 0;
   Float16() = default;
-  /// To nearest, ties to even, with gradual underflow; beyond the range infinity; NaNs become quiet and keep their upper bits.
+  /// Rounds to nearest, ties to even, with gradual underflow. Values beyond the range become infinity; NaNs become quiet and keep their
+  /// upper bits.
   explicit Float16(float value) {
     uint32_t word = bitsOfFloat(value), size = word & 0x7FFFFFFFu, half;
     if (size > 0x7F800000u)
@@ -57,8 +58,8 @@ struct Float16 {
   }
 };
 
-/// TF32 (RULES.md#N8), kept as the float32 that it is: 10 bits of mantissa, to nearest, ties away from zero, denormals as other numbers;
-/// infinities and NaNs stay. What `cvt.rna.tf32.f32` of PTX does.
+/// TF32 (RULES.md#N8), stored as a float32: 10 bits of mantissa, rounded to nearest, ties away from zero, denormals like other numbers;
+/// infinities and NaNs stay. Same as `cvt.rna.tf32.f32` of PTX.
 inline float toTf32(float value) {
   uint32_t word = bitsOfFloat(value);
   return (word & 0x7F800000u) == 0x7F800000u ? value : floatOfBits((word + 0x1000u) & ~0x1FFFu);

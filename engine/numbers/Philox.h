@@ -1,4 +1,4 @@
-// Philox 4x32-10: random numbers by counter, so that any rank can make any element's alone.
+// Philox 4x32-10: counter-based random numbers, with which any rank can compute any element alone.
 // Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 #pragma once
 
@@ -19,14 +19,14 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, uint64_t 
   return counter;
 }
 
-/// Keyed by (seed, stream), counted by index: the form of every use in the engine.
+/// Keyed by (seed, stream), counted by index: the form that the engine uses everywhere.
 inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index) {
   return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), static_cast<uint32_t>(stream),
                  static_cast<uint32_t>(stream >> 32)},
                 seed);
 }
 
-/// In (0, 1], from 53 of 64 bits.
+/// Uniform random number in (0, 1], from 53 of 64 bits.
 inline double uniform(uint32_t high, uint32_t low) { return ((uint64_t{high} << 32 | low) >> 11) * 0x1p-53 + 0x1p-53; }
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Which instruction sets this processor and its operating system offer to products, from plain code to tiles, and how to mask them.
+// Finds the instruction sets of this processor and its operating system for products, from plain code to tiles, and masks them on request.
 #include "engine/product/InstructionSet.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which instruction sets this processor and its operating system offer to products, from plain code to tiles, and how to mask them.
+// Finds the instruction sets of this processor and its operating system for products, from plain code to tiles, and masks them on request.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -12,13 +12,13 @@ namespace npar::engine {
 enum class InstructionSet { Plain, Avx2, Avx512, Tiles };
 
 /// The best of `availableInstructionSets` that `most` allows: plain, avx2, avx512 or tiles; null or empty allows all. BadInput for any
-/// other word, since it would silently mask nothing.
+/// other word, which would otherwise silently mask nothing.
 Result<InstructionSet> bestInstructionSet(const char *most);
 
-/// The same for the variable NPAR_INSTRUCTIONS of the environment.
+/// The same, with the environment variable NPAR_INSTRUCTIONS.
 Result<InstructionSet> bestInstructionSet();
 
-/// All that this processor has, whatever is masked, ascending: for tests that compare them. Asked once.
+/// All sets of this processor, even masked ones, ascending: for tests that compare them. Detected once.
 std::vector<InstructionSet> availableInstructionSets();
 
 std::string wordOf(InstructionSet set);

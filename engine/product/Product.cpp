@@ -13,10 +13,10 @@ namespace npar::engine {
 namespace {
 
 constexpr int64_t alignment = 64;
-/// What lies in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
+/// Limits that keep data in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
 constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
 
-/// Sums of a strip of few rows.
+/// Limit on the sums of a strip of few rows.
 constexpr int64_t mostThinBytes = 32 << 10;
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
@@ -28,10 +28,10 @@ int64_t evenBlock(int64_t extent, int64_t most, int64_t unit) {
   return roundUp(ceilDivide(extent, blocks), unit);
 }
 
-/// Of `count` tiles the share of one of `parts`.
+/// The range of `count` tiles that part `part` of `parts` gets.
 std::pair<int64_t, int64_t> share(int64_t count, int64_t part, int64_t parts) { return {count * part / parts, count * (part + 1) / parts}; }
 
-/// Bytes; 32 KiB where the system does not tell.
+/// Size in bytes; 32 KiB if the system does not report it.
 int64_t firstLevelCache() {
   static const int64_t bytes = std::max<int64_t>(::sysconf(_SC_LEVEL1_DCACHE_SIZE), 32 << 10);
   return bytes;
@@ -46,7 +46,7 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
-/// Of so few rows of C it is faster to read B where it lies than to pack it: measured (NOTES.md), bf16 beside tiles.
+/// Largest number of rows of C for which reading B in place is faster than packing it: measured (NOTES.md); bf16 is compared with tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
   if (shape.type != ProductType::BF16)
     return 16;
@@ -69,7 +69,7 @@ struct Product::Strip {
   const char *a, *b;
   ProductTarget target;
   char *sums;
-  /// From the sums of a panel of A to those of the next: 0 where they are not carried.
+  /// Bytes from the sums of a panel of A to those of the next: 0 if they are not carried.
   int64_t sumsDown;
   bool first, last;
 };
@@ -103,12 +103,12 @@ void Product::cutForCaches() {
   if (carried)
     stepColumns = std::min(stepColumns, evenBlock(shape.n, mostCarriedColumns, kernels.columns));
   steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK);
-  // B passes through the first level beside the panel of A.
+  // B passes through the first-level cache together with the panel of A.
   passK = std::min(kernels.passK, std::max<int64_t>(firstLevelCache() * 9 / 10 / (kernels.rows * kernels.packedBytes), kernels.group));
 }
 
-/// Two parts for each worker, since workers are not equally fast, cut so that what several parts pack again of A and fetch again of B is
-/// least.
+/// Two parts for each worker, because workers are not equally fast, cut so that the least of A is packed again and of B fetched again by
+/// several parts.
 void Product::cutForWorkers(int workers) {
   int64_t tilesDown = stepRows / kernels.rows, tilesAcross = stepColumns / kernels.columns, most = workers > 1 ? 2 * workers : 1;
   packParts = std::min<int64_t>(workers, tilesAcross);
@@ -116,7 +116,7 @@ void Product::cutForWorkers(int workers) {
   for (int64_t down = 1; down <= std::min(most, tilesDown); ++down) {
     int64_t across = std::min(most / down, tilesAcross), rounds = ceilDivide(down * across, workers);
     int64_t rows = ceilDivide(tilesDown, down) * kernels.rows, columns = ceilDivide(tilesAcross, across) * kernels.columns;
-    // To pack an element costs about as much as 24 multiplications of the tile, to fetch a packed one as 4.
+    // Packing an element costs about as much as 24 multiplications of the tile, fetching a packed one as 4.
     double time = double(rounds) * (double(rows) * columns + 24.0 * rows + 4.0 * columns);
     if (best == 0 || time < best)
       best = time, partRows = down, partColumns = across;
@@ -236,8 +236,8 @@ void Product::multiply(const Step &step, int64_t part, const ProductOperands &op
   kernels.end();
 }
 
-/// As many k of a panel of A as a pass takes stay in the first-level cache while the panels of B in the strip pass by from the second; what
-/// they add up to waits there for the next pass.
+/// A pass takes as many k of a panel of A as stay in the first-level cache while the panels of B in the strip pass by from the second;
+/// their sums stay there for the next pass.
 void Product::multiplyStrip(const Strip &strip) const {
   int64_t panelBytesA = strip.paddedDepth * kernels.rows * kernels.packedBytes, mostDepth = evenBlock(strip.depth, passK, kernels.group);
   const char *a = strip.a;

@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// C[m,n] (+)= A[m,k] B[k,n]; operands as they lie in memory, strides in elements.
+/// C[m,n] (+)= A[m,k] B[k,n], for operands in place, with strides in elements.
 struct ProductShape {
   ProductType type;
   int64_t m, n, k;
@@ -24,17 +24,17 @@ struct ProductOperands {
   void *c;
 };
 
-/// A product planned for a number of workers: phases that follow each other, in each of them parts that can run at the same time, in any
-/// order, on any thread. By turns B is packed and multiplied with, so that its panels are packed once for all workers; of few rows of C
-/// there is one phase, and B is read where it lies. No allocation and no lock in `run`.
+/// A product planned for a number of workers. It has consecutive phases, whose parts can run at the same time, in any order, on any thread.
+/// Phases alternate between packing B and multiplying, so panels of B are packed once for all workers. With few rows of C there is a single
+/// phase that reads B in place. `run` neither allocates nor locks.
 class Product {
 public:
-  /// m, n, k >= 1. Of a small product a phase has fewer parts than there are workers.
+  /// Requires m, n, k >= 1. A phase of a small product has fewer parts than there are workers.
   Product(const ProductShape &shape, int workers, InstructionSet set);
 
   int64_t phases() const { return thin ? 1 : 2 * steps; }
   int64_t parts(int64_t phase) const { return thin || phase % 2 ? partRows * partColumns : packParts; }
-  /// Scratch, aligned to 64: of the product from its first phase to its last, and of a part while it runs.
+  /// Bytes of scratch, aligned to 64: for the product from its first phase to its last, and for a part while it runs.
   uint64_t sharedBytes() const;
   uint64_t partBytes() const;
   void run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const;
@@ -65,9 +65,9 @@ private:
   bool thin;
   const TileKernels &kernels;
   int64_t tileBytes;
-  /// Nothing is left to do to the sums: C itself carries them from one block of k to the next.
+  /// True if the sums need no further operation: C itself carries them from one block of k to the next.
   bool inC;
-  /// Sums that something is left to do to wait between blocks of k in memory that the parts share.
+  /// True if sums that still need an operation are kept between blocks of k, in memory that the parts share.
   bool carried = false;
   /// A step is a block of k of some columns of some rows of C; A is packed in blocks of rows of a part, and a strip of B's panels fits the
   /// second-level cache.

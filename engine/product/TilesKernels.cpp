@@ -60,7 +60,7 @@ void multiplyTall(int64_t depth, const uint16_t *a, const uint16_t *b, float *su
   _tile_stored(3, sums + side * stride + side, row);
 }
 
-/// At most 16 rows are used.
+/// Requires at most 16 rows.
 void multiplyFlat(int64_t depth, const uint16_t *a, const uint16_t *b, float *sums, int64_t stride, bool first) {
   const int64_t row = stride * int64_t(sizeof(float));
   if (first) {
@@ -119,7 +119,7 @@ inline __m256i loadHalf(const uint16_t *from, int64_t count) {
   return count <= 0 ? _mm256_setzero_si256() : _mm256_maskz_loadu_epi16(__mmask16((1u << count) - 1), from);
 }
 
-/// With masks of ones: GCC 12 warns of the undefined vectors in the forms without.
+/// Uses masks of ones, because GCC 12 warns about undefined vectors in the forms without masks.
 inline __m512i wide(__m256i half) { return _mm512_maskz_cvtepu16_epi32(0xffff, half); }
 
 /// Two rows of memory, 16 neighbours each, as 16 pairs.
@@ -191,8 +191,8 @@ void packB(const Operand &b, int64_t k, int64_t depth, int64_t column, int64_t c
 
 // --- few rows ---------------------------------------------------------------------------------------------------------------------------
 
-// C is computed turned: rows of B, along k as they lie in memory, are the first operand, and A's few rows the second. Products of two
-// numbers are the same either way, so are their sums' order and bits.
+// C is computed transposed: rows of B, along k as in memory, are the first operand, and A's few rows the second. A product of two numbers
+// does not depend on their order, so neither do the sums' order and bits.
 
 /// Pairs of neighbours in k, those of all rows side by side.
 void pairThin(const Operand &a, int64_t rows, int64_t depth, int64_t padded, void *factors) {
@@ -203,7 +203,7 @@ void pairThin(const Operand &a, int64_t rows, int64_t depth, int64_t padded, voi
       to[(k / 2 * rows + r) * 2 + k % 2] = k < depth ? data[a.transposed ? k * a.stride + r : r * a.stride + k] : 0;
 }
 
-/// Fetches 16 lines into the first-level cache, and a little further into the second: by then the hardware has seen that it goes on.
+/// Fetches 16 lines into the first-level cache, and a little further into the second: by then the hardware has detected the sequence.
 inline void fetchLines(const char *from) {
   constexpr int64_t further = 512;
 #pragma GCC unroll 16
@@ -213,8 +213,9 @@ inline void fetchLines(const char *from) {
   }
 }
 
-/// Sums over all k for 16 columns, of which `columns` are there: [column 16][row]. Tiles reach for 16 rows of B at once, each a short one,
-/// which the hardware cannot foresee: where such a block fits the first-level cache the next is fetched line after line as it lies.
+/// Computes sums over all k for 16 columns, of which `columns` exist: [column 16][row]. Tiles access 16 rows of B at once, each a short
+/// one, which the hardware prefetcher cannot predict. If such a block fits into the first-level cache, the next one is fetched line by line
+/// in memory order.
 void multiplyColumns(int64_t rows, int64_t depth, const uint16_t *factors, int64_t padded, const uint16_t *b, int64_t stride,
                      int64_t columns, float *turned) {
   constexpr int64_t mostFetched = 32 << 10;

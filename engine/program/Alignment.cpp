@@ -14,7 +14,7 @@ using flatbuffers::Table;
 using flatbuffers::TypeCode;
 using flatbuffers::TypeTable;
 
-/// In bytes, of a number; of a string and of a table what the offset to it takes.
+/// Alignment of a type in bytes. A string or a table is stored as an offset, so it has the alignment of an offset.
 size_t alignmentOf(ElementaryType type) {
   switch (type) {
   case flatbuffers::ET_UTYPE:

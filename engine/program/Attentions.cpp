@@ -1,4 +1,4 @@
-// Checks attention: sizes and types that exist, and that no row of an operand lies outside of it, whatever the numbers are.
+// Checks attention: sizes and types exist, and no row of an operand is outside it, whatever numbers the file contains.
 #include "engine/program/Attentions.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Elements.h"
@@ -12,7 +12,7 @@ namespace {
 using Wide = unsigned __int128;
 constexpr uint64_t largest = uint64_t(1) << 62;
 
-/// Whether all sizes are positive and the work that they stand for can be counted.
+/// True if all sizes are positive and the number of operations fits a 62-bit count.
 bool isPossible(const Attention &attention) {
   Wide work = 1;
   auto take = [&](int64_t size) { return size > 0 && (work *= static_cast<uint64_t>(size)) <= largest; };
@@ -23,7 +23,7 @@ bool isPossible(const Attention &attention) {
          take(attention.values());
 }
 
-/// Whether rows and keys can be what the table says of one sequence.
+/// True if the row and key counts agree with the piece, the ring step and the zigzag order of one sequence.
 bool isOfOneSequence(const Program &program, const Attention &attention) {
   for (uint32_t axis : *attention.axes())
     if (axis >= program.mesh()->size())
@@ -197,7 +197,7 @@ std::string checkAttentions(const Program &program) {
   return "";
 }
 
-/// As below, of a datum or a slope.
+/// The bounds check of `reachesBeyond` for a datum or the gradient of a slope.
 static bool datumReachesBeyond(const Attention &attention, const AttentionDatum &datum, uint64_t bytes) {
   Wide last = 0;
   auto add = [&](int64_t size, int64_t stride) {

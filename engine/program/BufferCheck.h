@@ -1,5 +1,5 @@
-// What checks of inputs and of results have in common: both are logical values of a batch, of which each class keeps a part in a buffer
-// with a slot per micro-batch.
+// The shared part of the checks of inputs and of results. Both are logical values of a batch, and each class keeps a part of them in a
+// buffer with a slot per micro-batch.
 #pragma once
 
 #include "engine/program/Elements.h"
@@ -16,7 +16,7 @@ using Wide = unsigned __int128;
 
 inline std::string number(uint64_t value) { return std::to_string(value); }
 
-/// Whether the sizes are positive and their product is not too large to count bytes.
+/// True if the sizes are positive and their product is small enough to count bytes.
 template <typename Sizes> bool isPossible(const Sizes &sizes) {
   constexpr uint64_t largest = uint64_t(1) << 59;
   Wide elements = 1;
@@ -68,8 +68,8 @@ std::string checkDimension(const Program &program, const Buffer &buffer, uint32_
   return "";
 }
 
-/// A class's buffer for values of `shape`: covers every dimension, keeps a data-parallel rank's samples of a micro-batch (RULES.md#P10),
-/// and lies in a region with a slot per micro-batch.
+/// Checks a class's buffer for values of `shape`: it covers every dimension, keeps a data-parallel rank's samples of a micro-batch
+/// (RULES.md#P10), and its region has a slot per micro-batch.
 template <typename Buffer>
 std::string checkPlace(const Program &program, const RankClass &rankClass, const Buffer &buffer, const flatbuffers::Vector<int64_t> &shape,
                        ElementType type, const std::string &which) {

@@ -20,7 +20,7 @@ std::optional<std::string> matchedPart(const std::string &pattern, const std::st
 }
 
 NamePattern::NamePattern(const std::string &text) {
-  bool open = false; // the last part is text that goes on
+  bool open = false; // true while the last part is plain text, which the next character extends
   for (size_t i = 0; i < text.size(); ++i) {
     size_t close = text[i] == '{' ? text.find('}', i) : std::string::npos;
     bool stands = text[i] == '*' || close != std::string::npos;

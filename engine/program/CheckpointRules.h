@@ -1,4 +1,4 @@
-// The names in files with weights, as a program's checkpoint rules say them: patterns, and what a tensor of a file is to the model.
+// Applies a program's checkpoint rules: name patterns, and the mapping between the tensors of weight files and the model's parameters.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -11,37 +11,39 @@
 
 namespace npar::program {
 
-/// A name of a Rename or an Ignore rule: a '*' stands for any text, what is in braces, "{i}", for a number, the same wherever it stands.
+/// The name pattern of a Rename or an Ignore rule. '*' matches any text; braces ("{i}") match a number, the same number at every
+/// occurrence.
 class NamePattern {
 public:
   explicit NamePattern(const std::string &text);
   bool matches(const std::string &text) const { return rewrite(text, NamePattern("")).has_value(); }
-  /// `target` with what this one's stand for in `text`; nothing where it does not match all of it.
+  /// `target` with its wildcards replaced by what they matched in `text`; nothing if this pattern does not match the whole text.
   std::optional<std::string> rewrite(const std::string &text, const NamePattern &target) const;
-  /// Whether all that stands for something in the other pattern stands in this one too.
+  /// True if every wildcard of the other pattern also occurs in this one.
   bool hasAll(const NamePattern &other) const;
-  /// Of its parts, how many stand for something; a rule has at most `most`, which bounds the ways to match.
+  /// Number of wildcard parts. A rule has at most `most`, which bounds the ways to match.
   size_t count() const;
   static constexpr size_t most = 4;
 
 private:
   struct Part {
     std::string text;
-    bool stands = false; ///< for something: "*", "{i}"
+    bool stands = false; ///< true for a wildcard: "*", "{i}"
   };
   using Meant = std::map<std::string, std::string_view>; ///< parts of the text that is matched
   bool match(size_t part, std::string_view text, size_t at, Meant &meant) const;
   std::vector<Part> parts;
 };
 
-/// What the '*' of a pattern stands for in `text`, empty for a pattern without one; nothing where the pattern does not match all of it.
+/// The text that the '*' of a pattern matches in `text`, empty for a pattern without one; nothing if the pattern does not match the whole
+/// text.
 std::optional<std::string> matchedPart(const std::string &pattern, const std::string &text);
 
-/// The parameter that a tensor of a file belongs to by the first Rename that matches; its own name where none does.
+/// The parameter that a tensor of a file belongs to, by the first Rename that matches; the tensor's own name if none does.
 std::string parameterOf(const Program &program, const std::string &tensor);
 
-/// What files of the family call a parameter: by the first Rename that leads to it and whose name means it again; its own name where none
-/// does.
+/// The name of a parameter in files of the family, by the first Rename that leads to the parameter and maps the name back to it; the
+/// parameter's own name if none does.
 std::string tensorOf(const Program &program, const std::string &parameter);
 
 /// The first rule of a kind whose pattern (`file`, of Fresh `model`) matches; null when none does.

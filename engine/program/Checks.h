@@ -12,18 +12,18 @@ std::string checkStructure(const Program &program);
 
 /// Parts of checkStructure. The model's inputs: names, types, shapes over the batch, values, at most one of each role but Other.
 std::string checkInputs(const Program &program);
-/// A class's parts of them: of known inputs, of the whole shape together, in a region with a slot per micro-batch; P10 holds for the
-/// samples.
+/// Also part of checkStructure. A class's buffers for the inputs: the inputs are known, the parts together cover the whole shape, each
+/// region has a slot per micro-batch, and P10 holds for the samples.
 std::string checkInputs(const Program &program, const RankClass &rankClass);
 
-/// Part of checkStructure too. Where the inputs come from, when the program says so: each input by one group of files, files of one kind.
+/// Also part of checkStructure. The data block, if the program has one: each input is fed by one group of files, all of one kind.
 std::string checkData(const Program &program);
 
 /// Part of checkStructure too. Attention: sizes, types and strides of each operand; what a step's operands must hold is `reachesBeyond`.
 std::string checkAttentions(const Program &program);
 
-/// Parts of checkStructure too. The kind of the program, and its results: names, types, shapes over the batch; only forward-only programs
-/// have some.
+/// Also part of checkStructure. The kind of the program, and its results: names, types, shapes over the batch. Only forward-only programs
+/// have results.
 std::string checkResults(const Program &program);
 /// A forward-only program holds and runs nothing of a training step. Each result is kept by one class: all of its shape, in a region with a
 /// slot per micro-batch.

@@ -1,4 +1,4 @@
-// Which ranks share a program: a class fixes coordinates on some mesh axes; on the others its ranks differ.
+// Classes of ranks that share a program. A class fixes coordinates on some mesh axes; its ranks differ on the others.
 #pragma once
 
 #include "engine/program/Program_generated.h"

@@ -87,7 +87,7 @@ private:
     return text + ":";
   }
 
-  /// How a member of an event calls the others.
+  /// The words by which a member of an event refers to the others.
   std::string peerOf(uint32_t node) const {
     switch (graph.stepOf(node).kind()) {
     case StepKind::Send:

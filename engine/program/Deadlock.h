@@ -14,10 +14,11 @@
 
 namespace npar::program {
 
-/// Empty when the graph is acyclic, else a cycle with the fewest steps (members of one event count once): the first line says how many
-/// steps on which ranks, the lines after it name rank, task, step, label and source place of each and why it waits for the next.
-/// Without `withCommunicationOrder` the communication order, yet to be chosen, adds no edges. Events should be complete (`checkTransfers`,
-/// `checkCollectives`): a member that is missing makes no cycle.
+/// Empty when the graph is acyclic, otherwise the text of a cycle with the fewest steps (members of one event count once). The first line
+/// has the number of steps and the ranks; each further line has the rank, task, step, label and source place of a step and why it waits for
+/// the next.
+/// Without `withCommunicationOrder`, the communication order, which has yet to be chosen, adds no edges. Events should be complete
+/// (`checkTransfers`, `checkCollectives`): a missing member makes no cycle.
 std::string findDeadlock(const Program &program, bool withCommunicationOrder = true);
 
 /// One global order of all communication, restricted per class: a topological order of the graph without communication order that

@@ -1,4 +1,4 @@
-// How messages name steps, tasks and ranks: one wording for all of them.
+// Words steps, tasks and ranks for messages, with one wording for all of them.
 #pragma once
 
 #include "engine/program/Program_generated.h"

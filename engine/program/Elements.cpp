@@ -1,4 +1,4 @@
-// What elements of a type are.
+// Properties of element types.
 #include "engine/program/Elements.h"
 
 namespace npar::program {

@@ -1,4 +1,4 @@
-// What elements of a type are: how large, and whether arithmetic on them is done in another.
+// Properties of element types: size in bytes, and whether arithmetic uses a wider type.
 #pragma once
 
 #include "engine/program/Enums_generated.h"
@@ -10,7 +10,7 @@ namespace npar::program {
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);
 
-/// A float of 16 bits: it is computed with in float32 and rounded once per operation.
+/// True for 16-bit floats: arithmetic on them is done in float32 and rounded once per operation.
 bool isNarrow(ElementType type);
 
 } // namespace npar::program

@@ -59,7 +59,7 @@ static std::vector<bool> meetingSteps(const RankClass &rankClass, uint32_t index
   return wanted;
 }
 
-/// By fragment and step: whether task dependencies begin or end there.
+/// Marks, by fragment and step, the steps where task dependencies begin or end.
 static std::vector<std::vector<bool>> joinedSteps(const RankClass &rankClass) {
   std::vector<std::vector<bool>> joined;
   for (const Fragment *fragment : *rankClass.fragments())

@@ -1,4 +1,4 @@
-// The merged event graph of a program over its classes: who waits for whom, and why. Deadlock.h says what it proves.
+// The merged event graph of a program over its classes: which step waits for which, and why. Deadlock.h explains what it proves.
 #pragma once
 
 #include "engine/program/FragmentWaits.h"
@@ -12,23 +12,24 @@ namespace npar::program {
 
 /// Why a step waits for another one of the same rank.
 enum class WaitReason : uint8_t {
-  Dependency,     ///< Step's dependencies: data, or memory that is used again inside of a task
-  TaskDependency, ///< RankClass.task_dependencies: memory that is used again by another task
-  ComputeChain,   ///< all steps but Send, Receive and free collectives wait for those of the task before
+  Dependency,     ///< Step's dependencies: data, or memory that is reused within a task
+  TaskDependency, ///< RankClass.task_dependencies: memory that is reused by another task
+  ComputeChain,   ///< all steps except Send, Receive and free collectives wait for those of the previous task
   CommunicationOrder
 };
 
-/// Which steps have nodes.
+/// Selects the steps that have nodes.
 enum class GraphSteps : uint8_t {
-  All,    ///< each step: for a cycle that is to be explained
-  Meeting ///< those that join tasks or ranks, and what stands between them as edges: it has cycles where the other has, and is much smaller
+  All,    ///< each step: to explain a cycle
+  Meeting ///< steps that join tasks or ranks, with the waits between them as edges: cyclic if and only if the full graph is, and much
+          ///< smaller
 };
 
 class EventGraph {
 public:
-  /// A step of a task of a class; or what many steps wait for, and what counts nothing in a cycle: the end of the compute steps of a task
-  /// and of those before it (`step` == number of steps), a place in the communication order and all before it (`task` == `orderPlace`;
-  /// where all steps have nodes).
+  /// A step of a task of a class, or a joint node for what many steps wait for, which adds nothing to a cycle's length. Joint nodes are the
+  /// end of the compute steps of a task and of those before it (`step` == number of steps) and, if all steps have nodes, a place in the
+  /// communication order with all before it (`task` == `orderPlace`).
   struct Node {
     uint32_t rankClass, task, step;
   };
@@ -38,7 +39,8 @@ public:
     WaitReason reason;
   };
 
-  /// Without `withCommunicationOrder`, that of an order yet to be chosen is left out. `checkStructure` must have passed.
+  /// Without `withCommunicationOrder`, edges of the communication order are left out, for an order yet to be chosen. `checkStructure` must
+  /// have passed.
   EventGraph(const Program &program, GraphSteps steps, bool withCommunicationOrder);
 
   const Program &program;

@@ -34,7 +34,7 @@ std::string describe(const Program &program, const Instance &instance) {
 
 uint32_t microOf(const Instance &instance) { return instance.rankClass->tasks()->Get(instance.task)->micro(); }
 
-/// How two members of one group differ; empty when they agree.
+/// The first difference between two members of a group, in words; empty when they agree.
 std::string difference(const Collective &left, const Collective &right) {
   if (left.kind() != right.kind())
     return std::string("kind ") + wordOf(left.kind()) + " and " + wordOf(right.kind());

@@ -1,4 +1,4 @@
-// Which steps of a fragment wait for which, between those that a graph over many tasks needs: worked out once per fragment.
+// Waits between the steps of a fragment that a graph over many tasks needs, computed once per fragment.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -25,8 +25,8 @@ struct FragmentWaits {
 /// All steps, with the dependencies that they list.
 FragmentWaits listedWaits(const Fragment &fragment);
 
-/// The steps with a flag in `wanted`. One waits for another exactly where it does so in the whole fragment, directly or through any steps;
-/// of these waits only those are listed that do not follow from others. Time and memory grow with steps * wanted steps / 64.
+/// The steps with a flag in `wanted`. One waits for another exactly if it does in the whole fragment, directly or through any steps; waits
+/// that follow from others are left out. Time and memory grow with steps * wanted steps / 64.
 FragmentWaits condensedWaits(const Fragment &fragment, const std::vector<bool> &wanted);
 
 } // namespace npar::program

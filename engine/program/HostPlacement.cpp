@@ -46,7 +46,7 @@ std::vector<int64_t> divisorsNear(int64_t number, int64_t unit, int64_t wanted) 
   return found;
 }
 
-/// The mesh axes that a name stands for: the one of this name, or the parts of one that was cut. None: there is no such axis.
+/// The mesh axes that a name refers to: the axis of this name, or the parts of an axis that was cut. Empty if there is no such axis.
 std::vector<uint32_t> axesNamed(const PlacedMesh &mesh, const std::string &name) {
   std::vector<uint32_t> found;
   for (uint32_t axis = 0; axis < mesh.size(); ++axis) {

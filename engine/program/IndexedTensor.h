@@ -14,17 +14,17 @@ namespace npar::program {
 struct IndexedTensor {
   std::string before, after; ///< around the index in a tensor's name
   uint64_t outer = 1, count = 1, inner = 1;
-  std::vector<int64_t> shape = {}; ///< of each tensor
+  std::vector<int64_t> shape = {}; ///< shape of each tensor
 
   std::string name(uint64_t index) const { return before + std::to_string(index) + after; }
   /// The place in the parameter of an element of a tensor.
   uint64_t whole(uint64_t index, uint64_t element) const { return (element / inner * count + index) * inner + element % inner; }
-  /// How many elements of a tensor lie before the place in the parameter.
+  /// Number of elements of a tensor that precede the place in the parameter.
   uint64_t elementsBefore(uint64_t index, uint64_t place) const;
   uint64_t elements() const { return outer * inner; }
 };
 
-/// Nothing where the name has no axis of the variable in braces.
+/// The tensors of a variable; nothing if its name has no axis in braces.
 std::optional<IndexedTensor> indexedTensor(const Variable &variable);
 
 /// A name with a number in it, taken out: "experts." + 5 + ".w1".

@@ -1,4 +1,4 @@
-// Checks what a program says of its inputs, so that the engine may cut any batch of their shapes into the ranks' buffers without asking.
+// Checks a program's inputs, so that the engine can cut any batch of their shapes into the ranks' buffers without further checks.
 #include "engine/program/BufferCheck.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Ranks.h"
@@ -25,7 +25,8 @@ std::string checkLogical(const Program &program, const LogicalInput &input) {
   return "";
 }
 
-/// Whether values of an input are kept so: integers as kernels index with, floats as the plan computes.
+/// True if values of an input may be kept in this type: integers in the type that kernels index with, floats in the type that the plan
+/// computes in.
 bool becomes(ElementType values, ElementType kept) {
   switch (kept) {
   case ElementType::I32:

@@ -1,9 +1,10 @@
-// Names of the variables by which a generating program keeps what attention looks back at: no variable of a text can be called so.
+// Names of the variables in which a generation program keeps the keys and values that attention reads later. No variable of a model text
+// can have such a name.
 #pragma once
 
 namespace npar::program {
 
-/// State, i32: where the tokens of a step stand in the sequence, ascending by one. The program has it where it keeps anything.
+/// State, i32: ascending positions of a step's tokens in the sequence. A program that keeps anything has it.
 constexpr const char *keptPositions = "#kept.positions";
 /// State: "#kept.N.keys" and "#kept.N.values" of the Nth attention, by position in the sequence.
 constexpr const char *keptPrefix = "#kept.";

@@ -90,7 +90,7 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFile(const std::
 Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineBytes(std::vector<uint8_t> bytes, const std::string &name) {
   if (Status status = checkHeader(bytes, name); !status.ok())
     return status;
-  // Tables, not bytes, are what a hostile offset could multiply: no more of them than could stand side by side.
+  // A hostile offset can multiply the number of tables, not of bytes, so accept no more tables than fit into the file without overlap.
   flatbuffers::uoffset_t tables = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1024, bytes.size() / 4));
   flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, tables);
   if (!VerifyProgramBuffer(verifier) || !elementsAreAligned(*GetProgram(bytes.data() + headerBytes)))

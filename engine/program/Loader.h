@@ -15,8 +15,8 @@ namespace npar::program {
 using engine::Result;
 using engine::Status;
 
-/// A program and the bytes that hold it, with what the checks of Verify.h said of it: they run once for a program that is made or read,
-/// here, and nobody need run them again. Immutable.
+/// An immutable program: its bytes and the results of the checks of Verify.h, which run once, here, when a program is made or read. Callers
+/// need not run them again.
 class LoadedProgram {
 public:
   const Program &root() const { return *GetProgram(bytes.data() + headerBytes); }
@@ -27,7 +27,8 @@ public:
   /// Checks header, length, hash and the FlatBuffers structure, then the program. Errors name what is wrong and where.
   static Result<std::shared_ptr<const LoadedProgram>> fromBytes(std::vector<uint8_t> bytes, const std::string &name);
   static Result<std::shared_ptr<const LoadedProgram>> fromFile(const std::string &path);
-  /// The same, but a program that a check refuses is handed out too, for reports check by check: `status` says so, and no session runs it.
+  /// The same, but also returns a program that a check refuses, for reports check by check. Its `status` is then an error, and no session
+  /// runs it.
   static Result<std::shared_ptr<const LoadedProgram>> examineBytes(std::vector<uint8_t> bytes, const std::string &name);
   static Result<std::shared_ptr<const LoadedProgram>> examineFile(const std::string &path);
 
@@ -46,7 +47,7 @@ private:
 /// Puts the header before a finished FlatBuffers payload.
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size);
 
-/// Packs and seals a program that was filled field by field, whatever is in it (tests of what is refused).
+/// Packs and seals a program that was filled field by field, without checks (for tests of refusals).
 std::vector<uint8_t> packProgram(const ProgramT &program);
 
 } // namespace npar::program

@@ -142,8 +142,8 @@ private:
     return "";
   }
 
-  /// What happened to a range of bytes so far: the last write, and who has read it since. Of compute steps only those of the latest task
-  /// that read it: they come after all of the tasks before.
+  /// The history of a range of bytes: the last write, and its readers since. Compute readers are kept only for the latest task that read:
+  /// they come after all those of earlier tasks.
   struct Cell {
     uint64_t end = 0;
     std::vector<std::pair<uint32_t, uint32_t>> writers, asyncReaders, readers; // task, step; at most one writer
@@ -236,7 +236,7 @@ private:
     return std::nullopt;
   }
 
-  /// Makes `at` a border between cells, where it lies inside of one.
+  /// Splits the cell that contains `at`, so that a cell begins there.
   static void splitCells(std::map<uint64_t, Cell> &cells, uint64_t at) {
     auto cell = cells.upper_bound(at);
     if (cell == cells.begin() || std::prev(cell)->first == at || std::prev(cell)->second.end <= at)

@@ -20,8 +20,8 @@ std::string checkOwnership(const Program &program) {
       if (owners[piece->variable()])
         return name + " is owned by " + owners[piece->variable()]->name()->str() + " and by " + rankClass->name()->str();
       owners[piece->variable()] = rankClass;
-      // Among the ranks of the class: those at coordinate 0 of the mesh axes that do not split it. An axis that the class fixes splits
-      // nothing, for then the other coordinates' elements would be kept by nobody.
+      // Owners within the class are the ranks at coordinate 0 of the mesh axes that do not split the variable. An axis that the class fixes
+      // cannot split it, because then no rank would keep the elements of the other coordinates.
       std::vector<uint32_t> splitting(piece->mesh_axes()->begin(), piece->mesh_axes()->end());
       splitting.insert(splitting.end(), piece->flat_axes()->begin(), piece->flat_axes()->end());
       for (uint32_t axis : splitting)

@@ -145,7 +145,7 @@ private:
          std::to_string(result.offset()));
   }
 
-  /// What a rank has of the dimensions of an input or a result.
+  /// The local shape of an input or a result: each dimension with its local and, if split, its global size.
   template <typename Part, typename Logical> std::string partOf(const Part &part, const Logical &logical) {
     std::string shape;
     for (uint32_t i = 0; i < part.dimensions()->size(); ++i) {
@@ -178,7 +178,7 @@ private:
            std::to_string(operand.bytes()) + "]";
   }
 
-  /// What is run, with the ranks that take part.
+  /// The action of a step, with the ranks that take part.
   std::string action(const Step &step) {
     switch (step.kind()) {
     case StepKind::Kernel:
@@ -249,7 +249,7 @@ private:
     return std::to_string(transfer->count()) + " elements " + direction + " " + peer + " event " + std::to_string(transfer->event());
   }
 
-  /// What the action leaves out.
+  /// Details of a step that `action` leaves out.
   std::string details(const Step &step) {
     switch (step.kind()) {
     case StepKind::Matmul:

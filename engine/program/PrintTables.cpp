@@ -1,4 +1,4 @@
-// The tables of a program: what is the same for all ranks.
+// Prints the tables of a program: everything that is the same for all ranks.
 #include "engine/program/PrintText.h"
 
 #include "engine/program/Compute.h"
@@ -22,7 +22,7 @@ std::string placeText(const SourcePlace *source) {
 
 namespace {
 
-/// What a stream of tokens gives an input.
+/// The part of a token stream that an input receives, in words.
 const char *streamOf(InputRole role) {
   switch (role) {
   case InputRole::Other:
@@ -35,7 +35,7 @@ const char *streamOf(InputRole role) {
   return "unknown";
 }
 
-/// What is the same for all ranks.
+/// Prints the tables that are the same for all ranks.
 class TablePrinter {
 public:
   explicit TablePrinter(const Program &program) : program(program) {}

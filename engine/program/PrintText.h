@@ -1,4 +1,4 @@
-// How the printers of programs write numbers, lists and places in texts. And what is printed of a program beside its ranks.
+// Shared text forms of the program printers (numbers, lists, source places), and the printer of the tables that are the same for all ranks.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -7,13 +7,13 @@
 
 namespace npar::program {
 
-/// What is the same for all ranks: sizes, variables, inputs, results, rules for files with weights, kernels.
+/// Prints the tables that are the same for all ranks: sizes, variables, inputs, results, rules for weight files, kernels.
 std::string printTables(const Program &program);
 
 /// `0.5`, `1e-05`
 std::string numberText(double value);
 
-/// ` at gpt2.npar:34`; empty where the place is not known.
+/// ` at gpt2.npar:34`; empty if the place is not known.
 std::string placeText(const SourcePlace *source);
 
 /// `[a, b, c]`

@@ -17,13 +17,13 @@ std::vector<int64_t> coordinatesOf(const Program &program, int64_t rank);
 /// The rank that has these coordinates.
 int64_t rankAt(const Program &program, const std::vector<int64_t> &coordinates);
 
-/// How many ranks stand along mesh axes: the product of their sizes.
+/// Number of ranks along mesh axes: the product of the axes' sizes.
 uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> &axes);
 
-/// The number, row-major over `axes`, that a rank with these coordinates has among the ranks along them.
+/// The member number of a rank with these coordinates in its group along `axes`: row-major over them.
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const flatbuffers::Vector<uint32_t> &axes);
 
-/// As above over `count` of the axes, from the one at index `first`.
+/// The same over `count` of the axes, from the one at index `first`.
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const flatbuffers::Vector<uint32_t> &axes,
                     uint32_t first, uint32_t count);
 

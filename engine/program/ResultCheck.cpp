@@ -1,4 +1,4 @@
-// Checks that a program is of its kind, and what it says of its results, so that the engine may read them without asking.
+// Checks the kind of a program, and its results, so that the engine can read them without further checks.
 #include "engine/program/BufferCheck.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Classes.h"

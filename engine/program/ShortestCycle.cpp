@@ -55,7 +55,7 @@ private:
   uint32_t round = 0, bound = ~0u;
   std::vector<uint32_t> best;
 
-  /// Takes a node out, and all that lie on no cycle then.
+  /// Removes a node, and every other node that is then on no cycle.
   void remove(uint32_t first) {
     std::vector<uint32_t> stack = {first};
     while (!stack.empty()) {

@@ -1,4 +1,4 @@
-// Which steps of a fragment are ordered by its dependencies: reachability as bit sets, asked by the memory plan and the memory check.
+// Order of the steps of a fragment by its dependencies: reachability as bit sets, for the memory plan and the memory check.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ public:
   bool test(size_t row, size_t column) const { return bits[row * words + column / 64] >> (column % 64) & 1; }
   void set(size_t row, size_t column) { bits[row * words + column / 64] |= uint64_t(1) << (column % 64); }
   void unite(size_t row, size_t other) { unite(row, *this, other); }
-  /// With a row of a matrix of as many columns.
+  /// Unites a row with a row of another matrix that has the same number of columns.
   void unite(size_t row, const BitMatrix &from, size_t other) {
     for (size_t i = 0; i < words; ++i)
       bits[row * words + i] |= from.bits[other * words + i];
@@ -39,7 +39,7 @@ public:
     ancestors.unite(later, earlier);
     ancestors.set(later, earlier);
   }
-  /// Whether `later` waits, directly or through others, for `earlier`.
+  /// True if `later` waits for `earlier`, directly or through others.
   bool before(uint32_t earlier, uint32_t later) const { return ancestors.test(later, earlier); }
 
 private:

@@ -1,4 +1,4 @@
-// What phases are.
+// Properties of phases.
 #include "engine/program/Steps.h"
 
 namespace npar::program {

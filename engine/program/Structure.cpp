@@ -124,8 +124,8 @@ private:
     return order.ok() || fail(order.status().message());
   }
 
-  /// What a kind of collective does with its geometry: [outer, split, inner] is cut to `split` or joined along it, blocks are exchanged,
-  /// the members are shifted. Of the other kinds these fields say nothing.
+  /// Effect of a kind of collective on its geometry: [outer, split, inner] is cut to `split` or joined along it, blocks are exchanged, or
+  /// the members are shifted. Other kinds do not use these fields.
   struct Geometry {
     bool gather = false, scatter = false, exchange = false, permute = false;
   };
@@ -156,7 +156,7 @@ private:
     return geometry;
   }
 
-  /// Whether the members' pieces are shares of `whole`: blocks of a row, or gathered shards of a dimension whose last ones hold padding.
+  /// True if the members' pieces are shares of `whole`: blocks of a row, or gathered shards of a dimension whose last ones hold padding.
   static bool areShares(const Collective &collective, uint64_t members) {
     bool gather = geometryOf(collective.kind()).gather, scatter = geometryOf(collective.kind()).scatter;
     uint64_t piece = 0, whole = collective.whole(), split = static_cast<uint64_t>(collective.split());

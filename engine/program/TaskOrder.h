@@ -1,4 +1,4 @@
-// Which steps of a class's tasks wait for which of other tasks, in space that grows with the tasks and not with their square.
+// Order of the steps of a class's tasks across tasks, in space that grows linearly with the number of tasks.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -10,9 +10,9 @@
 
 namespace npar::program {
 
-/// A set of instances of async steps (Send, Receive, free collectives): the i-th in order of tasks of each such step of each fragment (a
-/// line), as ranges of i. The steps of a schedule know almost all instances up to some task, so a set is a few ranges however long the
-/// schedule is.
+/// A set of instances of async steps (Send, Receive, free collectives). Each such step of each fragment is a line, and its instances are
+/// numbered in task order; the set holds ranges of these numbers. A step of a schedule usually knows all instances up to some task, so a
+/// set has a few ranges however long the schedule is.
 class InstanceSet {
 public:
   void add(uint32_t line, uint32_t index);
@@ -27,21 +27,21 @@ private:
   std::vector<Range> ranges; ///< ascending, disjoint, not adjacent
 };
 
-/// Goes through the steps of all tasks in order and says of each what it waits for, directly or through others. Order comes from
+/// Visits the steps of all tasks in order and tells for each which steps it waits for, directly or through others. Order comes from
 /// dependencies, task dependencies and the compute chain. `checkStructure` must have passed.
 class TaskOrder {
 public:
   explicit TaskOrder(const RankClass &rankClass);
-  /// Makes this step the current one. Steps of a task must be entered one after the other, tasks in order.
+  /// Makes this step the current one. Steps of a task must be entered in ascending order, and tasks in order.
   void enter(uint32_t task, uint32_t step);
-  /// Whether the step that was entered last waits for this one, which was entered before it.
+  /// True if the step that was entered last waits for this one, which was entered before it.
   bool waitsFor(uint32_t task, uint32_t step) const;
-  /// Whether a step orders itself by its own dependencies alone, outside of the compute chain.
+  /// True if only its own dependencies order a step, outside of the compute chain.
   bool isAsync(uint32_t task, uint32_t step) const;
   const StepOrder &orderOf(uint32_t fragment) const { return orders[fragment]; }
 
 private:
-  /// Compute steps that are known to be complete: all of the tasks before `task`, and in it `steps` with what precedes them.
+  /// Compute steps that are known to be complete: all those of the tasks before `task`, and in it `steps` and their predecessors.
   struct Front {
     uint32_t task = 0;
     std::vector<uint32_t> steps;
@@ -49,7 +49,7 @@ private:
   };
   struct Known {
     uint32_t set; ///< in `sets`
-    Front front;  ///< of an async step; none of a compute step, which is one itself
+    Front front;  ///< for an async step; unused for a compute step, which is itself a front
   };
 
   const RankClass &rankClass;

@@ -1,5 +1,5 @@
-// What a compiled program must satisfy before its first step, as named checks: run once where it is made, and once where it is loaded
-// (Loader.h).
+// Named checks that a compiled program must pass before its first step. They run once where the program is made, and once where it is
+// loaded (Loader.h).
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -10,7 +10,7 @@
 
 namespace npar::program {
 
-/// The outcome of one check. `detail` says what was counted when it holds, and what is wrong, where, when it does not.
+/// The outcome of one check. `detail` tells what was counted when the check holds, and otherwise what is wrong and where.
 struct CheckResult {
   std::string name;
   bool ok = true;

@@ -9,8 +9,8 @@
 
 namespace npar::program {
 
-/// The one word of a value, which `valueOf` reads back: "bf16", "all_gather". A phase's is the letter that its tasks are named by: P, C, F,
-/// B, W, U. The value must be one of the enumeration's, as `checkStructure` has made sure of in every program.
+/// The one word of a value, which `valueOf` reads back: "bf16", "all_gather". A phase's word is the letter in the names of its tasks: P, C,
+/// F, B, W, U. The value must be one of the enumeration's, which `checkStructure` ensures for every program.
 const char *wordOf(ElementType type);
 const char *wordOf(Phase phase);
 const char *wordOf(StepKind kind);
@@ -33,7 +33,7 @@ template <typename Enum> std::optional<Enum> valueOf(std::string_view word);
 /// All words in the order of the schema, for messages: "sum, max, rounded_sum".
 template <typename Enum> std::string wordsOf();
 
-/// A phase as people say it: "weight gradient".
+/// A phase in words for users: "weight gradient".
 const char *describe(Phase phase);
 
 } // namespace npar::program

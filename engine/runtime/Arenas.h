@@ -1,4 +1,4 @@
-// Every rank's arena: exactly the planned bytes, and how many of them the program really binds.
+// The arenas of the ranks: exactly the planned bytes, and how many of them the program uses.
 #pragma once
 
 #include "engine/device/Backend.h"
@@ -21,26 +21,26 @@ public:
   /// The arenas of `host`, which outlive this: parameters and states of one program are those of the other (whyApart).
   Status share(const Arenas &host, const program::Program &program, const std::vector<int64_t> &which);
   const std::vector<LocalRank> &all() const { return ranks; }
-  /// Of each of so many ranks, the device that has its arena.
+  /// The device that has the arena of each of `count` ranks.
   std::vector<size_t> devicesOf(size_t count) const;
   /// "ranks 0 to 3 are on GPU 0 (40960 bytes), ranks 4 to 7 on GPU 1 (40960 bytes)".
   std::string placement() const;
 
 private:
-  /// Of the rank with this place among `count`.
+  /// The device of the rank at `place` among `count`.
   size_t deviceOf(size_t place, size_t count) const { return place * backend.devices() / count; }
 
   Backend &backend;
   std::vector<LocalRank> ranks;
-  std::vector<uint64_t> sizes; ///< none of arenas that are another's
+  std::vector<uint64_t> sizes; ///< bytes of each arena; empty for arenas shared with another
 };
 
-/// Why programs cannot run in one memory by turns, or nothing: they need the same mesh, and parameters and states (of the same sizes) at
-/// the same places in each rank. A state that only steps of one program use may be overwritten by the other's.
+/// The reason why programs cannot take turns in the same memory, or nothing. They need the same mesh, and in each rank the same parameters
+/// and states (with the same sizes) at the same places. A state that only one program's steps use may be overwritten by the other's.
 std::string whyApart(const program::Program &a, const program::Program &b);
 
-/// The end of the highest byte that an operand, a workspace, a piece, an input or an output of the class occupies, in whole cache lines
-/// (the unit of placing) and never more than the arena.
+/// The end of the highest byte that an operand, a workspace, a piece, an input or an output of the class occupies, rounded up to whole
+/// cache lines (the unit of placement) and never more than the arena.
 uint64_t highWaterMark(const program::Program &program, const program::RankClass &rankClass);
 
 } // namespace npar::engine

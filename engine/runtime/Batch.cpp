@@ -1,4 +1,4 @@
-// Whether a batch fits a program: looked at anew in every step, since kernels index tables with what it holds.
+// Checks that a batch fits a program, again in every step, because kernels index tables with its values.
 #include "engine/runtime/Batch.h"
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 template <typename T> Status checkValues(const InputShape &shape, const std::vector<T> &values, const std::vector<int64_t> *rows) {
   if (shape.range.classes == 0 || shape.range.classes > std::numeric_limits<T>::max())
     return {};
-  // Without a branch in the loop, so that it costs a pass over the memory and no more; a negative number is a large one.
+  // The loop has no branch, so it costs one pass over memory and no more; a negative number becomes a large one.
   auto classes = static_cast<uint32_t>(shape.range.classes);
   auto ignored = static_cast<uint32_t>(shape.ignore.value_or(0));
   bool wrong = false;
@@ -27,7 +27,7 @@ template <typename T> Status checkValues(const InputShape &shape, const std::vec
   return {};
 }
 
-/// Floats are what they are: a step that gets others than finite ones says so itself.
+/// Floats are not checked: a step with non-finite values reports them itself.
 Status checkValues(const InputShape &, const std::vector<float> &, const std::vector<int64_t> *) { return {}; }
 
 } // namespace

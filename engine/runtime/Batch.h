@@ -17,15 +17,15 @@ using InputValues = std::variant<std::vector<int32_t>, std::vector<uint8_t>, std
 program::ElementType typeOf(const InputValues &values);
 uint64_t sizeOf(const InputValues &values);
 
-/// In the program's order of inputs, whatever the plan.
+/// One list per input, in the program's order of inputs, whatever the plan.
 using Batch = std::vector<InputValues>;
 
-/// Refuses a batch of another number of inputs, an input of another type or size, and an integer that the model has no class for: with the
-/// names of input and axis, the sample's number in the batch and the position in the sample. `rows`: the batch holds these samples alone,
-/// ascending; null: all.
+/// Refuses a batch with another number of inputs, an input of another type or size, and an integer for which the model has no class. The
+/// message names the input and the axis, the sample's number in the batch and the position in the sample. `rows`: the batch holds only
+/// these samples, ascending; null: all.
 Status checkBatch(const BatchShape &shape, const Batch &batch, const std::vector<int64_t> *rows = nullptr);
 
-/// Whether a batch that fits a program holds `count` samples and not all of them.
+/// True if a batch that fits a program holds `count` samples and these are not all.
 bool holdsSome(const BatchShape &shape, const Batch &batch, size_t count);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// What a program takes as a global batch, read from its tables.
+// Reads from a program's tables which global batch it takes.
 #include "engine/runtime/BatchShape.h"
 
 #include <limits>

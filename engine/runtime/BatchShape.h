@@ -1,4 +1,4 @@
-// What a program takes as a global batch: of which inputs, how many samples of which shape, and which values.
+// The global batch that a program takes: its inputs, the number and shape of samples, and the range of values.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -10,12 +10,12 @@
 
 namespace npar::engine {
 
-/// The values that an input of integers may have.
+/// The allowed values of an integer input.
 struct ValueRange {
-  int64_t classes = 0; ///< 0 to classes - 1; any where it is 0
-  std::string axis;    ///< whose entries these are, for messages; empty: none's, a loss or the data block says so
-  std::string place;   ///< where that axis is declared, or that is said, for messages; may be empty
-  bool byLoss = false; ///< whether it is a loss, where there is no axis
+  int64_t classes = 0; ///< values are 0 to classes - 1; 0: any value
+  std::string axis;    ///< axis that the values index, for messages; empty: a loss or the data block sets the range
+  std::string place;   ///< source place of the axis, the loss or the data block, for messages; may be empty
+  bool byLoss = false; ///< without an axis: a loss sets the range, not the data block
 
   bool has(int64_t value) const { return classes == 0 || (value >= 0 && value < classes); }
   /// "axis 'labels' (m.npar:3:24) has 4 classes, 0 to 3"
@@ -33,17 +33,17 @@ struct InputShape {
   std::optional<int32_t> ignore = std::nullopt; ///< targets of this value do not count in the loss
 
   bool isInteger() const { return type != program::ElementType::F32; }
-  /// Whether an integer is of the input's type and a class of its axis.
+  /// True if an integer is in the range of the input's type and a class of its axis.
   bool has(int64_t value) const;
-  /// The same, or a value that does not count.
+  /// The same, but also true for the value that does not count.
   bool takes(int64_t value) const { return has(value) || (ignore && value == *ignore); }
-  /// What `has` asks for: "axis 'labels' has 4 classes, 0 to 3", "u8 holds 0 to 255".
+  /// The range that `has` checks: "axis 'labels' has 4 classes, 0 to 3", "u8 holds 0 to 255".
   std::string rangeText() const;
   uint64_t elementsOfSample() const;
   uint64_t elements() const { return elementsOfSample() * static_cast<uint64_t>(shape[0]); }
   /// Type and shape in words: "i32 [batch 8, seq 16]".
   std::string typeText() const;
-  /// Where an element of a sample lies: " at position 17", " at position [3, 5]"; nothing for the one element of a sample.
+  /// The position of an element in a sample: " at position 17", " at position [3, 5]"; empty for a sample of one element.
   std::string positionText(uint64_t element) const;
 };
 
@@ -52,21 +52,21 @@ struct BatchShape {
   std::vector<InputShape> inputs; ///< in the program's order
 
   static BatchShape of(const program::Program &program);
-  /// The input that a stream of tokens feeds so; null where there is none.
+  /// The input with this role in a token stream; null if no input has it.
   const InputShape *find(program::InputRole role) const;
-  /// The targets of which some may not count; null where all count.
+  /// The targets with values that do not count; null if all count.
   const InputShape *ignoring() const;
-  /// The elements of what a stream of tokens feeds, in one sample; 0 where it feeds nothing.
+  /// Number of tokens that a stream gives an input per sample; 0 if there is no stream.
   int64_t tokensOfSample() const;
   /// The names of the inputs: "tokens, targets".
   std::string names() const;
 
 private:
-  /// What the program's data block says of inputs: what bounds them, and what a stream gives them.
+  /// Applies the program's data block: the limits of integer inputs, and their roles in a token stream.
   void follow(const program::DataBlock &data);
 };
 
-/// "i32", "u8", "f32": as the language writes the types of inputs.
+/// The type as the language spells it: "i32", "u8", "f32".
 std::string typeName(program::ElementType type);
 
 } // namespace npar::engine

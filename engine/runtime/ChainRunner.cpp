@@ -1,4 +1,4 @@
-// Runs chains of steps on the workers of a oneTBB arena, each as soon as all that it waits for is done.
+// Runs chains of steps on the workers of a oneTBB arena, each as soon as its predecessors are done.
 #include "engine/runtime/ChainRunner.h"
 
 #include "engine/device/WorkOffers.h"
@@ -10,11 +10,11 @@ namespace npar::engine {
 
 namespace {
 
-/// Most of what one worker does alone between steps that are spread is shorter.
+/// Time that an idle worker stays awake. Most of the work of a single worker between steps that are shared is shorter.
 constexpr std::chrono::microseconds longestWatch{150};
 
-/// What this thread, as a worker of `runner`, has made ready and not yet given away. A worker that waits within a chain may take up another
-/// one, of any runner: the inner call leaves the list as long as it found it.
+/// The chains that this thread, as a worker of `runner`, has made ready and not yet offered. A worker that waits within a chain may run
+/// another chain, of any runner; the inner call leaves the list as long as it found it.
 struct Worker {
   const ChainRunner *runner = nullptr;
   std::vector<uint32_t> ready;

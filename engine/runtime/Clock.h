@@ -1,4 +1,4 @@
-// Where the engine gets the time from: the machine's clock, or a virtual one.
+// The engine's source of time: the machine's clock, or a virtual one.
 #pragma once
 
 #include <chrono>

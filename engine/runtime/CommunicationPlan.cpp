@@ -1,4 +1,4 @@
-// What a session tells its communicator before the first training step: groups, and the program's order of communication.
+// Builds the plan that a session gives its communicator before the first training step: groups, and the program's order of communication.
 #include "engine/runtime/CommunicationPlan.h"
 
 #include "engine/program/Classes.h"

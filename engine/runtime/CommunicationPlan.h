@@ -1,12 +1,13 @@
-// What a session tells its communicator before the first training step: groups, and the program's order of communication.
+// Builds the plan that a session gives its communicator before the first training step: groups, and the program's order of communication.
 #pragma once
 
 #include "engine/runtime/Operations.h"
 
 namespace npar::engine {
 
-/// Of the operations of a step graph, which must live as long as the plan is used. `sessionOf`: by rank of the world. `ordered`: the
-/// operations come in the program's order (RankClass.communication_order), of which each session has its part; else in that of the nodes.
+/// The plan for the operations of a step graph, which must live as long as the plan is used. `sessionOf`: by rank of the world. `ordered`:
+/// the operations follow the program's order (RankClass.communication_order), of which each session has its part; otherwise they follow the
+/// order of the nodes.
 CommunicationPlan planCommunication(const program::Program &program, const StepGraph &graph, const Operations &operations,
                                     std::vector<uint32_t> sessionOf, bool ordered);
 

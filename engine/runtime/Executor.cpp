@@ -1,4 +1,4 @@
-// Runs the step graph once per training step on the workers of a oneTBB arena; what goes on elsewhere never blocks a worker.
+// Runs the step graph once per training step on the workers of a oneTBB arena; asynchronous work never blocks a worker.
 #include "engine/runtime/Executor.h"
 
 #include "engine/device/WorkOffers.h"

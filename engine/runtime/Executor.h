@@ -1,4 +1,4 @@
-// Runs the step graph once per training step on the workers of a oneTBB arena; what goes on elsewhere never blocks a worker.
+// Runs the step graph once per training step on the workers of a oneTBB arena; asynchronous work never blocks a worker.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -19,7 +19,8 @@ struct ExecutorOptions {
   uint64_t seed = 0;
   double timeoutSeconds = 300;
   Trace *trace = nullptr; ///< not owned; each step then waits for the one before it, also on a device with streams
-  bool record = false;    ///< where the device can, pieces of lanes are started as wholes from the second run on, and seen to move as such
+  bool record = false;    ///< if the device supports it, pieces of lanes start as single launches from the second run on, and progress is
+                          ///< seen per piece
   StepObserver *observer = nullptr; ///< not owned; outlives the executor
 };
 

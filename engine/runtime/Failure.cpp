@@ -1,4 +1,4 @@
-// Collects what went wrong in a training step, first cause first, and where every other rank stood then.
+// Collects the failures of a training step: the first cause, and where every other rank was at that time.
 #include "engine/runtime/Failure.h"
 
 namespace npar::engine {

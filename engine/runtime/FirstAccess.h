@@ -1,4 +1,4 @@
-// What a step of training finds in variables: who writes them first, who takes what was there.
+// Finds the accumulators that a training step reads before it writes them.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -8,8 +8,8 @@
 
 namespace npar::engine {
 
-/// The accumulators that must be zero when a step begins: on some class a step reads, or adds to, bytes of them that no step before it in
-/// the class's order has written, or nothing writes them.
+/// The accumulators that must be zero when a step begins: on some class a step reads, or adds to, bytes of them that no earlier step in the
+/// class's order has written, or nothing writes them.
 std::vector<uint32_t> accumulatorsToZero(const program::Program &program);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Reads the kernel's tables. What is not there limits nothing.
+// Reads the kernel's tables. A missing table sets no limit.
 #include "engine/runtime/MachineMemory.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void lowerToGroups(MachineMemory &memory, const std::string &hierarchy, std::str
   while (true) {
     std::string group = hierarchy + (path == "/" ? "" : path) + "/";
     if (std::optional<uint64_t> limit = number(group + limitName)) {
-      // Pages of files that nobody has used for a while are dropped when memory is asked for.
+      // The kernel reclaims inactive file pages when memory is needed, so they count as free.
       uint64_t used = less(number(group + usedName).value_or(0), entry(group + "memory.stat", droppable));
       lower(memory, less(*limit, used), "the memory limit of control group '" + path + "'");
     }

@@ -1,4 +1,4 @@
-// Turns a class's pieces into rectangles of logical elements: padding is cut off, and a share is counted without it.
+// Turns a class's pieces into rectangles of logical elements: padding is cut off, and shares count elements without it.
 #include "engine/runtime/OwnedPieces.h"
 
 #include "engine/program/Classes.h"
@@ -34,7 +34,8 @@ bool ownsPiece(const Program &program, const std::vector<int64_t> &coordinates, 
   return piece.owner();
 }
 
-/// How many of the first `count` row-major elements of a piece with these local sizes are no padding, where `valid` of each size are none.
+/// Number of elements that are not padding among the first `count` row-major elements of a piece with sizes `local`, of which `valid` are
+/// not padding.
 static uint64_t validAmong(uint64_t count, const std::vector<int64_t> &local, const std::vector<int64_t> &valid) {
   uint64_t stride = 1, inside = 1; // elements of the dimensions after, with padding and without
   for (size_t d = 0; d < local.size(); ++d)

@@ -1,4 +1,4 @@
-// Numbers the runs of a piece: an index is taken apart over the dimensions that do not lie together.
+// Computes the runs of a piece by number: an index is split over the dimensions that are not contiguous.
 #include "engine/runtime/PieceRuns.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace npar::engine {
 int64_t KeptDimension::valid() const { return std::clamp<int64_t>(global - start, 0, local); }
 
 PieceRuns::PieceRuns(const std::vector<KeptDimension> &dimensions, uint64_t begin, uint64_t end) : begin(begin), end(end) {
-  // Whole trailing dimensions and the one before them lie together.
+  // Whole trailing dimensions and the one before them are contiguous.
   size_t joined = dimensions.size();
   length = 1;
   while (joined > 0 && dimensions[joined - 1].local == dimensions[joined - 1].global)

@@ -1,4 +1,4 @@
-// Copies what is asked for out of the ranks that keep it, and puts it where it belongs in the logical tensor.
+// Copies requested elements from the ranks that keep them to their places in the logical tensor.
 #include "engine/runtime/Results.h"
 
 #include "engine/program/Classes.h"
@@ -62,7 +62,7 @@ template <typename Visit> void Results::forEachPiece(int64_t rank, uint32_t resu
   }
 }
 
-/// For each rank of this session that is asked for something: the rank, and the elements in the order of its pieces.
+/// Appends for each rank of this session with requested elements: the rank, and its elements in the order of its pieces.
 Status Results::copyOwn(uint32_t result, uint64_t first, uint64_t count, std::vector<uint8_t> &bytes) const {
   uint64_t size = sizeOf(program.results()->Get(result)->type());
   struct Copy {

@@ -15,7 +15,7 @@ struct Range {
   bool beyond;
 };
 
-/// What part `part` of a dimension holds, in the order of the buffer: where it lies in zigzag order, whole chunks and pieces of them.
+/// Ranges of a dimension that part `part` holds, in the order of the buffer. In zigzag order they are chunks and pieces of chunks.
 std::vector<Range> rangesOf(const PieceDimension &dimension, uint64_t zigzag, uint64_t part) {
   uint64_t size = static_cast<uint64_t>(dimension.global()), local = static_cast<uint64_t>(dimension.local());
   uint64_t begin = std::min(part * local, size), end = std::min(begin + local, size);
@@ -39,7 +39,7 @@ std::vector<Range> rangesOf(const PieceDimension &dimension, uint64_t zigzag, ui
 
 std::vector<SampleRun> runsOfSample(const flatbuffers::Vector<const PieceDimension *> &dimensions,
                                     const flatbuffers::Vector<uint32_t> &zigzag, const std::vector<int64_t> &parts) {
-  // From the innermost dimension outwards: the runs of one index of a dimension are those of the dimensions inside of it, moved on.
+  // Goes from the innermost dimension outwards: the runs of one index of a dimension are the runs of the inner dimensions, shifted.
   std::vector<SampleRun> inner = {{0, 1, false}};
   uint64_t stride = 1, elements = 1; // of the dimensions so far: in the sample, in the buffer
   for (uint32_t i = dimensions.size(); i-- > 1;) {

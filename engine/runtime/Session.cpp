@@ -58,7 +58,7 @@ struct ReportedOutput {
 
 enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
 
-/// In the order of OutputIndex, then the norms of the groups, then of each of `losses` its value and what counts in it.
+/// Names in the order of OutputIndex, then the norms of the groups, then for each of `losses` its value and its count.
 std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses) {
   std::vector<std::string> names = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
   for (uint32_t group = 0; program.groups() && group < program.groups()->size(); ++group)
@@ -114,10 +114,10 @@ private:
     DeviceAddress memory;
   };
   OutputPlace findOutput(const std::string &name) const;
-  /// Tells the other sessions, which cannot go on without this one; returns what it got.
+  /// Tells the other sessions, which cannot continue without this one; returns `status`.
   Status stopAll(const Status &status);
   Result<StepResult> readOutputs(int64_t step);
-  /// Of all sessions: outputs, each by the lowest rank that reports it, and what they have noted.
+  /// Collects from all sessions their outputs, each reported by the lowest rank that has it, and their notes.
   Status gatherOutputs(int64_t step, std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const;
 
   std::shared_ptr<const LoadedProgram> loaded;

@@ -1,4 +1,4 @@
-// Which session holds which rank: asked of all sessions of a program before anything runs.
+// Finds which session holds which rank, by exchange between all sessions of a program before anything runs.
 #include "engine/runtime/SessionMap.h"
 
 #include "engine/program/Ranks.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t seedBegin = LoadedProgram::headerBytes, backendBegin = seedBegin + sizeof(uint64_t), backendBytes = 16,
                  ranksBegin = backendBegin + backendBytes;
 
-/// What a session says of itself: the program's header, which holds its hash, the seed, the backend's name, the ranks.
+/// A session's introduction: the program's header, which holds its hash, the seed, the backend's name, the ranks.
 std::vector<uint8_t> introduce(const LoadedProgram &program, const std::vector<int64_t> &ranks, uint64_t seed, std::string backend) {
   std::vector<uint8_t> bytes(program.data().begin(), program.data().begin() + LoadedProgram::headerBytes);
   auto append = [&](const void *from, size_t size) {

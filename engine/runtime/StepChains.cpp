@@ -1,4 +1,4 @@
-// Cuts the step graph into chains: by what workers may go on with, or by lanes of a device.
+// Cuts the step graph into chains: at branches and communication for workers, or along the lanes of a device.
 #include "engine/runtime/StepChains.h"
 
 #include "engine/program/Classes.h"
@@ -30,7 +30,7 @@ std::vector<uint32_t> numberChains(StepChains &chains) {
   return chainOf;
 }
 
-/// By rank of the session: its steps without communication, in the order of a sort of all steps of the world.
+/// The steps of each rank of the session except communication, in topological order of all steps of the world.
 std::vector<std::vector<uint32_t>> orderLanes(const program::Program &program, const StepGraph &graph) {
   program::EventGraph events(program, program::GraphSteps::All, /*withCommunicationOrder=*/true);
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> placeOf; // by class, task and step
@@ -41,7 +41,7 @@ std::vector<std::vector<uint32_t>> orderLanes(const program::Program &program, c
       placeOf[{at.rankClass, at.task, at.step}] = ++place;
     }
   std::vector<std::vector<uint32_t>> lanes(graph.ranks.size());
-  std::vector<std::pair<uint32_t, uint32_t>> keys(graph.nodes.size()); // a join stands before the steps of its task
+  std::vector<std::pair<uint32_t, uint32_t>> keys(graph.nodes.size()); // a join precedes the steps of its task
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const StepNode &node = graph.nodes[i];
     if (node.communicates())
@@ -88,7 +88,7 @@ private:
     return node.task == first.task && node.micro == first.micro && !begins[step] && waits[step] != windowNumber;
   }
 
-  /// The window's steps stand before `end`; the first of each kernel keeps its turn.
+  /// Groups the window's steps, which end at `end` in the lane, by kernel; groups keep the order of their first steps.
   void close(std::vector<uint32_t> &lane, size_t end) {
     std::vector<std::vector<uint32_t>> groups;
     std::map<uint32_t, size_t> groupOf; // by kernel: the last one
@@ -163,7 +163,7 @@ StepChains laneChains(const program::Program &program, const StepGraph &graph, L
         chains.next[lane[at]] = lane[at + 1];
   std::vector<uint32_t> chainOf = numberChains(chains);
 
-  // What is told of by a completion: communication, of which the chain itself ends, and the end of a lane's piece.
+  // Completions end a chain: that of a communication step its own, that of the last step of a lane's piece the piece.
   chains.releases.assign(count, noIndex);
   for (uint32_t i = 0; i < count; ++i)
     if (graph.nodes[i].communicates())

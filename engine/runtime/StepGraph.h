@@ -15,10 +15,10 @@ constexpr uint32_t noIndex = ~uint32_t{0};
 /// One step of one task on one rank; or a join of the compute chain (step == noIndex), which does nothing.
 struct StepNode {
   program::StepKind kind = program::StepKind::Kernel;
-  uint32_t rank = 0, local = 0; ///< of the world; its place in StepGraph::ranks
+  uint32_t rank = 0, local = 0; ///< rank in the world; its place in StepGraph::ranks
   uint32_t task = 0, step = noIndex, micro = 0;
   uint32_t payload = 0, label = 0;
-  uint32_t firstBuffer = 0; ///< of inputs, then outputs, in StepGraph::buffers
+  uint32_t firstBuffer = 0; ///< index in StepGraph::buffers of its inputs, then outputs
   uint16_t inputs = 0, outputs = 0;
   uint64_t bytes = 0;      ///< of all operands
   uint64_t firstBytes = 0; ///< of the first operand
@@ -30,7 +30,7 @@ struct StepNode {
 };
 
 struct StepGraph {
-  std::vector<LocalRank> ranks; ///< whose steps these are
+  std::vector<LocalRank> ranks; ///< the ranks that run these steps
   std::vector<StepNode> nodes;
   std::vector<DeviceAddress> buffers;
   std::vector<uint32_t> firstSuccessor; ///< nodes + 1 entries into successors
@@ -38,12 +38,12 @@ struct StepGraph {
   std::vector<uint32_t> predecessorCount;
 };
 
-/// Expands fragments x tasks x ranks of this session. Edges: fragment dependencies, task dependencies, and the compute chain: all steps
-/// of a task but Send, Receive and free collectives wait for those of the rank's previous task. The program must have been verified.
+/// Expands fragments x tasks x ranks of this session. Edges: fragment dependencies, task dependencies, and the compute chain: all steps of
+/// a task except Send, Receive and free collectives wait for those of the rank's previous task. The program must have been verified.
 StepGraph expandProgram(const program::Program &program, const std::vector<LocalRank> &ranks);
 
-/// By node: the node that may run right after it by the same worker, for it has no other predecessor and this one no other successor;
-/// noIndex where there is none. `detaches`, by node: it goes on when its worker has left it, so nothing follows in the same breath.
+/// The next node, by node, for the same worker: it has no other predecessor, and this node no other successor; noIndex if no node can
+/// follow so. `detaches`, by node: true if the node is still running when its worker leaves it, so nothing can directly follow it.
 std::vector<uint32_t> chainsOf(const StepGraph &graph, const std::vector<bool> &detaches);
 
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.

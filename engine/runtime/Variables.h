@@ -36,20 +36,20 @@ public:
   template <typename T> Status visit(uint32_t variable, const std::function<void(const T *values, size_t count)> &take) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status visitBytes(uint32_t variable, const std::function<void(const uint8_t *bytes, size_t count)> &take) const;
-  /// The elements that a rank of this session keeps, in order, without padding, as they are: those of its OwnedPiece where it owns them.
-  /// Thread-safe.
+  /// Copies the elements that a rank of this session keeps, in order, without padding and unconverted: the elements of its OwnedPiece if it
+  /// owns them. Thread-safe.
   Status readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const;
-  /// The same elements, one block of at most 1 MiB after the other.
+  /// The same elements, in blocks of at most 1 MiB.
   Status visitPiece(uint32_t variable, int64_t rank, const std::function<void(const uint8_t *bytes, size_t count)> &take) const;
-  /// To every rank of this session that keeps a piece, of each of these variables, which have one shape (a parameter and its master, say).
-  /// Reads what these ranks keep, each range once, and little more; the tensor is nowhere whole in memory. Padding stays as it is. Spread
-  /// over the workers of the task arena that it is called in.
+  /// Writes each of these variables, which have one shape (such as a parameter and its master), to every rank of this session that keeps a
+  /// piece. Reads the ranges that these ranks keep, once each, and little more; the whole tensor is never in memory. Padding is unchanged.
+  /// The work is spread over the workers of the calling task arena.
   Status write(const std::vector<uint32_t> &variables, const ElementSource &source);
-  /// Zeroes every piece, padding included; done when the backend says so.
+  /// Zeroes every piece, padding included, asynchronously: wait for the backend.
   void zero(uint32_t variable);
 
 private:
-  /// What a rank keeps of a variable.
+  /// A rank's piece of a variable.
   struct Placement {
     int64_t rank = 0;
     DeviceAddress memory;

@@ -1,4 +1,4 @@
-// When each step would run if every step took its planned time: the clock of a backend without arithmetic.
+// Computes when each step would run if every step took its planned time: the clock of a backend without arithmetic.
 #include "engine/runtime/VirtualTimeline.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace npar::engine {
 
 namespace {
 
-/// How many members are ranks of this session.
+/// Number of members that are ranks of this session.
 size_t localMembers(const StepGraph &graph, const Operation &operation) {
   size_t count = 0;
   for (const int64_t *member = operation.members; member < operation.members + operation.memberCount; ++member)

@@ -1,4 +1,4 @@
-// When each step would run if every step took its planned time: the clock of a backend without arithmetic.
+// Computes when each step would run if every step took its planned time: the clock of a backend without arithmetic.
 #pragma once
 
 #include "engine/runtime/Operations.h"
@@ -10,8 +10,8 @@ struct VirtualTimeline {
   double length = 0;
 };
 
-/// Every rank has one compute lane, which takes its steps in program order; members of a communication event begin together, when the last
-/// of them is ready, and end together; those of other sessions are taken to be ready.
+/// Every rank has one compute lane, which runs its steps in program order. Members of a communication event begin together, when the last
+/// of them is ready, and end together; members in other sessions are assumed to be ready.
 VirtualTimeline planTimeline(const StepGraph &graph, const Operations &operations);
 
 } // namespace npar::engine

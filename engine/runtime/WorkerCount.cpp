@@ -1,4 +1,4 @@
-// How many workers a session has, and how its backend may spread a step over them.
+// Computes the number of workers of a session, and how its backend may spread a step over them.
 #include "engine/runtime/WorkerCount.h"
 
 #include <mutex>

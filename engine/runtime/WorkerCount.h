@@ -1,18 +1,18 @@
-// How many workers a session has, and how its backend may spread a step over them: known before the session is made.
+// Computes, before the session is made, its number of workers and how its backend may spread a step over them.
 #pragma once
 
 #include "engine/device/Backend.h"
 
 namespace npar::engine {
 
-/// 0 or less: as many as the machine has processors for this process.
+/// `asked` if it is positive, otherwise the number of processors that this process may use.
 int workerCount(int asked);
 
-/// Checks that the system starts this many threads, including the calling one: oneTBB aborts the process when it cannot start one. It keeps
-/// its threads, so a number that worked is not tried again. RunFailed with the number that is possible.
+/// Checks that the system can start this many threads, including the calling one: oneTBB aborts the process when it cannot start one.
+/// oneTBB keeps its threads, so a number that worked is not tried again. RunFailed with the possible number.
 Status checkWorkers(int workers);
 
-/// For so many ranks in a process with `workers` of them.
+/// The spread of a step for `ranks` ranks in a process with `workers` workers.
 Spread spreadOf(int64_t ranks, int workers);
 
 } // namespace npar::engine

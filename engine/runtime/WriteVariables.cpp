@@ -1,4 +1,4 @@
-// Scatters a logical tensor over the pieces of ranks, block by block and from several threads, so that it is nowhere whole in memory.
+// Scatters a logical tensor over the pieces of ranks, block by block and from several threads, so the whole tensor is never in memory.
 #include "engine/device/ParallelFor.h"
 #include "engine/program/Elements.h"
 #include "engine/runtime/Convert.h"
@@ -15,9 +15,9 @@ using program::ElementType;
 
 namespace {
 
-/// Elements of the logical tensor that one task takes on: in a processor's own cache, with what they become.
+/// Elements of the logical tensor per task: they and their converted values fit into a processor's own cache.
 constexpr uint64_t blockElements = uint64_t{1} << 17;
-/// What lies between two ranges that are wanted is read along when it is less than a page or two: asking again costs more.
+/// Largest gap between two wanted ranges, in elements, that is read with them: up to a page or two, reading costs less than another call.
 constexpr uint64_t smallGap = 2048;
 
 struct Range {
@@ -34,7 +34,7 @@ uint8_t *atLeast(std::vector<uint8_t> &room, uint64_t bytes) {
   return room.data();
 }
 
-/// What several pieces want, ascending, joined where little lies between.
+/// Sorts the ranges that several pieces need and joins those with small gaps between them.
 std::vector<Range> joined(std::vector<Range> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
   std::vector<Range> result;
@@ -46,7 +46,7 @@ std::vector<Range> joined(std::vector<Range> ranges) {
   return result;
 }
 
-/// The parts of a piece's runs that lie in a block.
+/// Visits the parts of a piece's runs that are inside a block.
 template <typename Visit> void forEachRunIn(const PieceRuns &runs, const Range &block, Visit visit) {
   for (uint64_t i = runs.from(block.begin); i < runs.size(); ++i) {
     ElementRun run = runs.at(i);

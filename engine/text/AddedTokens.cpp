@@ -1,4 +1,4 @@
-// Leftmost, then longest.
+// Finds the leftmost, then longest added token.
 #include "engine/text/AddedTokens.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ bool TokenTrie::find(std::string_view text, size_t from, size_t until, Span &spa
 }
 
 bool AddedTokenScan::next(std::string_view text, size_t from, bool goesOn, Span &span, int32_t &id, size_t &decided) {
-  // A token that begins this near to the end may yet become a longer one, or lie over one of the first kind.
+  // A token that begins this close to the end may turn out to be longer, or overlap one of the first kind.
   size_t reach = std::max(tokens.first.longest(), tokens.second.longest());
   auto less = [](size_t size, size_t margin) { return size > margin ? size - margin : 0; };
   size_t untilFirst = goesOn ? less(text.size(), reach) : text.size();

@@ -1,4 +1,4 @@
-// Tokens that a tokenizer file adds to its vocabulary, such as "<|endoftext|>": found in a text before it is cut into words.
+// Tokens that a tokenizer file adds to its vocabulary, such as "<|endoftext|>", which are found in a text before it is cut into words.
 #pragma once
 
 #include "engine/text/Pattern.h"
@@ -14,8 +14,8 @@ namespace npar::engine {
 struct AddedToken {
   std::string text;
   int64_t id = 0;
-  bool special = false;    ///< stands for no text
-  bool normalized = false; ///< looked for after the others
+  bool special = false;    ///< represents no text
+  bool normalized = false; ///< searched for after the others
 };
 
 /// Finds, of the tokens that begin first, the longest, in one walk through a trie.
@@ -29,12 +29,13 @@ public:
 
 private:
   std::unordered_map<uint64_t, uint32_t> edges; ///< node and byte to node
-  std::vector<int32_t> ids = {-1};              ///< of the token that ends at a node
+  std::vector<int32_t> ids = {-1};              ///< token that ends at a node
   bool begins[256] = {};
   size_t most = 0;
 };
 
-/// The added tokens of a file. Those that are looked for before the text is normalized go before the others, as in Python's `tokenizers`.
+/// The added tokens of a file. Those that are found before the text is normalized have priority over the others, as in Python's
+/// `tokenizers`.
 struct AddedTokens {
   TokenTrie first, second;
 };
@@ -43,17 +44,17 @@ struct AddedTokens {
 class AddedTokenScan {
 public:
   explicit AddedTokenScan(const AddedTokens &tokens) : tokens(tokens) {}
-  /// The first token at or after `from`. False: there is none before `decided`, up to where the text is surely none; without `goesOn`
-  /// that is its end.
+  /// Finds the first token at or after `from`. False: there is none before `decided`, the end of the range in which this is certain;
+  /// without `goesOn` that is the end of the text.
   bool next(std::string_view text, size_t from, bool goesOn, Span &span, int32_t &id, size_t &decided);
-  /// The text lost its first `bytes`.
+  /// Tells that the text lost its first `bytes`.
   void shift(size_t bytes);
 
 private:
   const AddedTokens &tokens;
   Span ahead;           ///< a token of the first kind that was found already
   int32_t aheadId = -1; ///< -1: none
-  size_t searched = 0;  ///< up to here no token of the first kind begins, but for the one ahead
+  size_t searched = 0;  ///< no token of the first kind begins before here, except the one in `ahead`
 };
 
 } // namespace npar::engine

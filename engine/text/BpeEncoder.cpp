@@ -9,7 +9,7 @@
 namespace npar::engine {
 namespace {
 
-constexpr size_t leastPart = 1 << 16;           // bytes that are looked at together
+constexpr size_t leastPart = 1 << 16;           // bytes that are encoded together
 constexpr size_t longestWord = size_t{1} << 30; // its symbols have 32-bit numbers
 constexpr size_t knownWords = 1 << 15, longestKnown = 64;
 
@@ -30,7 +30,7 @@ Status BpeEncoder::push(std::string_view part, std::vector<int32_t> &ids) {
   if (text.size() < enough)
     return {};
   Status status = advance(/*goesOn=*/true, ids);
-  enough = std::max(leastPart, 2 * text.size()); // so that a long word is looked at only a few times
+  enough = std::max(leastPart, 2 * text.size()); // so that a long word is scanned only a few times
   return status;
 }
 

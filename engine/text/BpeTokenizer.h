@@ -11,28 +11,29 @@
 
 namespace npar::engine {
 
-/// What a word's smallest tokens are, and how the vocabulary writes them.
+/// The smallest tokens of a word, and their spelling in the vocabulary.
 enum class Alphabet {
   Bytes,     ///< in byte characters (ByteCharacters.h)
-  Characters ///< as they are, a space as U+2581 (SpaceMark.h); what has no token is made of bytes, "<0x0A>"
+  Characters ///< as they are, with a space as U+2581 (SpaceMark.h); characters without a token are made of bytes, "<0x0A>"
 };
 
-/// What tokenizer files say, not checked yet.
+/// The contents of tokenizer files, not checked yet.
 struct BpeParts {
   Alphabet alphabet = Alphabet::Bytes;
   std::vector<std::pair<std::string, int64_t>> vocabulary;
-  std::vector<std::pair<std::string, std::string>> merges; ///< first ones first
+  std::vector<std::pair<std::string, std::string>> merges; ///< in order of priority
   std::vector<AddedToken> added;
   std::vector<CutRule> words;
-  bool dropsFirstSpace = false;       ///< of a text that is decoded
-  bool wholeWords = false;            ///< a word that is a token is that token, whatever its merges (`ignore_merges`)
+  bool dropsFirstSpace = false;       ///< for decoded text
+  bool wholeWords = false;            ///< a word that is a token becomes that token, whatever its merges (`ignore_merges`)
   std::vector<int64_t> before, after; ///< ids around every text
   std::optional<std::string> endOfText;
 };
 
 class BpeTokenizer : public Tokenizer {
 public:
-  /// Refuses ids and tokens that are there twice, ids above 4,194,303, merges of no tokens; of characters, a vocabulary that lacks a byte.
+  /// Refuses duplicate ids and tokens, ids above 4,194,303, merges that are not tokens and, with characters, a vocabulary that lacks a
+  /// byte.
   static Result<std::shared_ptr<const Tokenizer>> create(BpeParts parts);
 
   std::string kind() const override { return alphabet == Alphabet::Bytes ? "byte-level BPE" : "BPE of characters"; }
@@ -56,16 +57,16 @@ private:
   Status addMerges(const BpeParts &parts);
   Status addAdded(const BpeParts &parts);
   Status addAround(const BpeParts &parts);
-  /// The tokens of a word before any merge; refuses, by its number, a byte that has none.
+  /// The tokens of a word before any merge. Refuses a byte without a token, by its number.
   Status smallest(std::string_view word, std::vector<int32_t> &found) const;
 
   Alphabet alphabet;
   bool dropsFirstSpace;
   std::vector<Token> tokens;                           ///< by id
   std::unordered_map<std::string, int32_t> ids;        ///< by the token as the file spells it
-  std::unordered_map<std::string, int32_t> wholeWords; ///< by bytes; filled where words are looked up whole
+  std::unordered_map<std::string, int32_t> wholeWords; ///< by bytes; filled if whole words are looked up
   std::array<int32_t, 256> bytes;                      ///< tokens of single bytes; -1: the vocabulary has none
-  std::unordered_map<char32_t, int32_t> characters;    ///< tokens of single characters, where the alphabet is of them
+  std::unordered_map<char32_t, int32_t> characters;    ///< tokens of single characters, if the alphabet is Characters
   MergeTable merges;
   AddedTokens added;
   std::vector<CutRule> words;

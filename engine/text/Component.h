@@ -1,4 +1,4 @@
-// The parts of a tokenizer.json, which say their kind as "type": normalizers, pre-tokenizers, post-processors, decoders.
+// Reads the parts of a tokenizer.json, whose "type" names their kind: normalizers, pre-tokenizers, post-processors, decoders.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -9,11 +9,11 @@
 
 namespace npar::engine {
 
-/// A member of an object; null where there is none.
+/// A member of an object; null if it has none of this name.
 const nlohmann::json &member(const nlohmann::json &object, const char *name);
 /// The "type", or nothing.
 std::string typeOf(const nlohmann::json &component);
-/// The components of a sequence in order, or the component alone; nothing of null. `list`: what a sequence calls its members.
+/// The components of a sequence in order, or the component alone; empty for null. `list`: the key of a sequence's members.
 std::vector<const nlohmann::json *> flattened(const nlohmann::json &component, const char *list);
 /// "its WHAT is 'TYPE': npar knows KNOWN".
 Status unknownComponent(const std::string &what, const nlohmann::json &component, const std::string &known);

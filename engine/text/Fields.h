@@ -1,4 +1,4 @@
-// The fields of a JSON object, each asked for by name and type: what nobody asked for, or has another type, is refused by name.
+// Reads the fields of a JSON object by name and type. Fields that were never read, or have another type, are refused by name.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// Remembers the first mistake; what is asked for after it, and what is absent or null, has its type's plain value.
+/// Keeps the first mistake. Fields read after it, and those that are absent or null, get their type's default value.
 class Fields {
 public:
   /// `what` names the object in messages, such as "pre-tokenizer 'Split'".
@@ -19,15 +19,15 @@ public:
   int64_t number(const char *name, int64_t otherwise);
   /// The elements of a list.
   const nlohmann::json &list(const char *name);
-  /// An object, or null where there is none.
+  /// An object; null if absent.
   const nlohmann::json &object(const char *name);
-  /// Any value: it is the caller's to check.
+  /// Any value; the caller must check it.
   const nlohmann::json &any(const char *name);
   void ignore(std::initializer_list<const char *> names) { asked.insert(names.begin(), names.end()); }
   void refuse(const std::string &why);
   /// The first mistake.
   Status mistake() const;
-  /// The first mistake, or a field that nobody asked for.
+  /// The first mistake, or a field that was never read.
   Status status() const;
 
 private:

@@ -1,4 +1,4 @@
-// Finds out by names which kind of tokenizer a folder or file is.
+// Finds the kind of a tokenizer by the names of its folder or file.
 #include "engine/text/Bytes.h"
 #include "engine/text/FolderFiles.h"
 #include "engine/text/ReadFile.h"
@@ -26,7 +26,7 @@ Opened openTokenizerJson(const std::string &path, TokenizerJson &json) {
   Result<TokenizerConfig> config = readTokenizerConfig(folderOf(path));
   if (!config.ok())
     return config.status();
-  parts->endOfText = config->endOfText ? config->endOfText : "<|endoftext|>"; // GPT-2's, where the folder does not say it
+  parts->endOfText = config->endOfText ? config->endOfText : "<|endoftext|>"; // GPT-2's, if the folder does not define it
   Opened opened = BpeTokenizer::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
 }

@@ -1,4 +1,4 @@
-// Matching of parts is exact: PCRE2's hard partial match says whenever the end of the text was looked at.
+// Matching in parts is exact: PCRE2's hard partial match reports whenever it reached the end of the text.
 #include "engine/text/Pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view given) 
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &empty);
   if (empty)
     return Status::badInput("the pattern '" + std::string(given) + "' can match an empty text");
-  // Without just-in-time code, which needs memory that may be written and run, the interpreter gives the same matches.
+  // Just-in-time code needs memory that is both writable and executable; without it, the interpreter gives the same matches.
   (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   return pattern;
 }

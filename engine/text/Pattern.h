@@ -1,4 +1,4 @@
-// The regular expressions by which tokenizers cut a text into words, over libpcre2.
+// Wraps libpcre2 for the regular expressions by which tokenizers cut a text into words.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -10,22 +10,22 @@
 
 namespace npar::engine {
 
-/// Writes a pattern of a tokenizer file, which is meant for Oniguruma, for PCRE2. What means something else there, or is not known to mean
-/// the same, is refused by name: `\s` becomes a class of its own (PCRE2's has U+180E too), `.`, `^`, `$`, `\w`, `\b`, nested classes
-/// and references are refused.
+/// Translates a pattern of a tokenizer file, which is written for Oniguruma, for PCRE2. Constructs whose meaning differs, or is not known
+/// to be the same, are refused by name: `.`, `^`, `$`, `\w`, `\b`, nested classes and references. `\s` becomes an explicit class (PCRE2's
+/// also contains U+180E).
 Result<std::string> translatePattern(std::string_view pattern);
-/// The pattern that finds this text.
+/// The pattern that matches exactly this text.
 std::string patternOfText(std::string_view text);
 
 struct Span {
   size_t begin = 0, end = 0;
 };
 
-/// Compiled once; read by any number of threads, each with a PatternMatcher of its own. Knows the characters of Unicode 14 with Debian 12's
-/// libpcre2: what later versions assign is neither letter nor number to it.
+/// Compiled once; any number of threads may use it, each with a PatternMatcher of its own. With Debian 12's libpcre2 it knows the
+/// characters of Unicode 14: characters assigned in later versions are neither letters nor numbers to it.
 class Pattern {
 public:
-  /// Refuses what translatePattern or PCRE2 refuses, a pattern that can match nothing, and one longer than 16 KiB.
+  /// Refuses what translatePattern or PCRE2 refuses, a pattern that can match the empty text, and one longer than 16 KiB.
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view pattern);
   ~Pattern();
   Pattern(const Pattern &) = delete;
@@ -42,7 +42,7 @@ public:
   PatternMatcher(PatternMatcher &&) noexcept = default;
 
   enum class Found { Match, None, Undecided, Failed };
-  /// The first match in valid UTF-8 at or after `from`. `goesOn`: more text will follow, and where it could change the answer this is
+  /// Finds the first match in valid UTF-8 at or after `from`. `goesOn`: more text will follow; if it could change the result, this is
   /// Undecided. Failed: the pattern needs too many steps or too much memory here.
   Found next(std::string_view text, size_t from, bool goesOn, Span &span);
 

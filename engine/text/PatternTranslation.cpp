@@ -1,4 +1,4 @@
-// Patterns are read with the few constructs that Oniguruma and PCRE2 share; everything else is named and refused.
+// Translates the few constructs that Oniguruma and PCRE2 share; everything else is refused by name.
 #include "engine/text/Pattern.h"
 #include "engine/text/Utf8.h"
 
@@ -9,13 +9,14 @@
 namespace npar::engine {
 namespace {
 
-// Unicode's White_Space, which is Oniguruma's \s, and its complement, both to stand inside a class.
+// Unicode's White_Space, which is Oniguruma's \s, and its complement, both for use inside a class.
 constexpr const char *spaces = R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 constexpr const char *otherThanSpaces =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027})"
     R"(\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
 
-/// General categories, but for C, which has what is not assigned: scripts and other properties are counted in different ways.
+/// True for general categories except C, which contains unassigned characters. Scripts and other properties are refused, because versions
+/// of them differ.
 bool isCategory(std::string_view name) {
   static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "Mn", "N",
                                                    "Nd", "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps",
@@ -101,7 +102,7 @@ private:
       }
     if (follows("(?") || follows("(*"))
       return refuse("the group '" + std::string(text.substr(at, 3)) + "'");
-    out += "(?:"; // what it captures, nobody asks
+    out += "(?:"; // captures are not used
     ++at;
   }
 

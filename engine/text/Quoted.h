@@ -1,4 +1,4 @@
-// Text of a file that is not trusted, within a message.
+// Quotes text of an untrusted file in a message.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace npar::engine {
 
-/// In quotes, on one line, without control characters, cut short after 80 bytes.
+/// The text in quotes, on one line, without control characters, truncated after 80 bytes.
 std::string inQuotes(std::string_view text);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// The library does the work; here are what it does not know: parts of texts, files that are not trusted, and whole bytes.
+// Adds to the library what it lacks: parts of texts, untrusted files, and whole bytes.
 #include "engine/text/SentencePiece.h"
 
 #include "engine/text/FolderFiles.h"
@@ -18,8 +18,8 @@ namespace {
 
 using sentencepiece::SentencePieceProcessor;
 
-constexpr size_t leastPart = size_t{1} << 16;     // bytes that are looked at together
-constexpr size_t leastCut = 2048;                 // bytes that are encoded together, where they can be cut
+constexpr size_t leastPart = size_t{1} << 16;     // bytes that are encoded together
+constexpr size_t leastCut = 2048;                 // bytes that are encoded together, if they can be cut
 constexpr size_t longestPart = size_t{256} << 20; // the library's numbers have 32 bits
 
 class SentencePiece : public Tokenizer {

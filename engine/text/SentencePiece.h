@@ -1,4 +1,4 @@
-// SentencePiece models (Llama 2's tokenizer.model), over libsentencepiece where this npar was built with it.
+// Opens SentencePiece models (Llama 2's tokenizer.model), with libsentencepiece if this npar was built with it.
 #pragma once
 
 #include "engine/text/AddedTokens.h"
@@ -6,8 +6,8 @@
 
 namespace npar::engine {
 
-/// `added`: tokens that a tokenizer.json beside it adds, which must be pieces of the model. Refuses, without libsentencepiece, with what to
-/// install.
+/// `added`: tokens added by the tokenizer.json in the same folder, which must be pieces of the model. Without libsentencepiece, refuses and
+/// names the package to install.
 Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path, const std::vector<AddedToken> &added = {});
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// A reader of the few messages: sentencepiece_model.proto of SentencePiece 0.1.97.
+// Reads the few messages needed from sentencepiece_model.proto of SentencePiece 0.1.97.
 #include "engine/text/SentencePieceModel.h"
 
 #include "engine/text/Quoted.h"
@@ -97,7 +97,7 @@ bool staysInside(std::string_view table) {
   size_t texts = table.size() - length;
   auto offsetOf = [](uint32_t unit) { return size_t{unit >> 10} << ((unit & (1U << 9)) >> 6); };
 
-  // A place is where a node's children lie: the child of byte b at place ^ b.
+  // A place is the base of a node's children: the child of byte b is at place ^ b.
   std::vector<bool> seen(units.size());
   std::vector<size_t> ahead = {offsetOf(units[0])};
   while (!ahead.empty()) {

@@ -1,4 +1,4 @@
-// U+2581, which stands for a space in SentencePiece's vocabularies and those made after them.
+// U+2581, which represents a space in the vocabularies of SentencePiece and of tokenizers derived from it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace npar::engine {
 inline constexpr std::string_view spaceMark = "\xe2\x96\x81";
 inline constexpr char32_t spaceMarkCharacter = 0x2581;
 
-/// Whether a mark stands after another character. Where no token has such a one, no merge joins what a space parts.
+/// True if a mark follows another character. If no token has such a mark, no merge joins across a space.
 inline bool hasInnerMark(std::string_view token) {
   size_t last = token.rfind(spaceMark), other = 0;
   while (token.substr(other, spaceMark.size()) == spaceMark)

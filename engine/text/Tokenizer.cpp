@@ -1,4 +1,4 @@
-// What all tokenizers do alike.
+// The shared part of all tokenizers.
 #include "engine/text/Tokenizer.h"
 
 namespace npar::engine {

@@ -61,7 +61,7 @@ Status readSplit(const Json &part, BpeParts &parts) {
       return status;
   if (expression.empty() == exact.empty())
     return Status::badInput("the pattern of pre-tokenizer 'Split' is empty, or both 'Regex' and 'String'");
-  // Inverted, what matches is the delimiter's opposite: the words are kept and what lies between them dropped.
+  // Inverted, the pattern matches the words: these are kept, and the text between them is dropped.
   bool drops = behavior == "Removed" && invert;
   if (behavior != "Isolated" && !drops)
     return Status::badInput("pre-tokenizer 'Split' has the behavior " + inQuotes(behavior) + (invert ? ", inverted" : "") +

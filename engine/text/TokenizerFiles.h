@@ -1,4 +1,4 @@
-// Which files a tokenizer is read from.
+// Lists the files from which a tokenizer is read.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace npar::engine {
 
-/// The files that openTokenizer may read for this path, of those that are there: whoever writes must not write to them.
+/// The existing files that openTokenizer may read for this path: outputs must not overwrite them.
 std::vector<std::string> tokenizerFiles(const std::string &path);
 
 } // namespace npar::engine

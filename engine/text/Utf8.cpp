@@ -26,7 +26,7 @@ Sequence readSequence(std::string_view text, size_t position, size_t &length, ch
     if (position + length == text.size())
       return Sequence::Short;
     uint8_t next = byte(length), least = 0x80, most = 0xbf;
-    if (length == 1) { // overlong forms, surrogates and what lies above U+10FFFF show in the second byte
+    if (length == 1) { // the second byte shows overlong forms, surrogates and values above U+10FFFF
       least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
       most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     }

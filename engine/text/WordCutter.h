@@ -10,29 +10,28 @@
 
 namespace npar::engine {
 
-/// One pre-tokenizer: cuts each piece that the ones before it made.
+/// One pre-tokenizer: cuts each piece that the previous ones made.
 struct CutRule {
   std::shared_ptr<const Pattern> pattern; ///< none: puts a space before a piece
-  bool keepsGaps = true;                  ///< what lies between matches is a piece too, or is dropped
-  /// Before which pieces a rule without a pattern puts its space.
+  bool keepsGaps = true;                  ///< text between matches becomes a piece too, instead of being dropped
+  /// Selects the pieces before which a rule without a pattern puts its space.
   enum class Space {
-    WhereNone,   ///< those that begin with none
-    NoMark,      ///< those that begin neither with a space nor with U+2581, which stands for one
+    WhereNone,   ///< pieces that begin without a space
+    NoMark,      ///< pieces that begin neither with a space nor with U+2581, which represents one
     FirstNoMark, ///< of these, the one at the beginning of the text
     Always
   };
   Space space = Space::WhereNone;
 };
 
-/// For one thread. Where a text is cut does not depend on the parts that it comes in: a word is given out once no text after it could
-/// change it.
+/// For one thread. The cuts do not depend on the parts in which a text comes: a word is returned once no later text could change it.
 class WordCutter {
 public:
   using Word = std::function<Status(std::string_view)>;
   explicit WordCutter(const std::vector<CutRule> &rules);
   enum class Place { Text, Piece, Within }; ///< at the beginning of the text, of a piece of it, or after words of that piece
-  /// Gives the words of `text`, which begins at `place`, in order; their bytes are `done`. `goesOn`: more will follow, and what might
-  /// belong to it stays.
+  /// Passes the words of `text`, which begins at `place`, to `word` in order; `done` becomes their number of bytes. `goesOn`: more text
+  /// will follow, and text that might belong to it is kept.
   Status cut(std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
 
 private:

@@ -1,4 +1,4 @@
-// An attention's parts, for every index of its batch list, in as many pieces as pay. A gradient has one part for each index.
+// Runs an attention's parts for every index of its batch list, in as many pieces as pay. A gradient has one part for each index.
 #include "engine/backends/cpu/Attentions.h"
 
 #include "engine/attention/Attention.h"
@@ -12,20 +12,20 @@
 namespace npar::engine {
 
 struct Attentions::Batched {
-  /// For each piece of the sequence that a rank may have, where that matters; else one.
+  /// One for each piece of the sequence that a rank may have, if the piece matters; otherwise one.
   std::vector<Attention> attentions;
-  std::vector<AttentionShape> shapes; ///< of each
+  std::vector<AttentionShape> shapes; ///< shape of each attention
   Scores scores = {};
-  uint64_t attentionScratch = 0; ///< before that of scores
+  uint64_t attentionScratch = 0; ///< bytes of the attention, placed before those of scores
   program::AttentionOperands operands = {};
   bool gradient = false, continues = false, unfinished = false, placed = false;
-  int64_t parts = 1, pieces = 1; ///< parts: for each index
+  int64_t parts = 1, pieces = 1; ///< parts: number for each index
   int64_t step = 0;              ///< of a ring
   BatchLoops loops = {};
-  /// The mesh axes that deal the sequence out: their numbers and sizes, major to minor.
+  /// The mesh axes over which the sequence is split: their numbers and sizes, major to minor.
   std::vector<std::pair<uint32_t, int64_t>> axes = {};
 
-  /// Which piece of the sequence the rank has, where that matters.
+  /// The number of the rank's piece of the sequence, if the piece matters.
   int64_t pieceOf(const int64_t *context) const {
     int64_t piece = 0;
     for (auto [axis, size] : axes)
@@ -47,8 +47,8 @@ Status Attentions::load(const program::Program &program, const Spread &spread, c
   return {};
 }
 
-/// Products of a row with a key: forward two, backward five. To fetch a byte of a key or value takes about as long as so many operations:
-/// what few rows last.
+/// Cost in floating-point operations: two products of a row with a key forward, five backward. With few rows the time is that of fetching
+/// keys and values: a byte takes about as long as `operationsPerByte` operations.
 static double flopsOf(const program::Attention &a) {
   constexpr double operationsPerByte = 5;
   double keys = a.causal() && a.keys() == a.rows() ? (double(a.keys()) + 1) / 2 : double(a.keys());
@@ -69,7 +69,7 @@ static int64_t sourceOf(const program::Attention &a, int64_t piece, int64_t piec
   return (piece - int64_t(a.step()) + pieces) % pieces;
 }
 
-/// What one rank does, which has piece number `piece` of `pieces` of the sequence.
+/// The shape of the work of a rank that has piece number `piece` of `pieces` of the sequence.
 static AttentionShape shapeOf(const program::Attention &a, ProductType type, int64_t piece, int64_t pieces) {
   AttentionShape shape{};
   shape.type = type, shape.groups = a.heads(), shape.queries = a.rows(), shape.keys = a.keys();

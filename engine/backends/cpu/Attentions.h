@@ -1,4 +1,4 @@
-// The attentions of a program on this processor: engine/attention's, for every index of a batch, spread over workers.
+// Runs the attentions of a program on this processor: engine/attention's, for every index of a batch, spread over workers.
 #pragma once
 
 #include "engine/backends/cpu/BatchLoops.h"
@@ -15,13 +15,13 @@ class Attentions {
 public:
   Attentions();
   ~Attentions();
-  /// NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`.
-  /// Without `kernels` nothing that they change can run.
+  /// NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`. Without `kernels`, attentions whose scores they
+  /// change cannot run.
   Status load(const program::Program &program, const Spread &spread, const KernelTable &kernels = {});
-  /// `buffers`: the operands of the step in their order; `context`: that of kernels, whose coordinates say which piece of the sequence is
-  /// the rank's.
+  /// `buffers`: the operands of the step in their order. `context`: that of kernels, whose coordinates give the rank's piece of the
+  /// sequence.
   void run(uint32_t index, void *const *buffers, const int64_t *context, WorkerScratch &scratch) const;
-  /// Packed operands and sums that a worker holds: the most that any attention of the program takes.
+  /// Bytes of packed operands and sums per worker: the maximum over all attentions of the program.
   uint64_t bytesPerWorker() const { return scratchBytes; }
 
 private:

@@ -1,4 +1,4 @@
-// What matrix products and attention have in common: element types, loops over a batch, and pieces of a step for the workers.
+// Shared parts of matrix products and attention: element types, loops over a batch, and the number of pieces of a step.
 #pragma once
 
 #include "engine/device/Backend.h"
@@ -8,18 +8,18 @@
 
 namespace npar::engine {
 
-/// The arithmetic of a type; an error where it is not multiplied.
+/// The arithmetic of a type; an error if products do not support the type.
 Result<ProductType> productType(program::ElementType type);
 Result<ProductType> productType(const program::Matmul &matmul);
 
-/// In how many pieces a step of so many floating-point operations should be spread.
+/// Number of pieces into which a step of `flops` floating-point operations should be divided.
 int64_t piecesOf(double flops, const Spread &spread);
 
-/// Loops over a list of sizes, the last one innermost, by which the operands of a step move.
+/// Loops over a list of sizes, the last one innermost, which advance the operands of a step.
 class BatchLoops {
 public:
   BatchLoops() = default;
-  /// Of each operand an element stride for each loop, and the bytes of an element.
+  /// Adds an operand by its stride in elements for each loop, and the bytes of an element.
   void addOperand(const flatbuffers::Vector<int64_t> &strides, uint64_t elementBytes);
   void setSizes(const flatbuffers::Vector<int64_t> &sizes) { this->sizes.assign(sizes.begin(), sizes.end()); }
   /// The product of the sizes.

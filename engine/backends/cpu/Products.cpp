@@ -1,4 +1,4 @@
-// Products for every index of a batch list: each spread over workers, or many of them spread whole.
+// Runs products for every index of a batch list. Either each is spread over workers, or the list is divided into pieces of whole products.
 #include "engine/backends/cpu/Products.h"
 
 #include "engine/backends/cpu/BatchLoops.h"
@@ -25,7 +25,7 @@ ProductResult resultType(program::ElementType type) {
 struct Products::Batched {
   Product product;
   BatchLoops loops; ///< of A, B, C
-  /// In so many pieces the list is spread, the products whole; 0: each product is spread by itself.
+  /// Number of pieces into which the list is divided, with whole products; 0: each product is spread by itself.
   int64_t pieces;
 };
 
@@ -65,12 +65,12 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     loops.addOperand(*list, program::sizeOf(of));
   }
   int64_t count = loops.count();
-  // What products of few rows last: to fetch a byte of B takes a worker alone as long as 8 operations, and where it is that which takes the
-  // time, the others are awake and sharing costs next to nothing (ChainRunner::keepAwake).
+  // Estimate for products of few rows: fetching a byte of B takes a lone worker as long as 8 operations. If that takes the time, the other
+  // workers are awake and sharing costs almost nothing (ChainRunner::keepAwake).
   constexpr double operationsPerByte = 10;
   double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
   int64_t pieces = piecesOf(operations * double(count), spread);
-  // Whole where there are enough of them: nobody waits for anybody.
+  // Products stay whole if there are enough of them: then no worker waits for another.
   bool whole = pieces == 1 || count % spread.threads == 0 || count >= 2 * spread.threads;
   Product product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
   scratchBytes = std::max(scratchBytes, product.sharedBytes() + product.partBytes());

@@ -1,5 +1,5 @@
-// A block's data lie as a kernel wants them: rows of the block first, [32, columns] or what they have of that. Slopes are added up in one
-// order whatever the instruction set: heads, blocks of 256 queries, keys, queries.
+// A block's data have the layout that a kernel expects: rows of the block first, [32, columns] or the dimensions of these that the datum
+// has. Slopes are added up in one order for all instruction sets: heads, blocks of 256 queries, keys, queries.
 #include "engine/backends/cpu/Scores.h"
 
 #include "engine/program/Elements.h"
@@ -159,7 +159,7 @@ void Scores::Item::modify(const ScoreBlock &block) const {
   run(scores.kernels.front(), buffers.data(), scores.gradient ? block.keys : block.queries);
 }
 
-/// After `modify` of the same block, whose data still lie there.
+/// Must follow `modify` of the same block, whose data are still in the scratch memory.
 void Scores::Item::differentiate(const ScoreBlock &block, void *gradients) const {
   std::array<void *, mostBuffers> buffers{block.scores, scratch + scores.queriesAt, scratch + scores.keysAt};
   size_t used = 3;

@@ -1,4 +1,4 @@
-// Changes the scores of attentions by the program's kernels: blocks of data for them, and what slopes are added up of.
+// Changes the scores of attentions by the program's kernels: makes blocks of data for them, and adds up slopes.
 #pragma once
 
 #include "engine/attention/Attention.h"
@@ -14,19 +14,19 @@ struct ScoreKernel {
   KernelFunction function = nullptr;
   int64_t extent = 0;
 };
-/// The kernel of a number; of none where the program is only measured.
+/// Returns the kernel of a number; returns none if the program is only measured.
 using KernelTable = std::function<ScoreKernel(uint32_t)>;
 
-/// What is done to the scores of one attention of a program; nothing without kernels.
+/// The changes to the scores of one attention of a program; does nothing without kernels.
 class Scores {
 public:
   Scores() = default;
   Scores(const program::Attention &attention, const KernelTable &kernels);
   bool change() const { return !kernels.empty(); }
-  /// Of a kernel, at most, and how many there is room for.
+  /// Number of buffers of a kernel, at most, and the number for which there is room.
   size_t buffers() const { return 6 + data.size() + 2 * slopes.size(); }
   static constexpr size_t mostBuffers = 64;
-  /// The memory of a worker: blocks of data, and sums of slopes.
+  /// Bytes of scratch memory per worker: blocks of data, and sums of slopes.
   uint64_t scratchBytes() const;
 
   /// An index of the batch loops of one step. `data` and `slopes` are where its operands begin for this index; `source`: which piece of the
@@ -62,15 +62,15 @@ public:
   };
 
 private:
-  /// As the seam's table AttentionDatum, strides in elements.
+  /// The fields of AttentionDatum (Program.fbs), with strides in elements.
   struct Datum {
     int64_t bytes, head, query, key, keys, entries;
     bool hasQuery, hasKey;
     size_t of;
-    int64_t at = 0; ///< of its block, or of its sums, in the scratch memory
+    int64_t at = 0; ///< place of its block, or of its sums, in the scratch memory
   };
   static Datum read(const program::AttentionDatum &datum);
-  /// How many sums a head of a slope has; 0 where it is of queries by keys and added up in place.
+  /// Number of sums per head of a slope; 0 if it has queries and keys, and is added up in place.
   int64_t sumsOf(const Datum &slope) const;
 
   bool gradient = false, drops = false, ring = false;

@@ -11,7 +11,7 @@
 
 namespace npar::engine {
 
-/// Made by each worker when it first needs it, so that its pages are near it.
+/// Allocated by each worker at its first use, so that its pages are local to it.
 class WorkerScratch {
 public:
   explicit WorkerScratch(uint64_t bytes)
@@ -25,7 +25,7 @@ private:
   };
   using Memory = std::unique_ptr<void, Freed>;
   static Memory allocated(uint64_t bytes) {
-    // In large pages where the system has them: panels of operands lie far apart.
+    // Uses large pages if the system has them, because panels of operands are far apart.
     uint64_t unit = bytes < largePage ? 64 : largePage;
     Memory memory(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
     if (!memory)

@@ -1,4 +1,4 @@
-// What processes whose devices are to be joined tell each other before the first step.
+// Exchanges between processes before the first step, by which they join their devices.
 #include "engine/comm/device/DeviceAgreement.h"
 
 #include "engine/comm/process/Envelope.h"
@@ -11,7 +11,7 @@ namespace npar::engine {
 
 namespace {
 
-/// What a process says of its device: two texts, of which the second is empty where the first is why it has none to join.
+/// A process's description of its device. If the process has no device to join, `library` is the reason and `device` is empty.
 struct Introduction {
   std::string library, device;
   std::vector<uint8_t> bytes() const {

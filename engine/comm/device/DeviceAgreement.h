@@ -1,4 +1,5 @@
-// What processes whose devices are to be joined tell each other before the first step. All of them call these, in the same order.
+// Exchanges between processes before the first step, by which they join their devices. All processes call these functions in the same
+// order.
 #pragma once
 
 #include "engine/comm/process/Groups.h"
@@ -13,14 +14,15 @@ struct DeviceJob {
   uint32_t processes = 0;
 };
 
-/// The job that devices join, made by process 0. BadInput, the same in all processes: they cannot be joined, and why.
+/// The job that devices join, made by process 0. Returns BadInput, the same in all processes, with the reason if the devices cannot be
+/// joined.
 Result<DeviceJob> agreeOnDevices(Communicator &inner, DeviceNetwork *network, uint32_t process, double timeoutSeconds);
 
-/// The groups of processes that any process asks for, each once; the same list in all of them.
+/// The groups of processes that any process needs, each once; the same list in all processes.
 Result<std::vector<std::vector<uint32_t>>> agreeOnGroups(Communicator &inner, const std::set<std::vector<uint32_t>> &wanted,
                                                          double timeoutSeconds);
 
-/// Operations meet by their order, so what each process will post in a group has to be the same: all compare digests of it.
+/// Devices match operations by order, so all processes of a group must post the same ones: they compare digests of their plans.
 Status comparePlans(Communicator &inner, Groups &groups, const std::vector<const Operation *> &operations, uint32_t process,
                     double timeoutSeconds);
 

@@ -1,4 +1,4 @@
-// Operations as commands in one stream of a device, and what has to be known of other processes before and after.
+// Runs operations as commands in one stream of a device, and exchanges with other processes what must be known before and after.
 #include "engine/comm/device/DeviceCommunicator.h"
 
 #include "engine/program/Elements.h"
@@ -178,7 +178,7 @@ std::vector<PendingOperation> DeviceCommunicator::pending() const {
   std::vector<PendingOperation> all = inner->pending(), met = meetings.pending();
   all.insert(all.end(), met.begin(), met.end());
   std::lock_guard<std::mutex> lock(mutex);
-  for (const Flight &flight : flights) { // whoever of the others has come, their devices know alone
+  for (const Flight &flight : flights) { // only the devices know which of the other members have arrived
     std::vector<int64_t> others;
     for (size_t party = 0; party < flight.group.parties.size(); ++party)
       for (uint32_t member : flight.group.parties[party].members)
@@ -264,7 +264,7 @@ void DeviceCommunicator::run(const DeviceJob &job) {
       news = Clock::now();
       continue;
     }
-    // Without pause for a moment; then sleeps of an eighth of the quiet time, half a millisecond at most.
+    // Polls without pause at first; then sleeps for an eighth of the quiet time, at most half a millisecond.
     auto quiet = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - news);
     if (quiet.count() < 100) {
       lock.unlock();
@@ -278,7 +278,7 @@ void DeviceCommunicator::run(const DeviceJob &job) {
     lock.lock();
   }
   lock.unlock();
-  if (!ended && (aborted.load() || !inner->abortedElsewhere().ok())) // whoever has failed does not leave together with this one
+  if (!ended && (aborted.load() || !inner->abortedElsewhere().ok())) // after a failure, the processes cannot leave together
     messages->abort();
   if (scratch)
     backend.release(scratch, scratchBytes);

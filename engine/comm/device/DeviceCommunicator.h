@@ -1,5 +1,5 @@
-// The communicator of a session whose device reaches those of other processes directly: messages go there, the rest by another
-// communicator.
+// The communicator of a session whose device reaches those of other processes directly: device messages carry what they can, another
+// communicator the rest.
 #pragma once
 
 #include "engine/comm/device/DeviceAgreement.h"
@@ -61,13 +61,13 @@ private:
   /// Agrees on the groups that the library is to have, then plans all operations.
   Status makePlans(const std::vector<const Operation *> &operations);
 
-  // On the thread:
+  // These run on the thread:
   void run(const DeviceJob &job);
   Status join(const DeviceJob &job);
   Status start(const Flight &flight);
   Status carryOut(const DevicePlan &plan, const Flight &flight);
   Status takeScratch(uint64_t bytes);
-  /// Looks for errors that nobody tells.
+  /// Polls for errors that are not reported.
   void watch();
   std::unique_ptr<DeviceMessages> messages;
   DeviceAddress scratch;

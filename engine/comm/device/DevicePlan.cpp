@@ -1,4 +1,4 @@
-// One operation whose members are in several processes, as commands for a device.
+// Plans one operation whose members are in several processes as commands for a device.
 #include "engine/comm/device/DevicePlan.h"
 
 #include "engine/program/Elements.h"
@@ -16,7 +16,7 @@ constexpr uint64_t alignment = 512; ///< of pieces of scratch memory
 
 uint64_t aligned(uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Whether the library does this part of an operation, if there is a group for it.
+/// True if the library can execute this part of an operation, given a group for it.
 bool fitsLibrary(const Operation &part, const Group &group) {
   if (part.transfers() || part.count == 0 || group.parties.size() != group.members.size())
     return false;
@@ -38,7 +38,7 @@ bool fitsLibrary(const Operation &part, const Group &group) {
   return false;
 }
 
-/// Adds commands to a plan; scratch memory is taken from its beginning for each exchange anew.
+/// Adds commands to a plan. Each exchange reuses scratch memory from its beginning.
 class Writer {
 public:
   Writer(DevicePlan &plan, const Operation &operation, const Group &group, std::optional<size_t> library);
@@ -46,7 +46,7 @@ public:
   void add();
 
 private:
-  /// Of blocks and paddings those whose part is not the library's.
+  /// The given blocks or paddings, without those of parts that the library executes.
   template <typename Of> std::vector<Of> others(std::vector<Of> all) const {
     all.erase(std::remove_if(all.begin(), all.end(), [&](const Of &one) { return ofLibrary[one.part]; }), all.end());
     return all;
@@ -57,7 +57,7 @@ private:
     plan.scratchBytes = std::max(plan.scratchBytes, used);
     return place;
   }
-  /// Where the bytes [begin, end) of a region are in one run: there, or in a copy in scratch memory.
+  /// A place where the bytes [begin, end) of a region are contiguous: their own, or a copy in scratch memory.
   DevicePlace gathered(Memory memory, uint32_t part, uint32_t member, const Region &region, uint64_t begin, uint64_t end);
   void copyRuns(const Block &block, uint32_t target);
   void spread(const Block &block);
@@ -99,7 +99,7 @@ DevicePlace Writer::gathered(Memory memory, uint32_t part, uint32_t member, cons
   return copy;
 }
 
-/// From the source's input to a target's output, both here.
+/// Copies a block from the source's input to a target's output; both members are in this process.
 void Writer::copyRuns(const Block &block, uint32_t target) {
   block.from.each(0, block.from.bytes(), [&](uint64_t from, uint64_t begin, uint64_t length) {
     block.to.each(begin, begin + length, [&](uint64_t to, uint64_t at, uint64_t run) {
@@ -109,7 +109,7 @@ void Writer::copyRuns(const Block &block, uint32_t target) {
   });
 }
 
-/// What the first of a block's targets has to the others.
+/// Copies a block from its first target to the others.
 void Writer::spread(const Block &block) {
   for (size_t i = 1; i < block.targets.size(); ++i)
     block.to.each(0, block.to.bytes(), [&](uint64_t place, uint64_t, uint64_t run) {
@@ -203,7 +203,7 @@ void Writer::addRound(const std::vector<std::vector<Block>> &sums, uint64_t chun
   });
 }
 
-/// Of an all_reduce: each party's slices to the others.
+/// Sends each party's slices of an all_reduce to the other parties.
 void Writer::sendSums(const std::vector<std::vector<Block>> &sums) {
   ExchangeCommand exchange;
   uint32_t first = group.ownParty().members.front();

@@ -1,4 +1,4 @@
-// One operation whose members are in several processes, as commands for a device: copies, messages to other devices, sums.
+// Plans one operation whose members are in several processes as commands for a device: copies, messages to other devices, sums.
 #pragma once
 
 #include "engine/comm/process/Geometry.h"
@@ -8,11 +8,11 @@
 
 namespace npar::engine {
 
-/// Where bytes lie: in a member's input or output, or in scratch memory.
+/// Location of bytes: a member's input or output, or scratch memory.
 struct DevicePlace {
   enum class Memory : uint8_t { Input, Output, Scratch };
   Memory memory = Memory::Scratch;
-  uint32_t part = 0, member = 0; ///< of an operand
+  uint32_t part = 0, member = 0; ///< for an operand
   uint64_t offset = 0;
 };
 
@@ -30,7 +30,7 @@ struct SumCommand {
   std::vector<DevicePlace> sources, targets;
   uint64_t bytes = 0;
 };
-/// Messages that move together. `party`: the place of the other process's party in the group.
+/// Messages that progress together. `party`: the place of the other process's party in the group.
 struct ExchangeCommand {
   struct Message {
     bool sends = false;
@@ -40,7 +40,7 @@ struct ExchangeCommand {
   };
   std::vector<Message> messages;
 };
-/// Collectives that the devices' library does, of a group of processes that was made for it. They start together.
+/// Collectives that the device library executes, in a group of processes that was made for them. They start together.
 struct LibraryCommand {
   struct Collective {
     program::CollectiveKind kind = program::CollectiveKind::AllReduce;
@@ -48,29 +48,29 @@ struct LibraryCommand {
     DevicePlace input, output;
     uint64_t count = 0; ///< elements of a process's piece
   };
-  size_t group = 0; ///< its number
+  size_t group = 0; ///< index of the group
   std::vector<Collective> collectives;
 };
 using DeviceCommand = std::variant<CopyCommand, ZeroCommand, SumCommand, ExchangeCommand, LibraryCommand>;
 
-/// What a process does for its members of an operation, in this order, the same in every training step. Bytes that lie in one run go from
-/// and to the members' own memory, others by way of scratch memory.
+/// The commands of a process for its members of an operation, in execution order, the same in every training step. Contiguous bytes move
+/// from and to the members' own memory, others by way of scratch memory.
 ///
-/// all_reduce: every party gets its slice of the elements from all members, adds it up, and sends the sum to each party. Sums go in rounds,
-/// in each of which a party adds up at most `mostScratch` / members bytes, so scratch memory does not grow with the operation. Each pair of
-/// processes finds the same messages in the same order, for both cut by the same rules.
+/// all_reduce: every party gets its slice of the elements from all members, adds it up, and sends the sum to each party. Sums are computed
+/// in rounds of at most `mostScratch` / members bytes per party, so scratch memory does not grow with the operation. Both processes of a
+/// pair have the same messages in the same order, because both cut by the same rules.
 ///
-/// The library takes sums that allow for it (Operation::library), part by part, and once there is a group for them also what is gathered,
-/// where each process has one member, in the same order, and pieces lie in one run and have no padding.
+/// The library executes sums that allow it (Operation::library), part by part, and, once a group exists for them, all_gathers. Each process
+/// must have one member, in the same order, and pieces must be contiguous and without padding.
 struct DevicePlan {
   /// `library`: the number of the group that was made of these processes, if one was.
   DevicePlan(const Operation &operation, const Group &group, std::optional<size_t> library);
-  /// Whether a group is to be made, for a sum of it.
+  /// True if the operation contains a sum for which a group should be made.
   static bool wantsLibrary(const Operation &operation, const Group &group);
   std::vector<DeviceCommand> commands;
   uint64_t scratchBytes = 0;
 
-  static constexpr uint64_t mostScratch = uint64_t{64} << 20; ///< of what is received to be added up; as much again may be sent
+  static constexpr uint64_t mostScratch = uint64_t{64} << 20; ///< limit on bytes received for sums; the same amount may be sent
 };
 
 } // namespace npar::engine

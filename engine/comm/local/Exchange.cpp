@@ -1,4 +1,4 @@
-// The data movement of an operation whose members' buffers all lie in this session's memory.
+// Moves the data of an operation whose members' buffers are all in this session's memory.
 #include "engine/comm/local/Exchange.h"
 
 #include "engine/program/Elements.h"
@@ -70,8 +70,8 @@ void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint
     }
 }
 
-/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one
-/// in the other; both in blocks.
+/// Exchanges blocks. Between `outer` and `inner`, blocks have two dimensions. One is longer in the input and the other in the output, in
+/// the order that `concatFirst` selects; lengths are in blocks.
 void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   const Operation &any = members[0];
   uint64_t n = members.size(), first = any.concatFirst ? any.concat : any.split, second = any.concatFirst ? any.split : any.concat;
@@ -101,7 +101,7 @@ void permute(Backend &backend, const std::vector<Operation> &members, uint64_t s
 
 } // namespace
 
-/// How two members differ in one part of a bucket; empty when they agree.
+/// The difference between two members in one part of a bucket, in words; empty when they agree.
 static std::string differenceOf(const Operation &left, const Operation &right) {
   auto differ = [&](const std::string &what, const std::string &a, const std::string &b) {
     return what + " of rank " + std::to_string(left.rank()) + " is " + a + ", of rank " + std::to_string(right.rank()) + " is " + b;

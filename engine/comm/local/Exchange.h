@@ -1,4 +1,4 @@
-// The data movement of an operation whose members' buffers all lie in this session's memory.
+// Moves the data of an operation whose members' buffers are all in this session's memory.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -6,7 +6,7 @@
 
 namespace npar::engine {
 
-/// Empty, or how two members' parts disagree.
+/// The disagreement between two members' parts, in words; empty when they agree.
 std::string disagreement(const Operation &left, const Operation &right);
 
 /// Starts to move the data of all members (in member order; Send first, then Receive), which agree with each other. A member of another

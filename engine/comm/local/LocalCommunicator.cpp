@@ -1,4 +1,4 @@
-// Ranks of one process meet at a rendezvous per event instance; the last to arrive moves the data, nobody waits.
+// Lets ranks of one process meet at a rendezvous per event instance. The last to arrive moves the data; no thread waits.
 #include "engine/comm/local/LocalCommunicator.h"
 
 #include "engine/comm/local/Exchange.h"

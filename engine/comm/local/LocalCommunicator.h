@@ -1,4 +1,4 @@
-// Ranks of one process meet at a rendezvous per event instance; the last to arrive moves the data, nobody waits.
+// Lets ranks of one process meet at a rendezvous per event instance. The last to arrive moves the data; no thread waits.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -11,8 +11,8 @@
 
 namespace npar::engine {
 
-/// Operations stay in a table until all members have arrived, so a worker is never held and any number of ranks runs on any number of
-/// workers. Every member completes after all data has moved: hence its peers have read its buffers.
+/// Operations stay in a table until all members have arrived, so no worker is held and any number of ranks runs on any number of workers.
+/// Every member completes only after all data has moved, so its peers have read its buffers.
 class LocalCommunicator final : public Communicator {
 public:
   explicit LocalCommunicator(Backend &backend) : backend(backend) {}
@@ -31,8 +31,8 @@ private:
   struct Moving;
   struct Key {
     uint32_t event, micro;
-    bool transfer;       ///< sends and collectives are numbered apart
-    int64_t first, last; ///< of the members: they tell groups (and directed pairs) of one event apart
+    bool transfer;       ///< sends and collectives are numbered separately
+    int64_t first, last; ///< first and last member: they distinguish groups (and directed pairs) of one event
     bool operator==(const Key &other) const {
       return event == other.event && micro == other.micro && transfer == other.transfer && first == other.first && last == other.last;
     }
@@ -42,13 +42,13 @@ private:
   };
   struct Rendezvous {
     std::vector<Operation> members;  ///< in member order; unused ones have no completion
-    uint32_t arrived = 0, first = 0; ///< first: the member that came first; all others must agree with it
+    uint32_t arrived = 0, first = 0; ///< first: the member that arrived first; all others must agree with it
   };
   struct Shard {
     mutable std::mutex mutex;
     std::unordered_map<Key, Rendezvous, Hash> meetings;
   };
-  /// Under the shard's lock: empty, or why the operation cannot join.
+  /// Requires the shard's lock. Empty, or the reason why the operation cannot join.
   static std::string join(Rendezvous &meeting, const Operation &operation);
   Status abortStatus() const;
   void complete(const std::vector<Operation> &members, const Status &status);

@@ -1,4 +1,4 @@
-// The MPI libraries that this npar was built for, each as a module that is loaded when somebody asks for it.
+// Finds and loads modules, one for each MPI library that this npar was built for.
 #include "engine/comm/mpi/MpiModules.h"
 
 #include <array>
@@ -53,7 +53,7 @@ Result<OpenTransport> mpiTransport(const std::string &name) {
   if (!exists(module.path))
     return Status::badInput(std::string("this npar was built without ") + mpi->library + ": '" + module.path + "' is not there; install " +
                             mpi->package + " (so Debian calls it) and build npar again");
-  // For all to see: Open MPI's own plugins look for its functions there.
+  // RTLD_GLOBAL: Open MPI's own plugins look for its functions among the global symbols.
   void *handle = ::dlopen(module.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle) {
     const char *why = ::dlerror();

@@ -1,4 +1,4 @@
-// The MPI libraries that this npar was built for, each as a module that is loaded when somebody asks for it. No MPI header is needed here.
+// Finds and loads modules, one for each MPI library that this npar was built for. No MPI header is needed here.
 #pragma once
 
 #include "engine/comm/process/Progress.h"
@@ -10,12 +10,12 @@ namespace npar::engine {
 
 struct MpiModule {
   std::string name;    ///< "mpich", "openmpi"
-  std::string library; ///< as people call it: "MPICH"
-  std::string path;    ///< of the module
-  std::string mpiexec; ///< of the machine that npar was built on; empty: none was found
+  std::string library; ///< name for messages: "MPICH"
+  std::string path;    ///< path of the module
+  std::string mpiexec; ///< path on the machine where npar was built; empty: none was found
 };
 
-/// Those that lie beside the driver: `../lib/npar` from the program that runs.
+/// The modules installed with the driver: in `../lib/npar`, relative to the running program.
 std::vector<MpiModule> mpiModules();
 
 /// Loads the module and returns how to open its transport. BadInput when npar was built without it, or when its library is not on this

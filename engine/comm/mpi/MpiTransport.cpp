@@ -1,4 +1,4 @@
-// Messages over MPI: a module of its own for each MPI library, so that the driver needs none and finds the right one when it runs.
+// Sends messages over MPI. Each MPI library has its own module, so the driver links none and finds the right one at run time.
 #include "engine/comm/mpi/MpiModule.h"
 
 #define MPICH_SKIP_MPICXX // the old C++ interfaces of both libraries
@@ -149,7 +149,7 @@ bool MpiTransport::progress() {
 }
 
 Status MpiTransport::leave() {
-  // What nobody has sent is not waited for.
+  // Receives without a matching send are cancelled.
   for (size_t i = 0; i < requests.size(); ++i)
     if (messages[i].bytes >= 0)
       MPI_Cancel(&requests[i]);

@@ -1,4 +1,4 @@
-// Posts a session's operations to another communicator in the program's order, whichever order its steps become ready in.
+// Posts a session's operations to another communicator in the program's order, whatever order its steps become ready in.
 #include "engine/comm/ordered/OrderedCommunicator.h"
 
 namespace npar::engine {
@@ -26,7 +26,8 @@ void OrderedCommunicator::post(const Operation &operation) {
   postWhoseTurnItIs(lock);
 }
 
-/// One thread at a time posts, without the lock: a completion may come from within, and whoever it starts only leaves its operation here.
+/// One thread at a time posts, without the lock: posting may call a completion, and a thread that this starts only leaves its operation
+/// here.
 void OrderedCommunicator::postWhoseTurnItIs(std::unique_lock<std::mutex> &lock) {
   if (posting)
     return;

@@ -1,4 +1,4 @@
-// Posts a session's operations to another communicator in the program's order, whichever order its steps become ready in.
+// Posts a session's operations to another communicator in the program's order, whatever order its steps become ready in.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -10,9 +10,9 @@
 
 namespace npar::engine {
 
-/// Some transports match operations by the order they are posted in (NCCL's communicators, MPI's collectives): all processes must post
-/// theirs in one order then. An operation waits here until all that precede it in CommunicationPlan.operations have been posted, in every
-/// training step anew. That the order makes nobody wait in a circle is proved of every program (engine/program/Deadlock.h).
+/// Some transports match operations by the order in which they are posted (NCCL's communicators, MPI's collectives), so all processes must
+/// post theirs in one order. In every training step, an operation waits here until all that precede it in CommunicationPlan.operations have
+/// been posted. Every program is proved to have no cyclic wait in this order (engine/program/Deadlock.h).
 class OrderedCommunicator final : public Communicator {
 public:
   explicit OrderedCommunicator(std::shared_ptr<Communicator> inner) : inner(std::move(inner)) {}
@@ -21,7 +21,7 @@ public:
   void beginStep(int64_t trainingStep) override { inner->beginStep(trainingStep); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
-  /// Of what the other communicator has, and of what waits for its turn: this is missing nobody.
+  /// The other communicator's pending operations, and those that wait here for their turn, which miss no member.
   std::vector<PendingOperation> pending() const override;
   Status abortedElsewhere() const override { return inner->abortedElsewhere(); }
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override {
@@ -35,10 +35,10 @@ private:
   std::unordered_map<uint64_t, size_t> places; ///< by tag
   mutable std::mutex mutex;
   std::vector<const Operation *> operations; ///< by place
-  std::vector<bool> waiting;                 ///< by place: has come and not been posted
-  size_t next = 0;                           ///< the place whose turn it is
-  bool posting = false;                      ///< a thread is posting: it goes on with whatever comes
-  bool aborted = false;                      ///< order no longer matters: everything goes to `inner`, which tells why
+  std::vector<bool> waiting;                 ///< by place: arrived, but not yet posted
+  size_t next = 0;                           ///< the place of the next operation to post
+  bool posting = false;                      ///< a thread is posting: it also posts operations that arrive meanwhile
+  bool aborted = false;                      ///< order no longer matters: everything is passed to `inner`, which returns the reason
 };
 
 } // namespace npar::engine

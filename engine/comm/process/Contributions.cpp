@@ -1,4 +1,4 @@
-// What processes with numbers in a row give to a gather, packed for messages.
+// Packs the contributions of consecutive processes to a gather into messages.
 #include "engine/comm/process/Contributions.h"
 
 #include <cstring>

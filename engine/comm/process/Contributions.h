@@ -1,4 +1,4 @@
-// What processes with numbers in a row give to a gather, packed for messages: neighbours that give the same take room once.
+// Packs the contributions of consecutive processes to a gather into messages; neighbours with equal contributions share one copy.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +8,32 @@
 
 namespace npar::engine {
 
-/// Between training steps nearly all processes have the same to say, mostly nothing: then the size does not grow with their number.
+/// Nearly all processes contribute the same bytes between training steps, mostly none, so the size does not grow with their number.
 class Contributions {
 public:
-  /// Precedes its bytes.
+  /// Header that precedes its bytes.
   struct Run {
-    uint64_t size = 0;    ///< of what each of them gives
-    uint32_t times = 1;   ///< so many processes, one after the other, give the same
-    uint32_t dataTag = 0; ///< not 0: no bytes follow here, the process (then one) sends them to each other one with this tag
+    uint64_t size = 0;    ///< bytes of each process's contribution
+    uint32_t times = 1;   ///< number of consecutive processes with this contribution
+    uint32_t dataTag = 0; ///< not 0: no bytes follow here; the process (only one) sends them to each other process with this tag
   };
-  /// The next process gives these bytes.
+  /// Appends the bytes of the next process.
   void add(const std::vector<uint8_t> &bytes) { add({bytes.size(), 1, 0}, bytes.data()); }
-  /// The next process sends so many bytes by itself.
+  /// Appends a contribution of `size` bytes that the next process sends by itself.
   void addSentApart(uint64_t size, uint32_t dataTag) { add({size, 1, dataTag}, nullptr); }
-  /// The next `processes` ones give what is packed here. False, and then nothing is of use: it is not of so many.
+  /// Appends the packed contributions of the next `processes` processes. False if `packed` does not hold that many; then this object is
+  /// unusable.
   bool append(const std::vector<uint8_t> &packed, uint32_t processes);
   std::vector<uint8_t> take();
 
-  /// Calls `give` with each run and its bytes, in order. False: it is not packed contributions of so many processes.
+  /// Calls `give` with each run and its bytes, in order. False if `packed` is not the contributions of `processes` processes.
   static bool read(const std::vector<uint8_t> &packed, uint32_t processes, const std::function<void(const Run &, const uint8_t *)> &give);
 
 private:
   void add(const Run &run, const uint8_t *bytes);
 
   std::vector<uint8_t> packed;
-  size_t last = 0; ///< where the last run begins
+  size_t last = 0; ///< start of the last run
 };
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// What one process tells another of its members' part in an operation before any data is taken.
+// Describes one process's part in an operation to another process before any data is accepted.
 #include "engine/comm/process/Envelope.h"
 
 #include "engine/comm/local/Exchange.h"

@@ -1,4 +1,5 @@
-// One operation whose members are in several processes, once: what this process sends, receives and adds until its members are done.
+// Executes one instance of an operation whose members are in several processes: this process's messages and sums until its members are
+// done.
 #include "engine/comm/process/Exchange.h"
 
 #include <algorithm>
@@ -7,9 +8,9 @@ namespace npar::engine {
 
 namespace {
 
-/// What may be under way of one piece of an operation, over all its members or processes; a piece is a part of it, within limits.
+/// Limit on bytes in flight for one piece of an operation, over all its members or processes. A piece is a part of it, within limits.
 constexpr uint64_t underWayBytes = uint64_t{2} << 20, greatestPiece = uint64_t{512} << 10, smallestPiece = uint64_t{4} << 10;
-/// So much is copied between members of this process before messages move on.
+/// Bytes copied between members of this process before messages may progress again.
 constexpr uint64_t copiedAtOnce = uint64_t{4} << 20;
 
 uint64_t pieceFor(uint64_t parts) { return std::clamp(underWayBytes / parts / 64 * 64, smallestPiece, greatestPiece); }

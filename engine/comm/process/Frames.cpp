@@ -1,4 +1,4 @@
-// Short messages between processes that say what they are about: each pair has a row of them, in order, and data beside it by tags.
+// Sends short self-describing messages between processes: each pair has an ordered sequence of them, and separate data messages by tags.
 #include "engine/comm/process/Frames.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Short messages between processes that say what they are about: each pair has a row of them, in order, and data beside it by tags.
+// Sends short self-describing messages between processes: each pair has an ordered sequence of them, and separate data messages by tags.
 #pragma once
 
 #include "engine/comm/process/Progress.h"
@@ -12,21 +12,21 @@ namespace npar::engine {
 
 enum class FrameKind : uint32_t { Gather, Broadcast, Envelope, News, Refusal };
 
-/// Of one size, so that a receive can wait for the next one of whatever kind. What does not fit in follows as data with the tag that the
-/// frame states.
+/// All frames have the same size, so a receive can wait for the next one of any kind. Contents that do not fit follow as data, with the tag
+/// that the frame states.
 struct Frame {
   static constexpr size_t bytes = 1024;
   struct Head {
     FrameKind kind = FrameKind::Gather;
-    uint32_t stream = 0;  ///< 0: the group of processes itself; else the communicator with this number
-    uint32_t dataTag = 0; ///< of messages that follow
+    uint32_t stream = 0;  ///< 0: the group of processes itself; otherwise the number of a communicator
+    uint32_t dataTag = 0; ///< tag of messages that follow
     uint32_t held = 0;    ///< bytes of the body
   };
   static constexpr size_t room = bytes - sizeof(Head);
   Head head;
   uint8_t body[room];
 
-  /// The body begins with a structure of plain data, more bytes may come after it.
+  /// Starts the body with a structure of plain data; more bytes can be appended.
   template <typename T> void put(const T &value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= room);
     std::memcpy(body, &value, sizeof(T));
@@ -47,7 +47,7 @@ struct Frame {
   }
 };
 
-/// What becomes of the frames of a stream. Called on the progress thread.
+/// Handles the frames of a stream. Called on the progress thread.
 class FrameReader {
 public:
   virtual ~FrameReader() = default;
@@ -58,8 +58,8 @@ public:
   virtual void fail(const Status &status) = 0;
 };
 
-/// Of the progress thread, where nothing else is said. Frames of a stream that has no reader yet wait for it: another process may have
-/// opened it earlier. Those of a closed one are dropped.
+/// All calls are made on the progress thread, unless stated otherwise. Frames of a stream that has no reader yet are kept for it, because
+/// another process may have opened the stream earlier. Frames of a closed stream are dropped.
 class Frames {
 public:
   explicit Frames(Progress &progress);
@@ -69,11 +69,11 @@ public:
   void open(uint32_t stream, FrameReader &reader);
   void close(uint32_t stream);
   void send(uint32_t to, const Frame &frame);
-  /// The first of so many tags for messages of data to any process: not those of others that are still on their way.
+  /// The first of `tags` consecutive tags for data messages to any process; none of them is used by a message still in flight.
   uint32_t newTag(uint32_t tags = 1);
-  /// Tells all readers, of now and later, that messages do not come through.
+  /// Tells all current and future readers that messages cannot be delivered.
   void fail(const Status &status);
-  /// Frames that have not left yet.
+  /// Number of frames that are not sent yet.
   size_t leaving() const;
   Progress &progress() { return thread; }
 
@@ -88,7 +88,7 @@ private:
   std::vector<Outgoing *> unused;
   std::map<uint32_t, FrameReader *> readers;
   std::map<uint32_t, std::vector<std::pair<uint32_t, Frame>>> early; ///< by stream: sender and frame
-  std::vector<uint32_t> earlyOf;                                     ///< by process: how many of its frames are early
+  std::vector<uint32_t> earlyOf;                                     ///< number of early frames, by process
   uint32_t greatestClosed = 0, nextTag = 1;
   Status failed;
 };

@@ -1,4 +1,4 @@
-// Every process gives some bytes and gets those of all: for the group of processes, and for each communicator between training steps.
+// Gives every process the contributions of all: for the group of processes, and for each communicator between training steps.
 #include "engine/comm/process/Gathering.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ Gathering::Gathering(Frames &frames, uint32_t stream)
 
 Gathering::~Gathering() = default;
 
-/// Whose contributions lack, as far as this process knows. Empty: those of others that are not below it.
+/// Processes whose contributions are missing, as far as this process knows. If empty, contributions of processes outside its subtree are
+/// missing.
 std::vector<ProcessTree::Range> Gathering::absent() const {
   std::vector<ProcessTree::Range> ranges;
   for (uint32_t process : awaited)
@@ -144,8 +145,8 @@ void Gathering::passOn() {
     tell({tree.above}, std::move(packed));
 }
 
-/// What all have given goes down. Those below get it before anybody here does, so whoever has ended its last gather may leave as soon as
-/// what it sent has gone.
+/// Sends the complete set down. Those below get it before it is returned here, so a process whose last gather has ended may leave as soon
+/// as its sends are complete.
 void Gathering::spread(std::vector<uint8_t> packed) {
   bool sound = unpack(packed);
   std::vector<uint32_t> processes;

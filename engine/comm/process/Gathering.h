@@ -1,4 +1,4 @@
-// Every process gives some bytes and gets those of all: for the group of processes, and for each communicator between training steps.
+// Gives every process the contributions of all: for the group of processes, and for each communicator between training steps.
 #pragma once
 
 #include "engine/comm/process/Contributions.h"
@@ -10,48 +10,48 @@
 
 namespace npar::engine {
 
-/// One stream's rounds, one after the other. What the processes give goes up a tree, put together on the way, and as a whole down again: of
-/// P processes 2 (P - 1) messages, of one at most 1 + ProcessTree::arity. What fits into a frame goes in it. What is large goes from each
-/// process straight to each other one: there the bytes count, which the root would have to send to all by itself.
+/// The rounds of one stream, in sequence. Contributions go up a tree, combined on the way, and the complete set comes down: 2 (P - 1)
+/// messages for P processes, at most 1 + ProcessTree::arity sent by each. Contributions that fit into a frame travel in it. A large one
+/// goes directly from each process to each other process: there bandwidth counts, and the root would have to send all of them by itself.
 ///
-/// A process begins a round when it has got the whole of the one before, which holds what all its neighbours in the tree gave: so of each
-/// of them at most one part is on its way here, of the round under way or, from below, of the next one.
+/// A process begins a round when it has the complete result of the previous one, which includes the contributions of all its neighbours in
+/// the tree. So at most one part from each neighbour is on its way here, from the current round or, from below, from the next one.
 class Gathering {
 public:
-  /// Bytes that one process gives at most. They take memory as they come (PiecedMessage), not when they are announced.
+  /// The most bytes that one process may contribute. Memory is allocated as they arrive (PiecedMessage), not when they are announced.
   static constexpr uint64_t greatestContribution = uint64_t{1} << 36;
   Gathering(Frames &frames, uint32_t stream);
   ~Gathering();
-  /// By one thread at a time, which is not the progress thread. Timeout: names those that have not come, as far as this process knows;
-  /// below itself it knows its next ones, above it only whom it waits for.
+  /// Called by one thread at a time, not the progress thread. Timeout: names the missing processes that this process knows: below it its
+  /// direct children, above it only the process that it waits for.
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds);
-  /// The two halves of `gather`: does not wait; waits for the end of what was begun.
+  /// The two halves of `gather`: `begin` does not block; `await` waits for the end of the round.
   void begin(const std::vector<uint8_t> &own);
   Result<std::vector<std::vector<uint8_t>>> await(double timeoutSeconds);
-  /// Ends what waits, and all that comes, with an error. From any thread; the first one counts.
+  /// Ends the current and all later gathers with an error; the first error counts. Thread-safe.
   void fail(const Status &status);
-  /// How many rounds this process has begun.
+  /// Number of rounds that this process has begun.
   uint64_t rounds() const;
 
-  /// On the progress thread: whether nothing is on its way. When a gather has ended here, everything has been passed on to those below.
+  /// True if nothing is in flight. When a gather has ended here, everything has been sent to the processes below. On the progress thread.
   bool isQuiet() const;
-  /// On the progress thread: a frame of kind Gather.
+  /// Handles a frame of kind Gather. On the progress thread.
   void read(uint32_t from, const Frame &frame);
 
 private:
   struct Announcement {
     uint64_t round, size;
   };
-  /// Contributions of a subtree, or of all, that come from a neighbour.
+  /// Contributions of a subtree, or of all, that a neighbour sends.
   struct Part {
-    ProcessTree::Range range; ///< whose contributions
-    uint64_t rounds = 0;      ///< that have been announced
+    ProcessTree::Range range; ///< processes whose contributions these are
+    uint64_t rounds = 0;      ///< number of rounds announced so far
     std::vector<uint8_t> bytes;
     enum { Nothing, Coming, Whole } state = Nothing;
     std::unique_ptr<PiecedMessage> message;
   };
   using Bytes = std::shared_ptr<std::vector<uint8_t>>;
-  /// Bytes that others have not taken yet.
+  /// Bytes that other processes have not received yet.
   struct Gift {
     Bytes bytes;
     std::vector<std::unique_ptr<PiecedMessage>> messages;
@@ -60,7 +60,7 @@ private:
   std::vector<ProcessTree::Range> absent() const; ///< under the lock
   std::string missing() const;
 
-  // On the progress thread:
+  // These run on the progress thread:
   void give(Bytes bytes);
   void arrived(Part &part);
   void passOn();
@@ -76,12 +76,12 @@ private:
   uint32_t stream;
   ProcessTree tree;
 
-  // Of the progress thread:
+  // These are for the progress thread only:
   std::list<Gift> gifts;
-  std::list<std::unique_ptr<PiecedMessage>> receiving; ///< what comes straight from others
-  Bytes apart;                                         ///< what this process sends straight to others in this round
+  std::list<std::unique_ptr<PiecedMessage>> receiving; ///< contributions that other processes send directly
+  Bytes apart;                                         ///< this process's contribution to this round that it sends directly to others
   std::vector<std::vector<uint8_t>> all;               ///< by process
-  uint64_t round = 0;                                  ///< that is under way here
+  uint64_t round = 0;                                  ///< number of the current round here
 
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -89,9 +89,9 @@ private:
   Part above;
   std::vector<Part> below; ///< as in the tree
   Contributions own;
-  /// Of the round: `own` is there; the subtree's contributions have been put together; `result` is there.
+  /// State of the round: `own` is set; the subtree's contributions have been combined; `result` is set.
   bool given = false, passed = false, ended = false;
-  std::vector<uint32_t> awaited; ///< processes whose bytes come straight from them
+  std::vector<uint32_t> awaited; ///< processes that send their bytes directly
   std::vector<std::vector<uint8_t>> result;
   Status failed;
 };

@@ -1,4 +1,4 @@
-// Which bytes of which member go to which other one in a collective or a transfer, and which bytes are added where.
+// Computes the bytes that move between members in a collective or a transfer, and the bytes that are added up.
 #include "engine/comm/process/Geometry.h"
 
 #include "engine/program/Elements.h"
@@ -30,8 +30,8 @@ void addGathered(const Operation &operation, uint32_t part, const Group &group, 
   }
 }
 
-/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one
-/// in the other; both in blocks.
+/// Adds blocks of an exchange. Between `outer` and `inner`, blocks have two dimensions. One is longer in the input and the other in the
+/// output, in the order that `concatFirst` selects; lengths are in blocks.
 void addExchanged(const Operation &operation, uint32_t part, const Group &group, const Party &from, const Party &to,
                   std::vector<Block> &blocks) {
   uint64_t n = group.members.size();

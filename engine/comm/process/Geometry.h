@@ -1,4 +1,4 @@
-// Which bytes of which member go to which other one in a collective or a transfer, and which bytes are added where.
+// Computes the bytes that move between members in a collective or a transfer, and the bytes that are added up.
 #pragma once
 
 #include "engine/comm/process/Groups.h"
@@ -6,11 +6,11 @@
 
 namespace npar::engine {
 
-/// Some bytes of one part of an operation (of a bucket; else part 0). Members are given by their number in the group.
+/// Some bytes of one part of an operation (parts are those of a bucket; otherwise part 0). Members are numbers in the group.
 struct Block {
   uint32_t part = 0;
-  uint32_t source = 0;           ///< whose input it is; of a sum: nobody's, every member has it
-  std::vector<uint32_t> targets; ///< in whose outputs it goes, at the same place in each
+  uint32_t source = 0;           ///< member whose input it is; unused in a sum, to which every member contributes
+  std::vector<uint32_t> targets; ///< members whose outputs get it, at the same place in each
   Region from, to;               ///< of equal size
 };
 
@@ -20,18 +20,18 @@ struct Padding {
   uint64_t begin = 0, bytes = 0;
 };
 
-/// Whether members' values are added up.
+/// True if members' values are added up.
 bool addsUp(const Operation &operation);
 
-/// Of an operation that moves only: what members of one party give to those of another, or of the same. A block that several targets get is
-/// listed once. `operation` is any member's part, with all parts of a bucket.
+/// The blocks that members of one party send to those of another, or of the same party, in an operation that only moves data. A block with
+/// several targets is listed once. `operation` is any member's part, with all parts of a bucket.
 std::vector<Block> movedBlocks(const Operation &operation, const Group &group, size_t fromParty, size_t toParty);
 
-/// Of an operation that adds up: the bytes whose sums a party computes, and for which of its members. In a reduce_scatter those are its
+/// The bytes whose sums a party computes in an operation that adds up, and for which of its members. In a reduce_scatter those are its
 /// members' results; in an all_reduce every party has a slice of the elements, which it then sends to the others.
 std::vector<Block> sumsOf(const Operation &operation, const Group &group, size_t party);
 
-/// Of all members of the party.
+/// Padding of all members of the party.
 std::vector<Padding> paddingOf(const Operation &operation, const Group &group, size_t party);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Which process has which members of a group of ranks.
+// Maps the members of a group of ranks to processes.
 #include "engine/comm/process/Groups.h"
 
 #include <algorithm>

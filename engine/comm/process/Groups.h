@@ -1,4 +1,4 @@
-// Which process has which members of a group of ranks.
+// Maps the members of a group of ranks to processes.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -20,17 +20,17 @@ struct Group {
   std::vector<int64_t> members;
   std::vector<Party> parties; ///< by process, ascending
   size_t own = 0;             ///< this process's place in `parties`
-  uint64_t digest = 0;        ///< of the members: the same in all processes
+  uint64_t digest = 0;        ///< digest of the members: the same in all processes
 
   const Party &ownParty() const { return parties[own]; }
   bool isLocal() const { return parties.size() == 1; }
-  /// This process's party's place of a member.
+  /// The place of a member in this process's party.
   size_t placeOf(uint32_t member) const;
   /// The place of another process's party; `parties.size()` when it has no member.
   size_t partyOf(uint32_t process) const;
 };
 
-/// Thread-safe. What a plan lists is found by the place of its list of members, without a lock.
+/// Thread-safe. Groups of a plan are found without a lock, by the address of their list of members.
 class Groups {
 public:
   void prepare(const CommunicationPlan &plan, uint32_t process);

@@ -1,4 +1,4 @@
-// One direction of an exchange between two processes: a row of messages with one tag, a few of them under way at a time.
+// One direction of an exchange between two processes: a sequence of messages with one tag, a few of them in flight at a time.
 #pragma once
 
 #include "engine/comm/process/Progress.h"
@@ -11,7 +11,7 @@
 
 namespace npar::engine {
 
-/// What lanes work with. All of it is the progress thread's.
+/// Objects that lanes use. All belong to the progress thread.
 struct LaneParts {
   Progress &progress;
   Backend &backend;
@@ -32,20 +32,20 @@ private:
   std::vector<std::vector<const Operation *>> parts;
 };
 
-/// Of messages under way: each has a place of its own, which it is told by.
+/// A sequence of messages with one tag. Each message in flight has a slot, which is notified of its completion.
 class Lane {
 public:
   Lane(const LaneParts &parts, uint32_t peer, uint32_t tag, uint64_t messages, uint64_t window);
   virtual ~Lane() = default;
   Lane(const Lane &) = delete;
-  /// Starts messages below this number, as many as may be under way. Numbers only grow.
+  /// Starts messages below this number, as many as may be in flight. Later calls only raise the number.
   void allow(uint64_t messages);
   uint64_t messages() const { return count; }
   bool isDone() const { return firstUndone() == count; }
   /// All messages before this one are done.
   uint64_t firstUndone() const;
 
-  std::function<void(uint64_t message)> done; ///< a message is; nothing refers to its bytes any more
+  std::function<void(uint64_t message)> done; ///< called when a message is done; nothing refers to its bytes any more
   std::function<void(const Status &)> failed;
 
 protected:
@@ -71,7 +71,7 @@ private:
   std::deque<Slot> slots;
 };
 
-/// Which bytes the messages of a lane have: the row is cut into pieces, of the last one the rest.
+/// The bytes of a lane's messages: the stream is cut into pieces of equal size; the last one may be shorter.
 struct Cut {
   const Stream *stream = nullptr;
   uint64_t pieceBytes = 1;
@@ -80,11 +80,11 @@ struct Cut {
   uint64_t end(uint64_t piece) const { return std::min(begin(piece) + pieceBytes, stream->bytes()); }
 };
 
-/// Sends what lies in the members' memory: from there where the processor can see it in one run, else from a copy.
+/// Sends bytes of the members' memory: directly if the processor sees them as one run, otherwise from a copy.
 class SendLane final : public Lane {
 public:
   enum Of {
-    Inputs,        ///< of each block's source
+    Inputs,        ///< bytes of each block's source
     Contributions, ///< each piece once for each member of this process, from its input
     Results,       ///< from the output of a block's first target here
   };
@@ -102,10 +102,10 @@ private:
   Cut cut;
 };
 
-/// Receives what goes into the outputs of members here: straight into the first one's where that is one run that the processor can see.
+/// Receives bytes for the outputs of members here: directly into the first one's if the processor sees it as one run.
 class ReceiveLane final : public Lane {
 public:
-  /// `targets`: of every block; null: each block's own.
+  /// `targets`: the targets of every block; null: each block's own.
   ReceiveLane(const LaneParts &parts, uint32_t peer, uint32_t tag, const Buffers &buffers, const std::vector<uint32_t> *targets,
               const Cut &cut);
 

@@ -1,4 +1,4 @@
-// The variables of each launcher, and what is to be thought of several.
+// Reads the variables of each launcher, and resolves several of them.
 #include "engine/comm/process/Launcher.h"
 
 #include <charconv>
@@ -9,7 +9,7 @@
 namespace npar::engine {
 namespace {
 
-/// Where a launcher says who a process is.
+/// Environment variables in which a launcher passes a process its number and the number of processes.
 struct Variables {
   const char *process, *processes;
 };
@@ -26,7 +26,7 @@ std::optional<uint32_t> numberIn(const char *text) {
   return error == std::errc() && *end == 0 && *text ? std::optional(value) : std::nullopt;
 }
 
-/// What a pair of variables says; nothing where they are not both set.
+/// Reads a pair of variables; nothing if they are not both set.
 Result<std::optional<Launch>> read(const Environment &environment, const Variables &variables, std::string launcher, std::string mpi) {
   const char *process = environment(variables.process), *processes = environment(variables.processes);
   if (!process || !processes)
@@ -46,7 +46,7 @@ std::optional<uint16_t> portIn(const char *text, uint32_t add) {
   return port && *port > 0 && *port + add <= UINT16_MAX ? std::optional(static_cast<uint16_t>(*port + add)) : std::nullopt;
 }
 
-/// What torchrun says, where it says all of it.
+/// Reads torchrun's variables; nothing if they are not all set.
 Result<std::optional<Launch>> readTorchrun(const Environment &environment) {
   const char *address = environment("MASTER_ADDR"), *port = environment("MASTER_PORT");
   if (!address || !port)
@@ -97,7 +97,7 @@ Result<Launch> findLaunch(const Environment &environment) {
       return **pmix;
     return Launch();
   }
-  // A launcher of one process may well stand around the one that started several: srun around mpiexec, say.
+  // A single-process launcher may wrap the one that started several processes: for example, srun around mpiexec.
   const Launch *several = nullptr;
   for (const Launch &each : found)
     if (!each.isAlone()) {

@@ -1,4 +1,4 @@
-// Where members of an operation find each other: those here by posting, those of other processes by what is told of them.
+// Brings the members of an operation together: local ones when they post, others through their processes' messages.
 #include "engine/comm/process/Meetings.h"
 
 #include "engine/comm/local/Exchange.h"
@@ -6,7 +6,7 @@
 namespace npar::engine {
 
 namespace {
-/// A meeting that has waited so long is told of before it is complete.
+/// Time after which other processes are told of an incomplete meeting.
 constexpr double tellAfterSeconds = 0.02;
 } // namespace
 

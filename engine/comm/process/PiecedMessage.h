@@ -7,15 +7,15 @@
 
 namespace npar::engine {
 
-/// Of the progress thread. Both sides cut alike, by the size alone.
+/// A message for the progress thread. Both sides cut it the same way, by the size alone.
 class PiecedMessage final : public MessageDone {
 public:
   enum Direction { Send, Receive };
   /// `ended` is called once, within `start` or later, and may delete this object; not called when the transport halts.
   PiecedMessage(Progress &progress, Direction direction, uint32_t peer, uint32_t tag, uint8_t *bytes, size_t size,
                 std::function<void(const Status &)> ended);
-  /// Receives a message of a size that another process has announced: `into` grows as its bytes come, to no more than 4 MiB beyond twice
-  /// what has come.
+  /// Receives a message of a size that another process has announced. `into` grows as its bytes arrive, to at most twice the arrived bytes
+  /// plus 4 MiB.
   PiecedMessage(Progress &progress, uint32_t peer, uint32_t tag, std::vector<uint8_t> &into, size_t size,
                 std::function<void(const Status &)> ended);
   void start();
@@ -23,7 +23,7 @@ public:
 
 private:
   void startNext();
-  /// Makes room for what comes next; only while nothing is in flight.
+  /// Makes room for the next bytes; only while nothing is in flight.
   void grow();
   void end();
 
@@ -31,8 +31,8 @@ private:
   Direction direction;
   uint32_t peer, tag;
   uint8_t *bytes;
-  std::vector<uint8_t> *into = nullptr;       ///< that `bytes` are of, where they grow
-  size_t size, room, begun = 0, inFlight = 0; ///< room: bytes that there is memory for
+  std::vector<uint8_t> *into = nullptr;       ///< vector that contains `bytes`, if it grows
+  size_t size, room, begun = 0, inFlight = 0; ///< room: bytes that are allocated
   Status failed;
   std::function<void(const Status &)> ended;
 };

@@ -1,4 +1,4 @@
-// The communicator of a session whose ranks are one process's of a job: ranks here meet in memory, others by messages.
+// The communicator of a session whose ranks are all those of one process of a job: local ranks meet in memory, others by messages.
 #include "engine/comm/process/ProcessCommunicator.h"
 
 #include <chrono>
@@ -8,9 +8,9 @@ namespace npar::engine {
 
 namespace {
 
-/// A progress thread that has not answered by then is stuck in its library.
+/// Time after which a silent progress thread is considered stuck in its library.
 constexpr double patienceSeconds = 2;
-/// At most so much memory is set aside for messages at the start.
+/// Limit on memory reserved for messages at the start.
 constexpr uint64_t mostScratch = uint64_t{32} << 20;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -30,7 +30,7 @@ ProcessCommunicator::ProcessCommunicator(std::shared_ptr<Progress> given, std::s
 
 ProcessCommunicator::~ProcessCommunicator() {
   failures.listen(this, {});
-  // What this session gave last may still be on its way. What is left then will never go, and refers to memory that goes now.
+  // Waits for the session's last messages. Any that remain will never be sent, and refer to memory that is now freed.
   bool quiet = false;
   for (double end = now() + patienceSeconds; !quiet && now() < end; std::this_thread::sleep_for(std::chrono::microseconds(50)))
     if (!progress->runAndWait([&] { quiet = progress->hasHalted() || gathering.isQuiet(); }, patienceSeconds))
@@ -179,7 +179,7 @@ void ProcessCommunicator::tick() {
   }
 }
 
-/// Who waits knows which rank it waits for, and says so to all.
+/// Tells a process that its members wait in vain. It knows which rank it waits for, and reports that to all.
 void ProcessCommunicator::refuse(uint32_t process, const Refusal &refusal) {
   Frame frame;
   frame.head.kind = FrameKind::Refusal, frame.head.stream = stream;
@@ -187,14 +187,14 @@ void ProcessCommunicator::refuse(uint32_t process, const Refusal &refusal) {
   frames->send(process, frame);
 }
 
-/// What others had told of when this process began its gather; what they tell of later `read` refuses.
+/// Refuses meetings that others had announced when this process began its gather; `read` refuses later announcements.
 void ProcessCommunicator::refuseWhatHasPassed() {
   if (!aborted.load())
     for (const auto &[process, refusal] : meetings.passedBy(gathering.rounds()))
       refuse(process, refusal);
 }
 
-/// The process has ended the training step in which members here wait for one of its.
+/// Handles a refusal: the process has ended the training step in which members here wait for one of its members.
 void ProcessCommunicator::findSkipped(uint32_t process, const Refusal &refusal) {
   int64_t missing = noRank;
   if (Result<Operation> waiting = meetings.waitingFor(process, refusal, missing); waiting.ok())

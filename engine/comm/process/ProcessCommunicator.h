@@ -1,4 +1,4 @@
-// The communicator of a session whose ranks are one process's of a job: ranks here meet in memory, others by messages.
+// The communicator of a session whose ranks are all those of one process of a job: local ranks meet in memory, others by messages.
 #pragma once
 
 #include "engine/comm/local/LocalCommunicator.h"
@@ -9,9 +9,9 @@
 
 namespace npar::engine {
 
-/// A group whose ranks are all here is LocalCommunicator's. Of any other one the members that are here meet in a table; when all of them
-/// have come, the process tells each other one with an envelope, and the progress thread moves the data (Exchange.h). A process takes data
-/// only when the envelope that announces them agrees with what its own ranks have posted, whatever the transport would match.
+/// Groups whose ranks are all here are left to LocalCommunicator. For any other group, the local members meet in a table. When all have
+/// arrived, the process sends an envelope to each other process, and the progress thread moves the data (Exchange.h). A process accepts
+/// data only when the envelope that announces them agrees with what its own ranks have posted, regardless of the transport's own matching.
 class ProcessCommunicator final : public Communicator, private FrameReader {
 public:
   ProcessCommunicator(std::shared_ptr<Progress> progress, std::shared_ptr<Frames> frames, uint32_t stream, Backend &backend,
@@ -32,17 +32,17 @@ private:
   void fail(const Status &status) override { stop(status, noRank, false); }
 
   static constexpr int64_t noRank = -1;
-  /// The first one counts. `culprit`: a rank that is to blame, if it is known.
+  /// The first call counts. `culprit`: the rank that caused the failure, if known.
   void stop(const Status &status, int64_t culprit, bool fromElsewhere);
   void accuse(const Offence &offence) { stop(Status::runFailed(offence.text), offence.rank, false); }
   Status reasonToStop() const;
-  /// Completes what waits, in vain.
+  /// Completes waiting operations with the error.
   void sweep();
   void sweepExchanges();
   /// Returns the mark of the current training step, which is also that of every operation under way.
   StepMark mark() const { return {program, step.load()}; }
 
-  // On the progress thread:
+  // These run on the progress thread:
   void begin(Meeting &meeting);
   void agree(Meeting &meeting, size_t party);
   void end(Meeting &meeting, const Status &status);
@@ -62,8 +62,8 @@ private:
   Gathering gathering;
   Scratch scratch;
   Meetings meetings;
-  std::vector<std::unique_ptr<Exchange>> stopped; ///< that messages may still refer to
-  uint64_t program = 0;                           ///< hash of the one that the plan is of
+  std::vector<std::unique_ptr<Exchange>> stopped; ///< exchanges to which messages may still refer
+  uint64_t program = 0;                           ///< hash of the planned program
   std::atomic<int64_t> step{-1};
   std::atomic<bool> aborted{false};
   mutable std::mutex mutex;

@@ -1,4 +1,4 @@
-// The processes of a job as one of them sees them: what the driver starts with, and where sessions get their communicators.
+// The processes of a job, seen from one of them: made by the driver at the start, and the source of communicators for sessions.
 #include "engine/comm/process/ProcessGroup.h"
 
 #include "engine/comm/process/Broadcast.h"
@@ -78,8 +78,8 @@ void TransportGroup::read(uint32_t from, const Frame &frame) {
   }
 }
 
-/// Once everyone has said that it comes along, and what this process has to send has gone, with what it passes on to those below it in the
-/// tree of the gather, nobody waits for anything but the end.
+/// A process may leave once all processes have announced that they leave, and its own messages are sent, including those that it forwards
+/// down the tree of the gather. From then on no process waits for another.
 Status TransportGroup::leave() {
   if (Result<std::vector<std::vector<uint8_t>>> all = gather({}, forEver); !all.ok())
     return all.status();

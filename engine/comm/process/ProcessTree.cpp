@@ -1,11 +1,11 @@
-// The processes of a job as a tree whose subtrees are ranges of numbers.
+// Arranges the processes of a job as a tree whose subtrees are ranges of numbers.
 #include "engine/comm/process/ProcessTree.h"
 
 #include <algorithm>
 
 namespace npar::engine {
 
-/// What is below the first process of a range.
+/// The ranges below the first process of a range.
 static std::vector<ProcessTree::Range> cut(const ProcessTree::Range &range) {
   std::vector<ProcessTree::Range> parts;
   uint32_t left = range.count - 1, branches = std::min(left, ProcessTree::arity);

@@ -1,4 +1,4 @@
-// The processes of a job as a tree whose subtrees are ranges of numbers: the way of what all have to say to all.
+// Arranges the processes of a job as a tree whose subtrees are ranges of numbers, for messages from all to all.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace npar::engine {
 
-/// Around one process. Process 0 is the root; a process stands for the range of numbers that begins with its own, and what is left of the
-/// range is cut into at most `arity` ranges of equal size (or one more), whose first processes stand below it. So neighbours, which a
-/// launcher puts on one host, are in one subtree, and what a subtree gives is in order when it is put together.
+/// The tree as seen by one process. Process 0 is the root. A process is responsible for the range of numbers that begins with its own; the
+/// rest of the range is cut into at most `arity` ranges of equal size (or one more), whose first processes are its children. So neighbours,
+/// which a launcher puts on one host, are in one subtree, and a subtree's contributions are in order when they are combined.
 ///
-/// 16: up to 17 processes it is two hops, one up and one down, up to 273 four, up to 4,369 six. What a process spends on a message (1 to 2
-/// microseconds) times 16 is about what a hop costs between hosts, so a wider tree would not be faster.
+/// With 16, up to 17 processes take two hops, one up and one down; up to 273 take four, up to 4,369 six. The time that a process spends on
+/// a message (1 to 2 microseconds) times 16 is about the cost of a hop between hosts, so a wider tree would not be faster.
 struct ProcessTree {
   static constexpr uint32_t arity = 16;
   struct Range {
     uint32_t first = 0, count = 0;
   };
   ProcessTree(uint32_t processes, uint32_t self);
-  uint32_t above = 0; ///< of process 0: itself
+  uint32_t above = 0; ///< parent; process 0: itself
   std::vector<Range> below;
 };
 

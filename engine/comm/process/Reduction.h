@@ -1,23 +1,23 @@
-// The sums that this process computes of an operation: contributions of all members come in by pieces and are added in member order.
+// Computes this process's sums of an operation: contributions of all members arrive in pieces and are added in member order.
 #pragma once
 
 #include "engine/comm/process/Lanes.h"
 
 namespace npar::engine {
 
-/// Two pieces are under way: while one is added the next one comes. A piece is added when every member's part of it is there, so the order
-/// of addition is that of the members (RULES.md#N5), whichever process is fast.
+/// Two pieces are in progress: one is added while the next arrives. A piece is added when every member's part of it is there, so the order
+/// of addition is that of the members (RULES.md#N5), whichever process is faster.
 class Reduction {
 public:
-  /// `cut`: of the own party's sums.
+  /// `cut`: the pieces of the own party's sums.
   Reduction(const LaneParts &parts, const Group &group, const Buffers &buffers, const Cut &cut);
   ~Reduction();
   Status begin();
-  /// Begins to receive what the members of another party give; `received` is called when all of it is here.
+  /// Begins to receive the contributions of another party's members; `received` is called when all have arrived.
   void receiveFrom(size_t party, uint32_t tag, std::function<void()> received);
   uint64_t pieces() const { return cut.pieces(); }
 
-  std::function<void(uint64_t pieces)> added; ///< so many are in the outputs; may delete this object
+  std::function<void(uint64_t pieces)> added; ///< called with the number of pieces in the outputs; may delete this object
   std::function<void(const Status &)> failed;
 
 private:
@@ -31,11 +31,11 @@ private:
   const Group &group;
   const Buffers &buffers;
   Cut cut;
-  std::vector<uint32_t> places; ///< by member that is not here: its place in a set
-  uint32_t strangers = 0;       ///< members that are not here
+  std::vector<uint32_t> places; ///< by member of another process: its place in a set
+  uint32_t strangers = 0;       ///< number of members of other processes
   ScratchPiece sets[piecesUnderWay];
   uint32_t missing[piecesUnderWay] = {};
-  uint64_t done = 0; ///< pieces that have been added
+  uint64_t done = 0; ///< number of pieces that have been added
   std::vector<std::unique_ptr<Contributions>> lanes;
 };
 

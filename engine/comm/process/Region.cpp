@@ -4,7 +4,7 @@
 namespace npar::engine {
 
 Region::Region(uint64_t base, uint64_t run, Loops given) : base(base), run(run) {
-  // From the innermost loop out: what continues the run makes it longer, what continues the loop within it joins that one.
+  // Goes from the innermost loop outwards: a loop that continues the run lengthens it; a loop that continues the loop within it is merged.
   size_t kept = loops.size();
   for (size_t i = given.size(); i-- > 0;) {
     const RegionLoop &loop = given[i];

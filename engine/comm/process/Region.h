@@ -1,4 +1,4 @@
-// A part of a member's buffer: runs of bytes at regular distances, which on the way to another process stand one after the other.
+// A part of a member's buffer: runs of bytes at regular distances, which are contiguous in a message.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@ struct RegionLoop {
   uint64_t count = 1, stride = 0;
 };
 
-/// Three loops round a run: for i, j, k: `run` bytes at base + i * stride + ... The wire has them in this order.
+/// Three loops around a run: for i, j, k: `run` bytes at base + i * stride + ... A message has them in this order.
 class Region {
 public:
   using Loops = std::array<RegionLoop, 3>; ///< the outermost first
 
   Region() = default;
-  /// Neighbours are joined to longer runs.
+  /// Neighbours are joined into longer runs.
   Region(uint64_t base, uint64_t run, Loops loops = {});
 
   uint64_t bytes() const { return run * loops[0].count * loops[1].count * loops[2].count; }
@@ -29,9 +29,9 @@ public:
       begin += length;
     }
   }
-  /// Where in the buffer a byte of the region is.
+  /// Offset in the buffer of a byte of the region.
   uint64_t placeOf(uint64_t offset) const;
-  /// Whether the bytes [begin, end) are neighbours in the buffer.
+  /// True if the bytes [begin, end) are contiguous in the buffer.
   bool isOneRun(uint64_t begin, uint64_t end) const { return begin == end || begin / run == (end - 1) / run; }
 
 private:

@@ -1,4 +1,4 @@
-// Memory that messages pass through on their way, taken once and used again for each.
+// Memory through which messages pass, allocated once and reused for each.
 #include "engine/comm/process/Scratch.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Result<ScratchPiece> Scratch::take(uint64_t bytes) {
   return takeExtra(bytes);
 }
 
-/// In few sizes, so that what was taken once fits again.
+/// Allocates in few sizes, so that later requests can reuse the memory.
 Result<ScratchPiece> Scratch::takeExtra(uint64_t bytes) {
   ScratchPiece whole;
   if (auto found = idle.lower_bound(bytes); found != idle.end()) {

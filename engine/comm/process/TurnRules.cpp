@@ -1,4 +1,4 @@
-// What a session posts, held against what its program says: every planned operation once in a training step, with the planned sizes.
+// Checks the operations that a session posts against its program: every planned operation once per training step, with the planned sizes.
 #include "engine/comm/process/TurnRules.h"
 
 #include "engine/comm/local/Exchange.h"
@@ -44,7 +44,7 @@ Offence TurnRules::judge(const Operation &operation) {
 Offence TurnRules::judgeStep() const {
   if (planned.empty() || total.load() % planned.size() == 0)
     return {};
-  // Of those that came once more and those that did not, the fewer are wrong.
+  // Some operations were posted once more than the others; the smaller set is wrong.
   uint64_t least = planned.front().posted.load(), most = least;
   for (const Planned &each : planned)
     least = std::min(least, each.posted.load()), most = std::max(most, each.posted.load());

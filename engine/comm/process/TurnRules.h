@@ -1,4 +1,4 @@
-// What a session posts, held against what its program says: every planned operation once in a training step, with the planned sizes.
+// Checks the operations that a session posts against its program: every planned operation once per training step, with the planned sizes.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -9,20 +9,20 @@
 
 namespace npar::engine {
 
-/// A rank that did what its program does not say, and what.
+/// A rank that deviated from its program, and a description.
 struct Offence {
   int64_t rank = -1; ///< -1: none
   std::string text;
   explicit operator bool() const { return rank >= 0; }
 };
 
-/// Thread-safe after `prepare`. Operations are known by their tags; one that no plan lists is not judged.
+/// Thread-safe after `prepare`. Operations are identified by their tags; one that no plan lists is not checked.
 class TurnRules {
 public:
   void prepare(const CommunicationPlan &plan);
-  /// An operation comes.
+  /// Checks an operation when it is posted.
   Offence judge(const Operation &operation);
-  /// Between training steps: all planned operations must have come equally often.
+  /// Checks between training steps that all planned operations were posted the same number of times.
   Offence judgeStep() const;
 
 private:

@@ -1,4 +1,4 @@
-// Frames of tag, size and bytes on sockets that never block.
+// Sends frames of tag, size and bytes on non-blocking sockets.
 #include "engine/comm/tcp/TcpTransport.h"
 
 #include <algorithm>
@@ -25,12 +25,12 @@ constexpr uint32_t farewellTag = ~0u;
 constexpr size_t mostAtOnce = 4 << 20; ///< bytes that are read from one process before the others get their turn
 constexpr size_t keptAtOnce = 1 << 20; ///< first memory of a message that has no receive yet; it doubles as bytes arrive
 
-/// The bytes of a message on their way here: into a receive's buffer, or kept for one that is still to come.
+/// The bytes of an arriving message: into a receive's buffer, or kept for a later receive.
 struct Arriving {
   uint8_t *bytes = nullptr;
-  size_t size = 0;             ///< that the receive has
-  MessageDone *done = nullptr; ///< null: nobody waits for it yet
-  std::vector<uint8_t> kept;   ///< what has come of a message without a receive, and some room; of a whole one all of it
+  size_t size = 0;             ///< size of the receive
+  MessageDone *done = nullptr; ///< null: no receive waits for it yet
+  std::vector<uint8_t> kept;   ///< the bytes so far of a message without a receive, with some room; all bytes of a complete one
   bool whole = false;
 };
 
@@ -81,7 +81,7 @@ private:
   uint32_t self = 0, ownAddress = 0;
   std::vector<Peer> peers; ///< by process
   Descriptor events;
-  bool moved = false;                                 ///< bytes that somebody here waits for, since the last `progress` or in it
+  bool moved = false;                                 ///< bytes for a local receive have moved since the last `progress` or in it
   std::vector<std::pair<MessageDone *, Status>> told; ///< at the end of the next `progress`
 };
 
@@ -223,7 +223,7 @@ void TcpTransport::endFrame(Peer &peer) {
   message.whole = true;
   if (peer.current == &peer.direct) {
     tell(message.done);
-  } else if (message.done) { // somebody has come for it meanwhile
+  } else if (message.done) { // a receive was posted for it meanwhile
     bool fits = message.kept.size() == message.size;
     if (fits)
       std::copy(message.kept.begin(), message.kept.end(), message.bytes);
@@ -271,7 +271,7 @@ void TcpTransport::read(Peer &peer) {
   }
 }
 
-/// What has come whole stays.
+/// Complete messages are kept.
 void TcpTransport::lose(Peer &peer, const std::string &why) {
   peer.gone = Status::runFailed(nameOf(peer) + " is lost: " + why);
   if (peer.current && peer.current->done)
@@ -306,7 +306,7 @@ bool TcpTransport::progress() {
   return std::exchange(moved, false) || !now.empty();
 }
 
-/// Whoever is gone need not be waited for; what nobody has sent is not.
+/// Waits neither for processes that are gone nor for receives without a send.
 Status TcpTransport::leave() {
   for (Peer &peer : peers)
     if (peer.socket) {

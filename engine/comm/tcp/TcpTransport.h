@@ -1,4 +1,4 @@
-// Messages over TCP: a connection between any two processes, and no library. Where no MPI is, as with torchrun's variables.
+// Sends messages over TCP, with a connection between any two processes and no library. For jobs without MPI, such as torchrun's.
 #pragma once
 
 #include "engine/comm/process/Progress.h"
@@ -6,11 +6,11 @@
 
 namespace npar::engine {
 
-/// Bytes of a message at most: what announces more is no process of the job. Everything larger is sent in pieces.
+/// The most bytes of a message. A larger announcement is an error; larger data are sent in pieces.
 constexpr size_t greatestTcpMessage = size_t{64} << 20;
 
-/// Opens when all processes of the job have. A peer whose connection ends fails what is under way with it. A message that nobody waits for
-/// yet is kept, whole, until somebody does.
+/// Opens when all processes of the job have connected. A peer whose connection ends fails the messages in flight with it. A message without
+/// a receive is kept, whole, until a receive is posted.
 OpenTransport tcpTransport(TcpJob job);
 
 } // namespace npar::engine

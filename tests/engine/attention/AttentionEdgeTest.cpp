@@ -1,4 +1,4 @@
-// Attention where rows see nothing, and where scores are huge, tiny or infinite, on every instruction set that the processor has.
+// Tests attention with rows that see nothing, and with huge, tiny or infinite scores, on every instruction set of the processor.
 #include "tests/engine/attention/AttentionProblem.h"
 
 namespace npar::testing {
@@ -73,8 +73,8 @@ TEST(AttentionTest, largeScoresAreStable) {
   }
 }
 
-// In bf16 products denormal operands count as zero: here queries, whose products with keys would be up to 1 else; then keys, gradients,
-// values.
+// Denormal operands count as zero in bf16 products: first queries, whose products with keys would otherwise be up to 1; then keys,
+// gradients, values.
 TEST(AttentionTest, denormalOperandsCountAsZero) {
   for (auto tiny : {&Problem<BFloat16, float>::q, &Problem<BFloat16, float>::k, &Problem<BFloat16, float>::dout}) {
     std::mt19937 random(13);

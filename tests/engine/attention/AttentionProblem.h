@@ -1,4 +1,4 @@
-// Operands of an attention in memory with gaps, and what the engine, the definition and the textbook make of them.
+// Operands of an attention in memory with gaps, and the results of the engine, the definition and the textbook for them.
 #pragma once
 
 #include "tests/engine/attention/Definition.h"
@@ -21,7 +21,7 @@ template <class T> bool sameBits(const std::vector<T> &a, const std::vector<T> &
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Values of [heads, rows, width] as they lie with gaps in `memory`.
+/// Stores values of [heads, rows, width] in `memory`, with gaps.
 template <class To, class T>
 void scatter(std::vector<To> &memory, RowStrides strides, const std::vector<T> &values, int64_t rows, int64_t width, bool accumulate) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -31,7 +31,7 @@ void scatter(std::vector<To> &memory, RowStrides strides, const std::vector<T> &
   }
 }
 
-/// A function of `Modification` as the engine calls it, whichever way scores lie.
+/// Passes a `Modification` to the engine as functions, for both layouts of scores.
 template <class T> struct ModifierOf {
   static void modify(const void *context, const ScoreBlock &b) {
     for (int64_t i = 0; i < b.queries; ++i)
@@ -56,7 +56,7 @@ template <class T> struct ModifierOf {
   }
 };
 
-/// `In` is what lies in memory, `T` what is summed.
+/// `In` is the type in memory, `T` that of sums.
 template <class In, class T> struct Problem {
   AttentionShape shape;
   Modification modification;

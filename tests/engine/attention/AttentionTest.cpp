@@ -1,5 +1,5 @@
 // Compares the bits of attention with its definition, for random shapes, strides, groups, causal offsets and modified scores, on every
-// instruction set that the processor has, in parts in any order; and its numbers with the textbook's formulas in float64.
+// instruction set of the processor, with parts in any order; and its numbers with the textbook's formulas in float64.
 #include "tests/engine/attention/AttentionProblem.h"
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 namespace npar::testing {
 namespace {
 
-/// `rows` rows in up to `most` runs, which lie in another order than they stand in, with gaps of positions between them.
+/// `rows` rows in up to `most` runs, whose order in memory differs from that in the sequence, with gaps between positions.
 std::vector<PositionRun> someRuns(std::mt19937 &random, int64_t rows, int64_t first, int64_t most) {
   std::vector<PositionRun> runs;
   for (int64_t at = 0, left = 1 + int64_t(random()) % most; at < rows; at += runs.back().count, --left)
@@ -154,7 +154,7 @@ TEST(AttentionTest, keysInWholeBlocksGiveTheBitsOfOneCall) {
   }
 }
 
-// As on a ring: pieces of any size, in any order.
+// Keys come in pieces of any size, in any order, as on a ring.
 TEST(AttentionTest, keysInAnyPiecesGiveTheSameNumbers) {
   std::mt19937 random(7);
   AttentionShape shape = sizes(ProductType::F32, 300, 300, 16, 20, 2);
@@ -193,14 +193,14 @@ TEST(AttentionTest, keysInAnyPiecesGiveTheSameNumbers) {
   }
 }
 
-// A piece of a sequence that lies in zigzag order: its rows and the keys of all pieces give the bits of the same rows of the whole.
+// A piece of a sequence in zigzag order: its rows with the keys of all pieces give the bits of the same rows of the whole.
 TEST(AttentionTest, rowsInZigzagOrderHaveTheBitsOfTheWhole) {
   constexpr int64_t chunk = 256, chunks = 4, keys = chunk * chunks, width = 8;
   std::mt19937 random(12);
   AttentionShape shape = sizes(ProductType::F32, keys, keys, width, width);
   shape.causal = true;
   Problem<float, float> whole(shape, random, false), piece = whole;
-  // Chunks lie as 0, 3, 1, 2; the second piece has the last two.
+  // Chunks are stored as 0, 3, 1, 2; the second piece has the last two.
   constexpr int64_t order[chunks] = {0, 3, 1, 2};
   for (int64_t slot = 0; slot < chunks; ++slot) {
     std::copy_n(&whole.k[order[slot] * chunk * width], chunk * width, &piece.k[slot * chunk * width]);

@@ -89,7 +89,7 @@ template <class T, class Each> T laneSum(int64_t count, const Each &add) {
 /// dropped by position, too.
 struct Modification {
   bool on = false, drops = false;
-  /// Keys that stand so far before or after a query are masked.
+  /// Keys at least this far before or after a query are masked.
   int64_t window = std::numeric_limits<int64_t>::max();
   template <class T> T value(T x, int64_t query, int64_t key, int64_t head) const {
     if (!on)

@@ -1,4 +1,4 @@
-// Scratch memory that notices what is read before it is written and what is written behind it.
+// Scratch memory that detects reads of bytes not yet written, and writes past its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace npar::testing {
 
-/// Memory of exactly the size that was asked for: NaN before it is used, a guard after it.
+/// Memory of exactly the requested size: NaN before it is used, with a guard after it.
 class GuardedScratch {
 public:
   explicit GuardedScratch(uint64_t bytes) : bytes(bytes), memory(static_cast<char *>(std::aligned_alloc(64, (bytes + 127) / 64 * 64))) {

@@ -1,4 +1,4 @@
-// What the loops of attention take from an instruction set: its panels beside those of products, its exp beside a wider type's.
+// Tests the instruction-set kernels of attention: their panels against those of products, their exp against a wider type's.
 #include "tests/engine/attention/Definition.h"
 #include "tests/engine/attention/GuardedScratch.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 using namespace engine;
 
-/// Rounded numbers as panels that the product would make of them: A's of [rows, columns], B's with rows as k. AMX's packing needs AVX-512
-/// only.
+/// Compares the panels that attention writes of rounded numbers with those that the product packs: A's of [rows, columns], B's with rows as
+/// k. AMX's packing needs AVX-512 only.
 template <class In, class T> void checkPanels(ProductType type, const TileKernels &tiles, const SoftmaxKernels &kernels) {
   std::mt19937 random(12);
   constexpr int64_t columns = 96, stride = 101;
@@ -49,7 +49,8 @@ TEST(SoftmaxKernelsTest, panelsAreThoseOfTheProduct) {
     checkPanels<BFloat16, float>(ProductType::BF16, tilesKernels(), tilesSoftmax());
 }
 
-/// The largest error of exp relative to `exact`, whose smallest numbers are of a fixed precision.
+/// The largest error of exp relative to exp in a wider type. An error of one smallest denormal is allowed, because tiny results have no
+/// finer precision.
 template <class T, class Exact> double worstExp(ProductType type, InstructionSet set, double from, double to, Exact) {
   constexpr int64_t count = 1 << 18;
   std::vector<T> x(count), y;

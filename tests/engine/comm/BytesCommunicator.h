@@ -1,4 +1,4 @@
-// Sessions that reach each other by messages of bytes alone, as processes do: threads stand for the processes, queues for the network.
+// Sessions that exchange only messages of bytes, like processes: threads represent the processes, queues the network.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -13,7 +13,7 @@
 
 namespace npar::testing {
 
-/// Carries messages between sessions; those of one sender to one receiver arrive in the order they were sent in.
+/// Carries messages between sessions; messages of one sender to one receiver arrive in the order in which they were sent.
 class ByteQueues {
 public:
   using Message = std::vector<uint8_t>;
@@ -33,14 +33,14 @@ private:
 };
 
 struct BytesOptions {
-  /// Operations of one group meet in the order they come in, as in NCCL, and not by event and micro-batch.
+  /// Operations of one group meet in the order in which they arrive, as in NCCL, and not by event and micro-batch.
   bool matchByOrder = false;
-  /// Said by `needsOrder` with `matchByOrder`; false shows what happens where nobody keeps the order.
+  /// Result of `needsOrder` with `matchByOrder`; false shows what happens if the order is not kept.
   bool askForOrder = true;
 };
 
-/// One session's end. One thread does everything: it hands a copy of each member's input to all sessions with members, and when the parts
-/// of all members are there it moves data for the members that are here. So reductions add in member order in every session.
+/// One session's end. One thread does everything: it sends a copy of each member's input to all sessions with members, and when the parts
+/// of all members have arrived it moves data for the local members. So reductions add in member order in every session.
 class BytesCommunicator final : public engine::Communicator {
 public:
   BytesCommunicator(engine::Backend &backend, std::shared_ptr<ByteQueues> queues, size_t session, BytesOptions options = {});

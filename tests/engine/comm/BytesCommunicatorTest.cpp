@@ -1,4 +1,4 @@
-// Sessions that pass bytes only, against the conformance suite: what holds for ranks of one process holds for those of several.
+// Runs the conformance suite on sessions that exchange only bytes: ranks of several processes behave like ranks of one.
 #include "tests/engine/comm/BytesCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/comm/CommunicatorConformance.h"
@@ -10,7 +10,7 @@ namespace {
 using namespace engine;
 
 struct Sessions {
-  /// Each session has memory of its own kind: the processor's, or such that nobody else can follow.
+  /// Each session has its own kind of memory: the processor's, or a kind that only its backend can dereference.
   Sessions(size_t count, bool queued) : queues(std::make_shared<ByteQueues>(count)) {
     for (size_t session = 0; session < count; ++session) {
       auto cpu = std::make_unique<CpuBackend>(Spread{1, false});

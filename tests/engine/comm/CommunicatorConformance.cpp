@@ -1,4 +1,4 @@
-// How ranks must meet in a communicator: messages, who waits for whom, disagreement, abort, many threads.
+// Conformance tests of meetings in a communicator: transfers, pending operations, disagreement, abort, many threads.
 #include "tests/engine/comm/ConformanceGroup.h"
 
 namespace npar::testing {
@@ -45,7 +45,7 @@ TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
   EXPECT_EQ(pair.output[1][0], 1);
 }
 
-// On two ranks a collective has the members of a transfer; a receive may be waiting for long when the collective comes.
+// A collective of two ranks has the same members as a transfer; a receive may have waited long when the collective comes.
 TEST_P(CommunicatorConformance, aTransferAndACollectiveOfOneNumberDoNotMeet) {
   if (world.byOrder())
     GTEST_SKIP() << "what comes later waits for what came first";
@@ -98,7 +98,7 @@ TEST_P(CommunicatorConformance, anEventServesEveryTrainingStep) {
     checkAllReduce<float>(world, 4, 64, true, step % 2, ReduceOp::Sum, 7);
 }
 
-// As the control channel does, at any time of an operation.
+// The control channel asks like this, at any time of an operation.
 TEST_P(CommunicatorConformance, anotherThreadMayAskWhatIsPendingWhileBytesMove) {
   std::atomic<bool> ended{false};
   std::thread asking([&] {
@@ -165,7 +165,7 @@ TEST_P(CommunicatorConformance, abortCompletesWhatWaitsAndWhatComesLater) {
   EXPECT_TRUE(world.sessions[0].communicator->abortedElsewhere().ok()) << "this one has aborted itself";
 }
 
-// What sessions give each other between training steps.
+// Sessions exchange such bytes between training steps.
 TEST_P(CommunicatorConformance, gatherGivesEachSessionTheBytesOfAll) {
   using Bytes = std::vector<std::vector<uint8_t>>;
   std::vector<std::thread> threads;
@@ -189,7 +189,7 @@ TEST_P(CommunicatorConformance, gatherGivesEachSessionTheBytesOfAll) {
 }
 
 TEST_P(CommunicatorConformance, gatherWaitsNeitherForEverNorAfterAnAbort) {
-  if (world.sessions.size() == 1) { // which waits for nobody
+  if (world.sessions.size() == 1) { // a single session never waits
     auto alone = world.sessions[0].communicator->gather({1}, 0.05);
     ASSERT_TRUE(alone.ok());
     EXPECT_EQ(*alone, (std::vector<std::vector<uint8_t>>{{1}}));

@@ -1,4 +1,4 @@
-// What every communicator must do, as one suite: include it, give it a way to make the sessions of a world, and instantiate it.
+// Conformance suite for communicators: include it, provide a function that makes the sessions of a world, and instantiate it.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -17,17 +17,17 @@ struct Endpoint {
   engine::Communicator *communicator;
 };
 
-/// All sessions of a world of `ranks` ranks, which take turns: rank r is in session r modulo their number.
+/// All sessions of a world of `ranks` ranks, distributed round robin: rank r is in session r modulo their number.
 struct World {
   static constexpr size_t ranks = 24;
   std::vector<Endpoint> sessions;
-  std::shared_ptr<void> parts; ///< what the endpoints are of
+  std::shared_ptr<void> parts; ///< owners of the endpoints' objects
 
   const Endpoint &of(int64_t rank) const { return sessions[static_cast<size_t>(rank) % sessions.size()]; }
-  /// Whether operations meet by the order in which each session posts them: then tests post in one order.
+  /// True if operations meet by the order in which each session posts them: then tests post in one order.
   bool byOrder() const { return sessions.front().communicator->needsOrder(); }
   void post(const engine::Operation &operation) const { of(operation.rank()).communicator->post(operation); }
-  /// Tells every session which ranks it has; of no operations.
+  /// Prepares every session with its ranks, but no operations.
   void prepare() const;
 };
 

@@ -1,4 +1,4 @@
-// What the conformance tests of communicators share: one collective's members with their buffers, and waiting for what another thread does.
+// Shared parts of the conformance tests of communicators: one collective's members with their buffers, and a wait for other threads.
 #pragma once
 
 #include "tests/engine/comm/CommunicatorConformance.h"
@@ -18,7 +18,7 @@ using program::ElementType;
 using program::ReduceOp;
 using program::StepKind;
 
-/// Whether it becomes true: another thread may be at work.
+/// Waits until the condition, which another thread may bring about, is true; false after a time limit.
 inline bool soon(const std::function<bool()> &condition) {
   for (int i = 0; i < 5000 && !condition(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

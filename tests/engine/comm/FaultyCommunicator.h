@@ -1,4 +1,4 @@
-// A communicator that fails, delays or drops chosen operations of another one: faults for tests.
+// A communicator that fails, delays or drops chosen operations of another one, for tests.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -17,13 +17,13 @@ struct Fault {
   int64_t rank = -1;  ///< -1: any
   int64_t event = -1; ///< -1: any
   int64_t micro = -1; ///< -1: any
-  double seconds = 0; ///< of Delay
-  int64_t at = -1;    ///< of the operations that match the number of the one that is broken, from 0; -1: all are
+  double seconds = 0; ///< for Delay
+  int64_t at = -1;    ///< number, from 0, of the broken operation among those that match; -1: all are broken
 };
 
-/// Fail: the operation never reaches the others, its completion gets an error. Drop: it vanishes, nobody is told. Delay: it is posted
-/// later, from another thread. Skip: the rank goes on as if it had been done. Duplicate: it is posted twice. Resize: it has an element
-/// more than the program says. Corrupt: a bit of the first float of its result is another one when it is done, in memory of `backend`.
+/// Fail: the operation never reaches the others, its completion gets an error. Drop: it vanishes without an error. Delay: it is posted
+/// later, from another thread. Skip: the rank continues as if the operation were done. Duplicate: it is posted twice. Resize: it has one
+/// element more than the program's. Corrupt: a bit of the first float of its result is flipped when it is done, in memory of `backend`.
 class FaultyCommunicator final : public Communicator {
 public:
   FaultyCommunicator(Communicator &inner, std::vector<Fault> faults, Backend *backend = nullptr);
@@ -54,13 +54,13 @@ private:
     DeviceAddress output;
     Completion &told;
   };
-  /// The fault that breaks this operation; null: none.
+  /// The fault that breaks this operation; null if none does.
   const Fault *faultOf(const Operation &operation);
   void runDelayed();
 
   Communicator &inner;
   std::vector<Fault> faults;
-  std::vector<int64_t> matches; ///< by fault: how many operations have matched
+  std::vector<int64_t> matches; ///< number of operations that have matched, by fault
   Backend *backend;
   Ignored ignored;
   std::deque<Corrupting> corrupting;
@@ -72,7 +72,7 @@ private:
   std::thread timer;
 };
 
-/// For ranks that are all in one session: LocalCommunicator behind the faults.
+/// A LocalCommunicator with faults, for ranks that are all in one session.
 std::shared_ptr<Communicator> faultyInMemory(Backend &backend, std::vector<Fault> faults);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// What launchers leave in the environment, as recorded from each, and what must not be taken for a job.
+// Tests the environment variables of each launcher, as recorded, and environments that must not be taken for a job.
 #include "engine/comm/process/Launcher.h"
 
 #include <gtest/gtest.h>

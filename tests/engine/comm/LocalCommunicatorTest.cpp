@@ -1,4 +1,4 @@
-// The local communicator, plain and with delays, against the conformance suite.
+// Runs the conformance suite on the local communicator, alone and behind a FaultyCommunicator without faults.
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/local/Exchange.h"
@@ -61,8 +61,8 @@ TEST(LocalCommunicatorTest, ranksInOtherSessionsAreRefused) {
   EXPECT_EQ(local.communicator.prepare(plan).message(), "2 of 4 ranks are in other sessions, which the local communicator does not reach");
 }
 
-// The names say where the memory is that ranks work in: the processor's; one that only its backend can follow; the same, but work goes on
-// after the call that starts it.
+// Ranks work in the processor's memory or, with "offset" and "queued", in memory that only its backend can dereference; with "queued" work
+// also continues after the call that starts it.
 INSTANTIATE_TEST_SUITE_P(Local, CommunicatorConformance,
                          ::testing::Values(CommunicatorCase{"oneThread", [] { return makeLocal(1); }},
                                            CommunicatorCase{"fourThreads", [] { return makeLocal(4); }},

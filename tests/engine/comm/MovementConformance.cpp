@@ -1,4 +1,4 @@
-// Where communicators must bring what, for 1 to 8 ranks: gathers, scatters, exchanges of blocks, rings.
+// Conformance tests of data movement in communicators, for 1 to 8 ranks: gathers, scatters, exchanges of blocks, rings.
 #include "tests/engine/comm/ConformanceGroup.h"
 
 namespace npar::testing {

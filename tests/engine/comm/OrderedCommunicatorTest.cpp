@@ -1,4 +1,4 @@
-// Operations reach a transport in the program's order, whichever order steps become ready in.
+// Operations reach a transport in the program's order, whatever order steps become ready in.
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/comm/BytesCommunicator.h"
@@ -85,7 +85,7 @@ TEST_F(OrderedCommunicatorTest, nothingOvertakes) {
   EXPECT_TRUE(ordered.pending().empty());
 }
 
-// What a completion starts from within `post` is posted by the one who is posting.
+// An operation that a completion starts from within `post` is posted by the thread that is posting.
 TEST_F(OrderedCommunicatorTest, aPostMayLeadToTheNext) {
   notes->onPost = [&](uint64_t tag) {
     if (tag == 5)

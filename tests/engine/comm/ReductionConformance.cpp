@@ -1,4 +1,4 @@
-// What communicators must add up, for 1 to 8 ranks: the order of addition, rounding, in-place work, maxima.
+// Conformance tests of sums in communicators, for 1 to 8 ranks: the order of addition, rounding, in-place work, maxima.
 #include "tests/engine/comm/ConformanceGroup.h"
 
 #include "engine/numbers/NarrowFloat.h"

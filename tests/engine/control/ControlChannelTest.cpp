@@ -1,4 +1,4 @@
-// The control channel with real sockets: threads and processes that fail, are killed, are stopped; and strangers who connect.
+// Tests the control channel with real sockets: threads and processes that fail, are killed or stopped, and strangers that connect.
 #include "engine/control/ControlChannel.h"
 #include "ForkedJob.h"
 #include "SharedGather.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double limit = 1;
 
-/// One rank, of the process's number, which waits for another one where there is one to wait for.
+/// One rank, with the process's number, which may wait for another one.
 struct FakeRanks final : Observed {
   explicit FakeRanks(int64_t rank, int64_t missing = -1) : rank(rank), missing(missing) {}
   std::vector<int64_t> ranks() const override { return {rank}; }
@@ -47,7 +47,7 @@ ControlOptions optionsOf(uint32_t process, uint32_t processes) {
   return options;
 }
 
-/// As many threads as processes, each with its channel.
+/// Runs one thread per process, each with its channel.
 void runThreads(uint32_t processes, const std::function<void(uint32_t, ControlChannel &)> &work) {
   SharedGather gather(processes);
   std::vector<std::thread> threads;
@@ -126,7 +126,7 @@ TEST(ControlChannelTest, ATimeoutNamesTheRankThatAllWaitFor) {
   });
 }
 
-/// What a process of a job does that is to be disturbed: waits for a verdict and ends with its code.
+/// Body of a process that the test disturbs: waits for a verdict and ends with its code.
 int endWithVerdict(SharedGather &gather, uint32_t process, uint32_t processes, int64_t culprit, Cause cause) {
   Result<std::unique_ptr<ControlChannel>> channel = ControlChannel::open(optionsOf(process, processes), gather.of(process));
   if (!channel.ok())
@@ -181,7 +181,7 @@ std::vector<uint16_t> listeningPorts() {
   return ports;
 }
 
-// Strangers connect while the job gathers: they send nothing, noise, another job's token, too much. None is heard, and nobody crashes.
+// Strangers connect while the job gathers: they send nothing, noise, another job's token, too much. All are rejected, and nothing crashes.
 TEST(ControlChannelTest, StrangersAreNotHeard) {
   constexpr uint32_t processes = 3;
   SharedGather gather(processes);
@@ -220,7 +220,7 @@ TEST(ControlChannelTest, StrangersAreNotHeard) {
       std::vector<uint8_t> noise(random() % 2000);
       for (uint8_t &byte : noise)
         byte = static_cast<uint8_t>(random());
-      if (i % 3 == 1) { // a header that is right but for the token
+      if (i % 3 == 1) { // a header that is right except for the token
         Connection(std::move(*socket), ControlToken{}).send(encode(Message::of(Message::Kind::Bye)), true);
         continue;
       }
@@ -236,7 +236,7 @@ TEST(ControlChannelTest, StrangersAreNotHeard) {
   EXPECT_EQ(good, processes);
 }
 
-/// Opens three channels; process 2 sees of what is gathered what `alter` makes of it, by the number of the gathering.
+/// Opens three channels. `alter` changes the gathered bytes for process 2; it gets the number of the gather.
 void openAltered(const std::function<void(int, std::vector<std::vector<uint8_t>> &)> &alter, const std::string &message) {
   SharedGather gather(3);
   std::vector<std::thread> threads;
@@ -261,7 +261,7 @@ void openAltered(const std::function<void(int, std::vector<std::vector<uint8_t>>
     thread.join();
 }
 
-// Nobody begins where one is missing, and nobody waits longer than it was told to.
+// If a process is missing, none starts, and none waits longer than its time limit.
 TEST(ControlChannelTest, WhoDoesNotComeIsMissed) {
   auto began = std::chrono::steady_clock::now();
   openAltered([](int call, auto &all) { call == 1 ? void(all[0][0] ^= 1) : void(); }, "process 2 on host");
@@ -297,7 +297,8 @@ TEST(HardExitTest, LastWordsThatHangDoNotKeepTheProcess) {
   EXPECT_EQ(job.wait(0), 5);
 }
 
-// As when UCX aborts in the middle of a message to a process that was killed: nobody is blamed but that one, and all end by the report.
+// A process that aborts because another one was killed, like UCX in the middle of a message: only the killed process is blamed, and all end
+// by the report.
 TEST(LateAbortTest, WhoAbortsBecauseAnotherIsGoneHearsTheVerdictFirst) {
   SharedGather gather(3);
   int ready[2];
@@ -305,7 +306,7 @@ TEST(LateAbortTest, WhoAbortsBecauseAnotherIsGoneHearsTheVerdictFirst) {
   ForkedJob job(3, [&](uint32_t process) {
     HardExit exit(nullptr);
     ControlOptions options = optionsOf(process, 3);
-    options.timeoutSeconds = 20; // nobody is to be silent, however busy the machine is
+    options.timeoutSeconds = 20; // no process must count as silent, however busy the machine is
     options.onVerdict = [&](const FailureReport &report) {
       exit.arm(0.1, report.process == 2 && report.lost == std::vector<uint32_t>{2} ? 40 : 41);
     };

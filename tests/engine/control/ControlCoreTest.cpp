@@ -1,4 +1,4 @@
-// The rules of the control channel in simulated time: who is found, how soon, what everyone is told, and how much is said.
+// Tests the rules of the control channel in simulated time: the culprit, the delay, the report that all get, and the number of messages.
 #include "SimulatedJob.h"
 
 #include <chrono>
@@ -76,7 +76,7 @@ TEST(ControlCoreTest, AStoppedProcessIsFoundWhenTheWatchdogsSpeak) {
   }
 }
 
-// Nobody complains, as between two phases in which nobody needs the other: silence alone is enough.
+// No process complains, as between two phases in which none needs another: silence alone is enough.
 TEST(ControlCoreTest, SilenceAloneIsFoundAfterTheTimeLimit) {
   for (uint32_t victim = 0; victim < 3; ++victim) {
     SimulatedJob job(3, coreLimit);
@@ -103,7 +103,7 @@ TEST(ControlCoreTest, AProcessThatGoesOnInTimeIsForgiven) {
     EXPECT_FALSE(job.verdict(process));
 }
 
-// The judge slept for long itself: that it heard nobody meanwhile says nothing about them.
+// The judge itself slept for long: the others' silence in that time is not held against them.
 TEST(ControlCoreTest, WhoSleptDoesNotBlameTheOthers) {
   SimulatedJob job(4, coreLimit);
   job.run(3);
@@ -117,7 +117,7 @@ TEST(ControlCoreTest, WhoSleptDoesNotBlameTheOthers) {
     EXPECT_FALSE(job.verdict(process)) << job.verdict(process)->message;
 }
 
-// More processes than cores: everyone wakes up late, and says so.
+// More processes than cores: every process wakes up late, and reports it.
 TEST(ControlCoreTest, LateProcessesAreGivenTime) {
   SimulatedJob job(8, 1);
   for (uint32_t process = 0; process < 8; ++process)
@@ -236,8 +236,8 @@ struct CountingLink final : ControlLink {
   uint64_t messages = 0, bytes = 0, progress = 0;
 };
 
-// Process 0 of 1,024 answers what it hears and no more. What that costs on one core, without the system's part, is printed: 1 % of a step
-// of 100 ms is the aim.
+// Process 0 of 1,024 answers messages and sends no others. The test prints the cost on one core, without the system's part; the aim is 1 %
+// of a step of 100 ms.
 TEST(ControlCoreTest, TheJudgeOf1024ProcessesSaysAsMuchAsItHears) {
   CountingLink link, member;
   CoreOptions options;

@@ -1,4 +1,4 @@
-// Flight records: read after the process was killed, however it was damaged, and what the autopsy makes of the records of a job.
+// Tests flight records: they are read after the process was killed, and when damaged in any way; and the autopsy of a job's records.
 #include "engine/control/FlightRecord.h"
 #include "ForkedJob.h"
 #include "engine/control/Autopsy.h"
@@ -188,7 +188,7 @@ TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
     operations = std::make_unique<Operations>(loaded->root(), graph);
     std::unique_ptr<FlightRecord> record = open(process, 4);
     play(*record, 0, 0, 1000);
-    // In step 1 rank 2 begins nothing; each other one gets to where it needs rank 2, directly or through others.
+    // Rank 2 begins nothing in step 1; each other rank stops where it needs rank 2, directly or through others.
     if (process == 2)
       record->note({0, 0, noIndex, 1, 1, FlightEvent::StepBegan});
     else

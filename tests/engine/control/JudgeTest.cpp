@@ -1,4 +1,4 @@
-// Who is to blame, from what processes know: one small world for each cause.
+// Finds the culprit from the knowledge of the processes: one small world for each cause.
 #include "engine/control/Judge.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST_F(JudgeTest, WhoWaitsInTheSameMeetingIsNotMissed) {
   EXPECT_EQ(judge(evidence).cause, Cause::Slow);
 }
 
-// Where operations are posted in the program's order, a rank may hold one back: it has not joined.
+// A rank may hold back an operation when they are posted in the program's order: it has not joined.
 TEST_F(JudgeTest, WhoHoldsItsPartBackIsWaitedFor) {
   wait(0, 4, {2}), wait(1, 4, {2}), wait(2, 4, {});
   for (const Question &question : questionsAbout(evidence))

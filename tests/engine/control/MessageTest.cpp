@@ -1,4 +1,4 @@
-// Messages of the control channel: what is written is read, and nothing that is hostile is read as a message or crashes.
+// Messages of the control channel are read back as written, and hostile bytes are neither read as a message nor crash.
 #include "engine/control/Message.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(MessageTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->state.ranks[1].waits[0].missing, (std::vector<int64_t>{7, 7}));
 }
 
-// However many ranks a process has and however much they wait for: the message is bounded, and says how much it leaves out.
+// The size of a message is bounded for any number of ranks and waits, and the message has the number that it leaves out.
 TEST(MessageTest, AMessageIsBounded) {
   Message beat = Message::of(Message::Kind::Beat), verdict = Message::of(Message::Kind::Verdict);
   beat.state.phase = std::string(100000, 'x');

@@ -28,7 +28,7 @@ using namespace npar::engine;
 
 namespace {
 
-/// A line at once and whole, whoever else writes; not a word of it stays in a buffer of a process that is killed.
+/// Prints a line at once and whole, even if other processes print; nothing is left in a buffer when the process is killed.
 void say(const std::string &line) {
   std::string text = line + "\n";
   [[maybe_unused]] ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -90,12 +90,12 @@ int main(int count, char **arguments) {
   Result<std::shared_ptr<ProcessGroup>> group = ProcessGroup::open(*transport);
   if (!group.ok())
     end(group.status());
-  // By it MPICH's mpiexec tells the others that a process is gone; whoever does not listen to it would end.
+  // MPICH's mpiexec sends this signal when a process is gone; it would end a process that does not ignore it.
   std::signal(SIGUSR1, SIG_IGN);
   uint32_t process = (*group)->process(), processes = (*group)->processes();
   say("process " + std::to_string(process) + " pid " + std::to_string(::getpid()));
 
-  // Whoever hangs in a library ends all the same; the speaker's report comes before.
+  // A process that hangs in a library ends all the same; the speaker's report comes first.
   std::atomic<bool> said{false};
   auto speak = [&](const FailureReport &report) {
     if (report.speaker == process && !said.exchange(true))

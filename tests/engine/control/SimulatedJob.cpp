@@ -58,7 +58,7 @@ void SimulatedJob::deliver(const Delivery &delivery) {
   Process &to = at(delivery.to);
   if (to.killed || !reaches(delivery.from, delivery.to))
     return;
-  if (to.stopped) { // it will read it when it goes on
+  if (to.stopped) { // it will read the message after it resumes
     flying.emplace(time + 0.01, delivery);
     return;
   }

@@ -14,20 +14,20 @@ public:
   SimulatedJob(uint32_t processes, double timeoutSeconds, uint32_t perHost = 1);
   ~SimulatedJob();
 
-  /// Runs so many seconds; every process makes progress unless it is stuck.
+  /// Runs for this many seconds; every process makes progress unless it is stuck.
   void run(double seconds);
-  /// Its connections close at once.
+  /// Kills a process: its connections close at once.
   void kill(uint32_t process);
-  /// It does nothing until `resume`; connections stay.
+  /// Stops a process until `resume`; its connections stay open.
   void stop(uint32_t process);
   void resume(uint32_t process);
-  /// No message between two hosts arrives any more.
+  /// Drops all later messages between two hosts.
   void cut(uint32_t oneHost, uint32_t otherHost) { cuts.emplace(oneHost, otherHost), cuts.emplace(otherHost, oneHost); }
-  /// Each tick of this process comes so late.
+  /// Delays each tick of this process by `seconds`.
   void delay(uint32_t process, double seconds);
-  /// Its ranks (one of its own number) wait for others from now on.
+  /// Makes the process's ranks (one, with its own number) wait for others from now on.
   void wait(uint32_t process, std::vector<int64_t> missing);
-  /// Its watchdog says that nothing moves.
+  /// Makes the process's watchdog report that nothing moves.
   void complain(uint32_t process);
   void fail(uint32_t process, engine::Code code, const std::string &text);
   void leave(uint32_t process);
@@ -38,7 +38,7 @@ public:
   engine::ControlCore &core(uint32_t process);
   uint64_t messages() const { return messageCount; }
   uint64_t bytes() const { return byteCount; }
-  /// Those that one process has sent or got.
+  /// Number of messages that one process has sent or received.
   uint64_t messagesOf(uint32_t process);
 
 private:

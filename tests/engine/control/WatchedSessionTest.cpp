@@ -1,4 +1,4 @@
-// Sessions whose ranks are watched: where they stand, whom the judge blames for a fault, and what the flight record and its autopsy say.
+// Tests watched sessions: positions of their ranks, the judge's culprit for a fault, and the flight record and its autopsy.
 #include "engine/control/Autopsy.h"
 #include "engine/control/Judge.h"
 #include "engine/control/SessionWatches.h"
@@ -46,7 +46,7 @@ public:
 
   Status step(int64_t step) { return session->step({std::vector<int32_t>(32, 1)}, step).status(); }
 
-  /// What a judge finds while the session hangs; it ends by its watchdog afterwards.
+  /// The judge's finding while the session hangs; afterwards its watchdog ends it.
   FailureReport judgeHanging(int64_t steps) {
     Status status;
     std::thread thread([&] {
@@ -122,7 +122,7 @@ TEST(WatchedSessionTest, TheLastEventsAreKept) {
   }
 }
 
-// Rank 2 goes on without sending x of micro-batch 2 in step 3: rank 3 waits for it, in the end all do.
+// Rank 2 skips its send of x for micro-batch 2 in step 3: rank 3 waits for it, and in the end all do.
 TEST(WatchedSessionTest, ASkippedSendIsFoundByJudgeAndAutopsy) {
   WatchedSession run({{Fault::Skip, 2, 0, 2, 0, 3}}, 2);
   FailureReport report = run.judgeHanging(6);

@@ -1,4 +1,4 @@
-// Batches are read before they are asked for, in order, and no further ahead than two.
+// Batches are read before they are requested, in order, and at most two ahead.
 #include "engine/data/BatchReader.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ public:
   int64_t position(int64_t step) const override { return step; }
   int64_t samples() const override { return 0; }
 
-  /// Returns when so many batches were read.
+  /// Returns when this many batches have been read.
   void waitFor(int64_t count) const {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return read >= count; });

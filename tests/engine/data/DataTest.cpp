@@ -1,4 +1,4 @@
-// Token files and sample orders: right batches, and clear errors for files that do not fit.
+// Tests token files and sample orders: right batches, and clear errors for files that do not fit.
 #include "engine/data/DataSource.h"
 #include "engine/data/Permutation.h"
 #include "tests/engine/data/StreamShape.h"
@@ -82,7 +82,7 @@ TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
   EXPECT_NE(tokensOf((*other)->batch(0)), tokensOf((*again)->batch(0)));
 }
 
-/// A training of 3 batches of 20 that goes on with batches of 8: the same samples come, in every kind of source.
+/// A training of 3 batches of 20 resumes with batches of 8: the same samples follow, for every kind of source.
 TEST_F(DataTest, aTrainingGoesOnAtTheNextSampleWithBatchesOfAnotherSize) {
   std::string text;
   for (int i = 0; i < 101; ++i)
@@ -109,7 +109,7 @@ TEST_F(DataTest, aTrainingGoesOnAtTheNextSampleWithBatchesOfAnotherSize) {
   }
 }
 
-/// What one of several processes reads is what stands in these rows of the whole batch.
+/// One of several processes reads exactly these rows of the whole batch.
 TEST_F(DataTest, aBatchMayHoldSomeOfItsRows) {
   std::string text;
   for (int i = 0; i < 101; ++i)
@@ -183,7 +183,7 @@ TEST_F(DataTest, wrongMasksAreNamedWithTheReason) {
             "cannot read mask '" + folder + "/digits': byte 0 is 49; 0 (not a target) and 1 (a target) are allowed");
 }
 
-/// What the checks of a plan need: rows, hence ranks, with different numbers of targets, and one group of rows without any.
+/// Random masks as the checks of a plan need them: rows, hence ranks, with different numbers of targets, and one group of rows without any.
 TEST_F(DataTest, randomMasksAreUneven) {
   auto whole = DataSource::random(1, shapeOf(16, 12, 100, 100));
   auto source = DataSource::random(1, shapeOf(16, 12, 100, 100, -100), 3);
@@ -269,7 +269,7 @@ TEST_F(DataTest, aMaskNeedsAnIgnoredValueThatIsNoToken) {
       << "the only d is masked";
 }
 
-/// Without a mask the ignored value stands for padding; how often is worth a remark.
+/// The ignored value marks padding if there is no mask; its frequency is a remark.
 TEST_F(DataTest, ignoredTargetsAreCounted) {
   std::string path = file("text", "abcbcba");
   auto source = DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'b'));

@@ -47,7 +47,7 @@ TEST(SampleOrder, theLastBatchOfAnEpochIsJoinedDroppedOrFilledUp) {
   EXPECT_EQ(sequence, (std::vector<std::pair<int32_t, int64_t>>{{0, 0}, {0, 1}, {2, 0}, {2, 1}, {2, 2}}));
 }
 
-/// A training that stopped anywhere goes on with batches of another size where it was, and then epoch after epoch as if it had begun so.
+/// A training that stopped at any step resumes at its position with batches of another size; later epochs are as if it had begun with them.
 TEST(SampleOrder, goesOnInTheMiddleOfAnEpoch) {
   for (LastBatch last : {LastBatch::Join, LastBatch::Drop, LastBatch::Pad})
     for (int64_t done = 0; done < 9; ++done) {

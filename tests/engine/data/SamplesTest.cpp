@@ -1,4 +1,4 @@
-// Samples of several files, of documents and of tensors side by side.
+// Tests samples of several files, of documents and of tensors together.
 #include "engine/data/DataSource.h"
 #include "engine/data/OncePass.h"
 #include "tests/engine/data/StreamShape.h"
@@ -43,7 +43,7 @@ TEST_F(SamplesTest, documentsAreCutEachForItself) {
                                                             "/text' have 1 token or fewer: they have no target and are skipped"}));
 }
 
-/// An input may look further on than one token, and may be told where there are tokens.
+/// An input may have a shift of more than one token, and an input may get flags for existing tokens.
 TEST_F(SamplesTest, anInputMayLookFurtherOn) {
   BatchShape shape = streamShape(2, 3, -100);
   shape.inputs.push_back({"there", program::ElementType::U8, {"batch", "seq"}, {2, 3}, {}, program::InputRole::Other});
@@ -117,7 +117,7 @@ TEST_F(SamplesTest, aPlainStreamIsGoneThroughToItsEnd) {
             (std::vector<std::string>{"the last 2 tokens of '" + folder + "/text' make no sample of 4 and are skipped"}));
 }
 
-/// What fills up the last batch of an epoch has no target that counts; the others are those of one file after the other.
+/// Padding of an epoch's last batch has no target that counts; the other samples come file after file.
 TEST_F(SamplesTest, severalFilesAreOneAfterTheOther) {
   DataPlan plan = streams({{file("a", "abcde"), DataFormat::Bytes}, {file("b", "ABC"), DataFormat::Bytes}});
   plan.last = LastBatch::Pad;

@@ -1,4 +1,4 @@
-// What tests of data share: a program that a stream of tokens feeds, and a folder of files that goes with the test.
+// Shared parts of the data tests: a program that a stream of tokens feeds, and a temporary folder of files.
 #pragma once
 
 #include "engine/runtime/BatchShape.h"
@@ -12,7 +12,7 @@
 
 namespace npar::testing {
 
-/// Tokens and, one place on, targets: integers below 256 over [rows, length].
+/// Tokens and, one position later, targets: integers below 256 over [rows, length].
 inline engine::BatchShape streamShape(int64_t rows, int64_t length, std::optional<int32_t> ignore = {}) {
   auto input = [&](const char *name, program::InputRole role) {
     return engine::InputShape{name, program::ElementType::I32, {"batch", "seq"}, {rows, length}, {256, "words", ""}, role};

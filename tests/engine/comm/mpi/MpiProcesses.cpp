@@ -1,5 +1,5 @@
-// npar_mpi_processes mpich|openmpi conformance|groups|random|time|gather [NUMBER]: what several processes must do together over MPI,
-// started by that MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+// npar_mpi_processes mpich|openmpi conformance|groups|random|time|gather [NUMBER]: runs tests in several processes over MPI, started by
+// that MPI's mpiexec (end_to_end/test_mpi.py). Prints errors, and `ok` from each process.
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/process/ProcessGroup.h"
@@ -51,7 +51,7 @@ std::string groups(const OpenTransport &open) {
   return (*group)->leave().message();
 }
 
-/// What fails in one process fails in this one only: the others are ended by the launcher.
+/// Ends only this process on a failure: the launcher ends the others.
 struct NoChannel final : FailureChannel {
   void tell(const Status &status) override {
     std::fprintf(stderr, "%s\n", status.message().c_str());
@@ -84,7 +84,7 @@ struct Ended final : Completion {
   std::atomic<bool> done{false};
 };
 
-/// Seconds of an all_reduce over all processes, of so many MiB on each: the median of nine.
+/// Seconds of an all_reduce over all processes, with `megabytes` MiB on each: the median of nine.
 std::string allReduceTime(const OpenTransport &open, size_t megabytes) {
   auto group = ProcessGroup::open(open);
   if (!group.ok())
@@ -121,7 +121,7 @@ std::string allReduceTime(const OpenTransport &open, size_t megabytes) {
   return (*group)->leave().message();
 }
 
-/// Seconds of a gather of so many bytes of each process: the median of 400.
+/// Seconds of a gather of `bytes` bytes from each process: the median of 400.
 std::string gatherTime(const OpenTransport &open, size_t bytes) {
   auto group = ProcessGroup::open(open);
   if (!group.ok())
@@ -162,5 +162,5 @@ int main(int count, char **arguments) {
   }
   std::fprintf(stderr, "%s\n", wrong.c_str());
   std::fflush(nullptr);
-  ::_exit(1); // MPI is left as it stands
+  ::_exit(1); // without MPI_Finalize
 }

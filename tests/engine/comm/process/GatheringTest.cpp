@@ -1,5 +1,5 @@
-// What all processes say to all goes up a tree and down again: the same bytes for everyone, and messages that grow with the processes
-// alone.
+// Contributions of all processes go up a tree and the complete set comes down: the same bytes for every process, and a number of messages
+// that depends only on the number of processes.
 #include "engine/comm/process/Gathering.h"
 #include "tests/engine/comm/process/QueueProcesses.h"
 
@@ -126,7 +126,7 @@ TEST(GatheringTest, says2MessagesPerProcess) {
   }
 }
 
-/// A process without threads, for very many of them. It hears only those that stand beside it in the tree: what others say is lost.
+/// A process without threads, for simulations of very many. It receives only from its neighbours in the tree: other messages are lost.
 class SteppedProcess {
 public:
   SteppedProcess(std::shared_ptr<QueueNetwork> network, uint32_t self)
@@ -186,7 +186,7 @@ struct SteppedProcesses {
   std::vector<std::unique_ptr<SteppedProcess>> all;
 };
 
-// As at the end of a training step: a few have something to say, the others the same.
+// The pattern at the end of a training step: a few processes contribute bytes of their own, the others the same bytes.
 TEST(GatheringTest, says2MessagesOf1KiBPerProcessIn1024Processes) {
   SteppedProcesses processes(1024);
   for (int round = 0; round < 2; ++round) {
@@ -198,7 +198,7 @@ TEST(GatheringTest, says2MessagesOf1KiBPerProcessIn1024Processes) {
   }
 }
 
-// What does not fit into a frame follows it.
+// Contributions that do not fit into a frame follow it.
 TEST(GatheringTest, says4MessagesPerProcessWhereAllOf1024SaySomethingElse) {
   SteppedProcesses processes(1024);
   processes.gather([&](uint32_t process) { return someBytes(3, process, process >> 8); });
@@ -207,7 +207,7 @@ TEST(GatheringTest, says4MessagesPerProcessWhereAllOf1024SaySomethingElse) {
     EXPECT_LE(processes.network->messagesSent(process), 2 * (ProcessTree::arity + 1));
 }
 
-// Process 1 stands above 2, the leaves 10 to 19 and these two below process 0.
+// Process 1 is the parent of 2; process 0 is the parent of these two and of the leaves 10 to 19.
 TEST(GatheringTest, namesWhoIsMissingAsFarAsItKnows) {
   QueueProcesses processes(20);
   inAll(processes, [](uint32_t self, ProcessGroup &group) {

@@ -1,4 +1,4 @@
-// Frames that no process of npar sends: the group fails with a message, and no length is believed before it is compared with what it is of.
+// Frames that no process of npar sends: the group fails with a message, and every length is checked before it is used.
 #include "tests/engine/comm/process/ScriptedGroup.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(HostileFramesTest, GathersOfAnySizeAreNotBelieved) {
   EXPECT_EQ(said(0, 2, {frameOf(FrameKind::Gather, {0, uint64_t{1} << 40}, 9)}),
             "process 2 gathers for the 1th time 1099511627776 bytes, which is not its turn or its size");
   EXPECT_EQ(said(0, 2, {frameOf(FrameKind::Gather, {0, 16401}, 9)}).find("process 2 gathers for the 1th time 16401 bytes"), 0u);
-  // Contributions that are sent apart: none of no bytes, none of more than memory, none that this process has not sent.
+  // Contributions that are sent separately: zero bytes, more bytes than memory, and bytes that this process has not sent.
   const uint64_t once = uint64_t{7} << 32 | 1;
   for (uint64_t size : {uint64_t{0}, uint64_t{1} << 60})
     EXPECT_EQ(said(1, 0, {frameOf(FrameKind::Gather, {0, 32, 0, 1, size, once})}), "process 0 has passed on what nobody gathers");

@@ -1,4 +1,4 @@
-// What goes wrong between processes: the rank that did it is named, everything ends, and no message or memory grows with the tensors.
+// Faults between processes: the culprit rank is named, everything ends, and no message or memory grows with the tensors.
 #include "engine/comm/process/Exchange.h"
 #include "engine/comm/process/Frames.h"
 #include "tests/engine/comm/ConformanceGroup.h"
@@ -123,7 +123,7 @@ struct Pair {
   std::deque<Answer> answers;
 };
 
-// Whether the others wait already when it ends its step, or come to it later; 3 and 2 are beside each other in no tree of the gather.
+// The others already wait when the process ends its step, or arrive later. 3 and 2 are never neighbours in the tree of the gather.
 TEST(ProcessFaultsTest, whoEndsItsStepWithoutJoiningIsNamedByThoseThatWait) {
   for (size_t skipping : {0, 1, 3})
     for (bool later : {false, true}) {
@@ -226,7 +226,7 @@ TEST(ProcessFaultsTest, whoIsCutOffIsMissing) {
   EXPECT_TRUE(pair.answers[0].done() && pair.answers[1].done());
 }
 
-// The volume of a ring: of n elements each process sends 2 (P - 1) / P n in an all_reduce, half of that in the others; beside frames.
+// The volume of a ring: of n elements each process sends 2 (P - 1) / P n in an all_reduce, half of that in the others; plus frames.
 TEST(ProcessTrafficTest, isThatOfARingInPiecesOfBoundedSize) {
   constexpr uint64_t count = 4 << 20, frames = 3 * Frame::bytes;
   for (auto [kind, share] : {std::pair<CollectiveKind, uint64_t>(CollectiveKind::AllReduce, 6),

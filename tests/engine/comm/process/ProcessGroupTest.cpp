@@ -1,4 +1,4 @@
-// The transport of queues, and what processes do together beside training: gather, broadcast, leave.
+// Tests the transport of queues, and the operations of process groups outside of training: gather, broadcast, leave.
 #include "engine/comm/process/ProcessGroup.h"
 #include "tests/engine/comm/process/QueueTransport.h"
 #include "tests/engine/comm/process/TransportConformance.h"

@@ -1,4 +1,4 @@
-// Sessions over queues with memory of a kind each: what the tests of the composed communicator begin with.
+// Sessions over queues, with one kind of memory: the fixture for tests of the composed communicator.
 #pragma once
 
 #include "tests/engine/comm/CommunicatorConformance.h"
@@ -6,13 +6,13 @@
 
 namespace npar::testing {
 
-/// Where members' buffers are: the processor's memory; such that only its backend can follow; the same, and work goes on after the call.
+/// Kind of memory of the members' buffers: the processor's; one that only its backend can dereference; the same, with asynchronous work.
 enum class Memory { Processor, Offset, Queued };
 
 struct ProcessWorld {
   explicit ProcessWorld(size_t count, QueueOptions options = {}, Memory memory = Memory::Processor);
   size_t count() const { return communicators.size(); }
-  /// What body(process) returns, of all processes at once; each once.
+  /// The distinct results of body(process), run in all processes at once.
   std::vector<std::string> told(const std::function<std::string(uint32_t)> &body) const;
 
   QueueProcesses queues;

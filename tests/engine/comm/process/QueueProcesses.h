@@ -12,7 +12,7 @@ public:
   explicit ThreadFailures(size_t processes);
   ~ThreadFailures();
   engine::FailureChannel &of(size_t process);
-  /// What was told first, by whom, and which rank was to blame (-1: nobody said).
+  /// The first failure, the process that reported it, and the accused rank (-1: none).
   struct Told {
     engine::Status status;
     int64_t process = -1, accused = -1;
@@ -32,7 +32,7 @@ private:
   std::thread thread;
 };
 
-/// One group per process, each a thread's.
+/// One group per process, each in its own thread.
 struct QueueProcesses {
   explicit QueueProcesses(size_t count, QueueOptions options = {});
   std::shared_ptr<engine::Communicator> communicator(size_t process, engine::Backend &backend) {

@@ -1,4 +1,4 @@
-// A transport for tests: threads stand for the processes, queues for the network, which may hold messages back and let others overtake.
+// A transport for tests: threads represent the processes, queues the network, which may delay messages and let others overtake.
 #pragma once
 
 #include "engine/comm/process/Progress.h"
@@ -14,23 +14,23 @@ namespace npar::testing {
 
 struct QueueOptions {
   uint64_t seed = 1;
-  double longestDelay = 0; ///< seconds that a message may take; those of other senders and tags overtake it
-  bool rendezvous = false; ///< a send is done when it has been received, else at once
+  double longestDelay = 0; ///< most seconds that a message may take; messages of other senders and tags overtake it
+  bool rendezvous = false; ///< a send is done when it has been received; otherwise at once
 };
 
-/// Keeps a copy of each message from its send on, so that a process may go away whenever it likes.
+/// Keeps a copy of each message from its send on, so that a process may end at any time.
 class QueueNetwork {
 public:
   using Clock = std::chrono::steady_clock;
   explicit QueueNetwork(size_t processes, QueueOptions options = {});
-  /// Of the process with this number.
+  /// Opens the transport of the process with this number.
   static engine::OpenTransport transport(std::shared_ptr<QueueNetwork> network, uint32_t process);
   size_t processes() const { return inboxes.size(); }
   uint64_t bytesSent(size_t from, size_t to) const { return traffic[from * inboxes.size() + to].bytes.load(); }
   uint64_t messagesSent(size_t from) const;
   uint64_t greatestMessage() const { return greatest.load(); }
   void forgetTraffic();
-  /// From now on nothing that the process sends arrives.
+  /// Drops all later messages of the process.
   void cutOff(size_t process) { inboxes[process].cut.store(true); }
 
 private:

@@ -1,4 +1,4 @@
-// Operations drawn at random, done by ranks in several processes and once more by one process alone: the same bits.
+// Runs random operations on ranks in several processes and once more in one process: both give the same bits.
 #include "tests/engine/comm/process/RandomOperations.h"
 
 #include "engine/comm/local/Exchange.h"
@@ -178,7 +178,7 @@ public:
       parts[i].next = &parts[i + 1];
     return parts.front();
   }
-  /// What the members have in their outputs now; of a sender nothing.
+  /// The members' current outputs; a sender has none.
   std::vector<uint8_t> outputs(size_t place) {
     std::vector<uint8_t> all;
     for (size_t i = 0; i < drawn.parts.size(); ++i) {

@@ -1,4 +1,4 @@
-// Memory that messages pass through: an area, and what is taken beside it when that is full.
+// Tests the memory through which messages pass: an area, and extra allocations when it is full.
 #include "engine/comm/process/Scratch.h"
 
 #include "engine/backends/Backends.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace engine;
 
-// What is taken beside the area stays: a device that gives memory back in the middle of a run waits for all its work.
+// Extra allocations are kept: a device that frees memory in the middle of a run waits for all its work.
 TEST(Scratch, WhatIsTakenBesideTheAreaIsUsedAgain) {
   OffsetBackend backend(std::move(*createBackend("cpu", {})), /*queued=*/false);
   Scratch scratch(backend);

@@ -1,4 +1,4 @@
-// What every transport must do, as one function that all processes (or threads that stand for them) call at once.
+// Conformance test of transports, as one function that all processes (or threads in their place) call at once.
 #include "tests/engine/comm/process/TransportConformance.h"
 
 #include <chrono>
@@ -33,13 +33,13 @@ std::vector<uint8_t> contentOf(uint32_t from, uint32_t to, uint32_t tag, uint32_
   return bytes;
 }
 
-/// Where processes are more than cores, the others must get a turn.
+/// Sleeps if nothing moved: with more processes than cores, the others must get CPU time.
 void progressOrWait(Transport &transport) {
   if (!transport.progress())
     std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-/// What is under way; buffers stay where they are.
+/// The messages in flight; their buffers do not move in memory.
 struct Messages {
   struct Sent {
     std::vector<uint8_t> bytes;
@@ -63,7 +63,7 @@ struct Messages {
     message.expected = contentOf(from, transport.process(), tag, number, size);
     transport.receive(from, tag, message.bytes.data(), size, message.done);
   }
-  /// Until all is done; empty, or what is wrong.
+  /// Waits until all messages are done; returns an empty text, or what is wrong.
   std::string finish(Transport &transport) {
     auto waits = [&] {
       bool some = false;
@@ -141,8 +141,8 @@ std::string whatDoesNotConform(Transport &transport) {
   if (transport.progress())
     return "progress without a message";
   Messages messages;
-  // To and from each process: sizes on both sides of any library's borders, receives before and after the sends, tags that come in another
-  // order than they are received in, many messages with one tag.
+  // Messages to and from each process: sizes on both sides of any library's limits, receives before and after the sends, tags that are sent
+  // in a different order than received, many messages with one tag.
   for (uint32_t sends = 0; sends < 2; ++sends) {
     auto all = [&](bool isSend) {
       for (uint32_t step = 1; step < count; ++step) {

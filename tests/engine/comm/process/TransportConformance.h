@@ -1,4 +1,4 @@
-// What every transport must do, as one function that all processes (or threads that stand for them) call at once.
+// Conformance test of transports, as one function that all processes (or threads in their place) call at once.
 #pragma once
 
 #include "engine/comm/process/Transport.h"
@@ -7,7 +7,7 @@
 
 namespace npar::testing {
 
-/// Called on the thread that opened the transport. Empty, or what does not hold, as this process sees it.
+/// Must be called on the thread that opened the transport. Empty, or the violation that this process observed.
 std::string whatDoesNotConform(engine::Transport &transport);
 
 } // namespace npar::testing

@@ -1,4 +1,4 @@
-// Messages over TCP, with threads in place of processes, each with sockets of its own.
+// Tests messages over TCP, with threads in place of processes, each with sockets of its own.
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/comm/tcp/TcpTransport.h"
@@ -25,7 +25,7 @@ namespace {
 
 using namespace engine;
 
-/// That nobody listens at now.
+/// A port on which no socket listens now.
 uint16_t freePort() { return listenAt(anyAddress)->port; }
 
 TcpJob jobOf(uint32_t process, uint32_t processes, uint16_t port, double seconds = 20) {
@@ -43,7 +43,7 @@ std::optional<TcpJob> outside(TcpJob job, const std::string &secret = "012345678
   return job;
 }
 
-/// What each process comes to; empty where all is well.
+/// The result of each process; empty for success.
 std::vector<std::string> together(uint32_t processes, const std::function<std::string(uint32_t)> &body) {
   std::vector<std::string> said(processes);
   std::vector<std::thread> threads;
@@ -100,7 +100,7 @@ TEST(Tcp, OperationsHaveTheBitsOfOneProcess) {
   }));
 }
 
-// A message that nobody has asked for is kept; one of another size is told with both sizes.
+// A message without a receive is kept; a receive of another size reports both sizes.
 TEST(Tcp, ReceivesMayComeLateAndMustFit) {
   uint16_t port = freePort();
   expectWell(together(2, [&](uint32_t process) -> std::string {
@@ -157,7 +157,7 @@ TEST(Tcp, ALostProcessFailsWhatIsUnderWay) {
   EXPECT_EQ(said[2].rfind("process 1 is lost: ", 0), 0u) << said[2];
 }
 
-// Whoever says nothing, or something else, is not heard, and holds nobody up.
+// A stranger that sends nothing, or the wrong bytes, is rejected and delays no process.
 TEST(Tcp, StrangersAreNotHeard) {
   uint16_t port = freePort();
   std::atomic<bool> over{false};
@@ -397,7 +397,7 @@ TEST(Tcp, WhatIsAnnouncedTakesNoMemory) {
   }
 }
 
-/// Runs the body in a process of the user nobody; returns what it says.
+/// Runs the body in a process of the user `nobody`; returns its text.
 std::string asNobody(const std::function<std::string()> &body) {
   int ends[2];
   if (::pipe(ends) != 0)
