@@ -5,15 +5,15 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
 #include "engine/data/SampleCount.h"
+#include "engine/training/EvaluationReport.h"
+#include "engine/training/PredictionFile.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/Ending.h"
 #include "tools/npar/files/OutputName.h"
 #include "tools/npar/files/PendingFile.h"
+#include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/job/SameFiles.h"
 #include "tools/npar/measure/EvaluationProgram.h"
-#include "tools/npar/measure/EvaluationReport.h"
-#include "tools/npar/measure/PredictionFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
@@ -82,7 +82,7 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
 
 /// Returns true if each token of a file after the first is a target, also where the last sample is not full.
 bool takesTokens(const EvalFlags &flags, const program::Program &program) {
-  return !flags.stream().empty() && !flags.part && !Evaluation(program).takesWholeSamples();
+  return !flags.stream().empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
 }
 
 /// The samples of the data block and other files, of a split the part that is evaluated.
@@ -112,7 +112,7 @@ ExitCode findTokens(EvalFlags &flags, const NamedModel &named, const program::Pr
 
 Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
-  uint64_t positions = Evaluation::elementsOfSample(*program.results()->Get(0));
+  uint64_t positions = training::Evaluation::elementsOfSample(*program.results()->Get(0));
   auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
     if (!pass.ok())
       return fail(pass.status());
@@ -123,7 +123,7 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
   Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
   if (!plan.ok())
     return plan.code();
-  return opened(engine::OncePass::open(*plan, shape, positions, Evaluation(program).takesWholeSamples()));
+  return opened(engine::OncePass::open(*plan, shape, positions, training::Evaluation(program).takesWholeSamples()));
 }
 
 //===- The program ----------------------------------------------------------------------------------------------------------===//
@@ -150,7 +150,7 @@ Outcome<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Name
   if (named.options.isCompiled()) {
     Outcome<ProgramPointer> loaded = loadOf(named, files);
     if (loaded.ok())
-      made.batch = {(*loaded)->root().batch(), BatchReason::Program};
+      made.batch = {(*loaded)->root().batch(), training::BatchReason::Program};
     return loaded;
   }
   dsl::UnfedMeasures left;
@@ -173,16 +173,16 @@ Outcome<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Name
 
 /// Goes through the data, and writes predictions where that is asked for.
 ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
-                  Evaluation &evaluation) {
+                  training::Evaluation &evaluation) {
   using Clock = std::chrono::steady_clock;
   bool ofSamples = evaluation.hasMeasures();
   auto amount = static_cast<double>(program.batch());
   if (!ofSamples)
-    amount *= static_cast<double>(Evaluation::elementsOfSample(*program.results()->Get(0)));
-  std::optional<PredictionFile> predictions;
+    amount *= static_cast<double>(training::Evaluation::elementsOfSample(*program.results()->Get(0)));
+  std::optional<training::PredictionFile> predictions;
   Status opened;
   if (!flags.outputs.empty()) {
-    Result<PredictionFile> file = PredictionFile::create(job.isVoice() ? flags.outputs : "", program, data.samples());
+    Result<training::PredictionFile> file = training::PredictionFile::create(job.isVoice() ? flags.outputs : "", program, data.samples());
     opened = file.status();
     if (file.ok())
       predictions.emplace(std::move(*file));
@@ -217,26 +217,26 @@ int64_t stepOf(const NamedModel &named) {
   return checkpoint.ok() ? static_cast<int64_t>((*checkpoint)->manifest().step) : 0;
 }
 
-Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named, const Evaluation &evaluation, int64_t samples) {
-  engine::EvaluationRecord record = recordOf(evaluation, flags.data.tokens, samples);
+Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named, const training::Evaluation &evaluation, int64_t samples) {
+  engine::EvaluationRecord record = training::recordOf(evaluation, flags.data.tokens, samples);
   record.step = stepOf(named);
   engine::LogShape shape;
-  shape.evaluations = namesOf(record);
+  shape.evaluations = training::namesOf(record);
   if (Status status = logs.begin(shape, 0); !status.ok())
     return status;
   Status status = logs.append(record);
   return status.ok() ? logs.commit() : status;
 }
 
-ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples,
-                const EvaluationBatch &batch) {
+ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const training::Evaluation &evaluation, int64_t samples,
+                const training::EvaluationBatch &batch) {
   if (evaluation.measures().empty() && flags.outputs.empty())
     return fail(ExitCode::Usage, "the program computes only outputs: give --outputs FILE.safetensors");
   if (evaluation.hasLoss() && evaluation.counted() == 0 && flags.outputs.empty()) // outputs need no targets
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
   if (!flags.use.quiet)
-    for (const Measured &measure : evaluation.measures())
+    for (const training::Measured &measure : evaluation.measures())
       if (!measure.sum.value())
         printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
   if (flags.use.json) {
@@ -311,7 +311,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Status claimed = logs.claim();
   if (ExitCode code = job.agree(claimed.ok() ? ExitCode::Good : fail(claimed)); code != ExitCode::Good)
     return code;
-  Evaluation evaluation((*program)->root());
+  training::Evaluation evaluation((*program)->root());
   if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
     return code;
   return job.agree(report(flags, *named, logs, evaluation, data->samples(), made.batch));

@@ -3,13 +3,13 @@
 
 #include "engine/files/AtomicFile.h"
 #include "engine/text/Tokenizer.h"
+#include "engine/training/Generator.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/use/Generator.h"
 #include "tools/npar/use/Pace.h"
 #include "tools/npar/use/TrainedModel.h"
 
@@ -31,7 +31,7 @@ struct GenerateFlags {
   std::optional<std::string> prompt;
   std::string promptFile, promptTokens, tokenizer;
   int64_t count = 100, top = 0;
-  Sampling sampling;
+  training::Sampling sampling;
   std::optional<double> temperature;
   std::optional<uint64_t> seed;
   bool window = false;
@@ -225,7 +225,7 @@ private:
 
 //===- The command ----------------------------------------------------------------------------------------------------------===//
 
-ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt &prompt) {
+ExitCode generate(const GenerateFlags &flags, training::Generator generator, const Prompt &prompt) {
   Output output(flags, prompt);
   std::optional<int32_t> end = prompt.tokenizer ? prompt.tokenizer->endOfText() : std::nullopt;
   stopWhenAsked("after this token", flags.use.quiet);
@@ -234,7 +234,7 @@ ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt 
     Result<std::vector<double>> scores = generator.scores();
     if (!scores.ok())
       return fail(scores.status());
-    std::optional<int32_t> token = nextToken(*scores, flags.sampling, generator.tokens().size());
+    std::optional<int32_t> token = training::nextToken(*scores, flags.sampling, generator.tokens().size());
     if (!token)
       return fail(ExitCode::RunFailed, fmt::format("the scores after {} tokens are not finite", generator.tokens().size()));
     generator.append(*token);
@@ -279,14 +279,16 @@ ExitCode startAndGenerate(Job &job, const GenerateFlags &flags, const Generating
       return model.code();
     models.push_back(std::move(*model));
   }
-  std::vector<GeneratorPart> parts;
+  std::vector<training::GeneratorPart> parts;
   for (const TrainedModel &model : models) {
-    Result<GeneratorShape> shape = GeneratorShape::of(model.program->root());
+    Result<training::GeneratorShape> shape = training::GeneratorShape::of(model.program->root());
     if (!shape.ok())
       return fail(shape.status());
     parts.push_back({model.session.get(), *shape});
   }
-  return generate(flags, programs.whole ? Generator(parts.front(), prompt.tokens) : Generator(parts, programs.length, prompt.tokens),
+  return generate(flags,
+                  programs.whole ? training::Generator(parts.front(), prompt.tokens)
+                                 : training::Generator(parts, programs.length, prompt.tokens),
                   prompt);
 }
 
@@ -324,7 +326,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   Outcome<GeneratingPrograms> programs = compileToGenerate(*named, files, probe, choose, given, flags.use.quiet);
   if (!programs.ok())
     return programs.code();
-  Result<GeneratorShape> shape = GeneratorShape::of(programs->largest()->root());
+  Result<training::GeneratorShape> shape = training::GeneratorShape::of(programs->largest()->root());
   if (!shape.ok())
     return fail(shape.status());
   if (!prompt) {

@@ -1,7 +1,8 @@
-// Has all processes of a job compare the files that they read.
+// Takes fingerprints of the files and compares them.
+#include "tools/npar/job/CheckSameFiles.h"
+
 #include "engine/checkpoint/TensorStore.h"
-#include "tools/npar/job/Job.h"
-#include "tools/npar/job/SameFiles.h"
+#include "engine/job/SameFiles.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -28,7 +29,7 @@ ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::str
     return ExitCode::Good;
   job.phase("comparing data and weights with the other processes");
   Waiting waiting("comparing data and weights with the other processes");
-  std::vector<ReadFile> own;
+  std::vector<job::ReadFile> own;
   ExitCode code = addWeights(weights, paths);
   for (size_t i = 0; i < paths.size() && code == ExitCode::Good; ++i) {
     const std::string &path = paths[i];
@@ -43,13 +44,13 @@ ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::str
   engine::Result<std::vector<std::vector<uint8_t>>> all = job.gather(pack(own));
   if (!all.ok())
     return fail(all.status());
-  std::vector<std::vector<ReadFile>> files;
+  std::vector<std::vector<job::ReadFile>> files;
   std::vector<std::string> names;
   for (const std::vector<uint8_t> &each : *all) {
-    files.push_back(unpackFiles(each));
+    files.push_back(job::unpackFiles(each));
     names.push_back(job.nameOf(names.size()));
   }
-  for (const std::string &text : differences(files, names))
+  for (const std::string &text : job::differences(files, names))
     code = fail(ExitCode::BadInput, text);
   return job.agree(code);
 }

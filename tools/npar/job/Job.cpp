@@ -6,9 +6,9 @@
 #include "engine/comm/tcp/TcpTransport.h"
 #include "engine/control/LateAbort.h"
 #include "engine/files/RandomName.h"
+#include "engine/job/Agreement.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
-#include "tools/npar/job/Agreement.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
@@ -245,19 +245,19 @@ void Job::phase(const std::string &what) const {
 }
 
 ExitCode Job::introduce() {
-  Result<Introduction> own = introduceSelf();
+  Result<job::Introduction> own = job::introduceSelf();
   Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? pack(*own) : std::vector<uint8_t>());
   if (!all.ok())
     return fail(all.status());
   if (!own.ok())
     return fail(own.status());
   for (const std::vector<uint8_t> &each : *all) {
-    Result<Introduction> introduction = unpackIntroduction(each);
+    Result<job::Introduction> introduction = job::unpackIntroduction(each);
     if (!introduction.ok())
       return fail(introduction.status());
     introductions.push_back(std::move(*introduction));
   }
-  Status alike = checkAlike(introductions);
+  Status alike = job::checkAlike(introductions);
   return alike.ok() ? ExitCode::Good : fail(alike);
 }
 
@@ -277,23 +277,24 @@ ExitCode Job::agree(ExitCode own) {
   if (!group)
     return own;
   std::vector<std::string> errors = takeErrors();
-  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, errors}), forAsLongAsItTakes);
+  Result<std::vector<std::vector<uint8_t>>> all =
+      group->gather(pack(job::Verdict{static_cast<engine::Code>(static_cast<int>(own)), errors}), forAsLongAsItTakes);
   if (!all.ok()) {
     for (const std::string &text : errors) // no other process has them
       printError(text);
     return own == ExitCode::Good ? fail(all.status()) : own;
   }
-  std::vector<Verdict> verdicts;
+  std::vector<job::Verdict> verdicts;
   std::vector<std::string> names;
   for (const std::vector<uint8_t> &each : *all) {
-    verdicts.push_back(unpackVerdict(each));
+    verdicts.push_back(job::unpackVerdict(each));
     names.push_back(nameOf(names.size()));
   }
-  Verdict agreed = agreeOn(verdicts, names);
+  job::Verdict agreed = job::agreeOn(verdicts, names);
   for (const std::string &text : agreed.errors)
     sayError(text);
-  settled = agreed.code != ExitCode::Good;
-  return agreed.code;
+  settled = agreed.code != engine::Code::Ok;
+  return static_cast<ExitCode>(static_cast<int>(agreed.code));
 }
 
 Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks) {
@@ -347,7 +348,7 @@ Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &p
   if (!words.ok())
     return words.status();
   std::vector<std::string> hosts;
-  for (const Introduction &each : introductions)
+  for (const job::Introduction &each : introductions)
     hosts.push_back(each.host);
   return program::ranksOfProcesses(program, *words, hosts);
 }
@@ -375,7 +376,7 @@ Outcome<int> Job::threads(int asked) const {
   if (asked > processors)
     return fail(ExitCode::BadInput, fmt::format("--threads {}: host '{}' has only {} processors; without the flag its processes share them",
                                                 asked, introductions[process()].host, processors));
-  return asked > 0 ? asked : threadsOf(introductions, process());
+  return asked > 0 ? asked : job::threadsOf(introductions, process());
 }
 
 Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer program, engine::SessionOptions sessionOptions) {
@@ -426,25 +427,25 @@ Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &sessi
   return all;
 }
 
-Result<std::vector<ClockOffset>> Job::measureClocks() const {
+Result<std::vector<job::ClockOffset>> Job::measureClocks() const {
   constexpr int rounds = 24;
-  std::vector<Exchange> own(rounds);
+  std::vector<job::ClockExchange> own(rounds);
   engine::SystemClock clock;
-  for (Exchange &exchange : own) {
+  for (job::ClockExchange &exchange : own) {
     exchange.begun = clock.now();
     if (Result<std::vector<std::vector<uint8_t>>> met = gather({}); !met.ok())
       return met.status();
     exchange.ended = clock.now();
   }
   auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
-  Result<std::vector<std::vector<uint8_t>>> all = gather({bytes, bytes + rounds * sizeof(Exchange)});
+  Result<std::vector<std::vector<uint8_t>>> all = gather({bytes, bytes + rounds * sizeof(job::ClockExchange)});
   if (!all.ok())
     return all.status();
-  std::vector<std::vector<Exchange>> exchanges(all->size(), std::vector<Exchange>(rounds));
+  std::vector<std::vector<job::ClockExchange>> exchanges(all->size(), std::vector<job::ClockExchange>(rounds));
   for (size_t i = 0; i < all->size(); ++i)
     if (!(*all)[i].empty())
-      std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(Exchange)));
-  return clockOffsets(exchanges);
+      std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(job::ClockExchange)));
+  return job::clockOffsets(exchanges);
 }
 
 ExitCode Job::end(ExitCode code) {

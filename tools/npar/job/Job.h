@@ -7,10 +7,10 @@
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
 #include "engine/control/SessionWatches.h"
+#include "engine/job/ClockOffsets.h"
+#include "engine/job/Introduction.h"
 #include "engine/runtime/MemoryNeed.h"
 #include "engine/runtime/SessionParts.h"
-#include "tools/npar/job/ClockOffsets.h"
-#include "tools/npar/job/Introduction.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Outcome.h"
@@ -71,10 +71,10 @@ public:
   /// Gathers these values from the ranks of all processes' sessions, in ascending order of rank.
   engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
   /// Of all processes' clocks (`engine::SystemClock`) to that of process 0.
-  engine::Result<std::vector<ClockOffset>> measureClocks() const;
+  engine::Result<std::vector<job::ClockOffset>> measureClocks() const;
   /// "process 2 on 'b'".
   std::string nameOf(size_t process) const {
-    return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
+    return process < introductions.size() ? job::nameOf(introductions, process) : "process " + std::to_string(process);
   }
   /// Lets process 0 decide something that depends on files or on the machine, and gives its text to all. The others do not call `make`.
   Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
@@ -107,7 +107,7 @@ private:
   std::unique_ptr<engine::HardExit> hardExit;      ///< for when the job has failed, and for a farewell that does not end
   std::atomic<bool> leaving = false;               ///< the farewell has begun
   std::unique_ptr<engine::ControlChannel> control;
-  std::vector<Introduction> introductions; ///< by process
+  std::vector<job::Introduction> introductions; ///< by process
   double timeout = 300;
   bool settled = false;  ///< all have agreed that the command failed, and it was said why
   bool parted = false;   ///< the others were not met, or are gone: this process says itself why it ends

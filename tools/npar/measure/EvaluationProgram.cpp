@@ -33,11 +33,11 @@ public:
       return code;
     const dsl::Plan plan = first->program.plan;
     if (!request.ofTraining && isSet(request.options.settings, "batch")) {
-      result.batch = {first->program.train.batch, BatchReason::Given};
+      result.batch = {first->program.train.batch, training::BatchReason::Given};
       return finish(std::move(*first));
     }
     bool planned = !plan.mesh.empty() || isSet(request.options.settings, "micro");
-    Outcome<StepCost> one = costOf(planned ? 0 : 1);
+    Outcome<training::StepCost> one = costOf(planned ? 0 : 1);
     if (!one.ok())
       return one.code();
     uint64_t free = engine::machineMemory().bytes;
@@ -45,12 +45,12 @@ public:
     if (planned)
       return finishPlanned(std::move(*first));
     constexpr int64_t several = 4;
-    result.batch = {1, BatchReason::Data};
+    result.batch = {1, training::BatchReason::Data};
     if (result.there != 1) {
-      Outcome<StepCost> more = costOf(several);
+      Outcome<training::StepCost> more = costOf(several);
       if (!more.ok())
         return more.code();
-      result.batch = chooseBatch(*one, *more, result.there, result.room);
+      result.batch = training::chooseBatch(*one, *more, result.there, result.room);
     }
     return finishWith(result.batch.samples);
   }
@@ -64,7 +64,7 @@ private:
   }
 
   /// Of a batch, or of the text's own (0). The first time samples are counted.
-  Outcome<StepCost> costOf(int64_t batch) {
+  Outcome<training::StepCost> costOf(int64_t batch) {
     Outcome<ElaboratedModel> text = elaborate(batch ? SettingsList{{"batch", std::to_string(batch)}} : SettingsList(), false);
     if (!text.ok())
       return text.code();
@@ -80,14 +80,14 @@ private:
     }
     engine::Crew crew = request.crew;
     crew.backend = "cpu"; // of another backend no arenas are counted
-    return StepCost{batch, engine::memoryNeeded((*program)->root(), crew).total(), plannedSeconds((*program)->root())};
+    return training::StepCost{batch, engine::memoryNeeded((*program)->root(), crew).total(), plannedSeconds((*program)->root())};
   }
 
   /// Takes as many micro-batches as the data need. A pipeline keeps its number: some schedules require one.
   Outcome<EvaluationProgram> finishPlanned(ElaboratedModel text) {
     const dsl::Plan &plan = text.program.plan;
     int64_t unit = plan.dataParallel * plan.micro, batch = text.program.train.batch;
-    result.batch = {batch, BatchReason::Plan};
+    result.batch = {batch, training::BatchReason::Plan};
     if (plan.pipeline || result.there == 0 || result.there > batch - unit)
       return finish(std::move(text));
     result.batch.samples = (result.there + unit - 1) / unit * unit;

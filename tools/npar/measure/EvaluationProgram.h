@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/runtime/MemoryNeed.h"
-#include "tools/npar/measure/EvaluationBatch.h"
+#include "engine/training/EvaluationBatch.h"
 #include "tools/npar/model/LoadModel.h"
 
 #include <functional>
@@ -23,7 +23,7 @@ struct EvaluationRequest {
 
 struct EvaluationProgram {
   ProgramPointer program;
-  EvaluationBatch batch;
+  training::EvaluationBatch batch;
   int64_t there = 0; ///< samples; 0: unknown
   uint64_t room = 0; ///< bytes that the program was allowed
   std::string text() const { return batch.text(there, room); }

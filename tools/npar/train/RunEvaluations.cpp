@@ -83,8 +83,8 @@ ExitCode RunEvaluations::lookAtData(const program::Program &root) {
   if (!plan.ok())
     return plan.code();
   engine::BatchShape shape = engine::BatchShape::of(root);
-  Result<std::unique_ptr<engine::OncePass>> opened =
-      engine::OncePass::open(*plan, shape, Evaluation::elementsOfSample(*root.results()->Get(0)), Evaluation(root).takesWholeSamples());
+  Result<std::unique_ptr<engine::OncePass>> opened = engine::OncePass::open(
+      *plan, shape, training::Evaluation::elementsOfSample(*root.results()->Get(0)), training::Evaluation(root).takesWholeSamples());
   if (!opened.ok())
     return fail(opened.status());
   data = std::move(*opened);
@@ -96,8 +96,8 @@ ExitCode RunEvaluations::checkWatched(const program::Program &root) {
     return ExitCode::Good;
   name = flags.stopOn;
   std::string names = "loss";
-  const Evaluation evaluation(root);
-  for (const Measured &measure : evaluation.measures()) {
+  const training::Evaluation evaluation(root);
+  for (const training::Measured &measure : evaluation.measures()) {
     if (measure.name == name) {
       largerIsBetter = measure.kind == MeasureKind::Mean || measure.kind == MeasureKind::F1 || measure.kind == MeasureKind::Correlation;
       return ExitCode::Good;
@@ -144,7 +144,7 @@ Status RunEvaluations::copyParameters(const engine::Session &training, const pro
 Status RunEvaluations::run(const engine::Session &training, const program::Program &root, int64_t done) {
   if (Status status = copyParameters(training, root); !status.ok())
     return status;
-  Evaluation evaluation(compiled->root());
+  training::Evaluation evaluation(compiled->root());
   if (Status status = evaluation.run(*session, *data, [](int64_t, int64_t) { return Status(); }); !status.ok())
     return status;
   if (evaluation.counted() == 0)
@@ -163,13 +163,13 @@ nlohmann::ordered_json RunEvaluations::json() const {
 }
 
 engine::EvaluationRecord RunEvaluations::record() const {
-  engine::EvaluationRecord record = recordOf(*last, tokens, data->samples());
+  engine::EvaluationRecord record = training::recordOf(*last, tokens, data->samples());
   record.step = lastStep;
   return record;
 }
 
 std::vector<std::string> RunEvaluations::names() const {
-  return wanted() ? namesOf(recordOf(Evaluation(compiled->root()), tokens, 0)) : std::vector<std::string>();
+  return wanted() ? training::namesOf(training::recordOf(training::Evaluation(compiled->root()), tokens, 0)) : std::vector<std::string>();
 }
 
 void RunEvaluations::goOn(int64_t step, double value, int64_t from) {
@@ -177,10 +177,10 @@ void RunEvaluations::goOn(int64_t step, double value, int64_t from) {
   worse = (from - step) / flags.evalEvery;
 }
 
-void RunEvaluations::judge(const Evaluation &evaluation, int64_t done) {
+void RunEvaluations::judge(const training::Evaluation &evaluation, int64_t done) {
   std::optional<double> value = evaluation.loss();
   if (!flags.stopOn.empty() && name != "loss")
-    for (const Measured &measure : evaluation.measures())
+    for (const training::Measured &measure : evaluation.measures())
       if (measure.name == name)
         value = measure.sum.value();
   lastStep = done;

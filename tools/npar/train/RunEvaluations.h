@@ -4,10 +4,10 @@
 
 #include "engine/data/OncePass.h"
 
+#include "engine/training/EvaluationReport.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/measure/EvaluationReport.h"
-#include "tools/npar/train/RunFlags.h"
 #include "tools/npar/measure/EvaluationProgram.h"
+#include "tools/npar/train/RunFlags.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -59,15 +59,15 @@ private:
   Outcome<engine::DataPlan> planTo(const program::Program &root);
   ExitCode lookAtData(const program::Program &root);
   ExitCode checkWatched(const program::Program &root);
-  void judge(const Evaluation &evaluation, int64_t done);
+  void judge(const training::Evaluation &evaluation, int64_t done);
   engine::Status copyParameters(const engine::Session &training, const program::Program &root);
 
   const RunFlags &flags;
   ProgramPointer compiled;
-  EvaluationBatch batch;
+  training::EvaluationBatch batch;
   std::unique_ptr<engine::OncePass> data;
   std::unique_ptr<engine::Session> session;
-  std::optional<Evaluation> last;
+  std::optional<training::Evaluation> last;
   std::string name = "loss", tokens;
   bool largerIsBetter = false;
   double bestValue = 0;

@@ -1,24 +1,24 @@
-// The training loop of `npar train`.
+// A run of `npar train`: opens everything in all processes, trains, and writes what is left.
 #include "tools/npar/train/RunFlags.h"
 
 #include "compiler/cost/CostModel.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/Weights.h"
-#include "engine/data/BatchReader.h"
 #include "engine/logging/Trace.h"
 #include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
+#include "engine/training/NotFinite.h"
+#include "engine/training/Trainer.h"
 #include "tools/npar/checkpoint/OtherSettings.h"
+#include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/job/SameFiles.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
-#include "tools/npar/train/NotFinite.h"
 #include "tools/npar/train/RunCheckpoints.h"
 #include "tools/npar/train/RunEvaluations.h"
 #include "tools/npar/train/RunLogs.h"
@@ -26,11 +26,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
-#include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
@@ -40,33 +36,7 @@ using engine::Status;
 
 namespace {
 
-/// What this process has to say after a step, of whose batch `rows` are known.
-StepNote noteOf(const Training &training, std::vector<RowHash> rows) {
-  const char *signal = stopSignal();
-  return {!training.log.ok() ? StepNote::cannotWrite : signal ? signal : "", std::move(rows)};
-}
-
-/// Whether all processes stop here because one of them would. Remembers a signal's name.
-bool shouldStop(const std::vector<StepNote> &notes, Training &training) {
-  bool stop = false;
-  for (const StepNote &note : notes) {
-    stop |= !note.stop.empty();
-    if (training.stoppedBy.empty() && note.stop != StepNote::cannotWrite)
-      training.stoppedBy = note.stop;
-  }
-  return stop;
-}
-
-/// How often all samples have come before those of a step; nothing where data have no end.
-std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
-  return data.samples() ? std::optional(data.position(step) / data.samples()) : std::nullopt;
-}
-
-std::optional<double> epochsBefore(const engine::DataSource &data, int64_t step) {
-  return data.samples() ? std::optional(static_cast<double>(data.position(step)) / static_cast<double>(data.samples())) : std::nullopt;
-}
-
-/// Measures between two steps, and says what came of it.
+/// Evaluates between two steps and reports the result.
 Status evaluate(const RunFlags &flags, RunEvaluations &evaluations, const engine::Session &session, const program::Program &program,
                 int64_t done, Progress &progress) {
   Status status = evaluations.run(session, program, done);
@@ -90,15 +60,9 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
                       : 0;
 }
 
-/// Tokens of a sample, where each is predicted: what reads a text and says one thing of it counts samples. 0: it is samples that count.
-int64_t tokensOf(const engine::BatchShape &shape) {
-  bool predicted = shape.find(program::InputRole::Shifted) || shape.inputs.size() == 1;
-  return predicted ? shape.tokensOfSample() : 0;
-}
-
-/// What the rows of the logs have in common.
-engine::LogShape logShapeOf(const program::Program &program, const engine::BatchShape &shape, const RunEvaluations &evaluations) {
-  engine::LogShape result{tokensOf(shape) ? "tokens" : "samples", {}, engine::namedLosses(program), evaluations.names()};
+/// The columns of the logs.
+engine::LogShape logShapeOf(const program::Program &program, const std::string &unit, const RunEvaluations &evaluations) {
+  engine::LogShape result{unit, {}, engine::namedLosses(program), evaluations.names()};
   for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
     result.groups.push_back(program.groups()->Get(i)->str());
   return result;
@@ -111,90 +75,63 @@ void logFailedSaves(RunLogs &logs, RunCheckpoints &checkpoints, Training &traini
       training.log = logs.append(failed);
 }
 
-Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
-                  engine::Session &session, const engine::DataSource &data, RunLogs &logs, double peak, RunCheckpoints &checkpoints,
-                  RunEvaluations &evaluations, Training &training) {
-  using Clock = std::chrono::steady_clock;
-  bool computes = flags.device.backend != "null";
-  auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
-  auto amount = shape.rows * std::max<int64_t>(1, tokensOf(shape));
-  Progress progress(flags.steps, training.unit, !flags.quiet, computes);
-  double secondsAfterFirst = 0;
-  stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
-  training.first = training.steps = training.compared = checkpoints.firstStep();
-  training.loss = std::nan("");
-  bool hashes = checkpoints.wanted() && !flags.logs.empty();
-  // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
-  bool last = job.isAlone() && shouldStop({noteOf(training, {})}, training);
-  engine::BatchReader reader(data, training.first, last ? training.first : flags.steps);
-  for (int64_t step = training.first; step < flags.steps && !last; ++step) {
-    engine::BatchReader::Read read = reader.next();
-    training.rows = hashes ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
-    if (!read.intact.ok()) { // something cut the file: nothing is trained on what is not there
-      progress.finish();
-      session.abandon(read.intact);
-      return read.intact;
-    }
-    Clock::time_point begun = Clock::now();
-    Result<engine::StepResult> result = session.step(read.batch, step);
-    if (!result.ok()) {
-      progress.finish();
-      return result.status();
-    }
-    double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-    double speed = static_cast<double>(amount) / std::max(seconds, 1e-9);
-    int64_t before = step - training.first;
-    if (before > 0)
-      secondsAfterFirst += seconds;
-    training.steps = step + 1;
-    training.loss = known(result->loss);
-    training.perSecond = before > 0 ? static_cast<double>(amount) * static_cast<double>(before) / std::max(secondsAfterFirst, 1e-9) : speed;
-    if (result->validTokens) {
-      training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
-      training.idle += *result->validTokens == 0;
-    }
-    training.losses = result->losses;
+/// Shows, logs, evaluates and saves between the steps of a run.
+class RunObserver final : public training::TrainingObserver {
+public:
+  RunObserver(const RunFlags &flags, const program::Program &program, RunLogs &logs, RunCheckpoints &checkpoints,
+              RunEvaluations &evaluations, Training &training)
+      : flags(flags), program(program), logs(logs), checkpoints(checkpoints), evaluations(evaluations), training(training) {}
+
+  /// `peak`: see peakOf. The session evaluates too.
+  void begin(const engine::Session &own, double peakOfMachine) {
+    session = &own, peak = peakOfMachine;
+    progress = std::make_unique<Progress>(flags.steps, training.unit, !flags.quiet, flags.device.backend != "null");
+    stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
+  }
+  void end() { progress->finish(); }
+
+  std::string wantsToEnd() override {
+    const char *signal = stopSignal();
+    return !training.log.ok() ? training::StepNote::cannotWrite : signal ? signal : "";
+  }
+
+  void finished(const training::StepReport &report) override {
+    const engine::StepResult &result = report.result;
+    progress->update(report.step + 1, result.loss, report.perSecond, report.epochsDone);
     std::vector<engine::LossRecord> losses;
-    for (const engine::NamedLoss &loss : result->losses)
-      losses.push_back({known(loss.value), loss.counted});
-    training.idle += !losses.empty() && std::all_of(losses.begin(), losses.end(), [](const auto &loss) { return loss.counted == 0; });
-    std::vector<StepNote> notes;
-    std::transform(result->notes.begin(), result->notes.end(), std::back_inserter(notes), unpackNote);
-    bool sound = isSound(*result);
-    if (!sound && training.unsound++ == 0)
-      training.firstUnsound = describeUnsound(session, program, *result, step);
-    progress.update(step + 1, result->loss, speed, epochsBefore(data, step + 1));
-    double rate = computes ? program.flops() / std::max(seconds, 1e-9) : 0;
-    training.log = logs.append(engine::StepRecord{step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount,
-                                                  speed, result->lossScale, result->skipped, result->validTokens, hashOfBatch(notes),
-                                                  epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0, rate,
-                                                  peak > 0 ? rate / peak : 0, result->groupNorms, std::move(losses), secondsSince1970()});
-    if (flags.checkReplicas > 0 && ((step + 1) % flags.checkReplicas == 0 || step + 1 == flags.steps)) {
-      Result<std::optional<engine::ReplicaDifference>> found = engine::compareReplicas(session, program);
-      if (!found.ok())
-        return found.status();
-      if (training.corrupt = std::move(*found); training.corrupt)
-        break; // whatever would be written now cannot be trusted
-      training.compared = step + 1;
-    }
-    if (evaluations.isDue(step + 1)) {
-      if (Status status = evaluate(flags, evaluations, session, program, step + 1, progress); !status.ok())
-        return status;
+    for (size_t i = 0; i < result.losses.size(); ++i)
+      losses.push_back({report.losses[i], result.losses[i].counted});
+    double rate = flags.device.backend != "null" ? program.flops() / std::max(report.seconds, 1e-9) : 0;
+    training.log = logs.append(engine::StepRecord{report.step, report.loss, report.gradNorm, report.learningRate, report.amount,
+                                                  report.perSecond, result.lossScale, result.skipped, result.validTokens, report.batchHash,
+                                                  report.epoch, report.samplesIntoEpoch, rate, peak > 0 ? rate / peak : 0,
+                                                  result.groupNorms, std::move(losses), secondsSince1970()});
+  }
+
+  Result<bool> between(int64_t done, const training::StepReport &report) override {
+    if (evaluations.isDue(done)) {
+      TRY_STATUS(evaluate(flags, evaluations, *session, program, done, *progress));
       if (training.log.ok())
         training.log = logs.append(evaluations.record());
     }
-    training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
-    if (training.checkpoint.ok() && evaluations.isDue(step + 1) && evaluations.isBest())
-      training.checkpoint = checkpoints.keepBest(step + 1, evaluations.watched(), evaluations.best());
+    training.checkpoint = checkpoints.afterStep(done, report.result.learningRate);
+    if (training.checkpoint.ok() && evaluations.isDue(done) && evaluations.isBest())
+      training.checkpoint = checkpoints.keepBest(done, evaluations.watched(), evaluations.best());
     logFailedSaves(logs, checkpoints, training);
-    last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
-    last |= evaluations.isStuck() || !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
+    return evaluations.isStuck() || !training.checkpoint.ok();
   }
-  progress.finish();
-  training.waited = reader.waited();
-  training.epoch = epochOf(data, training.steps);
-  return {};
-}
+
+private:
+  const RunFlags &flags;
+  const program::Program &program;
+  RunLogs &logs;
+  RunCheckpoints &checkpoints;
+  RunEvaluations &evaluations;
+  Training &training;
+  const engine::Session *session = nullptr;
+  std::unique_ptr<Progress> progress;
+  double peak = 0; ///< FLOP/s; 0: unknown
+};
 
 Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPointer &program, engine::SessionOptions options) {
   Waiting waiting("setting up");
@@ -260,7 +197,7 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
 }
 
 /// Brings what all processes have recorded into the trace of the voice, on its clock. Without offsets of clocks there is nothing.
-Status collect(const Job &job, const std::vector<ClockOffset> &clocks, engine::Trace &trace) {
+Status collect(const Job &job, const std::vector<job::ClockOffset> &clocks, engine::Trace &trace) {
   if (clocks.empty())
     return {};
   Result<std::vector<std::vector<uint8_t>>> all = job.gather(job.isVoice() ? std::vector<uint8_t>() : trace.pack());
@@ -278,7 +215,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
                 RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
   job.phase("writing the final weights");
   if (trained.ok())
-    training.badParameter = firstParameterNotFinite(session, program);
+    training.badParameter = training::firstParameterNotFinite(session, program);
   bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
     training.checkpoint = checkpoints.atEnd(training.steps, sound);
@@ -316,6 +253,13 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
     return code;
   Training training;
+  RunObserver observer(flags, root, logs, checkpoints, evaluations, training);
+  training::TrainerOptions plans;
+  plans.first = checkpoints.firstStep(), plans.steps = flags.steps, plans.checkReplicas = flags.checkReplicas;
+  plans.endIfNotFinite = flags.nonfinite == "stop", plans.computes = flags.device.backend != "null", plans.alone = job.isAlone();
+  plans.hashBatches = checkpoints.wanted() && !flags.logs.empty();
+  training::Trainer trainer(root, plans, observer);
+  training.unit = trainer.unit();
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
   flags.device.applyTo(options);
@@ -325,7 +269,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
   options.initialise = flags.weights.empty() && !checkpoints.resumes(); // else all are loaded
-  options.note = [&training](int64_t) { return pack(noteOf(training, training.rows)); };
+  options.note = [&trainer](int64_t) { return trainer.note(); };
   Outcome<int> threads = job.threads(flags.threads);
   ExitCode room = threads.code();
   if (threads.ok()) {
@@ -352,9 +296,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     return loaded;
   if (ExitCode code = job.agree(checkpoints.open(job, **session, program)); code != ExitCode::Good)
     return code;
-  engine::LogShape logShape = logShapeOf(root, shape, evaluations);
-  training.unit = logShape.unit;
-  Status opened = logs.begin(logShape, checkpoints.firstStep());
+  Status opened = logs.begin(logShapeOf(root, training.unit, evaluations), checkpoints.firstStep());
   if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
     return code;
   data->keepRows((*session)->rows());
@@ -363,14 +305,16 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   if (ExitCode code = goOnFromBest(job, checkpoints, evaluations); code != ExitCode::Good)
     return code;
   if (!job.isAlone() && !flags.trace.empty()) {
-    Result<std::vector<ClockOffset>> clocks = job.measureClocks();
+    Result<std::vector<job::ClockOffset>> clocks = job.measureClocks();
     if (!clocks.ok())
       return fail(clocks.status());
     training.clocks = std::move(*clocks);
   }
   job.phase(""); // where its steps are is seen by itself
-  Status trained =
-      trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, evaluations, training);
+  observer.begin(**session, peakOf(flags, job, root));
+  Status trained = trainer.run(**session, *data);
+  observer.end();
+  static_cast<training::TrainingResult &>(training) = trainer.result();
   ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;

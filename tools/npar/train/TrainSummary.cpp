@@ -23,9 +23,9 @@ void remark(const RunFlags &flags, const Training &training, const RunCheckpoint
                             flags.steps, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
   if (training.idle)
     printRemark(fmt::format("{} of {} batches had no counting target: their loss and gradients are 0", training.idle, training.steps));
-  if (training.unsound && flags.nonfinite == "continue")
-    printRemark(
-        fmt::format("{} of {} steps had values that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
+  if (training.notFinite && flags.nonfinite == "continue")
+    printRemark(fmt::format("{} of {} steps had values that are not finite, first {}", training.notFinite, training.steps,
+                            training.firstNotFinite));
 }
 
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
@@ -35,9 +35,9 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
                             "replicas were equal after {} steps: resume from a checkpoint of that step or an earlier one, without the "
                             "machine of the differing ranks, and remove later checkpoints",
                             training.steps, training.corrupt->text(), training.compared));
-  if (training.unsound && flags.nonfinite == "stop")
+  if (training.notFinite && flags.nonfinite == "stop")
     return fail(ExitCode::RunFailed,
-                training.firstUnsound +
+                training.firstNotFinite +
                     (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue skips such steps"));
   if (training.badParameter)
     return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",

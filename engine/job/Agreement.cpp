@@ -1,0 +1,57 @@
+// Merges verdicts by their texts.
+#include "engine/job/Agreement.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace npar::job {
+
+std::vector<uint8_t> pack(const Verdict &verdict) {
+  return nlohmann::json::to_cbor(nlohmann::json{static_cast<int>(verdict.code), verdict.errors});
+}
+
+Verdict unpackVerdict(const std::vector<uint8_t> &bytes) {
+  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer())
+    return {engine::Code::Internal, {"internal error: the processes of the job perform different operations"}};
+  return {static_cast<engine::Code>(json[0].get<int>()), json[1].get<std::vector<std::string>>()};
+}
+
+Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::string> &names) {
+  struct Text {
+    std::string text;
+    std::vector<std::string> of;
+  };
+  std::vector<Text> texts;
+  Verdict agreed;
+  size_t failed = 0; ///< processes that have anything to say
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (agreed.code == engine::Code::Ok)
+      agreed.code = verdicts[i].code;
+    failed += !verdicts[i].errors.empty();
+    for (const std::string &error : verdicts[i].errors) {
+      auto known = std::find_if(texts.begin(), texts.end(), [&](const Text &each) { return each.text == error; });
+      if (known == texts.end())
+        known = texts.insert(known, {error, {}});
+      if (known->of.empty() || known->of.back() != names[i])
+        known->of.push_back(names[i]);
+    }
+  }
+  for (const Text &each : texts) {
+    bool all = each.of.size() == verdicts.size();
+    bool first = each.of.size() == 1 && each.of.front() == names.front() && failed == 1;
+    constexpr size_t shown = 3;
+    std::string of =
+        fmt::format("{}", fmt::join(each.of.begin(), each.of.begin() + static_cast<std::ptrdiff_t>(std::min(shown, each.of.size())), ", "));
+    if (each.of.size() > shown)
+      of += fmt::format(" and {} more", each.of.size() - shown);
+    size_t line = each.text.find('\n');
+    agreed.errors.push_back(all || first ? each.text
+                                         : each.text.substr(0, line) + "\nnpar: reported by " + of +
+                                               (line == std::string::npos ? "" : each.text.substr(line)));
+  }
+  return agreed;
+}
+
+} // namespace npar::job

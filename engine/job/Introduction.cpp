@@ -1,0 +1,150 @@
+// Reads what the system knows of this process, and compares processes.
+#include "engine/job/Introduction.h"
+
+#include "engine/files/AtomicFile.h"
+#include "engine/product/InstructionSet.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sched.h>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+#include <xxhash.h>
+
+namespace npar::job {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+std::string hostName() {
+  if (const char *given = std::getenv("NPAR_HOST"); given && *given)
+    return given;
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 && *name ? name : "unknown";
+}
+
+/// Vector instructions and what works like them, by the kernel's names.
+std::string processorFeatures() {
+  std::ifstream file("/proc/cpuinfo");
+  std::set<std::string> features;
+  for (std::string line; features.empty() && std::getline(file, line);)
+    if (line.rfind("flags", 0) == 0) {
+      std::istringstream words(line.substr(line.find(':') + 1));
+      for (std::string word; words >> word;)
+        for (const char *kind : {"sse4", "avx", "fma", "f16c", "amx", "bmi"})
+          if (word.rfind(kind, 0) == 0)
+            features.insert(word);
+    }
+  return fmt::format("{}", fmt::join(features, " "));
+}
+
+std::vector<uint8_t> processorsAllowed() {
+  std::vector<uint8_t> allowed(static_cast<size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))), 0);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  bool known = ::sched_getaffinity(0, sizeof(set), &set) == 0;
+  for (size_t i = 0; i < allowed.size(); ++i)
+    allowed[i] = !known || (i < CPU_SETSIZE && CPU_ISSET(i, &set));
+  return allowed;
+}
+
+/// Words that one has and the other lacks.
+std::string missingIn(const std::string &some, const std::string &all) {
+  std::istringstream words(all);
+  std::istringstream found(some);
+  std::set<std::string> here{std::istream_iterator<std::string>(found), {}};
+  std::vector<std::string> missing;
+  for (std::string word; words >> word;)
+    if (!here.count(word))
+      missing.push_back(word);
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+} // namespace
+
+Result<Introduction> introduceSelf() {
+  Introduction own;
+  own.host = hostName();
+  Result<std::vector<uint8_t>> self = program::readFile("/proc/self/exe");
+  if (!self.ok())
+    return self.status();
+  XXH128_hash_t hash = XXH3_128bits(self->data(), self->size());
+  own.executable = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(file, word, '\0');)
+    own.arguments.push_back(word);
+  if (!own.arguments.empty())
+    own.arguments.erase(own.arguments.begin());
+  own.features = processorFeatures();
+  Result<engine::InstructionSet> set = engine::bestInstructionSet();
+  own.instructions = set.ok() ? engine::wordOf(*set) : set.status().message();
+  own.processors = processorsAllowed();
+  return own;
+}
+
+std::vector<uint8_t> pack(const Introduction &introduction) {
+  nlohmann::json json = {introduction.host, introduction.executable, introduction.arguments, introduction.features,
+                         introduction.instructions, introduction.processors};
+  return nlohmann::json::to_cbor(json);
+}
+
+Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes) {
+  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.size() != 6 || !json[0].is_string())
+    return Status::badInput("the processes of this job run different versions of npar: install the same version on every host");
+  return Introduction{json[0], json[1], json[2], json[3], json[4], json[5]};
+}
+
+std::string nameOf(const std::vector<Introduction> &processes, size_t process) {
+  return fmt::format("process {} on '{}'", process, processes[process].host);
+}
+
+Status checkAlike(const std::vector<Introduction> &processes) {
+  const Introduction &first = processes.front();
+  for (size_t i = 1; i < processes.size(); ++i) {
+    const Introduction &other = processes[i];
+    auto refuse = [&](const std::string &what) { return Status::badInput(nameOf(processes, i) + what); };
+    if (other.executable != first.executable)
+      return refuse(
+          fmt::format(" runs another version of npar than process 0 on '{}': install the same version on every host", first.host));
+    if (other.arguments != first.arguments)
+      return refuse(fmt::format(" was started as 'npar {}', process 0 as 'npar {}': give all processes of a job the same command line",
+                                fmt::join(other.arguments, " "), fmt::join(first.arguments, " ")));
+    if (std::string lacks = missingIn(other.features, first.features); !lacks.empty())
+      return refuse(fmt::format(" has a CPU without {}, but process 0 on '{}' generates kernels for it: run on machines of one kind, "
+                                "or start a separate job per kind",
+                                lacks, first.host));
+    if (std::string more = missingIn(first.features, other.features); !more.empty())
+      return refuse(fmt::format(" has a CPU with {}, which the CPU of process 0 on '{}' lacks, and would compute other bits: run on "
+                                "machines of one kind, or start a separate job per kind",
+                                more, first.host));
+    if (other.instructions != first.instructions)
+      return refuse(fmt::format(" multiplies with '{}', process 0 on '{}' with '{}', and would compute other bits: give all processes the "
+                                "same NPAR_INSTRUCTIONS",
+                                other.instructions, first.host, first.instructions));
+  }
+  return {};
+}
+
+int threadsOf(const std::vector<Introduction> &processes, size_t process) {
+  const Introduction &own = processes[process];
+  double share = 0;
+  for (size_t processor = 0; processor < own.processors.size(); ++processor) {
+    if (!own.processors[processor])
+      continue;
+    auto users = std::count_if(processes.begin(), processes.end(), [&](const Introduction &each) {
+      return each.host == own.host && processor < each.processors.size() && each.processors[processor];
+    });
+    share += 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, users));
+  }
+  return std::max(1, static_cast<int>(share + 1e-9));
+}
+
+} // namespace npar::job

@@ -1,0 +1,24 @@
+// Compares the files that the processes of a job read, each from its own file system.
+#pragma once
+
+#include "engine/files/Fingerprint.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::job {
+
+/// The files that one process reads, with their fingerprints.
+struct ReadFile {
+  std::string path;
+  program::Fingerprint fingerprint;
+};
+
+std::vector<uint8_t> pack(const std::vector<ReadFile> &files);
+std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes);
+
+/// One message for each file that differs from that of process 0, of many the first few: which file, which process, and both values.
+/// `names`: of the processes, such as "process 2 on 'b'".
+std::vector<std::string> differences(const std::vector<std::vector<ReadFile>> &processes, const std::vector<std::string> &names);
+
+} // namespace npar::job

@@ -1,0 +1,81 @@
+// Writes each batch's part of every prediction where it belongs.
+#include "engine/training/PredictionFile.h"
+
+#include "engine/training/Evaluation.h"
+
+namespace npar::training {
+
+using engine::Result;
+using engine::Status;
+using program::ElementType;
+
+namespace {
+
+/// As what a result is written.
+const char *storedType(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+    return "F64";
+  case ElementType::I32:
+    return "I32";
+  case ElementType::F32:
+  case ElementType::BF16:
+  case ElementType::F16:
+  case ElementType::U8:
+    break;
+  }
+  return "F32";
+}
+
+template <typename T> std::vector<uint8_t> bytesAs(const std::vector<double> &values) {
+  std::vector<T> converted(values.begin(), values.end());
+  const auto *begin = reinterpret_cast<const uint8_t *>(converted.data());
+  return {begin, begin + converted.size() * sizeof(T)};
+}
+
+std::vector<uint8_t> bytesOf(const std::vector<double> &values, ElementType type) {
+  const std::string stored = storedType(type);
+  return stored == "F64" ? bytesAs<double>(values) : stored == "I32" ? bytesAs<int32_t>(values) : bytesAs<float>(values);
+}
+
+} // namespace
+
+Result<PredictionFile> PredictionFile::create(const std::string &path, const program::Program &program, int64_t samples) {
+  if (path.empty())
+    return PredictionFile(nullptr, program);
+  std::vector<engine::TensorToWrite> tensors;
+  for (const program::Prediction *prediction : *program.predictions()) {
+    const program::LogicalResult &result = *program.results()->Get(prediction->result());
+    std::vector<int64_t> shape(result.shape()->begin(), result.shape()->end());
+    shape[0] = samples;
+    tensors.push_back({prediction->name()->str(), storedType(result.type()), shape});
+  }
+  Result<std::unique_ptr<engine::SafetensorsWriter>> writer = engine::SafetensorsWriter::create(path, tensors);
+  if (!writer.ok())
+    return writer.status();
+  return PredictionFile(std::move(*writer), program);
+}
+
+Status PredictionFile::add(const engine::Session &session, int64_t first, int64_t samples) {
+  for (uint32_t i = 0; i < program->predictions()->size(); ++i) {
+    const program::LogicalResult &result = *program->results()->Get(program->predictions()->Get(i)->result());
+    uint64_t elements = Evaluation::elementsOfSample(result);
+    Result<std::vector<double>> values = session.readResult(result.name()->str(), 0, elements * static_cast<uint64_t>(samples));
+    if (!values.ok())
+      return values.status();
+    if (!writer || !written.ok())
+      continue;
+    std::vector<uint8_t> bytes = bytesOf(*values, result.type());
+    uint64_t offset = bytes.size() / static_cast<uint64_t>(samples) * static_cast<uint64_t>(first);
+    written = writer->write(i, offset, bytes.data(), bytes.size());
+  }
+  return {};
+}
+
+Status PredictionFile::commit() {
+  if (!written.ok() || !writer)
+    return written;
+  return writer->commit();
+}
+
+} // namespace npar::training

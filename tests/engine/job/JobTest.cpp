@@ -1,0 +1,128 @@
+// What the processes of a job find out about each other, and how they say together what went wrong.
+#include "engine/job/Agreement.h"
+#include "engine/job/ClockOffsets.h"
+#include "engine/job/Introduction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace npar::job {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Introduction on(const std::string &host, std::vector<uint8_t> processors) {
+  return {host, "abc", {"run", "gpt2"}, "avx avx2", "avx2", std::move(processors)};
+}
+
+TEST(Introduction, ArrivesAsItWasSent) {
+  Introduction own = *introduceSelf();
+  EXPECT_FALSE(own.host.empty());
+  EXPECT_EQ(own.executable.size(), 32u);
+  EXPECT_FALSE(own.features.empty());
+  Introduction same = *unpackIntroduction(pack(own));
+  EXPECT_EQ(pack(same), pack(own));
+  EXPECT_FALSE(unpackIntroduction({1, 2, 3}).ok());
+  EXPECT_FALSE(unpackIntroduction({}).ok());
+}
+
+TEST(Introduction, ProcessesOfOneJobAreAlike) {
+  auto refused = [](const std::function<void(Introduction &)> &change) {
+    std::vector<Introduction> processes = {on("a", {1}), on("b", {1}), on("c", {1})};
+    change(processes[2]);
+    return checkAlike(processes).message();
+  };
+  EXPECT_EQ(refused([](Introduction &) {}), "");
+  EXPECT_EQ(refused([](Introduction &one) { one.executable = "abd"; }),
+            "process 2 on 'c' runs another version of npar than process 0 on 'a': install the same version on every host");
+  EXPECT_EQ(refused([](Introduction &one) {
+              one.arguments = {"run", "llama"};
+            }),
+            "process 2 on 'c' was started as 'npar run llama', process 0 as 'npar run gpt2': give all processes of a job the same command "
+            "line");
+  EXPECT_EQ(refused([](Introduction &one) { one.features = "avx"; }),
+            "process 2 on 'c' has a CPU without avx2, but process 0 on 'a' generates kernels for it: run on machines of one kind, or "
+            "start a separate job per kind");
+  EXPECT_EQ(refused([](Introduction &one) { one.features = "avx avx2 avx512f"; }),
+            "process 2 on 'c' has a CPU with avx512f, which the CPU of process 0 on 'a' lacks, and would compute other bits: run on "
+            "machines of one kind, or start a separate job per kind");
+  EXPECT_EQ(refused([](Introduction &one) { one.instructions = "plain"; }),
+            "process 2 on 'c' multiplies with 'plain', process 0 on 'a' with 'avx2', and would compute other bits: give all processes the "
+            "same NPAR_INSTRUCTIONS");
+}
+
+TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {
+  // Four processes on eight processors; two of them alone on another host.
+  std::vector<Introduction> free = {on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
+                                    on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
+                                    on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
+                                    on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
+                                    on("b", {1, 1, 1, 1}),
+                                    on("b", {1, 1, 1, 1})};
+  EXPECT_EQ(threadsOf(free, 3), 2);
+  EXPECT_EQ(threadsOf(free, 4), 2);
+  // Bound to processors of their own, as a launcher may do.
+  std::vector<Introduction> bound = {on("a", {1, 1, 0, 0}), on("a", {0, 0, 1, 1})};
+  EXPECT_EQ(threadsOf(bound, 0), 2);
+  // More processes than processors.
+  EXPECT_EQ(threadsOf({on("a", {1, 1}), on("a", {1, 1}), on("a", {1, 1})}, 2), 1);
+}
+
+TEST(Agreement, AnErrorOfAllIsSaidOnce) {
+  Verdict same{engine::Code::BadInput, {"cannot read 'x'"}};
+  Verdict agreed = agreeOn({same, same}, {"process 0 on 'a'", "process 1 on 'b'"});
+  EXPECT_EQ(agreed.code, engine::Code::BadInput);
+  EXPECT_EQ(agreed.errors, Texts{"cannot read 'x'"});
+}
+
+TEST(Agreement, AnErrorOfSomeSaysWhose) {
+  Texts names = {"process 0 on 'a'", "process 1 on 'a'", "process 2 on 'b'", "process 3 on 'b'"};
+  Verdict bad{engine::Code::BadInput, {"cannot read 'x'\nnpar: help: copy it"}};
+  Verdict agreed = agreeOn({{}, {}, bad, bad}, names);
+  EXPECT_EQ(agreed.code, engine::Code::BadInput);
+  EXPECT_EQ(agreed.errors, Texts{"cannot read 'x'\nnpar: reported by process 2 on 'b', process 3 on 'b'\nnpar: help: copy it"});
+  // What process 0 alone has to say is said as if it were alone.
+  EXPECT_EQ(agreeOn({bad, {}, {}, {}}, names).errors, bad.errors);
+}
+
+TEST(Agreement, TheFirstCodeCountsAndEveryTextIsSaid) {
+  Verdict one{engine::Code::RunFailed, {"a"}}, other{engine::Code::BadInput, {"b"}};
+  Verdict agreed = agreeOn({{}, one, other}, {"p0", "p1", "p2"});
+  EXPECT_EQ(agreed.code, engine::Code::RunFailed);
+  EXPECT_EQ(agreed.errors, (Texts{"a\nnpar: reported by p1", "b\nnpar: reported by p2"}));
+  EXPECT_EQ(agreeOn({{}, {}, {}}, {"p0", "p1", "p2"}).code, engine::Code::Ok);
+}
+
+TEST(Agreement, VerdictsArriveAsTheyWereSent) {
+  Verdict verdict = unpackVerdict(pack(Verdict{engine::Code::Timeout, {"a", "b\xFF"}}));
+  EXPECT_EQ(verdict.code, engine::Code::Timeout);
+  EXPECT_EQ(verdict.errors, (Texts{"a", "b\xFF"}));
+  EXPECT_EQ(unpackVerdict({}).code, engine::Code::Internal);
+}
+
+// Process 1's clock is 40 s ahead, process 2's 7 s behind; who comes last, and how long it takes, changes from exchange to exchange.
+TEST(ClockOffsets, AreFoundFromBothSides) {
+  const double ahead[] = {0, 40, -7};
+  std::vector<std::vector<ClockExchange>> exchanges(3);
+  for (int round = 0; round < 24; ++round) {
+    double begun[3], last = 0;
+    for (int process = 0; process < 3; ++process) {
+      begun[process] = round + 1e-4 * ((round * 7 + process * 5) % 11);
+      last = std::max(last, begun[process]);
+    }
+    for (int process = 0; process < 3; ++process) {
+      double ended = last + 1e-5 * (1 + (round * 3 + process) % 4);
+      exchanges[static_cast<size_t>(process)].push_back({begun[process] + ahead[process], ended + ahead[process]});
+    }
+  }
+  std::vector<ClockOffset> offsets = clockOffsets(exchanges);
+  EXPECT_EQ(offsets[0].seconds, 0);
+  for (size_t process : {1, 2}) {
+    EXPECT_LE(std::abs(offsets[process].seconds + ahead[process]), offsets[process].uncertainty) << process;
+    EXPECT_LT(offsets[process].uncertainty, 1e-4) << process;
+  }
+}
+
+} // namespace
+} // namespace npar::job
