@@ -53,7 +53,7 @@ Result<CheckpointFolder> CheckpointFolder::open(const std::string &folder, std::
   result.lock = std::move(*lock);
   if (Status status = result.removeLeftovers(remarks); !status.ok())
     return status;
-  // Whether a checkpoint can be written there: as each begins, with a folder and a file in it.
+  // Tests whether a checkpoint can be written there, by starting one: a folder with a file in it.
   std::string trial = partialName(folder, 0, freshTag());
   Status status = result.begin(trial, {});
   Status removed = result.discard(trial);

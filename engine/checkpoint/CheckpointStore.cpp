@@ -80,7 +80,7 @@ std::vector<std::string> OpenCheckpoint::paths() const {
   return paths;
 }
 
-/// What is lost with a file: its first tensor, and how many more.
+/// Describes the tensors in a file: its first one, and the number of others.
 std::string OpenCheckpoint::holdings(size_t file) const {
   std::string first;
   size_t more = 0;

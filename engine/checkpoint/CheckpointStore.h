@@ -27,10 +27,10 @@ public:
 /// newest whole one, if there is another: which one to use is for the caller to say.
 Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::string &path);
 
-/// Whether `path` is a checkpoint or a folder that holds one.
+/// Returns true if `path` is a checkpoint or a folder that contains one.
 bool isCheckpoint(const std::string &path);
 
-/// Whether a folder has a manifest, or a shard of a checkpoint that has lost it.
+/// Returns true if a folder has a manifest, or a shard of a checkpoint whose manifest is missing.
 bool holdsCheckpoint(const std::string &folder);
 
 /// A committed checkpoint in a folder of them.
@@ -39,8 +39,8 @@ struct CommittedCheckpoint {
   std::string path;
 };
 
-/// The committed checkpoints of a folder ("step-100"), ascending; none where the folder does not exist. A folder of that name that
-/// holds no checkpoint is somebody else's.
+/// The committed checkpoints of a folder ("step-100"), ascending; none if the folder does not exist. A folder of that name without a
+/// checkpoint was not made by npar and is left out.
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder);
 
 /// Returns everything called "step-100" in a folder, ascending, so that an entry that holds no checkpoint, or cannot be read, gets

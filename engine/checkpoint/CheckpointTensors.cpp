@@ -13,7 +13,7 @@ namespace npar::engine {
 
 using namespace program;
 
-/// Whether the variable's own pieces are stored, not those of its master.
+/// Returns true if the variable's own pieces are stored, and not those of its master.
 static bool isStored(const Program &program, uint32_t index) {
   const Variable &variable = *program.variables()->Get(index);
   return outlivesStep(variable) && (variable.kind() != VariableKind::Parameter || masterOf(program, index) < 0);
@@ -33,7 +33,7 @@ static CheckpointTensor tensorOf(const Program &program, uint32_t index) {
   tensor.slot = master ? "" : variable.frozen() ? frozenSlot : variable.slot()->str();
   tensor.type = storedWord(variable.type());
   tensor.shape.assign(variable.shape()->begin(), variable.shape()->end());
-  const Variable &stored = parameter ? *parameter : variable; // the optimizer's state is of its parameter's stored shape
+  const Variable &stored = parameter ? *parameter : variable; // the optimizer's state has its parameter's stored shape
   tensor.stored.assign(stored.stored()->begin(), stored.stored()->end());
   return result;
 }

@@ -1,4 +1,4 @@
-// Which variables of a program a checkpoint holds, under which names, and what each rank contributes.
+// The variables of a program that a checkpoint stores, their names, and the pieces that each rank contributes.
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
@@ -20,7 +20,7 @@ struct CheckpointTensor {
 /// of any type read it, and nothing is there twice.
 std::vector<CheckpointTensor> checkpointTensors(const program::Program &program);
 
-/// What these ranks store, rank by rank.
+/// The pieces that these ranks store, rank by rank.
 std::vector<OwnedPiece> checkpointPieces(const program::Program &program, const std::vector<int64_t> &ranks);
 
 /// Bytes of these pieces: the memory that a snapshot takes.

@@ -26,7 +26,7 @@ using namespace program;
 
 namespace {
 
-/// What `body` returns, or that memory has run out.
+/// Returns the result of `body`, or an error if memory has run out.
 template <typename Body> Status guarded(Body body) {
   try {
     return body();
@@ -89,7 +89,7 @@ struct CheckpointWriter::Implementation {
   std::optional<CheckpointFolder> folder; ///< of the lowest session
   std::string tag;                        ///< in the names of partial folders, the same in every session
 
-  // Of the save under way.
+  // The current save:
   bool inFlight = false;
   bool started = false; ///< this session has begun to write
   bool broken = false;  ///< the sessions do not hear each other any more
@@ -139,8 +139,8 @@ Status CheckpointWriter::Implementation::open() {
   return {};
 }
 
-/// Sessions on machines that do not share the folder would each write a part of a checkpoint that nobody has whole: the one with rank 0
-/// makes a folder in it, which all others must see.
+/// If sessions run on machines that do not share the folder, each would write a part of a checkpoint, and no machine would have all of it.
+/// The session with rank 0 therefore creates a folder in it that all others must see.
 Status CheckpointWriter::Implementation::seeSameFolder() {
   std::string trial = CheckpointFolder::partialName(options.folder, 0, tag);
   SessionNews own;
@@ -163,7 +163,7 @@ Status CheckpointWriter::Implementation::seeSameFolder() {
   return removed;
 }
 
-/// Of fp16; any other training has counted every step and scales nothing.
+/// Reads the counters of fp16. Other trainings have counted every step and scale nothing.
 Status CheckpointWriter::Implementation::readCounters() {
   auto read = [&](const char *slot, std::optional<double> &value) -> Status {
     int64_t variable = findState(program, slot);
@@ -217,14 +217,14 @@ void CheckpointWriter::Implementation::spawn(std::function<void()> work) {
   }
 }
 
-/// What a full disk or a lost network may take to come back; cut short when the run ends.
+/// Waits as long as a full disk or a lost network may take to recover. The end of the run ends the wait.
 void CheckpointWriter::Implementation::pauseBefore(int retry) {
   auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(retry ? options.retrySeconds * (1 << (retry - 1)) : 0);
   while (!leaving && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-/// In the thread: the snapshot and what describes it stay as they are until it ends.
+/// Runs in the thread. The snapshot and its description do not change until it ends.
 void CheckpointWriter::Implementation::write() {
   failure = guarded([&] {
     if (lowest) {
@@ -382,7 +382,7 @@ Status CheckpointWriter::Implementation::conclude() {
 Status CheckpointWriter::Implementation::fail(const Status &outcome, bool mayRetry) {
   join();
   std::vector<SessionNews> all;
-  if (Status status = heard({}, all); !status.ok()) // nobody writes to the folder any more
+  if (Status status = heard({}, all); !status.ok()) // no session writes to the folder any more
     return status;
   if (lowest)
     (void)guarded([&] { return folder->discard(partial); }); // what is left goes when the next run begins

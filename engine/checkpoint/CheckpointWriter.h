@@ -1,4 +1,4 @@
-// Writes checkpoints while training goes on: a snapshot between two steps, files in the background, one rename that makes it valid.
+// Writes checkpoints while training continues: a snapshot between two steps, files in the background, one rename that makes it valid.
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
@@ -16,13 +16,13 @@ struct CheckpointOptions {
   std::string folder;                                     ///< of checkpoints; made if it is not there
   uint64_t keep = 0;                                      ///< how many to keep, the newest; 0: all
   std::vector<uint64_t> spared = {};                      ///< steps of some that stay besides
-  ModelCall call;                                         ///< but for `texts`
+  ModelCall call;                                         ///< without `texts`
   std::vector<std::pair<std::string, std::string>> texts; ///< name and content of what the model consists of
   int retries = 2;                                        ///< how often a save that failed is tried again
   double retrySeconds = 0.5;                              ///< before the first of these tries; twice as long before the second ...
 };
 
-/// What a checkpoint says of the training besides its tensors: fields of Manifest.
+/// The state of training that a checkpoint stores in addition to its tensors: fields of Manifest.
 struct TrainingState {
   uint64_t step = 0, seed = 0;
   std::vector<DataPosition> data;
@@ -53,9 +53,9 @@ public:
   Status poll();
   /// Waits until nothing is under way.
   Status finish();
-  /// Whether another save may follow: false when the sessions do not hear each other any more, which is no failure of a save.
+  /// Returns true if another save can follow. It cannot if the sessions can no longer communicate, which is not a failed save.
   bool usable() const;
-  /// From now on the checkpoints of these steps stay, however many newer ones there are; no others.
+  /// Keeps the checkpoints of these steps, and of no others, however many newer ones exist.
   void spare(std::vector<uint64_t> steps);
   /// After a save those that are not to be kept are removed; this does it again, for what is spared no longer. Not while a save is under
   /// way.
@@ -64,7 +64,7 @@ public:
   Status check() const;
   /// The newest checkpoint that this has written, its folder; empty before the first.
   const std::string &newest() const;
-  /// What went wrong without harm to a checkpoint, such as a try that failed or an old one that could not be removed, since the last call.
+  /// Returns problems since the last call that did not harm a checkpoint, such as a failed attempt or an old one that could not be removed.
   std::vector<std::string> takeRemarks();
 
 private:

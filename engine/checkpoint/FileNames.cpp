@@ -43,7 +43,7 @@ private:
   size_t longest = 0;                                                 ///< name of one of these
 };
 
-/// What is found of a parameter, and of its tensors those that are not.
+/// Lists the tensors of a parameter that were found, and those that were not.
 void list(FileNames &names, const Variable &variable, const Found &found) {
   for (const auto &[index, tensor] : found)
     names.loaded.push_back(tensor);

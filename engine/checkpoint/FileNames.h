@@ -1,4 +1,4 @@
-// Which stored tensor is which parameter, by the program's checkpoint rules.
+// Maps stored tensors to parameters by the program's checkpoint rules.
 #pragma once
 
 #include "engine/checkpoint/TensorStore.h"
@@ -15,7 +15,7 @@ struct NamedTensor {
   int64_t index = -1; ///< of IndexedTensor; -1: it is the whole parameter
 };
 
-/// Every tensor of the store is in one of the lists, but for those that a rule ignores.
+/// Every tensor of the store is in one of the lists, except those that a rule ignores.
 struct FileNames {
   std::vector<NamedTensor> loaded;    ///< in the order of the program's parameters; a parameter's tensors side by side, ascending
   std::vector<NamedTensor> same;      ///< must hold the values of their parameter
@@ -25,7 +25,7 @@ struct FileNames {
   std::vector<std::string> ambiguous; ///< "'a' and 'b' for 'parameter'"
 };
 
-/// What the names refer to lives as long as `tensors` and `program`.
+/// The names are valid as long as `tensors` and `program` exist.
 FileNames namesOf(const program::Program &program, const std::map<std::string, StoreEntry> &tensors);
 
 } // namespace npar::engine

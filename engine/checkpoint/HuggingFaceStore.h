@@ -12,14 +12,13 @@ constexpr const char *singleTensorFile = "model.safetensors", *tensorIndexFile =
 Result<std::shared_ptr<const TensorStore>> openSafetensorsStore(const std::string &path);
 
 /// The tensors of a folder with model.safetensors, or with model.safetensors.index.json and the shards that it names. The index is not
-/// trusted: its size, nesting and names are bounded, files lie inside of the folder, and it must say of every tensor of its shards where it
-/// is, and of no other one.
+/// trusted: its size, nesting and names are limited, files must be inside the folder, and it must list exactly the tensors of its shards.
 Result<std::shared_ptr<const TensorStore>> openFolderStore(const std::string &folder);
 
-/// The file of each tensor, as the text of an index says it. The error begins in the middle of a sentence.
+/// Returns the file of each tensor, read from the text of an index. The error is a sentence without its beginning.
 Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text);
 
-/// Whether the folder holds such weights.
+/// Returns true if the folder contains such weights.
 bool hasWeights(const std::string &folder);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Walks the runs of elements that lie side by side both in the parameter and in a tensor.
+// Visits the runs of elements that are contiguous both in the parameter and in a tensor.
 #include "engine/checkpoint/IndexedParameter.h"
 
 #include "engine/safetensors/StoredType.h"

@@ -10,7 +10,7 @@ namespace npar::engine {
 /// As TensorStore::read, of the whole parameter. `tensors` are all of it, by their indices, of one type.
 Status readIndexed(const TensorStore &store, const NamedTensor *tensors, uint64_t first, uint64_t count, uint8_t *bytes);
 
-/// As TensorStore::read, of the tensor of one index, from a store that has the whole parameter under `name`.
+/// Does what TensorStore::read does, for the tensor of one index, with a store that has the whole parameter under `name`.
 Status readPart(const TensorStore &store, const std::string &name, const program::IndexedTensor &indexed, uint64_t index, uint64_t first,
                 uint64_t count, uint8_t *bytes);
 

@@ -1,4 +1,4 @@
-// What a manifest says, whether its pieces store every element once, and how it is written.
+// Checks that the pieces of a manifest store every element once, and writes manifests.
 #include "engine/checkpoint/Manifest.h"
 
 #include "engine/checkpoint/PieceHash.h"
@@ -19,7 +19,7 @@ std::string list(const std::vector<int64_t> &numbers) {
   return text + "]";
 }
 
-/// "name":value, with the comma of all but the first.
+/// Writes "name":value, with a comma before all except the first.
 class ObjectText {
 public:
   ObjectText &text(const char *name, const std::string &value) { return raw(name, jsonString(value)); }
@@ -148,7 +148,7 @@ std::string wrongPieces(const ManifestTensor &tensor) {
       return "its pieces do not form a grid";
     cuts[d].push_back(tensor.shape[d]);
   }
-  // In the order that the manifest keeps: by cell of the grid, then by range. What comes must be what is next.
+  // The pieces must have the order of the manifest: by cell of the grid, then by range. Each must be the expected next one.
   std::vector<size_t> cell(dimensions, 0);
   uint64_t done = 0, next = 0; // cells, and elements of the present one
   for (const ManifestPiece &piece : tensor.pieces) {

@@ -1,4 +1,4 @@
-// The manifest of a checkpoint: what was trained, how far it is, and where every logical tensor lies in the shards beside it.
+// The manifest of a checkpoint: what was trained, its progress, and where each logical tensor is stored in the shards.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -58,12 +58,12 @@ struct DataPosition {
   std::string stream;        ///< "tokens bytes", "tensors", "random": what fed the program
   std::string order;         ///< "shuffled" or "sequential"; empty for random values
   uint64_t samples = 0;      ///< taken since the beginning of the training
-  uint64_t epoch = 0;        ///< in which the next sample lies
+  uint64_t epoch = 0;        ///< of the next sample
   uint64_t epochSamples = 0; ///< samples of the data, after which they repeat; 0: never
   uint64_t batch = 0;        ///< samples of one training step
 };
 
-/// How the model is called, so that the folder alone says what it holds. Empty texts: the run was of a compiled program.
+/// The call of the model, so that the folder alone describes its contents. `texts` is empty if a compiled program was trained.
 struct ModelCall {
   std::string text;                  ///< the name of the text's file in "model/", such as "gpt2.npar"
   std::string plan, train, config;   ///< flags that were given; empty: not given
@@ -113,10 +113,10 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
 /// Reads the manifest of a committed checkpoint; `folder` is the checkpoint's own.
 Result<Manifest> readManifest(const std::string &folder);
 
-/// Whether a later npar has written the checkpoint, in a format that this one cannot read: it is not damaged.
+/// Returns true if a later npar has written the checkpoint in a format that this one cannot read. It is not damaged then.
 bool isOfLaterFormat(const std::string &folder);
 
-/// Whether the folder holds a manifest, good or not.
+/// Returns true if the folder has a manifest, valid or not.
 bool hasManifest(const std::string &folder);
 
 /// Empty, or what is wrong with the pieces: they do not store every element exactly once.

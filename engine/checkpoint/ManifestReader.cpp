@@ -91,7 +91,7 @@ public:
     if (wrong.empty())
       wrong = where.empty() ? what : where + ": " + what;
   }
-  std::string where; ///< stands before what is wrong
+  std::string where; ///< the beginning of the error message
 
 private:
   static std::string wordOf(Json::value_t type) {

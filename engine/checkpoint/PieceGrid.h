@@ -1,4 +1,4 @@
-// Which piece of a stored tensor holds an element: pieces are ranges of the rectangles of a grid.
+// Finds the piece of a stored tensor that has an element. Pieces are ranges of the rectangles of a grid.
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
@@ -17,7 +17,7 @@ public:
     uint64_t count = 0; ///< from there on follow each other both in the tensor and in the piece
   };
   const ManifestTensor &of() const { return tensor; }
-  /// Where the row-major element `element` of the tensor lies.
+  /// Finds the row-major element `element` of the tensor.
   Found find(uint64_t element) const;
 
 private:

@@ -13,7 +13,7 @@ class PieceHash {
 public:
   PieceHash();
   void add(const void *bytes, size_t size);
-  /// Of all bytes so far, 32 hex digits.
+  /// The hash of all bytes so far, as 32 hex digits.
   std::string text() const;
 
 private:
@@ -23,7 +23,7 @@ private:
   std::unique_ptr<XXH3_state_s, Free> state;
 };
 
-/// Of bytes that lie together.
+/// The hash of contiguous bytes, as 32 hex digits.
 std::string hashText(const void *bytes, size_t size);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// A checkpoint cut anew without a session: for another number of files, or as the ranks of another plan own its tensors.
+// Reshards a checkpoint without a session: into another number of files, or into the pieces that the ranks of another plan own.
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"

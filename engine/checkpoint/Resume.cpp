@@ -17,10 +17,11 @@ using namespace program;
 
 namespace {
 
-/// What fp16 counts beside the model: made anew where a checkpoint of another type has none, left aside where nobody asks for it.
+/// The counters of fp16. They get initial values if a checkpoint of another type has none, and are ignored if the program does not need
+/// them.
 bool isCounter(const ManifestTensor &tensor) { return tensor.kind == "state" && tensor.of.empty(); }
 
-/// What the engine reads a stored type as, where that is a floating one.
+/// The engine's type for a stored floating-point type.
 std::optional<ElementType> elementType(const std::string &type) {
   const StoredType *stored = findStoredType(type);
   return stored && stored->floating ? stored->element : std::nullopt;
@@ -33,7 +34,7 @@ std::map<std::string, const ManifestTensor *> byName(const Manifest &manifest) {
   return result;
 }
 
-/// Whether a tensor is the state of a parameter that `all` has frozen: it has no such state.
+/// Returns true if a tensor is the state of a parameter that is frozen in `all`, which therefore has no such state.
 template <typename Tensors> bool isOfFrozen(const ManifestTensor &tensor, const Tensors &all) {
   if (tensor.kind != "state" || tensor.of.empty())
     return false;
@@ -41,7 +42,7 @@ template <typename Tensors> bool isOfFrozen(const ManifestTensor &tensor, const 
   return parameter != all.end() && parameter->second->slot == frozenSlot;
 }
 
-/// By name, of the program.
+/// The program's tensors by name.
 std::map<std::string, const ManifestTensor *> byName(const std::vector<CheckpointTensor> &tensors) {
   std::map<std::string, const ManifestTensor *> result;
   for (const CheckpointTensor &each : tensors)
@@ -113,7 +114,7 @@ static Status verifyTogether(const Session &session, const Program &program, con
   return {};
 }
 
-/// What a checkpoint and a program of another type do not have in common.
+/// Describes the differences between a checkpoint and a program of another type.
 static std::vector<std::string> remarksOn(const Manifest &manifest, const Program &program) {
   std::vector<std::string> remarks;
   bool counts = findState(program, "good_steps") >= 0;

@@ -20,7 +20,7 @@ public:
   std::vector<uint8_t> bytes;
 };
 
-/// What lies beyond the end reads as nothing, and is remembered.
+/// Reads zeros beyond the end, and remembers that it did.
 class Unpacker {
 public:
   explicit Unpacker(const std::vector<uint8_t> &bytes) : bytes(bytes) {}
@@ -38,7 +38,7 @@ public:
     at += size;
     return {bytes.begin() + static_cast<int64_t>(at - size), bytes.begin() + static_cast<int64_t>(at)};
   }
-  /// How many things follow, each of at least one number.
+  /// Number of items that follow, each of which has at least one number.
   uint64_t count() {
     uint64_t value = number();
     good = good && value <= (bytes.size() - at) / sizeof(uint64_t);

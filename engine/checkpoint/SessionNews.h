@@ -1,4 +1,4 @@
-// What sessions tell each other of a checkpoint that they write together.
+// The messages between sessions that write a checkpoint together.
 #pragma once
 
 #include "engine/checkpoint/Shard.h"

@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// What a shard holds: `pieces` of one rank, whose bytes follow each other in this order.
+/// The contents of a shard: `pieces` of one rank, whose bytes follow each other in this order.
 struct ShardContent {
   int64_t rank = 0;
   const OwnedPiece *pieces = nullptr;
@@ -17,7 +17,7 @@ struct ShardContent {
   const uint8_t *bytes = nullptr;
 };
 
-/// What is told of a shard that is written.
+/// Describes a shard that has been written.
 struct ShardRecord {
   int64_t rank = 0;
   uint64_t bytes = 0;              ///< of the file

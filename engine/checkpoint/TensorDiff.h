@@ -8,7 +8,7 @@
 
 namespace npar::engine {
 
-/// What is different about a tensor that both stores have, in the same shape.
+/// The differences of a tensor that both stores have in the same shape.
 struct ValueDifference {
   uint64_t elements = 0;        ///< of the tensor
   uint64_t differing = 0;       ///< elements whose bits differ; where the types differ, whose values do

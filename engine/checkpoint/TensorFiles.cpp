@@ -203,7 +203,7 @@ std::vector<std::vector<TensorToStore>> cutIntoFiles(const TensorStore &store, c
 Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vector<TensorToStore> &tensors, const TensorFolder &options) {
   std::string folder = options.folder;
   while (folder.size() > 1 && folder.back() == '/')
-    folder.pop_back(); // the folder beside it has a name, too
+    folder.pop_back(); // the temporary folder next to it is named after it
   if (Status status = program::checkLink(folder); !status.ok())
     return status;
   Result<std::vector<std::string>> there = program::namesIn(folder);

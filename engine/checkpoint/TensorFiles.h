@@ -20,7 +20,7 @@ struct TensorToStore {
   uint64_t index = 0;
 };
 
-/// Told the size of each part that has been written, from any thread; false ends the writing. Null: it goes on.
+/// Called from any thread with the size of each part that has been written. If it returns false, writing stops. Can be null.
 using WrittenPart = std::function<bool(uint64_t bytes)>;
 
 /// Writes tensors of the store, in this order, as one safetensors file, which appears when it is whole and on the disk. Bytes of one type
@@ -28,7 +28,7 @@ using WrittenPart = std::function<bool(uint64_t bytes)>;
 Status writeTensorFile(const TensorStore &store, const std::vector<TensorToStore> &tensors, const std::string &path,
                        const WrittenPart &written = nullptr);
 
-/// In order, cut into lists whose tensors have at most `most` bytes each; a tensor that is larger has a list of its own.
+/// Splits the tensors, in order, into lists of at most `most` bytes. A larger tensor gets a list of its own.
 std::vector<std::vector<TensorToStore>> cutIntoFiles(const TensorStore &store, const std::vector<TensorToStore> &tensors, uint64_t most);
 
 struct TensorFolder {
@@ -43,8 +43,8 @@ struct WrittenFolder {
   uint64_t bytes = 0; ///< of tensors
 };
 
-/// Writes tensors as Hugging Face's folders have them: `model.safetensors`, or files of at most some size with the index that says which of
-/// them has which tensor; texts beside them. The folder appears whole or not at all.
+/// Writes a folder like those of Hugging Face: `model.safetensors`, or several files of limited size with an index that maps tensors to
+/// files, and text files. The folder appears when it is complete, or not at all.
 Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vector<TensorToStore> &tensors, const TensorFolder &options);
 
 } // namespace npar::engine

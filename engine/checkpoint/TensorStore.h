@@ -1,4 +1,4 @@
-// Stored tensors, wherever they lie: in one safetensors file, in a folder of several with an index, or in a checkpoint. Read by ranges.
+// Stored tensors, read by ranges from one safetensors file, a folder of several with an index, or a checkpoint.
 #pragma once
 
 #include "engine/safetensors/Safetensors.h"

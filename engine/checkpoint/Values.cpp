@@ -80,13 +80,13 @@ double surely(ElementType type) {
 
 using FirstFinding = Result<std::optional<std::string>>;
 
-/// What a worker holds of one or two tensors at a time, as doubles: taken once, for memory that comes and goes is cleared each time.
+/// A worker's memory for parts of one or two tensors as doubles. It is allocated once, because each new allocation would be cleared.
 struct Room {
   std::vector<uint8_t> bytes = std::vector<uint8_t>(comparedAtOnce * sizeof(double));
   std::vector<double> one = std::vector<double>(comparedAtOnce), other = std::vector<double>(comparedAtOnce);
 };
 
-/// What `look(begin, count, room)` finds in the first block where it finds something or fails; all workers take blocks.
+/// Calls `look(begin, count, room)` for blocks, on all workers. Returns its result for the first block where it finds something or fails.
 template <typename Look> FirstFinding firstIn(uint64_t elements, Look look) {
   std::mutex mutex;
   FirstFinding result = std::optional<std::string>();

@@ -1,4 +1,4 @@
-// Opening a checkpoint compares manifest and headers; what is left are the texts, the bytes of the pieces and what else lies there.
+// Opening a checkpoint compares manifest and headers. This compares the texts and the bytes of the pieces, and finds other files.
 #include "engine/checkpoint/VerifyCheckpoint.h"
 
 #include "engine/checkpoint/CheckpointStore.h"

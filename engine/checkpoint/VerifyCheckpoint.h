@@ -1,4 +1,4 @@
-// Whether a checkpoint is as it was written: manifest, texts, headers and every byte of its tensors.
+// Verifies that a checkpoint is unchanged since it was written: manifest, texts, headers and every byte of its tensors.
 #pragma once
 
 #include "engine/status/Status.h"

@@ -22,7 +22,7 @@ std::vector<const Variable *> parametersOf(const Program &program) {
   return parameters;
 }
 
-/// What a checkpoint holds under a parameter's name: its float32 master where it has one.
+/// The variable that a checkpoint stores under a parameter's name: its float32 master, if it has one.
 std::string savedName(const Program &program, const std::string &parameter) {
   const auto &variables = *program.variables();
   for (uint32_t i = 0; i < variables.size(); ++i)
@@ -49,7 +49,8 @@ void append(std::string &message, const std::string &what, const std::vector<std
     message += " and " + std::to_string(list.size() - 5) + " more";
 }
 
-/// What of a store is weights: of a checkpoint the parameters, in float32 where the plan rounds them, and not the optimizer's state.
+/// The tensors of a store that are weights. In a checkpoint these are the parameters, in float32 if the plan rounds them, without the
+/// optimizer's state.
 std::map<std::string, StoreEntry> weightsOf(const TensorStore &store) {
   std::map<std::string, StoreEntry> tensors = store.tensors();
   if (auto *checkpoint = dynamic_cast<const CheckpointStore *>(&store))

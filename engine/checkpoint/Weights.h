@@ -7,8 +7,8 @@
 
 namespace npar::engine {
 
-/// Stored tensors that fit the parameters of a program: each by its name there, which is the variable's or what the program's checkpoint
-/// rules make of it, with the shape of Variable.stored and a floating type.
+/// Stored tensors that fit the parameters of a program. A tensor has the variable's name, or the one that the program's checkpoint rules
+/// give it, the shape of Variable.stored and a floating type.
 class Weights {
 public:
   /// Errors name the tensor and both shapes; missing and unknown tensors are listed. `program` outlives the result.

@@ -21,9 +21,9 @@ struct StoredTensor {
   uint64_t elements() const;
 };
 
-/// An open file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one after the other, from the
-/// first byte of the data to the end of the file. Bytes are read when asked for, by ranges and not through a mapping: where the file has
-/// been cut or the disk fails meanwhile, that read is an error which names the tensor. Reads may come from several threads.
+/// An open file whose header has been checked: each tensor has the bytes of its shape, and the tensors fill the data from its first byte to
+/// the end of the file without gaps. Bytes are read on request, by ranges and not through a mapping. If the file has been truncated or the
+/// disk fails, that read returns an error that names the tensor. Several threads can read at once.
 class SafetensorsFile {
 public:
   /// `what` words errors: "cannot read WHAT 'PATH': ...".
@@ -37,8 +37,8 @@ public:
   template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
   template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
   static bool isFloating(const std::string &type);
-  /// Whether the header is, to the byte, the one that SafetensorsWriter puts before these tensors with its own metadata: so no bit of it
-  /// has changed without being read.
+  /// Returns true if every byte of the header equals the header that SafetensorsWriter writes for these tensors with its own metadata.
+  /// This notices every changed bit of the header, which reading it does not.
   Result<bool> hasOwnHeader() const;
   /// "WHAT 'PATH'".
   const std::string &description() const { return file.description(); }
@@ -62,8 +62,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// What a JSON header over `dataBytes` bytes of data says, or what is wrong with it and where (bytes are counted from the file's first).
-/// At most a million tensors of at most 64 dimensions, and 100,000 words of metadata.
+/// Parses the JSON header of a file with `dataBytes` bytes of data. An error has the reason and the byte, counted from the file's first.
+/// The limits are a million tensors, 64 dimensions and 100,000 words of metadata.
 Result<SafetensorsHeader> parseSafetensorsHeader(const char *text, size_t size, uint64_t dataBytes);
 
 /// The bytes that a tensor needs. An error, which follows the tensor's name, for an unknown type and for a shape that no file can hold.

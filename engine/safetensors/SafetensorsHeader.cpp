@@ -123,13 +123,13 @@ private:
   StoredTensor current;
 };
 
-/// Says where the tensors leave a hole, overlap, or lie inside each other; empty when they fill the data one after the other.
+/// Describes where the tensors leave a gap, overlap or contain each other. Empty if they fill the data one after the other.
 std::string problemOfOrder(const std::map<std::string, StoredTensor> &tensors, uint64_t dataBytes) {
   std::vector<const std::pair<const std::string, StoredTensor> *> order;
   order.reserve(tensors.size());
   for (const auto &entry : tensors)
     order.push_back(&entry);
-  // An empty tensor stands before one that begins where it does; those that lie at one place stay in the order of their names.
+  // An empty tensor precedes one that begins at the same byte. Tensors with the same place keep the order of their names.
   std::stable_sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
     return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
   });

@@ -1,4 +1,4 @@
-// Keeps count of every tensor's bytes: a piece that nobody wrote would be zeros without a word.
+// Counts the bytes of each tensor, because a piece that was not written would be zeros, and no reader would notice.
 #include "engine/safetensors/SafetensorsWriter.h"
 
 #include "engine/logging/Json.h"
@@ -35,7 +35,7 @@ Result<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::create(const std::
   for (const TensorToWrite &tensor : tensors)
     laid.emplace_back(tensor.name, StoredTensor{tensor.type, tensor.shape, 0, 0});
   std::string header = safetensorsHeader(laid, metadata);
-  // What is written is read first: names that are no UTF-8 or there twice, unknown types and impossible shapes end here.
+  // The header is parsed before it is written, which refuses names that are duplicate or not UTF-8, unknown types and impossible shapes.
   auto wrong = [&](const std::string &why) { return Status(Code::Internal, "cannot write '" + path + "': " + why); };
   Result<SafetensorsHeader> read =
       header.size() - 8 > largestSafetensorsHeader

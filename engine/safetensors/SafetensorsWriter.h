@@ -11,7 +11,7 @@
 
 namespace npar::engine {
 
-/// What a file is to hold under a name.
+/// A tensor of the file: its name, type and shape.
 struct TensorToWrite {
   std::string name;
   std::string type; ///< the format's word, "F32"
@@ -22,8 +22,8 @@ struct TensorToWrite {
 /// threads at once, a pipe's in the order of the tensors; each byte once.
 class SafetensorsWriter {
 public:
-  /// Writes the header. The tensors' bytes will lie one after the other in the given order. Names must differ and be UTF-8, types known;
-  /// `metadata` are the header's own words, which other readers expect to name a framework.
+  /// Writes the header. The tensors' bytes will follow each other in the given order. Names must differ and be UTF-8, types must be known.
+  /// `metadata` is the header's metadata, in which other readers expect the name of a framework.
   static Result<std::unique_ptr<SafetensorsWriter>> create(const std::string &path, const std::vector<TensorToWrite> &tensors,
                                                            const std::map<std::string, std::string> &metadata = {{"format", "pt"}});
   /// `size` bytes of the tensor of this index, little-endian, from its byte `offset` on.
@@ -34,9 +34,9 @@ public:
   /// The output is a pipe or a device: pieces must come in order.
   bool isInOrder() const { return file.isDirect(); }
   uint64_t bytesOf(size_t tensor) const { return tensors[tensor].second.end - tensors[tensor].second.begin; }
-  /// Of the whole file, header included.
+  /// Size of the whole file, including the header.
   uint64_t bytes() const { return begin + (tensors.empty() ? 0 : tensors.back().second.end); }
-  /// Where the first tensor begins in the file.
+  /// Size of the header, at which the first tensor begins.
   uint64_t headerBytes() const { return begin; }
 
 private:

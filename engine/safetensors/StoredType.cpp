@@ -1,4 +1,4 @@
-// What the format's own documentation lists; types below eight bits are packed.
+// The types that the format's documentation lists. Types below eight bits are packed.
 #include "engine/safetensors/StoredType.h"
 
 #include <algorithm>

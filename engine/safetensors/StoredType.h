@@ -13,7 +13,7 @@ struct StoredType {
   const char *word;                            ///< "F32"
   unsigned bits;                               ///< of an element
   bool floating;                               ///< a real floating-point type whose values SafetensorsFile::read converts
-  std::optional<program::ElementType> element; ///< the engine's own, if there is one
+  std::optional<program::ElementType> element; ///< the engine's type, if it has one
 };
 
 /// Null for a word that the format does not know.

@@ -62,7 +62,7 @@ protected:
     ASSERT_TRUE(status.ok()) << status.message();
     hash = trained->parameterHash();
   }
-  std::vector<std::string> names() { // but for the lock of a writer that is still there
+  std::vector<std::string> names() { // without the lock of a writer that still exists
     std::vector<std::string> all = *program::namesIn(folder);
     all.erase(std::remove(all.begin(), all.end(), program::FolderLock::fileName), all.end());
     return all;

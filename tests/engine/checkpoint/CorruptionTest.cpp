@@ -34,7 +34,7 @@ std::string sealed(std::string text) {
   return text + "\"xxh3\":\"" + hashText(text.data(), text.size()) + "\"}\n";
 }
 
-/// What was done to a checkpoint.
+/// A change that damages a checkpoint.
 struct Damage {
   std::string what;
   std::string file; ///< which the refusal must name

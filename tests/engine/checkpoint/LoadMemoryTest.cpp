@@ -1,4 +1,4 @@
-// What loading needs beside the arenas: nothing is whole in memory, however large a tensor is.
+// Measures the memory that loading needs in addition to the arenas: no tensor is completely in memory, however large it is.
 #include "engine/checkpoint/Weights.h"
 #include "engine/safetensors/Safetensors.h"
 #include "tests/engine/runtime/ProgramBuilder.h"

@@ -117,7 +117,7 @@ TEST(Manifest, WhatAForgerSealsIsCheckedToo) {
     EXPECT_NE(refusal(forged(from, to)).find(why), std::string::npos) << from << " -> " << to << ": " << refusal(forged(from, to));
 }
 
-/// Cuts a tensor into a random grid of rectangles and these into random ranges; every element must be found where it lies.
+/// Cuts a tensor into a random grid of rectangles and these into random ranges. Every element must be found in its piece.
 TEST(Manifest, EveryElementIsFoundInItsPiece) {
   std::mt19937 random(7);
   auto below = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n - 1)(random); };

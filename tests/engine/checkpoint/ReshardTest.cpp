@@ -1,4 +1,4 @@
-// Checkpoints cut anew hold the same tensors, are whole, and are made as a whole or not at all.
+// Resharded checkpoints have the same tensors and are complete. They are written completely or not at all.
 #include "engine/checkpoint/Reshard.h"
 
 #include "engine/checkpoint/CheckpointWriter.h"

@@ -10,7 +10,7 @@
 
 namespace npar::testing {
 
-/// Tensors whose bytes are in memory; a manifest without pieces. Its texts lie in a folder of its own, which goes with it.
+/// Tensors whose bytes are in memory; a manifest without pieces. Its texts are in a folder that it removes at the end.
 class MemoryCheckpoint final : public engine::CheckpointStore {
 public:
   /// Seven tensors: a matrix, a vector, a scalar, one of 16 bits, one without elements, and state of the first two.

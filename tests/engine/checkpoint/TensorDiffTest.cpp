@@ -1,4 +1,4 @@
-// What the comparison of two stores finds: which tensor, how much, where first; values under any cut and type.
+// The comparison of two stores finds the tensor that differs, by how much and where first, for values of any type and cut.
 #include "engine/checkpoint/TensorDiff.h"
 
 #include "engine/safetensors/SafetensorsWriter.h"

@@ -35,7 +35,7 @@ protected:
   }
   void index(const std::string &text) { std::ofstream(folder + "/model.safetensors.index.json", std::ios::binary) << text; }
   static std::string map(const std::string &entries) { return R"({"metadata":{"total_size":16},"weight_map":{)" + entries + "}}"; }
-  /// What follows "cannot read index 'PATH': ".
+  /// Returns the rest of an error that begins with "cannot read index 'PATH': ".
   std::string refusal(const std::string &text) {
     index(text);
     auto store = openTensorStore(folder);

@@ -22,7 +22,7 @@ protected:
     use({});
     path = "/tmp/npar-weights-" + std::to_string(::getpid());
   }
-  /// Makes program and session anew, with these checkpoint rules.
+  /// Creates a new program and session with these checkpoint rules.
   void use(const std::vector<std::tuple<program::CheckpointRuleKind, std::string, std::string>> &rules) {
     std::unique_ptr<ProgramBuilder> builder = pipelineProgram({});
     for (const auto &[kind, file, model] : rules) {

@@ -53,7 +53,7 @@ private:
   std::mutex mutex;
   std::condition_variable wake, delivered;
   std::deque<Queue> queues;       ///< their places stay
-  std::vector<Handle> idleEvents; ///< recorded by nobody now
+  std::vector<Handle> idleEvents; ///< not recorded at present
   size_t pending = 0;
   bool stopping = false;
   std::thread thread;

@@ -19,7 +19,7 @@ struct DeviceIdentity {
   std::string label(int ordinal) const { return "GPU " + std::to_string(ordinal) + " (" + name + ")"; }
 };
 Result<DeviceIdentity> identify(const CudaDriver &driver, int ordinal);
-/// What `npar compile --target` is to say for the first GPU of this machine.
+/// The value of `npar compile --target` for the first GPU of this machine.
 Result<std::string> targetOfMachine();
 
 /// Holds the device's primary context, which all that use the device in this process share.
@@ -44,24 +44,25 @@ public:
   /// Lets copies from the other device come straight to this one, where they have a link.
   Status reach(const CudaDevice &other) const;
 
-  /// What tells it from every other device anywhere, also from those of other hosts.
+  /// Identifies the device among all devices of all hosts.
   Result<std::string> uuid() const;
 
   /// The functions of a module's text by their names, in this order; `what` it is, for the message with the driver's log. The module stays
   /// as long as this lives.
   Result<std::vector<Handle>> load(const std::string &text, const std::string &what, const std::vector<std::string> &functions);
 
-  /// Not zeroed. An error says how much was asked for and how much is free.
+  /// Returns memory that is not zeroed. An error has the size requested and the size that is free.
   Result<DevicePointer> allocate(uint64_t bytes, const std::string &what) const;
   /// Before anything runs; waits until it is done.
   Status write(DevicePointer target, const void *source, uint64_t bytes) const;
-  /// Allocates memory at `to` and writes these bytes; nothing if there are none. `to` must be released even after an error.
+  /// Allocates memory for these bytes, stores its address in `to` and writes them; for 0 bytes it does nothing. Release `to` even after an
+  /// error.
   Status upload(const void *source, uint64_t bytes, const std::string &what, DevicePointer &to) const;
   void release(DevicePointer memory) const { driver.call().memFree(memory); }
   /// Page-locked memory of the host's, which copies that go on after the call may use.
   Result<void *> allocatePinned(uint64_t bytes, const std::string &what) const;
   void releasePinned(void *memory) const { driver.call().memFreeHost(memory); }
-  /// Bytes that nobody has taken.
+  /// Bytes of the device's memory that are free.
   uint64_t freeBytes() const;
 
 private:

@@ -47,7 +47,7 @@ void ThreadWork::note(const Status &status) {
     failed = status;
 }
 
-/// Room for the next piece of a copy; null where there is none at all.
+/// Returns memory for the next piece of a copy, or null if none could be allocated.
 uint8_t *ThreadWork::stage(uint64_t bytes, uint64_t &piece) {
   if (!staging) {
     Result<void *> memory = device.allocatePinned(stagingBytes, "copies");

@@ -1,4 +1,4 @@
-// What is started in one lane, or by one thread, on a GPU: its stream, memory for its copies and kernels, and what was recorded of it.
+// The work of one lane, or of one thread, on a GPU: its stream, memory for its copies and kernels, and recorded graphs.
 #pragma once
 
 #include "engine/backends/cuda/driver/Completions.h"
@@ -9,13 +9,13 @@
 
 namespace npar::engine::cuda {
 
-/// Device memory that a lane's work takes beside the ranks'.
+/// Device memory that a lane's work needs in addition to the ranks' memory.
 struct LaneBytes {
   uint64_t room = 0; ///< which what is started in the stream uses by turns, for scores of attention and for what matrix products work in
   uint64_t contexts = uint64_t{1} << 16; ///< for contexts of kernels and lists of pointers: all of a program's, at least
 };
 
-/// Of one thread at a time. Errors of what is started are kept until somebody asks when it is done.
+/// Used by one thread at a time. Errors of started work are kept until the next `whenDone`.
 class ThreadWork {
 public:
   /// `laneBytes` are known when something is first asked for.
@@ -37,12 +37,12 @@ public:
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 
-  /// Takes the memory now that is else taken when it is first asked for. What fails is noted.
+  /// Allocates now the memory that would otherwise be allocated at its first use. A failure is noted.
   void reserve();
-  /// The stream's own, taken when it is first asked for. 0 where there is none; that is noted.
+  /// The stream's own memory, allocated at its first use. Returns 0 and notes the error if that fails.
   DevicePointer deviceRoom();
 
-  /// Keeps what is started from now on as a CUDA graph instead of starting it, but for the contents of contexts.
+  /// Records the work that follows as a CUDA graph instead of starting it, except for the contents of contexts.
   void beginRecording();
   /// The number of the graph.
   Result<uint32_t> endRecording();

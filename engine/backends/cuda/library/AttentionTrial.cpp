@@ -52,6 +52,7 @@ DnnCode executeAttention(const Cudnn &dnn, Handle library, const LibraryAttentio
 }
 
 namespace {
+/// Runs plans for one attention. Owns the memory and the stream of the trial.
 class AttentionCandidates {
 public:
   AttentionCandidates(const CudaDevice &device, const Cudnn &dnn, Handle library, const LibraryAttentionShape &shape)

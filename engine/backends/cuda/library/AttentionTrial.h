@@ -1,4 +1,4 @@
-// Which of cuDNN's plans computes an attention: tried at load on drawn operands.
+// Chooses the cuDNN plan that computes an attention, by trying plans on random operands while a program is loaded.
 #pragma once
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
@@ -8,7 +8,7 @@
 
 namespace npar::engine::cuda {
 
-/// What an execution of a plan is given. `workspace`: the sums of a gradient (sumsBytes) and then the plan's own.
+/// The arguments of a plan's execution. `workspace` has the sums of a gradient (sumsBytes), then the plan's own memory.
 struct AttentionCall {
   std::vector<DevicePointer> operands; ///< by the shape's numbers
   DevicePointer workspace = 0;
@@ -21,9 +21,9 @@ DnnCode executeAttention(const Cudnn &dnn, Handle library, const LibraryAttentio
 
 /// Starts npar's own kernels for the shape.
 using OwnAttention = std::function<Code(const std::vector<DevicePointer> &operands, Handle stream)>;
-/// The first of the plans whose bits repeat and whose numbers are near those of npar's own kernels: as near as other orders of the sums and
-/// probabilities that are rounded on their way to the product explain. So time chooses no bits. `plans.size()` where there is none. Takes
-/// memory for operands meanwhile.
+/// Returns the index of the first plan whose bits repeat and whose results are close to those of npar's own kernels, or `plans.size()`.
+/// They are close if other orders of sums, and probabilities rounded before the product, explain the difference. The choice does not depend
+/// on times, so neither do the bits. Allocates operands while it runs.
 Result<size_t> tryAttention(const CudaDevice &device, const Cudnn &dnn, Handle library, const LibraryAttentionShape &shape,
                             const std::vector<DnnPlan> &plans, const OwnAttention &own, const std::string &what);
 

@@ -16,7 +16,7 @@ enum class LtType : int { F32 = 0, F64 = 1, F16 = 2, BF16 = 14 };  ///< cudaData
 enum class LtCompute : int { F32 = 68, F64 = 70, FastTf32 = 77 };  ///< cublasComputeType_t: none that 16 bits are enough for
 enum class LtOperation : int32_t { AsItLies = 0, Transposed = 1 }; ///< cublasOperation_t
 
-/// What npar sets of a product, a matrix and a search for algorithms; columns are one after the other unless it says so.
+/// The attributes of a product, a matrix and a search for algorithms that npar sets. Matrices are stored by columns unless set otherwise.
 enum class LtProductAttribute : int { TransposeA = 3, TransposeB = 4 };      ///< cublasLtMatmulDescAttributes_t
 enum class LtLayoutAttribute : int { BatchCount = 5, BatchStride = 6 };      ///< cublasLtMatrixLayoutAttribute_t
 enum class LtAlgorithmAttribute : int { PartsOfK = 2, ReductionScheme = 3 }; ///< cublasLtMatmulAlgoConfigAttributes_t

@@ -145,7 +145,7 @@ Result<Handle> CudnnGraph::finish(Handle library) {
 }
 
 namespace {
-/// What the library proposes for a graph, best first.
+/// Returns the library's proposals for a graph, best first.
 std::vector<DnnObject> proposals(DnnWriter &writer, Handle graph, DnnMode mode, const DnnObject &device) {
   DnnObject heuristics = writer.make(DnnDescriptor::Heuristics, "a search for ways to execute a graph");
   writer.link(heuristics, DnnAttribute::HeuristicsGraph, graph);

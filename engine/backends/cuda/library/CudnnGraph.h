@@ -24,7 +24,7 @@ private:
   Handle handle = nullptr;
 };
 
-/// What is common to all that is described: after a refusal nothing more is asked of the library.
+/// Creates descriptors and keeps the first error: once the library has refused something, it is not called again.
 class DnnWriter {
 public:
   explicit DnnWriter(const Cudnn &dnn) : dnn(dnn) {}
@@ -37,7 +37,7 @@ public:
   void link(const DnnObject &object, DnnAttribute attribute, Handle other) { set(object, attribute, DnnType::Descriptor, other); }
   /// An object that others may be described by.
   void finish(const DnnObject &object);
-  /// How many there were, up to `count`.
+  /// Returns the number of values, at most `count`.
   int64_t get(const DnnObject &object, DnnAttribute attribute, DnnType type, int64_t count, void *values);
   const Status &status() const { return failed; }
 
@@ -48,9 +48,9 @@ private:
   const char *described = "";
 };
 
-/// Of samples, heads, rows and columns.
+/// The sizes or strides of samples, heads, rows and columns.
 using DnnSizes = std::array<int64_t, 4>;
-/// Without gaps.
+/// Strides of a tensor without gaps.
 DnnSizes denseStrides(const DnnSizes &sizes);
 
 class CudnnGraph {
@@ -58,7 +58,7 @@ public:
   /// A tensor of this graph.
   using Tensor = Handle;
   explicit CudnnGraph(const Cudnn &dnn) : writer(dnn) {}
-  /// That lies in memory, aligned to 16 bytes; `number`: by which operands are given.
+  /// A tensor in memory, aligned to 16 bytes. An execution's operands refer to it by `number`.
   Tensor inMemory(int64_t number, DnnData type, const DnnSizes &sizes, const DnnSizes &strides);
   /// A float that the host gives, with each execution.
   Tensor scalar(int64_t number);

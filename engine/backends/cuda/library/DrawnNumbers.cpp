@@ -1,4 +1,4 @@
-// Draws operands for trials, and reads what kernels make of them.
+// Draws operands for trials, and reads the results of kernels.
 #include "engine/backends/cuda/library/DrawnNumbers.h"
 
 #include "engine/numbers/NarrowFloat.h"

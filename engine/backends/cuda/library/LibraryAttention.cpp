@@ -18,7 +18,7 @@ bool hasKeyHeads(size_t operand, bool gradient) { return operand == 1 || operand
 
 std::string text(int64_t number) { return std::to_string(number); }
 
-/// What the matrices of a gradient take for a sample, in 16 bits and in tiles of 64, and its sums.
+/// Bytes that a gradient needs for a sample: its matrices, in 16 bits and in tiles of 64, and its sums.
 uint64_t workspaceOfSample(LibraryAttentionShape shape) {
   auto tiled = [](int64_t size) { return static_cast<uint64_t>((size + 63) / 64 * 64); };
   shape.samples = 1;
@@ -237,7 +237,7 @@ void multiplyTurned(const Parts &p, CudnnGraph::Tensor a, CudnnGraph::Tensor b, 
 void describeGradient(const Parts &p) {
   CudnnGraph &graph = p.graph;
   CudnnGraph::Tensor q = p.operand(0), k = p.turnedOperand(1), dout = p.operand(4), scale = graph.scalar(ScaleNumber);
-  // What each row loses for the softmax: the sum of dout out, in memory, for all tiles of a row need it.
+  // The softmax subtracts the sum of dout out from each row. That sum is in memory, because all tiles of a row need it.
   CudnnGraph::Tensor each = p.passing(p.shape.sizes(3)), sum = p.passing(p.perRow);
   CudnnGraph::Tensor sums = graph.inMemory(SumsNumber, DnnData::F32, p.perRow, denseStrides(p.perRow));
   graph.point(DnnPointwise::Multiply, dout, p.operand(3), each);

@@ -24,20 +24,20 @@ struct LibraryAttentionShape {
 
   size_t operands() const { return gradient ? 9 : 5; }
   size_t lse() const { return gradient ? 5 : 4; }
-  /// Of an operand: samples, heads, rows and columns.
+  /// The sizes of an operand: samples, heads, rows and columns.
   DnnSizes sizes(size_t operand) const;
-  /// Elements from an operand's first to behind its last.
+  /// Number of elements from an operand's first to its last.
   int64_t span(size_t operand) const;
   /// One line that no other shape has.
   std::string words() const;
 };
 
-/// All that a plan may have beside its operands.
+/// The largest workspace of a plan, in bytes, without its operands.
 constexpr uint64_t mostAttentionWorkspace = uint64_t{512} << 20;
 
-/// How a program's attention becomes the library's: one loop of its batch is the samples, one the heads that have keys of their own (a size
-/// of 1: there is none), and the others are launches. A gradient in a fixed order keeps a matrix of queries by keys for each head: samples
-/// whose matrices would take more than `mostAttentionWorkspace` are several launches too.
+/// Maps a program's attention to the library's. One loop of its batch becomes the samples, one the heads that have keys of their own (size
+/// 1 if no loop does), and the others become launches. A gradient in a fixed order stores a matrix of queries by keys for each head, so
+/// samples whose matrices need more than `mostAttentionWorkspace` are split into several launches too.
 struct LibraryAttention {
   LibraryAttentionShape shape;
   AttentionLoop samples, heads;
@@ -47,10 +47,10 @@ struct LibraryAttention {
 Result<LibraryAttention> libraryAttention(const program::Program &program, const program::Attention &attention,
                                           const std::vector<uint32_t> &alignments);
 
-/// In bytes what the addresses of each attention's operands are multiples of, in every step that has it.
+/// Returns the alignment in bytes of each operand of each attention: the largest that holds in every step with that attention.
 std::vector<std::vector<uint32_t>> alignmentsOfAttentions(const program::Program &program);
 
-/// By which numbers the operands of an execution are given, after those of the shape, which are 1, 2 and so on.
+/// The numbers of an execution's other operands. The operands of the shape have the numbers 1, 2 and so on.
 enum LibraryAttentionNumber : int64_t { ScaleNumber = 100, HiddenNumber, OneNumber, SumsNumber };
 /// Float32 [sample, head, row] that a gradient has in memory for itself.
 inline uint64_t sumsBytes(const LibraryAttentionShape &shape) {

@@ -21,11 +21,11 @@ public:
   struct Plan;
   /// The same for equal shapes. BadInput says why there is none: "has no plan whose bits repeat".
   Result<const Plan *> plan(const LibraryAttentionShape &shape, const OwnAttention &own, const std::string &what);
-  /// After the last plan: takes a handle for each of so many lanes.
+  /// Opens a handle of the library for each lane. Call it after the last plan.
   Status prepare(uint32_t lanes);
-  /// In the work's stream, and in its memory beside the operands.
+  /// Starts a plan in the work's stream. The workspace is the work's memory.
   void start(const Plan &plan, const std::vector<DevicePointer> &operands, ThreadWork &work, const std::string &words);
-  /// Bytes that the largest plan needs beside its operands.
+  /// Bytes of workspace that the largest plan needs.
   uint64_t workspaceBytes() const { return mostBytes; }
   std::string version() const { return dnn.version(); }
 

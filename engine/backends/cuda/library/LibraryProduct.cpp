@@ -63,7 +63,7 @@ Status LibraryProduct::Described::describe() {
   const LtFunctions &call = lt.call();
   LtCompute compute = wide ? LtCompute::F64 : shape.tf32 ? LtCompute::FastTf32 : LtCompute::F32;
   LtCode code = call.productCreate(&product, compute, wide ? LtType::F64 : LtType::F32);
-  // By columns a matrix that lies by rows is its transposed one, which is what is asked for.
+  // A matrix stored by rows is its transpose stored by columns, which is what the library expects.
   for (auto [attribute, matrix] : {std::pair{LtProductAttribute::TransposeA, &shape.b}, {LtProductAttribute::TransposeB, &shape.a}}) {
     LtOperation operation = matrix->turned ? LtOperation::Transposed : LtOperation::AsItLies;
     if (code == LtCode::Success)
@@ -99,7 +99,7 @@ Result<std::vector<LtCandidate>> LibraryProduct::candidates(uint64_t workspaceBy
   workspaceBytes -= std::min(workspaceBytes, copiedBytes());
   if (code == LtCode::Success)
     code = call.preferenceSet(preference, A::WorkspaceBytes, &workspaceBytes, sizeof workspaceBytes);
-  uint32_t none = 0; // of the ways to add up parts of k: whoever splits k adds in another order
+  uint32_t none = 0; // ways to add up parts of k; an algorithm that splits k adds in another order
   std::pair<A, const uint32_t *> numbers[] = {{A::ReductionSchemes, &none},
                                               {A::AlignmentOfA, &asked.b.alignment},
                                               {A::AlignmentOfB, &asked.a.alignment},

@@ -20,11 +20,11 @@ public:
 
   /// One line that no other shape has, and no other way to multiply it.
   std::string words() const;
-  /// What copies take of each workspace, and any algorithm in all.
+  /// Bytes of each workspace that copies use, and the most that any algorithm uses in all.
   uint64_t copiedBytes() const { return pieces ? pieces->bytes() : 0; }
   /// Algorithms that add in one sequence, in the library's order; none where it has none. Of their workspaces, copies have the beginning.
   Result<std::vector<LtCandidate>> candidates(uint64_t workspaceBytes) const;
-  /// Whether the library still takes an algorithm for this shape within so much workspace.
+  /// Returns true if the library still accepts the algorithm for this shape with this workspace.
   bool takes(const LtAlgorithm &algorithm, uint64_t workspaceBytes) const;
   /// ExecutionFailed where copies do not start.
   LtCode start(const LtAlgorithm &algorithm, DevicePointer a, DevicePointer b, DevicePointer c, DevicePointer workspace,
@@ -32,7 +32,7 @@ public:
   const LibraryShape shape;
 
 private:
-  /// Of one call.
+  /// The descriptors of one call.
   struct Described {
     Described(const CublasLt &lt, const LibraryShape &shape) : lt(lt), shape(shape) {}
     ~Described();
@@ -52,7 +52,7 @@ private:
   Handle library;
   const RowCopies &copies;
   std::optional<CopiedPieces> pieces;
-  std::unique_ptr<Described> whole, last; ///< last: null where all pieces are alike
+  std::unique_ptr<Described> whole, last; ///< `last` is null if all pieces have the same size
 };
 
 } // namespace npar::engine::cuda

@@ -10,7 +10,7 @@
 
 namespace npar::engine::cuda {
 
-/// All that an algorithm may have beside its operands and copies of them.
+/// The largest workspace of an algorithm, in bytes, without its operands and copies of them.
 constexpr uint64_t mostWorkspaceBytes = uint64_t{32} << 20;
 
 /// Plans are made at load, by one thread; `start` may be called by all.
@@ -28,10 +28,10 @@ public:
   /// After the last plan.
   void saveChoices() { choices.save(); }
 
-  /// In the work's stream, and in its memory beside the operands.
+  /// Starts a plan in the work's stream. The workspace is the work's memory.
   void start(const Plan &plan, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work, const std::string &words);
 
-  /// Bytes that the largest plan needs beside its operands.
+  /// Bytes of workspace that the largest plan needs.
   uint64_t workspaceBytes() const { return mostBytes; }
   std::string version() const { return lt.version(); }
   const std::vector<std::string> &remarks() const { return choices.remarks(); }

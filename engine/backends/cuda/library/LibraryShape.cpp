@@ -13,7 +13,7 @@ constexpr int64_t copiedTo = 128, liked = 16, apart = 256; ///< bytes: rows begi
 
 int64_t roundedUp(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 
-/// A matrix where its lines begin at even places, of so many elements each.
+/// Returns the matrix with lines of `inLine` elements that begin at aligned addresses.
 LibraryShape::Matrix copied(const LibraryShape::Matrix &matrix, int64_t inLine, int64_t bytes) {
   return {matrix.turned, roundedUp(inLine, copiedTo / bytes), 0, copiedTo};
 }

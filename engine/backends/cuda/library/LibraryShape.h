@@ -11,7 +11,8 @@ namespace npar::engine::cuda {
 
 /// C (+)= A B, `count` times with a stride for each matrix; all that a choice among algorithms depends on but device and version.
 struct LibraryShape {
-  /// Where elements lie, in elements; `turned`: down a column they are neighbours, else along a row. Alignments in bytes.
+  /// The layout of a matrix. Strides are in elements, alignments in bytes. If `turned`, the elements of a column are neighbours, otherwise
+  /// those of a row.
   struct Matrix {
     bool turned = false;
     int64_t leading = 0, stride = 0;
@@ -24,7 +25,7 @@ struct LibraryShape {
 
   /// One line that no other shape has.
   std::string words() const;
-  /// Elements from a matrix's first to behind its last, over all of `count`.
+  /// Number of elements from a matrix's first to its last, over all of `count`.
   int64_t spanOfA() const { return span(a, m, k); }
   int64_t spanOfB() const { return span(b, k, n); }
   int64_t spanOfC() const { return span(c, m, n); }
@@ -36,15 +37,16 @@ private:
 /// Elements of a product as the library takes them. Nothing where it does not: neither rows nor columns are contiguous, or they overlap.
 std::optional<LibraryShape> libraryShape(const program::Matmul &product, const std::array<uint32_t, 3> &alignments);
 
-/// What copies of matrices may cost, and where they are worth it.
+/// The limits of what copies of matrices may cost, and the sizes from which they pay off.
 struct CopyLimits {
-  uint64_t bytes = uint64_t{320} << 20; ///< of memory beside the operands
+  uint64_t bytes = uint64_t{320} << 20; ///< of memory in addition to the operands
   double least = 0x1p27;                ///< of products of numbers
 };
 
-/// How a product is cut into pieces of C's rows, whose matrices are copied to where their rows begin at multiples of 128 bytes: with rows
-/// that begin at odd places, as those of a vocabulary of 50,257 in 16 bits do, the library is several times slower, or has no algorithm. So
-/// it is with so many columns of C: its copy has as many as its rows are long, and B's gets columns of zeros.
+/// Cuts a product into pieces of C's rows and copies their matrices to memory where rows begin at multiples of 128 bytes. If rows begin at
+/// odd addresses, as those of a vocabulary of 50,257 in 16 bits do, the library is several times slower or has no algorithm. The same is
+/// true of such a number of C's columns. The copy of C therefore has as many columns as its rows are long, and that of B gets columns of
+/// zeros.
 struct CopiedPieces {
   bool a, b, c;             ///< which are copied
   int64_t rows;             ///< of a piece
@@ -52,7 +54,7 @@ struct CopiedPieces {
   uint64_t bytesOfA, bytesOfB, bytesOfC;
   uint64_t bytes() const { return bytesOfA + bytesOfB + bytesOfC; }
 };
-/// Nothing where the library likes the matrices as they lie, or copies are not worth it.
+/// Returns nothing if the library is fast with the matrices as they are, or if copies do not pay off.
 std::optional<CopiedPieces> copiedPieces(const LibraryShape &shape, const CopyLimits &limits);
 
 } // namespace npar::engine::cuda

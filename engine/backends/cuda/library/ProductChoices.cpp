@@ -110,7 +110,7 @@ void ProductChoices::save() {
     return;
   std::vector<std::string> before = said;
   choices.merge(read());
-  said = std::move(before); // what is wrong with the file was said when it was first read
+  said = std::move(before); // errors of the file were reported when it was first read
   std::string content = text();
   Status status = folder->write(name, content.data(), content.size());
   if (!status.ok())

@@ -1,4 +1,4 @@
-// Which algorithms were chosen, kept from run to run: trying them takes a moment for each kind of product.
+// The algorithms that were chosen, saved between runs, because trying them takes a moment for each kind of product.
 #pragma once
 
 #include "engine/backends/cuda/library/ProductTrial.h"

@@ -16,14 +16,15 @@ namespace {
 constexpr int productRuns = 4;                         ///< of each candidate; the first one is not timed
 constexpr uint64_t comparedBytes = uint64_t{16} << 20; ///< of C at its beginning, and as many at its end
 
-/// How far apart two results may be, in any element and in the root mean square of all of them.
+/// The largest difference between two results, in any element and in the root mean square of all elements.
 struct Tolerance {
   double each, mean = HUGE_VAL;
 };
 
-/// What two orders of a sum of k products of numbers in (-1, 1) explain: of float32, TF32 is nine times as far off. Products in TF32 may
-/// also cut operands off where npar rounds them. That puts a product of such numbers 1.06 * 2^-12 off in the root mean square, and operands
-/// in bf16 2.9 * 2^-12 rounded, 7.5 cut off; the worst of many elements would not tell these apart, the mean of a few dozen does.
+/// Returns the difference that two orders of a sum of k products of numbers in (-1, 1) explain. In a float32 product, TF32 would be nine
+/// times as far off. Products in TF32 may also truncate operands where npar rounds them. The root mean square error of a product of such
+/// numbers is then 1.06 * 2^-12. It is 2.9 * 2^-12 for operands rounded to bf16, and 7.5 * 2^-12 for operands truncated to it. The worst of
+/// many elements would not distinguish these cases; the mean of a few dozen does.
 Tolerance toleranceOf(const LibraryShape &shape) {
   double root = std::sqrt(static_cast<double>(shape.k));
   if (shape.tf32)
@@ -31,7 +32,8 @@ Tolerance toleranceOf(const LibraryShape &shape) {
   return {(shape.type == ElementType::F64 ? 0x1p-44 : shape.type == ElementType::F32 ? 0x1p-16 : 0x1p-14) * root};
 }
 
-/// In TF32 A's numbers are so many times as large and B's as small: the same products, but not where fp16 has no room for an exponent.
+/// In TF32, A's numbers are multiplied and B's divided by this. The products are the same, except in fp16, which cannot store such
+/// exponents.
 double spreadOf(const LibraryShape &shape) { return shape.tf32 ? 0x1p40 : 1; }
 
 double roundingOf(ElementType type) {
@@ -53,8 +55,8 @@ bool areNear(const std::vector<uint8_t> &left, const std::vector<uint8_t> &right
   return tolerance.mean == HUGE_VAL || squares <= mean * mean * compared;
 }
 
-/// Whether equal results mean equal orders of sums: in few elements, and more so in those that were rounded to 16 bits, another order may
-/// show nowhere.
+/// Returns true if equal results mean equal orders of sums. If there are few elements, and even more so if they were rounded to 16 bits,
+/// another order may have the same results.
 bool isTelling(const LibraryShape &shape) {
   double elements = static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.count);
   return shape.k == 1 || elements >= (program::isNarrow(shape.result) ? 0x1p20 : 0x1p8);
@@ -131,7 +133,7 @@ Code ProductCandidates::fill(DevicePointer target, uint64_t bytes, const std::ve
   return code == Code::Success ? call.streamSynchronize(stream) : code;
 }
 
-/// What C held before, or NaN, so that nothing of an earlier run is left.
+/// Fills C with its initial values, or with NaN, so that nothing of an earlier run is left.
 Code ProductCandidates::prepare() {
   return shape.accumulate ? call.copyAsync(c, first, bytesOfC, stream) : call.setBytesAsync(c, 0xFF, bytesOfC, stream);
 }

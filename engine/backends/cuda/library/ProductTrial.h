@@ -1,4 +1,4 @@
-// Which of the library's algorithms multiplies matrices of a shape: tried at load on drawn operands.
+// Chooses the library's algorithm for products of a shape, by trying algorithms on random operands while a program is loaded.
 #pragma once
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
@@ -20,10 +20,11 @@ struct ProductChoice {
 /// Starts npar's own kernel for the shape.
 using OwnProduct = std::function<Code(DevicePointer a, DevicePointer b, DevicePointer c, Handle stream)>;
 
-/// Of the library's algorithms the fastest of those whose bits repeat, whose numbers are near npar's own (no TF32 unless the shape asks for
-/// it, whatever the environment asks of the library, and never 16 bits), and which agree: with npar's own bits, or, where none has these,
-/// with the first of the library's list. So time chooses no bits; of results that are too small to tell, the first of the list is taken.
-/// Nothing where there is none. Takes memory for operands meanwhile; `workspaceBytes` is all that an algorithm may have.
+/// Returns the library's fastest algorithm whose bits repeat, whose results are close to npar's own, and which agrees with npar's bits or,
+/// if none does, with the first algorithm of the library's list. Close means: no TF32 unless the shape asks for it, whatever the
+/// environment asks of the library, and never 16 bits. The bits thus do not depend on times. If results are too small to tell orders of
+/// sums apart, the first algorithm of the list is taken. Returns nothing if no algorithm qualifies. Allocates operands while it runs;
+/// `workspaceBytes` is the largest workspace of an algorithm.
 Result<std::optional<ProductChoice>> tryProduct(const CudaDevice &device, const LibraryProduct &product, const OwnProduct &own,
                                                 uint64_t workspaceBytes, const std::string &what);
 

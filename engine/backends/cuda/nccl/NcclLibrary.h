@@ -15,8 +15,8 @@ public:
   /// "2.28.9".
   std::string version() const { return libraryVersion(static_cast<size_t>(number)); }
 
-  /// Success, also while an operation is in progress, or RunFailed with `what` was being done and the library's description of the error,
-  /// including the communicator's own if there is one.
+  /// Success, also while an operation is in progress, or RunFailed with `what` was being done, the library's description of the error and,
+  /// if it is given, the communicator's.
   Status check(NcclCode code, const std::string &what, void *communicator = nullptr) const;
 
 private:

@@ -64,7 +64,7 @@ public:
 
 private:
   NcclCode start(const DeviceCollective &each, void *on, Handle stream) const;
-  /// With all processes of the job; without a group this one gets nothing.
+  /// Splits the job's communicator, together with all processes. A process without a group gets no part.
   Status split(std::optional<size_t> group);
   /// Those that are there, made last first.
   std::vector<void *> all() const;
@@ -102,7 +102,7 @@ NcclMessages::~NcclMessages() {
 Status NcclMessages::exchange(const std::vector<DeviceMessage> &messages) {
   Handle stream = work.begin();
   if (!stream || !communicator)
-    return {}; // whoever waits for the stream hears why
+    return {}; // the error is reported when the stream is waited for
   const NcclFunctions &call = nccl.call();
   Status status = nccl.check(call.groupStart(), "beginning a group", communicator);
   for (const DeviceMessage &message : messages) {
@@ -177,7 +177,7 @@ NcclCode NcclMessages::start(const DeviceCollective &each, void *on, Handle stre
 Status NcclMessages::collect(size_t group, const std::vector<DeviceCollective> &collectives) {
   Handle stream = work.begin();
   if (!stream || !communicator)
-    return {}; // whoever waits for the stream hears why
+    return {}; // the error is reported when the stream is waited for
   auto found = made.find(group);
   if (found == made.end())
     return Status(engine::Code::Internal, "process " + std::to_string(process) + " is not in group " + std::to_string(group));
@@ -201,7 +201,8 @@ Status NcclMessages::health() {
   return {};
 }
 
-/// By a thread each: to give its memory back a communicator may have to wait for the device, where work of another one waits for its end.
+/// Uses a thread for each communicator. To release its memory a communicator may have to wait for the device, on which the work of another
+/// communicator may be waiting to be aborted.
 void NcclMessages::abort() {
   if (!communicator)
     return;

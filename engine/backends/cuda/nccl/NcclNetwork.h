@@ -10,7 +10,7 @@
 
 namespace npar::engine::cuda {
 
-/// Of one device. Every call of NCCL is of communicators that do not block: a call that has not settled is asked for until it has.
+/// The network of one device. Its communicators are non-blocking: after a call, npar queries the communicator until the call has settled.
 class NcclNetwork final : public DeviceNetwork {
 public:
   /// `work`: the calling thread's on this device.

@@ -25,7 +25,7 @@ uint64_t scaleBits(double scale, program::ElementType type) {
   return bits;
 }
 
-/// As AttentionParameters has them in memory; returns how many tiles they have.
+/// Appends runs in the format of AttentionParameters and returns the number of their tiles.
 int64_t appendRuns(const std::vector<program::SequenceRun> &runs, int tile, std::vector<int64_t> &numbers) {
   int64_t tiles = 0;
   numbers.push_back(static_cast<int64_t>(runs.size()));
@@ -157,7 +157,7 @@ void CudaAttentions::addLoops(const program::Attention &a, const std::vector<pro
   }
 }
 
-/// As backends/cpu/Attentions.cpp says where queries and keys stand.
+/// Computes the positions of queries and keys as backends/cpu/Attentions.cpp does.
 Status CudaAttentions::addPieces(const program::Program &program, const program::Attention &a, int tile, Attention &to) {
   int64_t pieces = 1;
   if (program::knowsPositions(a))
@@ -249,7 +249,7 @@ Status CudaAttentions::planLibrary(const program::Program &program) {
   return {};
 }
 
-/// Tried beside npar's own kernels on the samples and heads of one launch.
+/// Compares the library with npar's own kernels on the samples and heads of one launch.
 Status CudaAttentions::planLibrary(Attention &attention, const LibraryAttention &mapped) {
   AttentionParameters parameters = attention.parameters;
   const Piece &piece = attention.pieces.front();

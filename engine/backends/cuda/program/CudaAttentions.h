@@ -9,7 +9,7 @@ namespace npar::engine::cuda {
 
 /// Who attends: npar's own kernels; cuDNN wherever it can ("library").
 enum class AttentionBy { Own, Library };
-/// By its word.
+/// Looks it up by its keyword.
 Result<AttentionBy> attentionBy(const std::string &word);
 
 class CudaAttentions {
@@ -25,17 +25,17 @@ public:
   Status takeKernels(const std::vector<GpuKernel> &kernels, const std::vector<Handle> &entries);
   /// Bytes of device memory that scores and the library's plans need in each stream; 0: there are none.
   uint64_t roomBytes() const { return std::max(scoreBytes, workspaceBytes()); }
-  /// After `load`: so many lanes will start attentions.
+  /// Prepares this number of lanes to start attentions. Call it after `load`.
   Status prepare(uint32_t lanes) { return library ? library->prepare(lanes) : Status(); }
-  /// Attention or its gradient for every index of the batch list, in the thread's stream. `context`: that of kernels, of `count` numbers,
-  /// whose coordinates say which piece of the sequence is the rank's.
+  /// Starts attention or its gradient for every index of the batch list, in the thread's stream. `context` is the context of kernels, which
+  /// has `count` numbers; its coordinates determine the rank's piece of the sequence.
   void start(uint32_t attention, const DeviceAddress *buffers, const int64_t *context, size_t count, ThreadWork &work);
   uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
-  /// What is worth knowing of how they were planned.
+  /// Notes for the user about how attentions were planned.
   std::vector<std::string> remarks() const;
 
 private:
-  /// What differs between the pieces of the sequence that a rank may have.
+  /// The values that differ between the pieces of the sequence that a rank may have.
   struct Piece {
     DevicePointer runs = 0;
     int64_t queryTiles = 0, keyTiles = 0;

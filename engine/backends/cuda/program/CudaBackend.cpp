@@ -88,7 +88,7 @@ Status CudaBackend::load(const program::Program &program) {
   return attentions.takeKernels(kernels, functions);
 }
 
-/// Of a rank: a context for each micro-batch, and pointers for kernels that find theirs in device memory.
+/// Bytes of a rank's contexts, one for each micro-batch, and of the pointers of kernels that read them from device memory.
 uint64_t CudaBackend::contextBytes(const program::Program &program) const {
   uint64_t most = 0, contexts = static_cast<uint64_t>(program.micro_count()) * contextCount;
   for (const program::RankClass *rankClass : *program.classes()) {
@@ -261,7 +261,7 @@ Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size
   return {};
 }
 
-/// In one launch, where the kernel has an entry for that: it finds its pointers in device memory.
+/// Uses one launch if the kernel has an entry for that, which reads its pointers from device memory.
 Status CudaBackend::runKernels(uint32_t index, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
                                uint64_t bytes) {
   static_assert(sizeof(DeviceAddress) == sizeof(int64_t), "pointers are sent like the numbers of contexts");

@@ -63,7 +63,7 @@ private:
   Status loadReductions();
   Status loadKernels(const program::Program &program);
   uint64_t contextBytes(const program::Program &program) const;
-  /// "; of the rest ... are taken by ...": what the program's kernels have beside the ranks' memory.
+  /// "; ... are taken by ...": the memory in use, for messages about memory that is missing.
   std::string takenBeside() const;
   Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
 

@@ -11,7 +11,7 @@ namespace npar::engine::cuda {
 namespace {
 std::atomic<uint64_t> groupCount{0};
 
-/// What sums over GPUs are added up in: before a program is known, and at most.
+/// Bytes of memory for sums over GPUs: before a program is known, and at most.
 constexpr uint64_t leastSums = uint64_t{1} << 20, mostSums = uint64_t{64} << 20;
 
 /// Which GPU each address belongs to. Addresses are unique among the GPUs of a process (unified addressing), so one table serves all
@@ -197,7 +197,7 @@ void CudaDevices::zero(DeviceAddress target, uint64_t bytes) {
   }
 }
 
-/// Between GPUs in the stream of the source's.
+/// A copy between GPUs runs in the stream of the source's GPU.
 void CudaDevices::copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) {
   if (CudaBackend *own = inLane())
     return own->copy(target, source, bytes);

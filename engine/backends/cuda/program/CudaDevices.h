@@ -56,9 +56,9 @@ private:
   CudaDevices(DeviceOrder::Gpus gpus, std::vector<std::string> remarks);
   /// The GPU of the lane that the calling thread has entered; null: it has entered none.
   CudaBackend *inLane() const { return entered.first == number ? entered.second : nullptr; }
-  /// Whose memory it is; none: nobody's, which is noted.
+  /// The GPU that an address belongs to. Notes an error if it belongs to none.
   std::optional<size_t> deviceOf(DeviceAddress address);
-  /// The GPU that has a step's operands: it goes on with the thread's work.
+  /// The GPU that has a step's operands, which continues the thread's work.
   Result<CudaBackend *> goOnWith(DeviceAddress operand);
   /// The calling thread's.
   DeviceOrder &order();

@@ -17,7 +17,7 @@ int64_t tilesOf(int64_t size) { return (size + productTile - 1) / productTile; }
 
 using Alignments = std::array<uint32_t, 3>;
 
-/// In bytes what the addresses of each product's A, B and C are multiples of, in every step that has it.
+/// Returns the alignment in bytes of A, B and C of each product: the largest that holds in every step with that product.
 std::vector<Alignments> alignmentsOf(const program::Program &program) {
   std::vector<Alignments> all(program.matmuls()->size(), Alignments{64, 64, 64}); // arenas, slots and regions
   if (!program.classes())

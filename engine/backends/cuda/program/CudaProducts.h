@@ -10,7 +10,7 @@ namespace npar::engine::cuda {
 /// Who multiplies: npar's own kernels, with the processor's bits; cuBLASLt where a trial at load gave npar's own bits ("matching");
 /// cuBLASLt wherever it can ("library").
 enum class ProductsBy { Own, Matching, Library };
-/// By its word.
+/// Looks it up by its keyword.
 Result<ProductsBy> productsBy(const std::string &word);
 
 class CudaProducts {
@@ -21,9 +21,9 @@ public:
   /// C (+)= A B for every index of the batch list, in the thread's stream.
   void start(uint32_t product, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const;
 
-  /// Bytes of device memory that the library's products need in each stream beside their operands.
+  /// Bytes of device memory that the library's products need in each stream, without their operands.
   uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
-  /// What is worth knowing of how the products were planned.
+  /// Notes for the user about how products were planned.
   std::vector<std::string> remarks() const;
 
 private:

@@ -1,4 +1,4 @@
-// How blocks of scores lie in memory, and which there are. See ScoreText.h for what a block holds.
+// The blocks of scores of an attention, and their layout in memory. ScoreText.h describes the contents of a block.
 #include "engine/backends/cuda/program/CudaScores.h"
 
 #include "engine/program/Elements.h"
@@ -8,7 +8,7 @@
 namespace npar::engine::cuda {
 
 namespace {
-/// What a GPU's second-level cache holds.
+/// Fits in a GPU's second-level cache.
 constexpr int64_t mostBlockBytes = int64_t{16} << 20;
 constexpr const char *uploaded = "blocks of an attention's scores";
 } // namespace

@@ -46,12 +46,12 @@ private:
     std::vector<Pass> passes;
     int64_t firstKey = 0; ///< among all keys of a ring
   };
-  /// A datum or slope: its operand, and where in a block it lies.
+  /// A datum or slope: its operand, and its place in a block.
   struct Datum {
     size_t operand = 0;
     int64_t elementBytes = 4, head = 0, query = 0, key = 0, keys = 0, entries = 0;
     bool hasQuery = false, hasKey = false;
-    int64_t at = -1, also = -1; ///< slopes: `also` is where their entries or sums of rows lie
+    int64_t at = -1, also = -1; ///< of slopes, `also` is the place of their entries or sums of rows
     int64_t sumsAt = 0, sums = 0;
   };
   struct ScoreKernel {
@@ -82,7 +82,7 @@ private:
   std::vector<Datum> data, slopes;
   std::vector<AttentionLoop> loops;
   int64_t units = 1; ///< of a launch
-  /// Of a block.
+  /// Size of a block, and places in it.
   int64_t blockBytes = 0, rowsAt = 0, columnsAt = 0, firstTable = 0, secondTable = 0;
   ScoreSlab tables = {};
   std::vector<int64_t> places;

@@ -1,5 +1,5 @@
-// What is launched for an attention whose scores a program changes: for some blocks at a time their data, scores, the program's kernels,
-// and then what attention makes of them.
+// Launches an attention whose scores a program changes. For some blocks at a time it launches the kernels for data and scores, the
+// program's kernels, and finally those of attention.
 #include "engine/backends/cuda/program/CudaScores.h"
 
 #include "engine/backends/cuda/driver/LaunchWords.h"
@@ -104,7 +104,7 @@ void CudaScores::Run::prepare(const ScoreParameters &blocks, int64_t units) {
   }
 }
 
-/// Of blocks that come as their queries do: their order is that of the additions.
+/// Adds the slopes of blocks in the order of their queries, which is the order of additions.
 void CudaScores::Run::addSlopes(const ScoreParameters &blocks, int64_t units) {
   auto bytes = static_cast<int>(scores.floatBytes);
   constexpr int64_t entriesOfBlock = attentionThreads / 32;

@@ -1,12 +1,12 @@
-// The order of what one thread starts on several GPUs: streams follow each other by events where the thread goes on elsewhere.
+// The order of the work that one thread starts on several GPUs: when the thread moves to another GPU, the new stream waits for an event.
 #pragma once
 
 #include "engine/backends/cuda/program/CudaBackend.h"
 
 namespace npar::engine::cuda {
 
-/// Of one thread. What it starts happens in this order up to `whenDone`, whichever GPUs it is on; what comes after that waits for nothing,
-/// so that ranks on different GPUs do not wait for each other where a worker starts their steps in turn.
+/// Belongs to one thread. The thread's work runs in the order in which it was started, on whichever GPUs, up to `whenDone`. Later work
+/// waits for nothing, so that ranks on different GPUs do not wait for each other when one worker starts their steps in turn.
 class DeviceOrder {
 public:
   using Gpus = std::vector<std::unique_ptr<CudaBackend>>;
@@ -16,7 +16,7 @@ public:
   ~DeviceOrder();
   DeviceOrder(const DeviceOrder &) = delete;
 
-  /// What the thread starts next on these is behind all that it has started; between them there is no order until the next call.
+  /// The next work on these GPUs runs after all work that the thread has started. It is not ordered among these GPUs until the next call.
   void goOn(const std::vector<size_t> &on);
   void goOn(size_t on) {
     if (newest.size() == 1 && newest[0] == on)
@@ -30,7 +30,7 @@ public:
 
 private:
   const Gpus &gpus;
-  std::vector<Handle> events; ///< by GPU: its stream's, recorded anew whenever others are to follow; null: not made yet
+  std::vector<Handle> events; ///< by GPU: recorded in its stream each time others must wait; null: not created yet
   std::vector<bool> used;     ///< since the last `whenDone`
   std::vector<size_t> newest; ///< whose streams together are behind all that was started since then
   Status failed;

@@ -20,9 +20,9 @@ public:
   ~DeviceSums();
   DeviceSums(const DeviceSums &) = delete;
 
-  /// Memory of so many bytes on each GPU; larger reductions go in rounds.
+  /// Allocates this many bytes on each GPU. Larger reductions are done in rounds.
   Status reserve(uint64_t bytes);
-  /// As Backend::reduce, with operands on several GPUs.
+  /// Does what Backend::reduce does, with operands on several GPUs.
   void start(program::ElementType type, program::ReduceOp op, const std::vector<PlacedAddress> &sources,
              const std::vector<PlacedAddress> &targets, uint64_t count, DeviceOrder &order);
 

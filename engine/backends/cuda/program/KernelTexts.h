@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
+#include "engine/backends/cuda/ptx/Ptx.h"
 
 #include <map>
 
@@ -20,7 +21,16 @@ public:
     }
   }
   /// Loads the kernels, if there are any; `what` names them in an error.
-  Result<KernelEntries> load(CudaDevice &device, const std::string &what);
+  Result<KernelEntries> load(CudaDevice &device, const std::string &what) {
+    if (names.empty())
+      return entries;
+    Result<std::vector<Handle>> loaded = device.load(moduleText(texts), what, names);
+    if (!loaded.ok())
+      return loaded.status();
+    for (size_t i = 0; i < names.size(); ++i)
+      entries[names[i]] = (*loaded)[i];
+    return entries;
+  }
 
 private:
   std::vector<std::string> names, texts;

@@ -7,7 +7,7 @@
 
 namespace npar::engine::cuda {
 
-/// How many GPUs a process takes.
+/// Number of GPUs that a process uses.
 static Result<int64_t> countOf(const Spread &spread, int64_t onHost) {
   auto asked = [&] { return "--cuda-gpus " + std::to_string(spread.devices) + ": "; };
   if (spread.devices > onHost)

@@ -1,4 +1,4 @@
-// Which of a host's GPUs a process takes.
+// Chooses the GPUs of a host that a process uses.
 #pragma once
 
 #include "engine/device/Backend.h"

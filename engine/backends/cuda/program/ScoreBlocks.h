@@ -1,4 +1,4 @@
-// Which blocks of scores an attention has whose scores a program changes, and in which parts they are done.
+// The blocks of scores of an attention whose scores a program changes, and the parts in which they are processed.
 #pragma once
 
 #include "engine/backends/cuda/ptx/AttentionText.h"
@@ -8,7 +8,7 @@
 
 namespace npar::engine::cuda {
 
-/// Some bands and all of their blocks, which lie in memory together.
+/// Some bands and all of their blocks, which are neighbours in memory.
 struct ScorePart {
   int64_t firstBand, bands, firstBlock, blocks;
 };
@@ -19,7 +19,7 @@ struct ScoreBlocks {
   std::vector<ScorePart> parts;
 };
 
-/// What a row sees for certain not, as Program.fbs, table Attention, has it; `placed`: where queries stand is not known yet.
+/// Which keys a query cannot see, as described in Program.fbs, table Attention. `placed`: the positions of queries are not known yet.
 struct ScoreSight {
   bool causal, placed;
   int64_t back, ahead;

@@ -1,5 +1,5 @@
-// The gradients of attention as PTX: that of queries passes along the keys, those of keys and values along heads and queries; both compute
-// the probabilities anew.
+// The gradients of attention as PTX. The gradient of queries passes along the keys, those of keys and values along heads and queries. Both
+// recompute the probabilities.
 #include "engine/backends/cuda/ptx/AttentionWriter.h"
 
 #include "engine/program/Elements.h"
@@ -30,7 +30,7 @@ protected:
   Operand probability(const Operand &score, const Operand &factor, const Operand &lse) {
     return exponential(sums.subtract(kernel, sums.multiply(kernel, score, factor), lse));
   }
-  /// Whether a query sees a key, both told by their places after the first of `queries` and `keys`.
+  /// A predicate: the query sees the key. Both are numbered from the first of `queries` and of `keys`.
   Operand sees(const Rows &queries, const Operand &query, const Rows &keys, const Operand &key);
 };
 
@@ -117,7 +117,7 @@ std::string QueryGradientWriter::text() {
   return kernel.text();
 }
 
-/// Of the thread's key and all queries.
+/// Computes the gradients of the scores of the thread's key and all queries.
 void QueryGradientWriter::takeGradients(const Rows &keys) {
   kernel.when(less(thread, keys.count), [&] {
     Operand row = integer("add.s32", keys.at, thread), factor = scale();
@@ -219,7 +219,7 @@ void KeyGradientWriter::meetQueries(const Rows &queries, const Operand &number) 
   kernel.meet();
 }
 
-/// Of the thread's query and all keys.
+/// Computes the gradients of the scores of the thread's query and all keys.
 void KeyGradientWriter::takeGradients(const Rows &queries, const Matrix &q, const Matrix &dout, const Operand &head) {
   kernel.when(less(thread, queries.count), [&] {
     Matrix out = matrix(Out, kind.type, head), lse = matrix(Lse, sumsType(), head);

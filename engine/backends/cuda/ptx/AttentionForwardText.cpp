@@ -71,7 +71,7 @@ std::string ForwardWriter::text() {
   return kernel.text();
 }
 
-/// How many keys of a block a row of the tile sees.
+/// The number of keys of a block that a row of the tile sees.
 Operand ForwardWriter::visible(const Operand &row, const Rows &keys) {
   if (!kind.causal)
     return keys.count;
@@ -115,7 +115,7 @@ void ForwardWriter::attend(const Rows &keys) {
   kernel.meet();
 }
 
-/// Products of the thread's key with all queries of the tile, or what was made of them.
+/// Computes the products of the thread's key with all queries of the tile, or reads the scores that the program has changed.
 void ForwardWriter::takeScores(const Rows &keys) {
   kernel.when(less(thread, keys.count), [&] {
     std::vector<Operand> products;

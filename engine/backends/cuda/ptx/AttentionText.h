@@ -20,7 +20,7 @@ struct AttentionKind {
   program::ElementType type;
   int64_t width, values;
   bool causal, placed, continues, unfinished;
-  bool scored = false, drops = false; ///< scores lie in blocks, and factors of probabilities too
+  bool scored = false, drops = false; ///< scores are in blocks in memory; so are factors of probabilities
 
   /// Forward or QueryGradient, without changed scores.
   static AttentionKind of(const program::Attention &attention);
@@ -28,7 +28,7 @@ struct AttentionKind {
   std::string name() const;
   /// Rows of queries (KeyGradient: of keys) of a block.
   int tile() const { return type == program::ElementType::F64 ? 4 : 8; }
-  /// Of shared memory, which has `mostShared`.
+  /// Bytes of shared memory that a block needs, at most `mostShared`.
   int64_t sharedBytes() const;
 };
 constexpr int64_t mostShared = 48 << 10;
@@ -40,7 +40,7 @@ struct ScoreSlab {
   int64_t count, first;   ///< and the first unit
   uint64_t memory;
   int64_t bytes, columns; ///< from one block to the next, and of all its tables of scores
-  /// Where they lie in a block: scores, changed ones, factors, gradients, and probabilities on their way to v.
+  /// Their places in a block: scores, changed scores, factors, gradients, and the probabilities that are multiplied by v.
   int64_t scores, changed, factors, gradients, probabilities;
 };
 /// Neighbours in memory and in the sequence: rows of q and keys, or keys and rows of q.
@@ -70,7 +70,7 @@ struct AttentionParameters {
   struct Loop {
     int64_t size, strides[attentionOperands];
   } loops[attentionLoops];
-  ScoreSlab slab; ///< of kernels whose scores lie in blocks
+  ScoreSlab slab; ///< for kernels whose scores are in blocks
 };
 constexpr int attentionParameterCount = sizeof(AttentionParameters) / 8;
 

@@ -1,4 +1,4 @@
-// What the kernels of attention have in common.
+// The parts that the kernels of attention have in common.
 #include "engine/backends/cuda/ptx/AttentionWriter.h"
 
 #include "engine/program/Attentions.h"

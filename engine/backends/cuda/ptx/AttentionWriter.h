@@ -1,4 +1,4 @@
-// What the kernels of attention have in common: operands of one index of the batch, tiles of a sequence in runs, sums in their order, exp.
+// The parts that the kernels of attention have in common: operands of one index of the batch, tiles of runs, ordered sums, exp.
 #pragma once
 
 #include "engine/backends/cuda/ptx/AttentionText.h"
@@ -41,10 +41,10 @@ protected:
   program::ElementType sumsType() const { return sums.wide ? program::ElementType::F64 : program::ElementType::F32; }
 
   enum class Sequence { Queries, Keys };
-  /// The tile with the number of the block, of queries or of keys; calls `body` if there is one.
+  /// Finds the tile of queries or keys that has the number of this block. Calls `body` if it exists.
   void inTile(Sequence which, const std::function<void(const Rows &)> &body);
-  /// Blocks of `attentionBlock` rows of all runs, in their order; of scores that lie in blocks, what the tile's band has, with
-  /// `blockMemory`.
+  /// Loops over the blocks of `attentionBlock` rows of all runs, in order. If scores are in blocks, loops over those of the tile's band and
+  /// sets `blockMemory`.
   void eachBlock(Sequence which, const std::function<void(const Rows &)> &body);
   /// The head of a block of threads that has one, 64 bits.
   Operand ownHead();
@@ -54,13 +54,13 @@ protected:
     return kernel.get(Kind::Bits32, "ld.global.b32", at(entry, static_cast<int64_t>(bytes)));
   }
   Operand entryOf(size_t list, const Operand &number, int64_t bytes);
-  /// Where block `number` of a unit lies; of 32 bits, both.
+  /// The address of block `number` of a unit; both have 32 bits.
   Operand blockAt(const Operand &unit, const Operand &number);
-  /// Where the thread's element in a row of a block lies: of the table whose place is that field of the slab.
+  /// The address of the thread's element in a row of a block, in the table whose place is that field of the slab.
   Operand inBlock(size_t table, const Operand &row, const Operand &column);
   Operand loadFloat(const Operand &address) { return kernel.get(sums.kind(), "ld.global." + sums.type(), at(address)); }
   void storeFloat(const Operand &address, const Operand &value) { kernel.run("st.global." + sums.type(), at(address), value); }
-  /// Products of one row, as it lies, with all rows of a tile in shared memory.
+  /// Products of one row in global memory with all rows of a tile in shared memory.
   std::vector<Operand> across(const Matrix &matrix, const Operand &row, const Operand &tiles, int64_t columns);
   /// All threads take turns: index = thread, thread + 256, .. below `count`.
   void share(int64_t count, const EachIndex &body) { kernel.loop(thread, std::to_string(count), std::to_string(attentionThreads), body); }

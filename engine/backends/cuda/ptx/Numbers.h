@@ -32,14 +32,14 @@ struct Floats {
   Operand larger(PtxKernel &kernel, const Operand &a, const Operand &b) const;
 };
 
-/// What elements of a type are added in.
+/// The type in which elements of a type are added.
 inline Floats sumsOf(program::ElementType type) { return {type == program::ElementType::F64}; }
 
 /// An element, widened to the sums' type, where `condition`; else 0, and nothing is read. Types of floats.
 Operand loadElement(PtxKernel &kernel, program::ElementType type, const std::string &place, const Operand &condition = "");
 /// Rounds to nearest even and stores.
 void storeElement(PtxKernel &kernel, program::ElementType type, const std::string &place, const Operand &value);
-/// A float32 as TF32 (RULES.md#N8), by integers: an instruction for it is of sm_80 and later alone.
+/// Rounds a float32 to TF32 (RULES.md#N8) with integer operations, because only sm_80 and later have an instruction for it.
 Operand roundToTf32(PtxKernel &kernel, const Operand &value);
 /// A number of the sums' type as an element of the type has it.
 Operand roundElement(PtxKernel &kernel, program::ElementType type, const Operand &value);

@@ -14,11 +14,11 @@ using program::ElementType;
 namespace {
 
 /// Rows and columns of a thread: every sixteenth of the tile.
-constexpr int side = 4, apart = 16;
-/// From k to k + 1 in shared memory, so that neither way of writing a tile meets itself in the banks.
+constexpr int side = 4, sideDistance = 16;
+/// Distance from k to k + 1 in shared memory, chosen so that neither way of writing a tile has bank conflicts.
 constexpr int pitch = productTile + 1;
 
-/// One of the two operands: where its rows of the tile (columns of B) begin, and where it lies in shared memory.
+/// One of the two operands: where its rows of the tile (columns of B) begin, and its place in shared memory.
 struct Side {
   Operand base, across, along, count, begin, memory;
 };
@@ -129,7 +129,7 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &k)
 std::array<Operand, side> ProductKernel::row(const Operand &place, int64_t bytes) {
   std::array<Operand, side> values;
   for (int i = 0; i < side; ++i)
-    values[size_t(i)] = kernel.get(sums.kind(), "ld.shared." + sums.type(), at(place, bytes + i * apart * sums.bytes()));
+    values[size_t(i)] = kernel.get(sums.kind(), "ld.shared." + sums.type(), at(place, bytes + i * sideDistance * sums.bytes()));
   return values;
 }
 
@@ -170,14 +170,14 @@ void ProductKernel::finish(const Operand &c, const Operand &m, const Operand &n,
   auto bytes = static_cast<int64_t>(program::sizeOf(kind.result));
   Operand stride = parameter(offsetof(ProductParameters, cRow));
   for (int i = 0; i < side; ++i) {
-    Operand r = kernel.get(Kind::Bits32, "add.s32", row, std::to_string(i * apart));
+    Operand r = kernel.get(Kind::Bits32, "add.s32", row, std::to_string(i * sideDistance));
     Operand place = kernel.address(c, kernel.plus(kernel.times(kernel.widen(r), stride), kernel.widen(column)), bytes);
     Operand inRows = kernel.get(Kind::Predicate, "setp.lt.s32", r, m);
     for (int j = 0; j < side; ++j) {
       Operand inColumns =
-          kernel.get(Kind::Predicate, "setp.lt.s32", kernel.get(Kind::Bits32, "add.s32", column, std::to_string(j * apart)), n);
+          kernel.get(Kind::Predicate, "setp.lt.s32", kernel.get(Kind::Bits32, "add.s32", column, std::to_string(j * sideDistance)), n);
       kernel.when(kernel.get(Kind::Predicate, "and.pred", inRows, inColumns), [&] {
-        std::string to = at(place, j * apart * bytes);
+        std::string to = at(place, j * sideDistance * bytes);
         Operand value = kind.accumulate ? sums.add(kernel, sum[i][j], loadElement(kernel, kind.result, to)) : sum[i][j];
         storeElement(kernel, kind.result, to, value);
       });

@@ -8,7 +8,7 @@
 
 namespace npar::engine::cuda {
 
-/// Of A and B, of C, whether C is added to, and whether float32 operands are rounded to TF32.
+/// The types of A and B and of C, whether the product is added to C, and whether float32 operands are rounded to TF32.
 struct ProductKind {
   program::ElementType type, result;
   bool accumulate, tf32 = false;

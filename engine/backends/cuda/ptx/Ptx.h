@@ -14,7 +14,7 @@ constexpr int kinds = 6;
 /// A register's name, or a constant where an instruction takes one.
 using Operand = std::string;
 
-/// As PTX writes them, bit by bit.
+/// A number as its bits, in PTX's notation.
 Operand constant(float value);
 Operand constant(double value);
 
@@ -27,17 +27,17 @@ public:
   /// `arrayBytes`: of an array of pointers that comes before the other parameters, which are numbers of 64 bits; 0: there is none.
   PtxKernel(std::string name, int parameters, int threads, int arrayBytes = 0);
 
-  /// In a new register.
+  /// Writes an instruction whose result is a new register.
   template <class... Operands> Operand get(Kind kind, const std::string &instruction, const Operands &...operands) {
     Operand to = fresh(kind);
     write(instruction, {to, operands...});
     return to;
   }
-  /// In a register that is there.
+  /// Writes an instruction whose result is an existing register.
   template <class... Operands> void put(const Operand &to, const std::string &instruction, const Operands &...operands) {
     write(instruction, {to, operands...});
   }
-  /// Without a result.
+  /// Writes an instruction that has no result.
   template <class... Operands> void run(const std::string &instruction, const Operands &...operands) { write(instruction, {operands...}); }
 
   Operand fresh(Kind kind);
@@ -50,7 +50,7 @@ public:
   /// For i = first, first + step, .. below `limit` (32 bits, signed).
   void loop(const Operand &first, const Operand &limit, const Operand &step, const std::function<void(const Operand &)> &body);
   void when(const Operand &condition, const Body &body);
-  /// All threads of the block come here before one goes on.
+  /// A barrier: all threads of the block arrive before any continues.
   void meet() { write("bar.sync", {"0"}); }
 
   /// base + index * scale; `index` of 64 bits.

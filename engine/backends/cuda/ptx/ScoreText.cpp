@@ -1,4 +1,4 @@
-// What kernels of scores need around them: a block of threads has a block of scores, or all blocks of a unit one after the other.
+// The kernels that run before and after kernels of scores. A block of threads has a block of scores, or all blocks of a unit in turn.
 #include "engine/backends/cuda/ptx/ScoreText.h"
 
 #include "engine/backends/cuda/ptx/Numbers.h"
@@ -50,12 +50,12 @@ private:
     kernel.loop("0", small(offsetof(ScoreParameters, count)), "1", [&](const Operand &number) { body(block(number)); });
   }
   Block ownBlock() { return block(kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y")); }
-  /// Of the operand, for the unit's head and index of the batch; as it is, not yet in global memory's terms.
+  /// The operand's generic address for the unit's head and index of the batch.
   Operand base();
   Operand times(const Operand &count, size_t stride) { return kernel.times(kernel.widen(count), parameter(stride)); }
   /// The first column whose query sees the key of a row.
   Operand firstSeen(const Block &block, const Operand &row);
-  /// Where a number of the block's table at `table` lies.
+  /// The address of a number in the block's table at `table`.
   Operand inTable(const Block &block, size_t table, const Operand &row, const Operand &column, int bytesOfNumber);
   Operand exact(const Operand &address) {
     return floats.wide ? double64(address)

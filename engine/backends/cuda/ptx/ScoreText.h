@@ -1,7 +1,7 @@
-// What the program's kernels of scores need around them, as PTX: positions and data of blocks of scores, and sums of slopes.
+// The kernels that run before and after the program's kernels of scores, as PTX: positions and data of blocks of scores, sums of slopes.
 //
-// A block lies in one piece of memory: first the arrays of pointers that its kernels take, then positions, data as Program.fbs, table
-// Attention, has them, and tables of scores and slopes. Which place has what is the caller's to say.
+// A block is one piece of memory: first the arrays of pointers that its kernels take, then positions, data as described in Program.fbs,
+// table Attention, and tables of scores and slopes. The caller chooses their places.
 #pragma once
 
 #include "engine/backends/cuda/ptx/AttentionText.h"
@@ -11,7 +11,7 @@ namespace npar::engine::cuda {
 /// The parameters of each kernel here, in this order; what it does not name it leaves. Strides and places in bytes; `at` and `also` are
 /// places in a block. A launch has one block (Clear, Entries: more) of `attentionThreads`, then blocks of scores (or 1), then units.
 struct ScoreParameters {
-  /// As ScoreSlab has them.
+  /// These have the meaning of the fields of ScoreSlab.
   uint64_t blocks;
   int64_t count, first;
   uint64_t memory;
@@ -20,17 +20,17 @@ struct ScoreParameters {
   struct Loop {
     int64_t size, stride;
   } loops[attentionLoops];
-  /// Of a datum or a slope, or of the position that rows begin at (Place; 0: from none): where it lies, and from one head, row of the block
-  /// and column of the block to the next.
+  /// Address of a datum, a slope, or the position at which rows begin (Place; 0 for none), and its distances from one head, row of the
+  /// block and column of the block to the next.
   uint64_t base;
   int64_t head, row, column;
   int64_t at, also;
-  /// What a block has of a datum; Clear: what a slope has; Entries: entries, and 1.
+  /// Number of rows and columns of a datum in a block. Clear: of a slope. Entries: the number of entries, and 1.
   int64_t rowCount, columnCount;
   /// Numbers in memory: places in the block that its first pointers are to name, and how many. One below 0 is left out.
   uint64_t places;
   int64_t placeCount;
-  /// Of slopes, F64: [units of the whole batch, sumCount].
+  /// Sums of slopes in F64: [units of the whole batch, sumCount].
   uint64_t sums;
   int64_t sumCount;
 };

@@ -27,11 +27,12 @@ struct BothBuffer {
 /// "cpu" or "cuda", entered by this thread; `products` and `attention` of the latter: who computes them.
 std::unique_ptr<engine::Backend> makeBackend(const char *name, const char *products = "own", const char *attention = "own");
 
-/// What a backend makes of these, which its devices have in turn, by `work` on the places of them all.
+/// Work of a backend on the addresses of all buffers.
 using BackendWork = std::function<void(engine::Backend &, const std::vector<engine::DeviceAddress> &)>;
+/// Copies buffers to the backend's devices in turn, runs the work and returns their contents.
 std::vector<BothBuffer> after(engine::Backend &backend, std::vector<BothBuffer> all, const BackendWork &work);
 
-/// Bit by bit; two NaNs are alike.
+/// Compares every bit, except that any two NaNs are equal.
 void expectSameBits(std::vector<BothBuffer> &left, std::vector<BothBuffer> &right, const std::string &what);
 
 } // namespace npar::testing

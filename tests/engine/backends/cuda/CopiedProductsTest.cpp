@@ -71,7 +71,7 @@ private:
   std::vector<uint8_t> numbers;
 };
 
-/// C by the first algorithm that is offered, without its gaps, which nobody writes to.
+/// Returns C computed by the first algorithm that the library offers, without its gaps, which are not written.
 std::vector<uint8_t> multiplied(const Opened &on, const LibraryShape &shape, const RowCopies &copies, const CopyLimits &limits) {
   const Functions &call = on.device->cuda().call();
   std::unique_ptr<LibraryProduct> product = std::move(*LibraryProduct::make(*on.lt, on.library, shape, copies, limits));
@@ -102,8 +102,8 @@ std::vector<uint8_t> multiplied(const Opened &on, const LibraryShape &shape, con
   return c.dense();
 }
 
-// All kinds of matrices at odd places, in one piece and in several of which the last one is smaller: every bit is that of matrices at even
-// places, which nobody copies.
+// All kinds of matrices at odd addresses, in one piece and in several with a smaller last one, have the bits of matrices at even addresses,
+// which are not copied.
 TEST(CopiedProducts, HaveTheBitsOfThoseThatAreNotCopied) {
   Opened on;
   RowCopies copies = *RowCopies::load(*on.device);

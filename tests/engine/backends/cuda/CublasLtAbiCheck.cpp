@@ -1,6 +1,6 @@
 // Compares npar's declarations of cuBLASLt's interface with those of cublasLt.h. It is enough that this compiles.
 #include "engine/backends/cuda/library/CublasLtAbi.h"
-#include "tests/engine/backends/cuda/Alike.h"
+#include "tests/engine/backends/cuda/AbiAgreement.h"
 
 #include <cublasLt.h>
 #include <type_traits>

@@ -108,7 +108,7 @@ TEST_F(CublasLtStandin, RunsAreChecked) {
   EXPECT_EQ(start(nullptr, 0, 2048, 0, 0), invalid);
   EXPECT_EQ(start(&plain, 2, 2048, 0, 0), invalid);            // misaligned
   EXPECT_EQ(start(&byWorkspace, 8, 2048, 4096, 256), invalid); // for what it was asked for
-  EXPECT_EQ(start(&plain, 0, 128, 0, 0), invalid);             // C lies upon A
+  EXPECT_EQ(start(&plain, 0, 128, 0, 0), invalid);             // C overlaps A
   EXPECT_EQ(start(&byWorkspace, 0, 2048, 4096, 255), invalid); // too little workspace
   EXPECT_EQ(start(&byWorkspace, 0, 2048, 4096 + 128, 256), invalid);
   LtAlgorithm changed = plain;

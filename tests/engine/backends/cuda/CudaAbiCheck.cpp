@@ -1,6 +1,6 @@
 // Compares npar's declarations of the CUDA driver's interface with those of cuda.h. It is enough that this compiles.
 #include "engine/backends/cuda/driver/CudaAbi.h"
-#include "tests/engine/backends/cuda/Alike.h"
+#include "tests/engine/backends/cuda/AbiAgreement.h"
 
 #include <cuda.h>
 

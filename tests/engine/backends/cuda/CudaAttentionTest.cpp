@@ -1,5 +1,4 @@
-// Attention and its gradients on a GPU have the bits that the processor gives them: in every type, in pieces, round a ring, beside kept
-// keys.
+// Attention and its gradients on a GPU have the CPU's bits: in every type, in pieces, around a ring, with cached keys.
 #include "tests/engine/backends/cuda/OneAttention.h"
 
 #include <gtest/gtest.h>

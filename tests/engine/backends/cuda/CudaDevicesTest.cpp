@@ -184,14 +184,14 @@ protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-/// What is made of it in a process of its own, where the stand-in has such a variable.
+/// Runs the body in a process of its own with this environment variable for the stand-in.
 template <class Body> [[noreturn]] void with(const char *variable, const char *value, Body body) {
   ::setenv(variable, value, 1);
   std::fprintf(stderr, "%s\n", std::string(body()).c_str());
   std::_Exit(0);
 }
 
-// Those that do not follow are left alone where nobody asks for so many.
+// GPUs of another architecture are an error if --cuda-gpus asks for them. Otherwise they are not used.
 TEST_F(CudaDevicesDeathTest, ArchitecturesMayNotDiffer) {
   EXPECT_EXIT(
       with("NPAR_STANDIN_ARCHITECTURE", "90,90,80", [] { return tryGpus(3, 3).status().message(); }), ::testing::ExitedWithCode(0),

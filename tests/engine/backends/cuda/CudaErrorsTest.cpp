@@ -1,4 +1,4 @@
-// What a person reads where there is no driver, an old one, no device, another architecture, too little memory, or a device that is lost.
+// Error messages for a missing or old driver, no device, another architecture, too little memory, and a lost device.
 #include "engine/backends/Backends.h"
 #include "engine/backends/cuda/ptx/Ptx.h"
 
@@ -11,7 +11,7 @@ namespace {
 using namespace engine;
 using Variables = std::vector<std::pair<const char *, const char *>>;
 
-/// In a process of its own: the driver is opened once in each.
+/// Runs in a process of its own, because a process opens the driver only once.
 [[noreturn]] void inProcess(const Variables &variables, const std::function<Status(Backend &)> &use) {
   for (auto [name, value] : variables)
     ::setenv(name, value, 1);

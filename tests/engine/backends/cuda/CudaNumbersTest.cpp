@@ -10,7 +10,7 @@ using namespace engine;
 using program::ElementType;
 using program::ReduceOp;
 
-// Of any number of sources, in place and into all of them, with numbers of every kind.
+// Reductions have any number of sources and numbers of every kind, and write in place or to all sources.
 TEST(CudaNumbers, ReductionsHaveTheBitsOfTheProcessor) {
   auto cpu = makeBackend("cpu"), cuda = makeBackend("cuda");
   for (ElementType type : program::EnumValuesElementType())

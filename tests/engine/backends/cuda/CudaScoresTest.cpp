@@ -1,5 +1,5 @@
-// Attention whose scores a program changes has the processor's bits on a GPU: biases of all shapes with their slopes, a window, hidden
-// keys, factors of probabilities, in every type, in pieces, round a ring, beside kept keys, in one part and in several.
+// Attention whose scores a program changes has the CPU's bits on a GPU: biases of all shapes with their slopes, a window, hidden keys,
+// factors of probabilities; in every type, in pieces, around a ring, with cached keys, in one part and in several.
 #include "engine/backends/cuda/ptx/Numbers.h"
 #include "tests/engine/backends/cuda/OneAttention.h"
 

@@ -1,6 +1,6 @@
 // Compares npar's declarations of cuDNN's interface with those of cudnn_graph.h. It is enough that this compiles.
 #include "engine/backends/cuda/library/CudnnAbi.h"
-#include "tests/engine/backends/cuda/Alike.h"
+#include "tests/engine/backends/cuda/AbiAgreement.h"
 
 #include <cudnn_graph.h>
 
@@ -52,7 +52,7 @@ NPAR_CUDNN_SAME(DnnAttribute::PointwiseX, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
 NPAR_CUDNN_SAME(DnnAttribute::PointwiseB, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
 NPAR_CUDNN_SAME(DnnAttribute::PointwiseY, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
 NPAR_CUDNN_SAME(DnnAttribute::PointwiseT, CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
-NPAR_CUDNN_SAME(DnnAttribute::GraphLibrary, 800); // its name is deprecated and says so when it is used
+NPAR_CUDNN_SAME(DnnAttribute::GraphLibrary, 800); // its name is deprecated, so that using it causes a warning
 NPAR_CUDNN_SAME(DnnAttribute::GraphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS);
 NPAR_CUDNN_SAME(DnnAttribute::TensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
 NPAR_CUDNN_SAME(DnnAttribute::TensorType, CUDNN_ATTR_TENSOR_DATA_TYPE);

@@ -9,7 +9,7 @@
 namespace npar::engine::cuda {
 namespace {
 
-/// What cuDNN knows of a device, in its own form.
+/// The properties of a device, in cuDNN's own format.
 const char *const h100 =
     R"({"deviceVer":900,"driverVer":13000,"cudaDeviceId":0,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)"
     R"("regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,)"
@@ -17,7 +17,7 @@ const char *const h100 =
     R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":2619000,"l2CacheSize":52428800,)"
     R"("totalGlobalMem":85028896768,"deviceName":"NVIDIA H100 80GB HBM3"})";
 
-/// As npar's models have it: [sample, row, head, column], lse without gaps.
+/// The layout of npar's models: [sample, row, head, column], lse without gaps.
 LibraryAttentionShape shapeOf(bool gradient, bool causal, int64_t heads, int64_t keyHeads, int64_t rows, int64_t columns) {
   LibraryAttentionShape shape{program::ElementType::BF16, gradient, causal, 0.125, 2, heads, keyHeads, rows, rows, columns, columns, {}};
   for (size_t i = 0; i < shape.operands(); ++i) {
@@ -40,7 +40,7 @@ protected:
       GTEST_SKIP() << opened.status().message();
     dnn = *opened;
   }
-  /// Where there are some, the workspace of the first; an error says why there are none.
+  /// Returns the workspace of the first plan, or an error with the reason why none exists.
   Result<uint64_t> plansFor(const LibraryAttentionShape &shape) {
     CudnnGraph graph(*dnn);
     Result<Handle> described = describeAttention(graph, shape, nullptr);
@@ -60,14 +60,14 @@ TEST_F(CudnnPlans, ThereAreSomeForEachKindOfAttention) {
       Result<uint64_t> workspace = plansFor(shapeOf(gradient, causal, heads, keyHeads, rows, columns));
       std::string what = shapeOf(gradient, causal, heads, keyHeads, rows, columns).words();
       EXPECT_TRUE(workspace.ok()) << what << ": " << workspace.status().message();
-      // In a fixed order a gradient keeps a matrix of rows by keys, in whole tiles.
+      // A gradient in a fixed order stores a matrix of rows by keys, in whole tiles.
       if (gradient && workspace.ok()) {
         EXPECT_GE(*workspace, static_cast<uint64_t>(2 * heads * rows * rows * 2)) << what;
       }
     }
 }
 
-// What npar keeps to itself the library has no plan for, either.
+// The library has no plan either for the attentions that npar does not give to it.
 TEST_F(CudnnPlans, HeadsOfOddSizesHaveNone) {
   EXPECT_FALSE(plansFor(shapeOf(false, true, 4, 4, 128, 36)).ok());
   EXPECT_FALSE(plansFor(shapeOf(true, true, 4, 4, 128, 36)).ok());

@@ -1,4 +1,4 @@
-// Sessions on GPUs of their own, joined by NCCL, for which a library stands in.
+// Sessions on GPUs of their own, joined by the stand-in for NCCL.
 #pragma once
 
 #include "engine/backends/Backends.h"
@@ -36,7 +36,7 @@ struct Joined {
       return "";
     });
   }
-  /// What body(process) returns, of all processes at once.
+  /// Runs body(process) for all processes at once and returns the results.
   std::vector<std::string> told(const std::function<std::string(uint32_t)> &body) const {
     std::vector<std::string> all(backends.size());
     std::vector<std::thread> threads;

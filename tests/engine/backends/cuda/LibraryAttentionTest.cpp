@@ -158,7 +158,7 @@ TEST(LibraryAttention, WhatStaysOurs) {
   }
 }
 
-// Workspaces are each thread's own: the stand-in marks one when an execution begins, and looks for the mark when it goes on.
+// Each thread has its own workspace: the stand-in marks it when an execution begins, and checks the mark when it continues.
 TEST(LibraryAttention, ThreadsHaveWorkspacesOfTheirOwn) {
   OneAttention one(ElementType::BF16, {24, 24, true, true, ofSixteen});
   std::unique_ptr<Backend> backend = makeBackend("cuda", "own", "library");

@@ -21,7 +21,7 @@ using namespace engine;
 using program::ElementType;
 namespace fs = std::filesystem;
 
-/// Of m rows and n columns; flags: A turned, B turned, added to C.
+/// A product with m rows and n columns; the flags: A transposed, B transposed, added to C.
 program::MatmulT productOf(int64_t m, int64_t n, int64_t k, ElementType type, ElementType result, int flags) {
   program::MatmulT p;
   p.type = type, p.result = result, p.accumulate = flags & 4;
@@ -57,7 +57,7 @@ std::unique_ptr<Backend> loaded(const char *name, const char *products, const st
   return backend;
 }
 
-/// What both backends make of the first product's operands.
+/// The results of both backends for the first product's operands.
 struct MadeProduct {
   std::vector<BothBuffer> processor, gpu;
   std::string remark;
@@ -114,7 +114,7 @@ TEST_F(LibraryProducts, Batches) {
   EXPECT_NE(made.remark.find("1 of 1 matrix products, 1 of them"), std::string::npos) << made.remark;
 }
 
-// Heads that lie side by side in a row, as those of attention do.
+// Heads that are neighbours in a row, like those of attention.
 TEST_F(LibraryProducts, BatchesThatInterleave) {
   program::MatmulT p = productOf(24, 8, 16, ElementType::F32, ElementType::F32, 0);
   p.batch = {3}, p.a_batch = {16}, p.b_batch = {8}, p.c_batch = {8};
@@ -162,7 +162,7 @@ TEST_F(LibraryProductsDeathTest, WhereNoBitsAreOursTheyAreSteadyAndNotRounded) {
     EXPECT_NE(first.remark.find("1 of 1 matrix products, 0 of them"), std::string::npos) << first.remark;
   };
   EXPECT_EXIT(inProductProcess("restless", steady), ::testing::ExitedWithCode(0), "done");
-  // Two orders of sums are offered, and each load tries anew: time does not choose between them.
+  // The library offers two orders of sums, and each load tries both: times do not decide between them.
   auto untimed = [] {
     for (const char *name : {"NPAR_CACHE", "XDG_CACHE_HOME", "HOME"})
       ::unsetenv(name);
@@ -187,15 +187,15 @@ program::MatmulT tf32(program::MatmulT p) {
   return p;
 }
 
-// In TF32 the library is asked for that, and rounds operands as npar does, or not.
+// A product in TF32 asks the library for TF32, which rounds operands as npar does, or differently.
 TEST_F(LibraryProducts, Tf32HasTheBitsOfTheProcessor) {
   for (int flags : {0, 3, 7})
     expectSame(tf32(productOf(40 + flags, 64, 33 + flags, ElementType::F32, ElementType::F32, flags)), "matching",
                "1 of 1 matrix products, 1 of them with the bits");
 }
 
-// Where no algorithm has npar's bits, here of a row alone, the first that is near counts: one that cuts operands off is, and one that
-// computes in 16 bits is not, though fp16 has as many bits of mantissa.
+// If no algorithm has npar's bits, here for a single row, the first close one is used. An algorithm that truncates operands is close. One
+// that computes in 16 bits is not, although fp16 has as many bits of mantissa.
 TEST_F(LibraryProductsDeathTest, Tf32MayCutOperandsOffButNotComputeInSixteenBits) {
   for (bool cut : {true, false}) {
     auto body = [cut] {
@@ -213,7 +213,7 @@ TEST_F(LibraryProductsDeathTest, Tf32MayCutOperandsOffButNotComputeInSixteenBits
   }
 }
 
-// Each stream has a workspace of its own: results lie there between two works of a stream.
+// Each stream has a workspace of its own, which has results between two works of the stream.
 TEST_F(LibraryProductsDeathTest, WorkspacesAreNotShared) {
   auto body = [] {
     program::MatmulT p = productOf(32, 32, 16, ElementType::F32, ElementType::F32, 0);
@@ -253,7 +253,7 @@ TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
   ::unsetenv("NPAR_STANDIN_MEMORY");
 }
 
-// What was chosen is kept, and damage to it is told and harms nothing.
+// Choices are saved. Damage to the file is reported and does no harm.
 TEST_F(LibraryProducts, ChoicesAreKept) {
   program::MatmulT p = productOf(40, 64, 33, ElementType::F32, ElementType::F32, 0);
   expectSame(p, "library", "1 of them with the bits");
@@ -282,7 +282,7 @@ TEST_F(LibraryProducts, ChoicesAreKept) {
   ASSERT_EQ(said.size(), 2u);
   EXPECT_NE(said[0].find("is damaged and ignored: all are tried again"), std::string::npos) << said[0];
   EXPECT_NE(said[1].find("1 of them with the bits"), std::string::npos) << said[1];
-  EXPECT_EQ(loaded("cuda", "library", {p})->remarks().size(), 1u); // it was written anew
+  EXPECT_EQ(loaded("cuda", "library", {p})->remarks().size(), 1u); // it was written again
 }
 
 // Two processes write at once: each keeps what the other has written.

@@ -1,6 +1,6 @@
 // Compares npar's declarations of NCCL's interface with those of nccl.h. It is enough that this compiles.
 #include "engine/backends/cuda/nccl/NcclAbi.h"
-#include "tests/engine/backends/cuda/Alike.h"
+#include "tests/engine/backends/cuda/AbiAgreement.h"
 
 #include <cstring>
 #include <nccl.h>

@@ -49,7 +49,7 @@ std::vector<double> numbersOf(ElementType type, const Bytes &bytes) {
   return all;
 }
 
-/// What one process has of its operations: posts all of them in their order.
+/// One process's parts of the operations. Posts all of them in their order.
 class Process {
 public:
   Process(Joined &joined, uint32_t process, const std::vector<Wanted> &wanted)
@@ -80,7 +80,7 @@ public:
         wrong = answer.calls == 0 ? "hangs" : answer.status.message();
     return wrong;
   }
-  /// Of a part of the operation of that number.
+  /// The output of a part of the operation with that number.
   Bytes output(uint32_t number, size_t part) {
     const Operation &operation = operations.at(number)[part];
     uint64_t count = operation.count;
@@ -129,7 +129,7 @@ private:
   std::vector<std::pair<DeviceAddress, uint64_t>> taken;
 };
 
-/// By process, operation and part.
+/// Outputs by process, operation and part.
 using Outputs = std::vector<std::map<uint32_t, std::vector<Bytes>>>;
 
 Outputs outputsOf(size_t processes, const std::vector<Wanted> &wanted) {
@@ -149,8 +149,8 @@ Outputs outputsOf(size_t processes, const std::vector<Wanted> &wanted) {
   return all;
 }
 
-// Of each operation one in member order, and one that the library may add up: their members in all groups of four processes that a mesh of
-// two by two has. In a bucket only one of the parts is the library's.
+// Each operation runs once in member order and once so that the library can add it, with members in all groups of a 2 x 2 mesh of four
+// processes. In a bucket the library adds only one of the parts.
 TEST(NcclSums, areNearThoseInMemberOrderAndTheSameOnAllRanks) {
   std::vector<Wanted> wanted;
   for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather})
@@ -207,7 +207,7 @@ TEST(NcclSums, anAbortEndsWorkOfAnyCommunicator) {
   }
 }
 
-// What processes see differently ends with an error of the library's, and the devices are of no more use.
+// A difference between processes ends with an error of the library, and the devices cannot be used any more.
 TEST(NcclSums, sizesThatDifferAreNoticed) {
   Joined joined(2, /*required=*/true, /*devices=*/2, /*first=*/8);
   std::vector<uint8_t> job = *joined.backends[0]->network()->newJob();

@@ -43,7 +43,7 @@ TEST(NcclTest, operationsAtRandomHaveTheBitsOfOneProcess) {
   }
 }
 
-/// What `prepare` says in each process of two with a rank each, which plan all_reduces of so many elements.
+/// Returns the message of `prepare` in each of two processes of one rank that plan all_reduces of these element counts.
 std::vector<std::string> prepared(Joined &processes, std::vector<uint64_t> counts) {
   static const int64_t members[] = {0, 1};
   return processes.told([&](uint32_t process) {
@@ -71,7 +71,7 @@ TEST(NcclTest, plansThatDifferAreRefused) {
                                                                "processes 1 and 0 plan different communication for the group of rank 0"}));
 }
 
-// A message that never comes: whoever is told to stop ends, and the device's memory can be given back.
+// A message never arrives: a process that is told to stop ends, and the device's memory can be released.
 TEST(NcclTest, anAbortEndsMessagesUnderWay) {
   World world = joined(2);
   world.prepare();

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #define NPAR_NO_DRIVER_CALL extern "C" __attribute__((visibility("default")))
-/// Calls that nobody makes without a GPU, but that have to be there: all of them say that there is no device.
+/// Defines a call that is never made without a GPU but must exist. It returns that there is no device.
 #define NPAR_NO_DRIVER_ABSENT(NAME)                                                                                                        \
   NPAR_NO_DRIVER_CALL int NAME() { return 100; }
 

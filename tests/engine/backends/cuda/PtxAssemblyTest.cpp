@@ -1,5 +1,5 @@
-// Everything that npar generates for GPUs beside a program's kernels is taken by NVIDIA's assembler, where it is; what is not attention
-// without spills.
+// NVIDIA's assembler, if it is installed, accepts all code that npar generates for GPUs in addition to a program's kernels. Only kernels of
+// attention may spill registers.
 #include "engine/backends/cuda/library/RowCopies.h"
 #include "engine/backends/cuda/ptx/AttentionText.h"
 #include "engine/backends/cuda/ptx/ProductText.h"

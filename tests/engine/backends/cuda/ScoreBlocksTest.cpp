@@ -1,4 +1,4 @@
-// Blocks of scores come band by band, without those that nobody sees, and in parts of a bounded size.
+// Blocks of scores are listed band by band, without those that no query sees, in parts of a limited size.
 #include "engine/backends/cuda/program/ScoreBlocks.h"
 
 #include <gtest/gtest.h>

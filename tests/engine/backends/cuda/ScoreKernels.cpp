@@ -8,7 +8,7 @@ namespace {
 int32_t entryOf(int32_t i, int32_t j) { return (i - 3 * j) & 15; }
 bool isHidden(int32_t i, int32_t j) { return ((i + 2 * j) & 7) == 0 || i - j > 40 || j - i > 50; }
 
-/// What all of them take first.
+/// The first parameters of all kernels.
 template <class T, bool ofKeys> struct Block {
   Block(void *const *buffers, const int64_t *context, int64_t row, int64_t column)
       : at(row * context[2] + column), query(ofKeys ? column : row), key(ofKeys ? row : column), score(of(buffers, 0)[at]),

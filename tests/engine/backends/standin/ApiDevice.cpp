@@ -265,7 +265,7 @@ NPAR_STANDIN_CALL Code cuCtxSynchronize() {
   return withContext([](Call &call) {
     if (call.driver.waitForbiddenByCapture(call.device))
       return refuse(Code::StreamCaptureUnsupported,
-                    "a stream of the device is being captured: nobody can wait for all its work, and the capture is invalid now");
+                    "a stream of the device is being captured: waiting for all its work is an error and invalidates the capture");
     return call.wait(call.driver.everythingOf(call.device));
   });
 }

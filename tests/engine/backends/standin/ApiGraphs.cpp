@@ -57,7 +57,7 @@ NPAR_STANDIN_CALL Code cuStreamEndCapture(Handle handle, Handle *result) {
     leave(call.driver, capture);
     if (capture->invalid)
       return Code::StreamCaptureInvalidated;
-    capture->invalid = true; // events that remember it are of no use any more
+    capture->invalid = true; // events that belong to it can no longer be used
     for (size_t leaf : capture->graph->leaves())
       if (joined.count(leaf) == 0)
         return refuse(Code::StreamCaptureUnjoined, "work of a captured stream is not joined with the one where the capture began");

@@ -91,7 +91,7 @@ NPAR_STANDIN_CALL Code cuMemHostGetDevicePointer_v2(DevicePointer *result, void 
   });
 }
 
-// From page-locked memory the bytes are read when the copy runs, from pageable memory now.
+// Bytes of page-locked memory are read when the copy runs, those of pageable memory now.
 NPAR_STANDIN_CALL Code cuMemcpyHtoDAsync_v2(DevicePointer target, const void *source, size_t bytes, Handle handle) {
   NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(handle, [&](Call &call, Stream &stream) {
@@ -110,7 +110,7 @@ NPAR_STANDIN_CALL Code cuMemcpyHtoDAsync_v2(DevicePointer target, const void *so
   });
 }
 
-// To pageable memory the call returns when the copy has been made.
+// If the target is pageable memory, the call returns after the copy.
 NPAR_STANDIN_CALL Code cuMemcpyDtoHAsync_v2(void *target, DevicePointer source, size_t bytes, Handle handle) {
   NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(handle, [&](Call &call, Stream &stream) {

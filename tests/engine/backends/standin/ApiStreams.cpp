@@ -1,4 +1,4 @@
-// The driver's calls about streams, events and what streams do beside kernels and copies.
+// The driver's calls for streams, events and the work of streams other than kernels and copies.
 #include "tests/engine/backends/standin/Call.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What every call of the driver begins with: is there a driver, a current context, and has it not failed?
+// The checks at the beginning of every call of the driver: it is initialized, and a context is current that has not failed.
 #pragma once
 
 #include "tests/engine/backends/standin/CudaCalls.h"

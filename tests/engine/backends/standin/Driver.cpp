@@ -7,7 +7,7 @@ namespace npar::standin {
 
 namespace {
 std::unique_ptr<Driver> &theDriver() {
-  // What is left is told when the process ends, while the library is still there.
+  // Leaks are reported when the process ends, while the library is still loaded.
   struct Owner {
     std::unique_ptr<Driver> driver = std::make_unique<Driver>(Settings::fromEnvironment());
     ~Owner() {

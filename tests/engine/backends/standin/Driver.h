@@ -15,7 +15,7 @@ public:
   explicit Driver(const Settings &settings);
 
   static Driver &instance();
-  /// Forgets everything and begins anew, as another process would. No other thread may be inside the driver.
+  /// Resets everything to the state of a new process. No other thread may be inside the driver.
   static void restart(const Settings &settings);
 
   /// Adds an operation to a stream, or to the graph that it captures.
@@ -24,9 +24,10 @@ public:
   WorkPointer everythingOf(Device &device);
   /// The captures that forbid this thread a call which could wait or change memory; they are invalid then.
   bool forbiddenByCapture();
-  /// The captures of a device, whoever began them and however: a wait for all its work has no place beside them. They are invalid then.
+  /// Returns true if streams of the device are being captured, by any thread and in any mode. A wait for all its work is forbidden then,
+  /// and invalidates the captures.
   bool waitForbiddenByCapture(const Device &device);
-  /// What the context still has is lost, and told by left().
+  /// Destroys the context. The objects that it still has are lost and reported by left().
   void destroyContext(Device &device);
   /// A line for each kind of thing that was not given back; none where a device failed, for then nothing can be.
   std::vector<std::string> left() const;

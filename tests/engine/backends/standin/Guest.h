@@ -1,11 +1,11 @@
-// What the driver's stand-in offers to libraries that stand in for others of CUDA's: work in streams, bytes of device memory.
+// The interface of the driver's stand-in for stand-ins of other CUDA libraries: work in streams, bytes of device memory.
 #pragma once
 
 #include "tests/engine/backends/standin/Queue.h"
 
 namespace npar::standin {
 
-/// Where the bytes of [address, address + size) lie, or null where they are no memory that the stream's device may use.
+/// Returns the bytes of [address, address + size), or null if the stream's device must not use that memory.
 using FindBytes = std::function<uint8_t *(uint64_t address, uint64_t size)>;
 using GuestWork = std::function<Outcome(const FindBytes &find)>;
 

@@ -115,7 +115,7 @@ bool Memory::releasePinned(void *begin) {
   auto found = ranges.find(reinterpret_cast<uint64_t>(begin));
   if (found == ranges.end() || found->second.kind != Range::Kind::Pinned)
     return false;
-  // The pages go, their addresses stay taken: whoever looks there later faults.
+  // The pages are removed, but their addresses stay reserved, so that later accesses fault.
   uint64_t pages = (found->second.end - found->second.begin + page - 1) / page * page;
   ::mmap(begin, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   past.insert(*found);

@@ -1,4 +1,4 @@
-// Memory of devices and pinned memory of the host: what lies where, and whose an address is.
+// Memory of devices and pinned memory of the host: the bytes and the owner of an address.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace npar::standin {
 
-/// Addresses [begin, end) that a device may use, and where their bytes lie.
+/// Addresses [begin, end) that a device may use, and their bytes.
 struct Range {
   enum class Kind { Device, Module, Pinned, Registered };
   uint64_t begin, end;
@@ -34,9 +34,8 @@ private:
   std::vector<Range> sorted;
 };
 
-/// All memory that devices can see. A device address is a number inside a reservation that nobody may read: its bytes lie in another
-/// mapping. No address is given out twice, so what was freed is never mistaken for something new. Every function may be called by any
-/// thread.
+/// All memory that devices can see. A device address is a number inside a reservation that is not readable; its bytes are in another
+/// mapping. No address is used twice, so freed memory is never mistaken for new memory. Any thread may call any function.
 class Memory {
 public:
   Memory(int devices, uint64_t bytesPerDevice);
@@ -64,9 +63,9 @@ public:
   std::shared_ptr<const Ranges> rangesOf(int device) const;
   /// The bytes of [address, address + size) where all of it is one allocation that the device may use, else null.
   uint8_t *find(int device, uint64_t address, uint64_t size) const;
-  /// As `find`, of the device's own memory alone.
+  /// Does what `find` does, but only for the device's own memory.
   uint8_t *findOwn(int device, uint64_t address, uint64_t size) const;
-  /// Whether an address is page-locked memory of the host's.
+  /// Returns true if these bytes are page-locked memory of the host.
   bool isPinned(const void *begin, uint64_t size) const;
   bool isDevice(uint64_t address) const { return address >= reserved && address < reserved + addressBytes; }
 
@@ -90,15 +89,15 @@ private:
 
   mutable std::mutex mutex;
   std::map<uint64_t, Range> ranges, past; ///< by first address; what was freed
-  uint64_t reserved = 0;                  ///< first address of the reservation that nobody may read
-  uint8_t *backing = nullptr;             ///< where its bytes lie
+  uint64_t reserved = 0;                  ///< first address of the reservation, which is not readable
+  uint8_t *backing = nullptr;             ///< its bytes
   uint64_t next = 0;                      ///< the offset of the next allocation
   uint64_t bytesPerDevice;
   std::vector<uint64_t> used;                         ///< by device
   std::deque<std::pair<uint64_t, uint64_t>> poisoned; ///< offsets and bytes of freed memory that still holds its pattern
   uint64_t poisonedBytes = 0;
   std::set<std::pair<int, int>> peers;                       ///< devices, and those that they reach
-  mutable std::vector<std::shared_ptr<const Ranges>> cached; ///< by device + 1; null: made anew when asked for
+  mutable std::vector<std::shared_ptr<const Ranges>> cached; ///< by device + 1; null: built again at the next use
 };
 
 } // namespace npar::standin

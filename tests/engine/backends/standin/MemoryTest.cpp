@@ -9,7 +9,7 @@ using namespace npar::standin;
 namespace {
 class MemoryTest : public StandinTest {
 protected:
-  /// What lies in device memory, read after everything else.
+  /// Returns the contents of device memory after all other work.
   template <typename Element> std::vector<Element> read(DevicePointer memory, size_t count) {
     std::vector<Element> values(count);
     EXPECT_EQ(cuMemcpyDtoHAsync_v2(values.data(), memory, count * sizeof(Element), stream()), Code::Success);
@@ -168,7 +168,7 @@ TEST_F(PeersTest, UnlessAccessIsGiven) {
   EXPECT_EQ(cuStreamSynchronize(one), Code::Success);
 }
 
-// What is left is told, also when the context went before it.
+// Leaks are reported, also if the context was destroyed first.
 TEST_F(MemoryTest, Leaks) {
   DevicePointer memory = allocate(64);
   Handle one = stream();

@@ -34,7 +34,7 @@ Queue::~Queue() {
   }
 }
 
-// Held work waits for a time or some questions; often enough it goes on at once.
+// Held work waits for some time or some queries. Often enough it continues at once.
 void Queue::hold(bool always) {
   if (!always && draw(16) != 0)
     return;
@@ -103,7 +103,7 @@ bool Queue::query(const WorkPointer &work) {
   return true;
 }
 
-// What somebody waits for comes first three times out of four: mostly only that has run when the wait is over.
+// Work that is waited for runs first three times out of four, so that usually nothing else has run when the wait is over.
 size_t Queue::choose() {
   std::vector<size_t> can, wanted;
   for (size_t i = 0; i < ready.size(); ++i) {
@@ -126,7 +126,7 @@ void Queue::finish(const WorkPointer &work) {
   work->action = nullptr;
   for (const WorkPointer &later : work->after) {
     std::vector<Work *> &before = later->before;
-    before.erase(std::find(before.begin(), before.end(), work.get())); // once for each time that it stands there
+    before.erase(std::find(before.begin(), before.end(), work.get())); // once for each time that it is listed
     if (before.empty())
       ready.push_back(later);
   }

@@ -16,7 +16,7 @@
 
 namespace npar::standin {
 
-/// How an operation ended; the message says what a person wants to know of a failure.
+/// The result of an operation, with a message if it failed.
 struct Outcome {
   Code code = Code::Success;
   std::string message;
@@ -39,7 +39,7 @@ struct Work {
 };
 using WorkPointer = std::shared_ptr<Work>;
 
-/// The thread that runs work. It lags: work that nobody waits for is held back until it has been asked about a few times, or for up to some
+/// The thread that runs work. It lags: work that is not waited for is held back until a few queries have asked for it, or for up to some
 /// milliseconds. All randomness comes from the seed. `mutex` guards everything, and is not held while an action runs.
 class Queue {
 public:
@@ -49,13 +49,13 @@ public:
 
   std::mutex mutex;
 
-  // With the mutex held:
+  // Call these with the mutex held:
   WorkPointer add(Device &device, std::vector<WorkPointer> before, std::function<Outcome()> action, std::function<bool()> condition = {});
   /// Blocks until the work has ended, or its device has failed. Null has ended.
   void wait(std::unique_lock<std::mutex> &lock, WorkPointer work);
-  /// Whether it is seen to have ended: false some times after that, until the host knows it from elsewhere.
+  /// Returns true if the host can see that it has ended. Returns false a few times after the end, unless the host knows it in another way.
   bool query(const WorkPointer &work);
-  /// The host learns, by a way of its own, that everything has ended which has: queries say so from now on.
+  /// The host knows in another way about everything that has ended: queries return true for it from now on.
   void seeAll() { seen = ended; }
   uint64_t draw(uint64_t below) { return random() % below; }
 
@@ -75,7 +75,7 @@ private:
   std::vector<WorkPointer> ready;
   size_t waiting = 0; ///< threads that wait for something that has not ended
   Clock::time_point heldUntil;
-  int patience = 0;             ///< queries until held work goes on
+  int patience = 0;             ///< queries until held work continues
   uint64_t operations = 0;      ///< that were started
   uint64_t ended = 0, seen = 0; ///< the last number given, the last one that the host knows of
   bool stopping = false;

@@ -1,4 +1,4 @@
-// What the environment says of the devices that the stand-in pretends to have.
+// The properties of the stand-in's devices, read from the environment.
 #pragma once
 
 #include <algorithm>

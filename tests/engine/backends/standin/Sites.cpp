@@ -1,4 +1,4 @@
-// Names sites by the call and where the caller stands in its own file, wherever that was loaded.
+// Names sites by the call and the caller's offset in its own file, which does not depend on where the file was loaded.
 #include "tests/engine/backends/standin/Sites.h"
 
 #include <cstdio>

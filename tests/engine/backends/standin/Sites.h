@@ -1,4 +1,4 @@
-// From where calls come: a test leaves those of one place out, as if they were not in the code.
+// The sites of calls: a test leaves out the calls of one site, as if they were not in the code.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ class Sites {
 public:
   /// `leftOut`: a site, "cuEventRecord@1f3a0"; may be empty. `counts`: whether calls are counted.
   Sites(std::string leftOut, bool counts) : leftOut(std::move(leftOut)), counts(counts) {}
-  /// Whether this call, which returns to that address, is to do nothing.
+  /// Returns true if this call, which returns to that address, must do nothing.
   bool leavesOut(const char *call, const void *returnAddress);
-  /// By site: how many calls came from there.
+  /// The number of calls by site.
   const std::map<std::string, uint64_t> &all() const { return calls; }
 
 private:

@@ -15,7 +15,7 @@ protected:
   void SetUp() override { begin({}); }
   void TearDown() override { Driver::restart({}); }
 
-  /// Begins anew, as a process would with these settings.
+  /// Resets the stand-in to the state of a new process with these settings.
   void begin(Settings settings) {
     Driver::restart(settings);
     ASSERT_EQ(cuInit(0), Code::Success);
@@ -49,7 +49,7 @@ protected:
     EXPECT_EQ(cuMemHostAlloc(&made, count * sizeof(Element), 0), Code::Success);
     return static_cast<Element *>(made);
   }
-  /// What the first device's failure says.
+  /// The error message of the first device.
   static std::string message() {
     Driver &driver = Driver::instance();
     std::lock_guard<std::mutex> lock(driver.queue.mutex);

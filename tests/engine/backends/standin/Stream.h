@@ -8,7 +8,7 @@
 
 namespace npar::standin {
 
-/// What capturing streams have recorded: operations, each with the numbers of those that must end before it.
+/// The operations that capturing streams have recorded, each with the numbers of those that must end before it.
 struct Graph {
   struct Node {
     Device *device;
@@ -24,7 +24,7 @@ struct Graph {
 
 struct Stream;
 
-/// A capture that goes on, or was invalidated.
+/// A capture that is active or was invalidated.
 struct Capture {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   Stream *origin;

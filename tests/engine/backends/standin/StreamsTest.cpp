@@ -12,7 +12,7 @@ constexpr uint64_t seeds = 20;
 
 class StreamsTest : public StandinTest {
 protected:
-  /// How many seeds of 20 give something else than what is expected.
+  /// Number of seeds, out of 20, with another result than the expected one.
   size_t surprises(const std::function<bool()> &expected) {
     size_t count = 0;
     for (uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -76,7 +76,7 @@ TEST_F(StreamsTest, CopiesAreLate) {
   EXPECT_EQ(surprises([&] { return changedSource(false); }), 0u);
 }
 
-// An event that nobody waits for ends by itself, and a query says so in the end and from then on.
+// An event that is not waited for ends by itself. Queries finally report it, and report it from then on.
 TEST_F(StreamsTest, QueriesAreDenied) {
   size_t denied = surprises([&] {
     Handle one = stream(), end = event();

@@ -17,10 +17,10 @@ constexpr uint64_t mark = 0x73746e64696e4c74;
 constexpr uint64_t workspaceAlignment = 256;
 constexpr uint8_t clobbered = 0xFB; ///< what is left of a workspace: NaN in every type
 
-/// What the words of an algorithm say.
+/// The meaning of an algorithm's words.
 struct Kind {
   Sums sums;
-  bool byWorkspace; ///< the result lies there until it is copied, which is work of its own
+  bool byWorkspace; ///< the result is there until it is copied, which is separate work
   uint32_t alignment;
 
   Algorithm words() const {
@@ -69,7 +69,7 @@ lt::Status describe(const Asked &asked, Problem &problem) {
   if (inner != k || d.rows != m || d.columns != n)
     return refuse(lt::Status::InvalidValue, "the matrices' sizes do not fit");
   if (c.rows != d.rows || c.columns != d.columns || c.type != d.type || c.leading != d.leading || c.stride != d.stride)
-    return refuse(lt::Status::InvalidValue, "C and D lie otherwise");
+    return refuse(lt::Status::InvalidValue, "C and D have different layouts");
   if (a.count < 1 || a.count != b.count || a.count != c.count || a.count != d.count)
     return refuse(lt::Status::InvalidValue, "the matrices are differently many");
   if (c.count > 1 && c.stride < m)
@@ -114,7 +114,7 @@ bool isAligned(const Problem &p, uint64_t alignment) {
   return true;
 }
 
-/// Those that are wished for first: whoever takes the first one of the list takes the worst.
+/// The algorithms that the environment asks for come first, so that a caller who takes the first of the list takes the worst.
 std::vector<Candidate> candidatesOf(const Problem &problem, const Preference &preference) {
   const Wishes &wishes = Descriptions::instance().wishes;
   uint32_t least = *std::min_element(std::begin(preference.alignments), std::end(preference.alignments));
@@ -145,7 +145,7 @@ std::vector<Candidate> candidatesOf(const Problem &problem, const Preference &pr
   return found;
 }
 
-/// What a call of cublasLtMatmul does when the stream comes to it.
+/// The work of a cublasLtMatmul call when the stream reaches it.
 struct Run {
   Problem problem = {};
   Kind kind;
@@ -164,7 +164,7 @@ struct Run {
   }
 };
 
-/// The second half of an algorithm whose result lies in the workspace meanwhile: other streams may come between.
+/// The second half of an algorithm whose result is in the workspace until then. Other streams may run in between.
 struct Copied {
   Run run;
   Outcome operator()(const FindBytes &find) const {
@@ -276,7 +276,7 @@ NPAR_STANDIN_LT_CALL lt::Status cublasLtMatmul(Handle library, Handle product, c
     return status;
   if (handles.library->device != nparStandinDevice())
     return refuse(lt::Status::ArchMismatch, "the handle was made for another device than the thread's");
-  if (!algorithm) // the real one would choose by itself, anew each time
+  if (!algorithm) // the real library would choose an algorithm itself, each time
     return refuse(lt::Status::InvalidValue, "no algorithm is named");
   std::optional<Kind> kind = Kind::of(*algorithm);
   if (!kind || !alpha || !beta)
@@ -285,7 +285,7 @@ NPAR_STANDIN_LT_CALL lt::Status cublasLtMatmul(Handle library, Handle product, c
   if (lt::Status status = describe(handles, problem); status != lt::Status::Success)
     return status;
   if (!isAligned(problem, kind->alignment))
-    return refuse(lt::Status::NotSupported, "the algorithm is for matrices that lie on longer boundaries");
+    return refuse(lt::Status::NotSupported, "the algorithm needs matrices with a larger alignment");
   auto factor = [&](const void *at) {
     return problem.wide ? *static_cast<const double *>(at) : static_cast<double>(*static_cast<const float *>(at));
   };

@@ -1,4 +1,4 @@
-// What a caller has described to the library: products, matrices, preferences, by handles that are never followed nor given out twice.
+// The caller's descriptions of products, matrices and preferences, by handles that are never dereferenced and never used twice.
 #pragma once
 
 #include "tests/engine/backends/standin/Handles.h"
@@ -34,7 +34,7 @@ struct Preference {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
-/// What the environment asks for beside what is always there (NPAR_STANDIN_CUBLASLT, words with commas between them).
+/// The extra algorithms that the environment asks for (NPAR_STANDIN_CUBLASLT, words separated by commas).
 struct Wishes {
   bool restless = false;  ///< an algorithm whose bits do not repeat
   bool tf32 = false;      ///< one that rounds float32 operands to TF32
@@ -42,7 +42,7 @@ struct Wishes {
   bool bf16 = false;      ///< one that rounds float32 operands to bf16
   bool fp16 = false;      ///< one that rounds float32 operands to fp16
   bool reversed = false;  ///< one in another order, always the same
-  bool workspace = false; ///< none but those that need a workspace, where there is one
+  bool workspace = false; ///< only algorithms that need a workspace, if the caller has one
   size_t version = 130100;
 
   static Wishes fromEnvironment();

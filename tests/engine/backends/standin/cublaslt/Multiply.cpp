@@ -55,7 +55,7 @@ float tiesToEven(float value) {
   return program::floatOfBits((bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu);
 }
 
-/// By arithmetic on values, not on bits: another way than npar's.
+/// Rounds with arithmetic on values, not on bits, unlike npar.
 float tiesAway(float value) {
   if (!std::isfinite(value))
     return value;

@@ -5,7 +5,7 @@
 
 namespace npar::standin::lt {
 
-/// In which order the k products of an element are added, and of what.
+/// The order in which the k products of an element are added, and the type of their operands.
 enum class Sums : uint32_t {
   Chain,     ///< one chain of fma in ascending k
   Parts,     ///< three of them, added: split-K
@@ -17,7 +17,7 @@ enum class Sums : uint32_t {
   Fp16,      ///< a chain of operands rounded to fp16
 };
 
-/// D = alpha op(A) op(B) + beta C, by columns, where `count` of them lie `stride` apart.
+/// D = alpha op(A) op(B) + beta C for `count` matrices stored by columns, at distances of `stride`.
 struct Problem {
   struct Matrix {
     Type type;

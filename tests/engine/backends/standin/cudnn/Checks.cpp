@@ -1,4 +1,4 @@
-// What is wrong with a descriptor of the stand-in's, as a whole.
+// Checks a complete descriptor of the stand-in for errors.
 #include "tests/engine/backends/standin/cudnn/Descriptors.h"
 #include "tests/engine/backends/standin/cudnn/Graphs.h"
 
@@ -32,14 +32,14 @@ std::string whyNoTensor(const Descriptor &tensor) {
   for (size_t i = 0; i < 3; ++i) // vectors of 16 bytes
     if (!isPassing && isOf16Bits(type) && sizes[i] > 1 && strides[i] != 1 && strides[i] % 8 != 0)
       return "a stride is no multiple of 16 bytes";
-  return isPassing || type == DnnData::F32 || isOf16Bits(type) ? "" : "it lies in memory and is of no type of floats";
+  return isPassing || type == DnnData::F32 || isOf16Bits(type) ? "" : "it is in memory and has no floating-point type";
 }
 
 std::string whyNoProduct(const Descriptor &operation) {
   DescriptorPointer a = operation.other(A::ProductA), b = operation.other(A::ProductB), c = operation.other(A::ProductC);
   Sizes sa = sizesOf(a), sb = sizesOf(b), sc = sizesOf(c);
   if (operation.other(A::ProductOf)->value<DnnData>(A::ProductPrecision) != DnnData::F32)
-    return "sums are of another type than float32";
+    return "sums have another type than float32";
   if (sa[3] != sb[2] || sc[2] != sa[2] || sc[3] != sb[3] || sa[0] != sb[0] || sc[0] != sa[0] || sc[1] != sa[1] || sa[1] % sb[1] != 0)
     return "the sizes of a product do not fit";
   return isOf16Bits(typeOf(b)) && (isOf16Bits(typeOf(a)) || a->value<bool>(A::TensorIsPassing)) ? "" : "a factor is not of 16 bits";
@@ -62,7 +62,7 @@ std::string whyNoPointwise(const Descriptor &operation) {
         return "the sizes of an operation on elements do not fit";
   if ((mode == DnnPointwise::GreaterOrEqual) != (typeOf(y) == DnnData::Boolean) || isIndex != (typeOf(y) == DnnData::I32))
     return "an operation on elements has a result of another type";
-  return !isSelect || typeOf(inputs[2]) == DnnData::Boolean ? "" : "what selects is of another type than boolean";
+  return !isSelect || typeOf(inputs[2]) == DnnData::Boolean ? "" : "the selecting tensor has another type than boolean";
 }
 
 std::string whyNoReduction(const Descriptor &operation) {

@@ -66,8 +66,8 @@ DnnCode refuse(DnnCode code, const std::string &why) {
 
 namespace {
 
-/// What may be set or read of a kind of descriptor: `least` to `most` values of a type; `needed` before it is finished; `of`: what
-/// descriptors it takes (Handle: any).
+/// An attribute of a kind of descriptor that can be set or read: `least` to `most` values of a type. `needed`: it must be set before the
+/// descriptor is finished. `of`: the kind of descriptors that it takes (Handle: any).
 struct Rule {
   DnnDescriptor kind;
   DnnAttribute attribute;

@@ -60,7 +60,7 @@ struct Library {
 
 /// NPAR_STANDIN_CUDNN, words with commas between them.
 struct Wishes {
-  bool restless = false; ///< first comes an engine whose bits do not repeat, and that does not say so
+  bool restless = false; ///< the first engine has bits that do not repeat, and does not declare it
   bool blind = false;    ///< first comes one that forgets the mask
   bool nothing = false;  ///< there is no engine for anything
   size_t version = 91900;

@@ -13,7 +13,7 @@ namespace {
 using A = DnnAttribute;
 using K = DnnDescriptor;
 
-/// What an engine is besides a right one.
+/// The fault of an engine, if it has one.
 enum class Fault : int64_t { None, SaysThatItIsRestless, Restless, Blind };
 
 /// A configuration, an engine and a plan hold what they are of: the graph, and which fault the engine has.
@@ -127,7 +127,7 @@ NPAR_STANDIN_DNN_CALL DnnCode cudnnBackendExecute(Handle libraryHandle, Handle p
   if (!library || !plan || plan->kind != K::Plan || !plan->finished || !operands || operands->kind != K::Operands || !operands->finished)
     return refuse(badParameter, "what is executed is no handle, plan and operands that were finished");
   if (library->device != nparStandinDevice() || !library->stream)
-    return refuse(badParameter, "the handle is of another device than the thread's, or has no stream");
+    return refuse(badParameter, "the handle belongs to another device than the thread's, or has no stream");
   DescriptorPointer configuration = plan->other(A::PlanConfiguration), graph = graphOf(*configuration);
   Run run{graph, faultOf(*configuration), ++turn, operands->value<uint64_t>(A::OperandWorkspace), workspaceOf(*graph), {}, {}};
   std::vector<int64_t> numbers = operands->list<int64_t>(A::OperandNumbers);

@@ -99,14 +99,14 @@ uint64_t bytesOf(const Descriptor &tensor) {
 }
 
 namespace {
-/// Of a tensor, dense, in its own order.
+/// The values of a tensor, dense, in its own order.
 struct Values {
   Sizes sizes;
   std::vector<float> at;
   size_t place(int64_t s, int64_t h, int64_t r, int64_t c) const {
     return static_cast<size_t>(((s * sizes[1] + h) * sizes[2] + r) * sizes[3] + c);
   }
-  /// Where a size is 1, the one element is everyone's.
+  /// An element; a dimension of size 1 is broadcast.
   float spread(int64_t s, int64_t h, int64_t r, int64_t c) const {
     return at[place(sizes[0] == 1 ? 0 : s, sizes[1] == 1 ? 0 : h, sizes[2] == 1 ? 0 : r, sizes[3] == 1 ? 0 : c)];
   }
@@ -188,7 +188,7 @@ private:
     });
   }
 
-  /// In another order than npar's: from the last product down, or in two parts that are rounded, so that one sees where they meet.
+  /// Multiplies in another order than npar: from the last product down, or in two rounded parts, so that the difference is visible.
   void multiply(const Descriptor &operation, Values &y) const {
     DescriptorPointer ofA = operation.other(A::ProductA), ofB = operation.other(A::ProductB);
     Values a = read(*ofA), b = read(*ofB);

@@ -7,22 +7,22 @@
 
 namespace npar::standin::dnn {
 
-/// Empty, or what is wrong with a graph's operations: each reads what lies in memory or what one before it has written.
+/// Empty, or the error in a graph's operations. Each must read tensors in memory or results of earlier operations.
 std::string whyNoGraph(const Descriptor &graph);
 
 /// Attention forward, or its gradient, or something else.
 enum class Pattern { Forward, Gradient, None };
 Pattern patternOf(const Descriptor &graph);
 
-/// Of a gradient the matrix of rows and keys that it keeps.
+/// Bytes of the matrix of rows and keys that a gradient stores.
 uint64_t workspaceOf(const Descriptor &graph);
 
-/// A tensor that lies in memory or is the host's, by its number.
+/// The tensors in memory or on the host, by number.
 std::vector<DescriptorPointer> tensorsInMemory(const Descriptor &graph);
-/// Bytes from a tensor's first element to behind its last.
+/// Number of bytes from a tensor's first element to its last.
 uint64_t bytesOf(const Descriptor &tensor);
 
-/// Where a tensor's bytes lie.
+/// Returns the bytes of a tensor.
 using FindTensor = std::function<uint8_t *(int64_t number)>;
 /// `turn`: sums are parted at another place for another one; 0: not at all. `blind`: what selects selects nothing.
 void execute(const Descriptor &graph, uint64_t turn, bool blind, const FindTensor &find);

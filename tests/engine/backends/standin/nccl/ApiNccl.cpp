@@ -27,7 +27,7 @@ struct Config {
   int blocking;
 };
 
-/// By their handles. Has a lock of its own, which nobody holds who asks for the queue's.
+/// Communicators by their handles. Their lock is never held by a thread that takes the queue's lock.
 struct Communicators {
   std::mutex mutex;
   Handles<nccl::Communicator> handles;
@@ -46,7 +46,7 @@ Communicators &all() {
   return *communicators;
 }
 
-/// What a thread has asked for since ncclGroupStart.
+/// The work that a thread has asked for since ncclGroupStart.
 struct Asked {
   Handle communicator, stream;
   nccl::Work work;

@@ -1,4 +1,4 @@
-// What the stand-in for NCCL adds up, or puts together, of what all processes of a communicator have sent.
+// The stand-in's collectives: adds or concatenates the data that all processes of a communicator have sent.
 #pragma once
 
 #include <cstddef>

@@ -131,7 +131,7 @@ void Communicator::enqueue(Driver &driver, Stream &stream, Work work) {
     std::lock_guard<std::mutex> lock(mutex);
     denials = static_cast<int>(random() % 4);
   }
-  // What is received into holds nothing of use from the beginning, whenever it comes.
+  // The target of a message is undefined from the beginning, whenever the message arrives.
   driver.enqueue(stream, [self = shared_from_this(), this, launch, &driver]() -> Outcome {
     auto wrong = [&](const char *what, uint64_t address) { return Outcome{Code::IllegalAddress, what + driver.memory.describe(address)}; };
     for (const Collective &each : launch->collectives) {

@@ -28,11 +28,11 @@ struct Message {
   uint64_t memory = 0; ///< of the device
   size_t bytes = 0;
   int peer = 0;
-  size_t moved = 0; ///< with the head that says what follows
+  size_t moved = 0; ///< including the head that describes the rest
   uint32_t of = 0;  ///< a collective, counted from 1, that it belongs to; 0: none
 };
 
-/// What a thread has asked for in a group.
+/// The work that a thread has asked for in a group.
 struct Work {
   std::vector<Message> messages;
   std::vector<Collective> collectives;
@@ -52,16 +52,16 @@ public:
   Communicator(std::shared_ptr<Wires> parent, uint32_t split, int colour, Device &device, uint64_t seed);
   ~Communicator();
 
-  /// What ncclCommGetAsyncError says: in progress some times more than needed.
+  /// The result of ncclCommGetAsyncError, which is "in progress" a few times more than necessary.
   Result state();
-  /// Whether calls may be made: nothing is in progress, and nothing has failed.
+  /// Returns true if calls are allowed: nothing is in progress, and nothing has failed.
   bool settled() const;
   Result failure() const;
   std::string lastError() const;
   int size() const { return processes; }
   /// A new communicator of those that say the same colour, or null for -1: both are in progress then.
   std::shared_ptr<Communicator> split(int colour, int key, uint64_t seed);
-  /// Whether something that streams have come to has not ended.
+  /// Returns true if work that streams have reached has not ended.
   bool isBusy() const;
   const Device &device() const { return owner; }
   /// Of this stream, in its order. The queue is locked.
@@ -76,7 +76,7 @@ private:
   /// Moves what can be moved of the oldest messages in each direction; true when anything was.
   bool progress();
   bool move(Launch &launch, Message &message);
-  /// What comes first in a message of this kind: kind, type, bytes.
+  /// The head of a message of this kind: kind, type, bytes.
   uint64_t headOf(const Launch &launch, const Message &message) const;
   /// The memory of a message: the device's, or of what a collective receives.
   uint8_t *memoryOf(Launch &launch, const Message &message) const;

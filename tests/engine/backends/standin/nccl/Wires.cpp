@@ -9,7 +9,7 @@
 
 namespace npar::standin::nccl {
 
-// A new file is zeros, and all of it begins so: whoever comes first need not be known.
+// A new file consists of zeros, which is the initial state of everything in it. It does not matter which process creates it.
 Wires::Wires(std::string given, int processes, int process) : name(std::move(given)), processes(processes), process(process) {
   auto count = static_cast<size_t>(processes);
   memoryBytes = 4096 * count + sizeof(Ring) * count * count;

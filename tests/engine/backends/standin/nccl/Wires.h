@@ -13,7 +13,7 @@ namespace npar::standin::nccl {
 
 class Wires {
 public:
-  /// The memory of this name, made by whoever comes first.
+  /// Opens the memory of this name. The first process creates it.
   Wires(std::string name, int processes, int process);
   ~Wires();
   Wires(const Wires &) = delete;
@@ -38,12 +38,12 @@ public:
   void leave();
   bool allHaveLeft() const;
 
-  /// How many bytes could be written to, or read from, a process now.
+  /// Number of bytes that can be written to, or read from, a process now.
   size_t room(int to) const;
   size_t waiting(int from) const;
-  /// As many of the bytes as there is room for; how many.
+  /// Writes as many of the bytes as fit, and returns their number.
   size_t write(int to, const uint8_t *bytes, size_t count);
-  /// As many as have come, up to `count`.
+  /// Reads the bytes that have arrived, at most `count`, and returns their number.
   size_t read(int from, uint8_t *bytes, size_t count);
 
 private:

@@ -6,7 +6,7 @@ using namespace npar::standin;
 namespace {
 class ControlTest : public KernelTest {
 protected:
-  /// How a kernel fails, and that the context is lost with it.
+  /// Returns the error of a kernel, after checking that the context is lost with it.
   std::string failure(const std::string &body, Code expected, unsigned threads = 32, const std::string &variables = "") {
     begin({});
     Code code = Code::Success;
@@ -48,7 +48,7 @@ DONE:
   }
 }
 
-// What follows a loop may stand before it in the text; lanes that are there first wait for those in their mask.
+// The code after a loop may precede it in the text. Lanes that arrive first wait for the others in their mask.
 TEST_F(ControlTest, ExchangesWait) {
   const std::string body = R"(
     mov.b32 %r1, 0;
@@ -164,7 +164,7 @@ TEST_F(ControlTest, BadExchanges) {
             std::string::npos);
 }
 
-// What is not known is refused when it is loaded, with its line.
+// Unknown instructions are refused when the text is loaded, with their line.
 TEST_F(ControlTest, Refusals) {
   Handle function = nullptr;
   std::string log;

@@ -217,7 +217,7 @@ bool Decoder::move(Instruction &made) {
   return source(from, letter, made.source[0]);
 }
 
-// Addresses are 64 bits, or 32 in the spaces that lie so low.
+// Addresses have 64 bits, or 32 in the spaces at low addresses.
 bool Decoder::address(const Operand &operand, Instruction &made) {
   if (operand.kind != Operand::Kind::Address)
     return fail("'" + statement->opcode + "' has no address");

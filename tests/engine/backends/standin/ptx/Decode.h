@@ -1,4 +1,4 @@
-// From an entry's text to a kernel that can be run.
+// Translates an entry's text into a kernel that can be run.
 #pragma once
 
 #include "tests/engine/backends/standin/ptx/Instruction.h"
@@ -8,7 +8,7 @@
 
 namespace npar::standin::ptx {
 
-/// `globals` says where variables of the module lie. False: `error` says what is not known, and in which line.
+/// `globals` has the addresses of the module's variables. Returns false, with the unknown word and its line in `error`.
 bool decode(const Entry &entry, const std::map<std::string, uint64_t> &globals, Kernel &kernel, std::string &error);
 
 } // namespace npar::standin::ptx

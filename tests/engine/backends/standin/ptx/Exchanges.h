@@ -1,4 +1,4 @@
-// What the lanes of a warp do together.
+// Instructions that the lanes of a warp execute together.
 #pragma once
 
 #include "tests/engine/backends/standin/ptx/Operations.h"

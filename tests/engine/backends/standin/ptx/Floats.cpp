@@ -1,4 +1,4 @@
-// Arithmetic of floats: rounded to nearest, nothing joined, denormals flushed where the instruction says so.
+// Floating-point arithmetic: rounded to nearest, nothing fused, denormals flushed if the instruction asks for it.
 #include "tests/engine/backends/standin/ptx/Floats.h"
 
 #include "tests/engine/backends/standin/ptx/Operations.h"

@@ -13,10 +13,10 @@ constexpr uint32_t allLanes = 0xFFFFFFFF;
 struct Instruction;
 struct Warp;
 
-/// Does an instruction for the lanes in `active`. What goes wrong is told with Warp::fail.
+/// Executes an instruction for the lanes in `active`. Reports errors with Warp::fail.
 using Handler = void (*)(const Instruction &, Warp &, uint32_t active);
 
-/// A register, a constant or a special register: where its lanes lie in the warp's file, and its number.
+/// A register, a constant or a special register: the place of its lanes in the warp's register file, and its number.
 struct Slot {
   uint32_t offset = 0, number = 0;
 };
@@ -72,7 +72,7 @@ struct Kernel {
   int version = 0;
 };
 
-// Where addresses of spaces other than the global one begin. No pointer to memory lies so low.
+// The first addresses of spaces other than the global one. No pointer to memory is that low.
 constexpr uint64_t parameterBase = 0x1000, localBase = 0x1000000, sharedBase = 0x2000000, spaceEnd = 0x3000000;
 
 } // namespace npar::standin::ptx

@@ -83,7 +83,7 @@ template <typename Word> Word field(Word a, uint32_t position, uint32_t length) 
   Word shifted = shiftRight(a, position);
   return length >= bits<Word> ? shifted : static_cast<Word>(shifted & ((Word{1} << length) - 1));
 }
-// What lies beyond the register is the sign; so is the last bit that the field has.
+// The sign is the field's last bit, or the register's if the field ends beyond it. Bits beyond the register are copies of the sign.
 template <typename Word> Word fieldSigned(Word a, uint32_t position, uint32_t length) {
   position &= 255, length &= 255;
   uint32_t last = std::min(position + length - 1, bits<Word> - 1);

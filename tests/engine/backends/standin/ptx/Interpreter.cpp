@@ -37,7 +37,7 @@ private:
   void runBlock(const unsigned (&block)[3]);
   void fillConstants(Warp &warp);
   void begin(Warp &warp, unsigned number, const unsigned (&block)[3]);
-  /// Until all its lanes are at the barrier or have ended.
+  /// Runs until all lanes are at the barrier or have ended.
   void advance(Warp &warp);
   bool choose(Warp &warp, Group &chosen);
   void step(Warp &warp, Group &group);

@@ -33,7 +33,7 @@ protected:
     return code == Code::Success ? cuModuleGetFunction(function, module, "k") : code;
   }
 
-  /// The words that threads write to `out`, after their `in`; `code` says how the run ended.
+  /// Returns the words that threads write to `out`, after their `in`. `code` gets the result of the run.
   std::vector<uint64_t> runKernel(const std::string &text, std::vector<uint64_t> in, unsigned threads = 1, Code *code = nullptr,
                                   unsigned sharedBytes = 0) {
     Handle one = stream(), function = nullptr;

@@ -58,7 +58,7 @@ inline void runLanewise(const Instruction &instruction, Warp &warp, uint32_t act
   }
 }
 
-/// What the table of instructions has for an opcode: the signature is the target's letter and those of the sources.
+/// An entry of the instruction table. The signature is the target's letter and those of the sources.
 struct Operation {
   Handler run = nullptr;
   std::string signature;

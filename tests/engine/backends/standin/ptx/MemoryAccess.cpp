@@ -15,7 +15,7 @@ std::string atAddress(uint64_t address) {
   return text;
 }
 
-/// Where a lane's bytes lie, or null.
+/// Returns a lane's bytes, or null.
 uint8_t *find(Space space, const Instruction &instruction, Warp &warp, int lane, uint64_t address, uint64_t bytes) {
   LaunchState &launch = warp.launch;
   auto inside = [&](uint64_t base, uint64_t size) { return address >= base && address - base <= size && bytes <= size - (address - base); };

@@ -13,7 +13,7 @@ template <typename Word, typename Half> Word join(Half a, Half b) {
   return static_cast<Word>(static_cast<Word>(static_cast<Word>(b) << (sizeof(Half) * 8)) | a);
 }
 
-// No half lies in the slot of the whole: their sizes differ.
+// No half can be in the slot of the whole, because their sizes differ.
 template <typename Word, typename Half> void split(const Instruction &instruction, Warp &warp, uint32_t active) {
   Instruction second = instruction;
   second.target[0] = instruction.target[1];

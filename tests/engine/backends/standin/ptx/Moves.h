@@ -5,7 +5,7 @@
 
 namespace npar::standin::ptx {
 
-/// By the letter of the size: p, h, w, d.
+/// Returns the handler for a letter of the size: p, h, w, d.
 Handler copyOf(char letter);
 /// Two targets, the low half first; w or d.
 Handler splitOf(char letter);

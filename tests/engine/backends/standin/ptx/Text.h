@@ -61,7 +61,7 @@ struct Text {
   std::vector<Entry> entries;
 };
 
-/// Reads PTX. False: `error` says what is wrong and in which line.
+/// Reads PTX. Returns false, with the error and its line in `error`.
 bool readText(const std::string &source, Text &text, std::string &error);
 
 } // namespace npar::standin::ptx

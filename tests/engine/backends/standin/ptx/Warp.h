@@ -17,7 +17,7 @@ struct Group {
   State state = State::Runs;
 };
 
-/// What all warps of a launch share.
+/// The state that all warps of a launch share.
 struct LaunchState {
   const Kernel *kernel = nullptr;
   const Ranges *ranges = nullptr;
