@@ -2,8 +2,9 @@
 
 A row is `exit code`, `command`, `message`, separated by tabs. The command has the arguments of `npar` (or, after a `$`, a whole line for
 the shell, with the functions of HELPERS). It runs in a fresh folder that holds the files of `uses/` and `foreign/` and those that
-`make_files` writes. The message is the first line with an error; without one the first line on standard error; for a failed check the first line with
-FAILED. `...` in it matches any text. A code followed by `long` marks a slow row, or one like another row: it runs with NPAR_LONG=1.
+`make_files` writes. The message is the first line with an error; without one the first line on standard error; for a failed check the
+first line with FAILED. `...` in it matches any text. A code followed by `long` marks a slow row, or one like another row: it runs with
+NPAR_LONG=1.
 
 Every row fails for a crash, an internal error, more than 20 seconds, a changed input, a file left behind that it does not name, and --json
 without JSON.
