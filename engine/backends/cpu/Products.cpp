@@ -24,7 +24,7 @@ ProductResult resultType(program::ElementType type) {
 
 struct Products::Batched {
   Product product;
-  BatchLoops loops; ///< of A, B, C
+  BatchLoops loops; ///< loops of A, B and C
   /// Number of pieces into which the list is divided, with whole products; 0: each product is spread by itself.
   int64_t pieces;
 };

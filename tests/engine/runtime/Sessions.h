@@ -51,7 +51,7 @@ private:
 
 public:
   std::vector<engine::Status> opened;
-  std::vector<engine::StepResult> results; ///< of the last step
+  std::vector<engine::StepResult> results; ///< results of the last step
   std::vector<std::unique_ptr<engine::Session>> sessions;
 
 private:
