@@ -41,7 +41,7 @@ void finishRows(const SoftmaxKernels &kernels, const char *maxima, const char *s
 
 template <class T> void fill(char *at, int64_t count, T value) { std::fill_n(reinterpret_cast<T *>(at), count, value); }
 
-/// Of the rows of a part: [heads, rows of a head, ..], rows of a head filled up to whole panels.
+/// Scratch memory of a part. Its rows are [heads, rows of a head, ..], with the rows of a head padded to whole panels.
 struct ForwardMemory {
   ForwardMemory(const AttentionPlan &a, void *memory) : pieces(memory) {
     const TileKernels &t = a.tiles;
@@ -68,8 +68,7 @@ struct ForwardMemory {
     visible = reinterpret_cast<int64_t *>(pieces.take(t.rows * int64_t(sizeof(int64_t))));
   }
   Pieces pieces;
-  /// `stride`: of scores.
-  /// `wide`: of each head's only query, what few rows are multiplied with.
+  /// `stride`: stride of scores. `wide`: each head's only query, widened for products of few rows.
   int64_t rows, width, headBytes, panelBytes, stride, wideBytes;
   char *q, *wide, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
   int64_t *visible;

@@ -25,7 +25,7 @@ namespace npar::engine {
 /// Reductions add in ascending member order. With `library` a sum may use another order, but has the same bits on all members.
 struct Operation {
   program::StepKind step = program::StepKind::Collective;            ///< Collective, Send or Receive
-  program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< of a Collective
+  program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< kind of a Collective
   program::ReduceOp op = program::ReduceOp::Sum;
   program::ElementType type = program::ElementType::F32;
   uint32_t event = 0, micro = 0; ///< with the members: identifies the instance, which occurs once per training step; transfers are numbered
@@ -65,8 +65,8 @@ struct CommunicationGroup {
 struct CommunicationPlan {
   uint64_t program = 0;                   ///< hash of the program that it is of
   std::vector<uint32_t> sessionOf;        ///< by rank of the world: the session that holds it
-  std::vector<int64_t> ranks;             ///< of this session, ascending
-  std::vector<CommunicationGroup> groups; ///< with a member among `ranks`, by partition and first member; a transfer needs none
+  std::vector<int64_t> ranks;             ///< ranks of this session, ascending
+  std::vector<CommunicationGroup> groups; ///< those with a member among `ranks`, by partition and first member; transfers need none
   /// All that one training step posts here. In the program's order if the communicator needs it: one order of all communication of the
   /// world, which each session restricts to its own ranks.
   std::vector<const Operation *> operations;

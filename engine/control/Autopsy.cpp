@@ -22,14 +22,14 @@ constexpr uint32_t mostProcesses = 1 << 16;
 struct Progress {
   int64_t round = -1;
   bool ended = false;
-  uint64_t number = 0; ///< of the event
+  uint64_t number = 0; ///< number of the event
 };
 
 struct RankRecord {
   const FlightLog *log = nullptr;
   const FlightRank *rank = nullptr;
-  std::map<uint32_t, Progress> nodes;      ///< that communicate
-  std::map<MeetingPlace, uint32_t> nodeOf; ///< by what its ranks meet in, without the step
+  std::map<uint32_t, Progress> nodes;      ///< progress of the nodes that communicate
+  std::map<MeetingPlace, uint32_t> nodeOf; ///< by meeting, without the step
   int64_t round = -1, trainingStep = -1;   ///< both numbers of the last step
   bool evaluates = false;                  ///< the last step belongs to an evaluation
   int64_t clock = 0;                       ///< time of the last event

@@ -114,7 +114,7 @@ void ControlCore::turnFrom(double now, uint32_t process) {
   }
   judge = process == 0 && self() != 1 && alive(1) ? 1 : self();
   if (isJudge()) {
-    // Whoever has left in good order takes nothing along: there is nothing to judge yet.
+    // A process that left normally took no operation with it, so there is nothing to judge yet.
     for (const Told &told : own)
       evidence.told.emplace_back(self(), told);
     if (!goneWell || !own.empty())

@@ -16,7 +16,7 @@ enum class Cause : uint8_t {
   Silent,  ///< a process no longer answers: stopped, or its network is lost
   Skipped, ///< a rank went past an operation in which others wait
   Lost,    ///< a rank joined an operation, but its part never reached the others
-  Slow,    ///< a rank that waits for none is behind the others
+  Slow,    ///< a rank that waits for no other is behind the others
   Unknown, ///< nothing moves, and the evidence blames no rank
 };
 

@@ -25,7 +25,7 @@ struct FlightHeader {
   char host[64];
   int64_t steadyOrigin, realOrigin; ///< nanoseconds: one moment by the steady clock and by the calendar clock
   uint64_t tablesBytes;             ///< bytes of the tables, which follow this header
-  uint64_t liveOffset, ringsOffset; ///< from the start of the file
+  uint64_t liveOffset, ringsOffset; ///< offsets from the start of the file
   uint32_t ranks, ringEntries;
   uint64_t hash; ///< XXH3-64 of all fields before it and of the tables
 };

@@ -11,7 +11,7 @@ namespace npar::engine {
 
 struct FlightNode {
   uint32_t session = 0;                         ///< number of the session whose step has it
-  uint32_t task = 0, operation = 0, source = 0; ///< in FlightLog::names
+  uint32_t task = 0, operation = 0, source = 0; ///< indices in FlightLog::names
   uint32_t micro = 0;
   FlightNodeKind kind = FlightNodeKind::Compute;
   uint32_t event = 0, group = 0; ///< for communication

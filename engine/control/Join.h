@@ -15,8 +15,8 @@ using GatherBytes = std::function<Result<std::vector<std::vector<uint8_t>>>(cons
 
 struct JobPeer {
   PeerName name;
-  uint64_t start = 0;   ///< start time of the process, see startOf
-  std::string identity; ///< identity of its host
+  uint64_t start = 0;      ///< start time of the process, see startOf
+  std::string identity;    ///< identity of its host
   bool oneAddress = false; ///< its group uses the only one of `addresses`
   std::vector<uint32_t> addresses;
 };

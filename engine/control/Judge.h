@@ -23,7 +23,7 @@ struct ProcessEvidence {
 
 struct Evidence {
   std::vector<ProcessEvidence> processes;
-  std::vector<uint32_t> gone;                  ///< in the order in which they went
+  std::vector<uint32_t> gone;                  ///< processes that are gone, in the order of their loss
   std::vector<std::pair<uint32_t, Told>> told; ///< by process, in the order in which they came
   std::map<Question, Joined> answers;
   uint32_t speaker = 0;

@@ -17,7 +17,7 @@ namespace npar::engine {
 /// same order, so a number means the same step in all of them, whichever session it belongs to.
 struct SessionRounds {
   std::atomic<int64_t> last{-1};     ///< number of the step that began last
-  std::atomic<uint32_t> session{0}; ///< session of that step
+  std::atomic<uint32_t> session{0};  ///< session of that step
 };
 
 /// The observer of one session (SessionParts.observer), number `session` of its process. Other sessions of the process need watches of

@@ -9,9 +9,9 @@
 
 namespace npar::engine {
 
-/// A process may have several sessions, such as those of a training and of its evaluations, whose steps come by turns. Each gets a watch of
-/// its own, which lives as long as this; the control channel (ControlChannel::watch) is told of the session whose step began last, or of
-/// the one that has failed. Processes of a job create their sessions in the same order. `record` (may be null, not owned) gets the
+/// A process may have several sessions, such as those of a training and of its evaluations, which take turns. Each gets a watch of its own,
+/// which lives as long as this object. The control channel (ControlChannel::watch) sees the session whose step began last, or the one that
+/// has failed. Processes of a job create their sessions in the same order. `record` (may be null, not owned) gets the
 /// events of all.
 class SessionWatches final : public Observed {
 public:
@@ -26,12 +26,12 @@ public:
   Place failedPlace() const override;
 
 private:
-  /// Null: there is none yet.
+  /// The watch that the control channel sees; null before the first `next`.
   const SessionWatch *current() const;
 
   FlightRecord *record;
   std::shared_ptr<SessionRounds> rounds;
-  mutable std::mutex mutex; ///< held while a watch comes, and while they are asked; never by a worker
+  mutable std::mutex mutex; ///< held while a watch is added, and while watches are called; never by a worker
   std::vector<std::unique_ptr<SessionWatch>> watches;
 };
 

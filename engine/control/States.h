@@ -41,7 +41,7 @@ struct Wait {
 
 struct RankState {
   Place place;             ///< step that the rank began last
-  bool inStep = false;     ///< a training step of its session is under way
+  bool inStep = false;     ///< its session is in a training step
   std::vector<Wait> waits; ///< those of its operations that wait, in program order
   uint32_t moreWaits = 0;  ///< number of waits left out
 };

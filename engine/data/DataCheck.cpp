@@ -122,7 +122,7 @@ private:
   const TokenData &data;
   const BatchShape &shape;
   std::vector<Feed> feeds;
-  int64_t length, size; ///< of a sample, of the file
+  int64_t length, size; ///< tokens of a sample; tokens of the file
   std::optional<int32_t> ignore;
 };
 

@@ -37,7 +37,7 @@ public:
 
   /// Moves the counter.
   void beat();
-  /// An error when another process has taken the lock over. To be asked before each rename that the lock protects.
+  /// Returns an error if another process has taken over the lock. Call it before each rename that the lock protects.
   engine::Status check() const;
   const std::string &name() const { return path; }
 
@@ -51,8 +51,8 @@ private:
 
   std::string path;
   HeartbeatTimes times;
-  std::string identity; ///< of the process
-  std::string token;    ///< of this lock, random
+  std::string identity; ///< identity of the process
+  std::string token;    ///< random token of this lock
   uint64_t counter = 0;
   int file = -1;
   bool ending = false;

@@ -9,8 +9,8 @@
 
 namespace npar::program {
 
-/// What is done in it is done in the folder that was opened, wherever its name leads meanwhile. Names are those of its own entries, without
-/// a slash, and links among them are never followed. Movable.
+/// All operations act on the folder that was opened, even if its name has since been redirected. Names are those of its own entries,
+/// without a slash, and links among them are never followed. Movable.
 class OpenFolder {
 public:
   enum class Kind { None, File, Folder, Link, Other };
@@ -21,24 +21,24 @@ public:
   OpenFolder &operator=(OpenFolder &&other) noexcept;
   ~OpenFolder();
 
-  /// Opens a folder in it; a link to one is an error.
+  /// Opens a folder in this one; a link to a folder is an error.
   engine::Result<OpenFolder> inside(const std::string &name) const;
   Kind kindOf(const std::string &name) const;
-  /// Ascending, without `.` and `..`.
+  /// The names of its entries, ascending, without `.` and `..`.
   engine::Result<std::vector<std::string>> names() const;
-  /// A whole regular file; one of more than `most` bytes is an error.
+  /// Reads a whole regular file; one of more than `most` bytes is an error.
   engine::Result<std::string> read(const std::string &name, uint64_t most) const;
 
-  /// Puts a whole file of this text in place, synced, of an old one or of nothing; anything else of that name is an error and stays.
+  /// Writes a file with this text as a whole, synced, replacing an existing file; another kind of entry of that name is an error and stays.
   engine::Status replace(const std::string &name, const std::string &text) const;
 
-  /// Removes a file or a link; one that is not there is good, a folder is an error.
+  /// Removes a file or a link, if it exists; a folder is an error.
   engine::Status removeFile(const std::string &name) const;
-  /// Removes a folder, which must be empty; one that is not there is good.
+  /// Removes a folder, if it exists; it must be empty.
   engine::Status removeEmptyFolder(const std::string &name) const;
-  /// Renames within this folder. An entry that has the new name already is an error, unless it is an empty folder.
+  /// Renames within this folder. If the new name exists, it must be an empty folder.
   engine::Status rename(const std::string &from, const std::string &to) const;
-  /// Brings all changes of its entries to the disk.
+  /// Syncs all changes of its entries to the disk.
   engine::Status sync() const;
 
 private:

@@ -7,7 +7,7 @@
 
 namespace npar::engine {
 
-/// Nothing where no loss has a name.
+/// The values and counts of named losses; empty if no loss has a name.
 static std::string lossesText(const StepRecord &record, const LogShape &shape) {
   std::string values, counts;
   for (size_t i = 0; i < shape.losses.size() && i < record.losses.size(); ++i) {

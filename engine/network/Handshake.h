@@ -88,7 +88,7 @@ private:
   bool connects;
   uint32_t acceptor; ///< the process that accepts
   uint16_t port;
-  std::array<uint8_t, 32> nonces[2]; ///< of the side that connects, and of the one that accepts
+  std::array<uint8_t, 32> nonces[2]; ///< nonces of the side that connects, and of the one that accepts
   enum class Step { Hello, Claim, Answer, Over } step = Step::Hello;
   State now = State::Running;
   size_t expected = sizeof(Hello);

@@ -19,7 +19,7 @@ namespace npar::engine {
 
 namespace {
 
-constexpr size_t mostStrangers = 256; ///< who have connected and have not proved themselves
+constexpr size_t mostStrangers = 256; ///< connections that are not proven yet
 constexpr double patience = 10;       ///< seconds that each of them has
 constexpr double shortest = 1;        ///< seconds that each of them has at least, however many come
 constexpr size_t mostRefused = 8;     ///< whom messages name

@@ -14,26 +14,26 @@ struct Deadline {
   double at, seconds;
 };
 
-/// Told what a person should know before the time is over, such as a process with another secret.
+/// Called with remarks for the user before the deadline, such as a process with another secret.
 using Remark = std::function<void(const std::string &)>;
 
-/// A process that has come.
+/// A process that has connected and proved itself.
 struct Arrival {
   Descriptor socket;
-  uint32_t address = 0; ///< as seen from here
-  uint16_t port = 0;    ///< where it listens itself
+  uint32_t address = 0; ///< its address as seen from here
+  uint16_t port = 0;    ///< port at which it listens
 };
 
-/// Accepts connections until all processes from `first` on have come and proved themselves; by process. A stranger is dropped: it has 10 s
-/// to prove itself, and at most 256 may try at a time. It never ends the job; nor does a process with another secret, which is told so. An
-/// error: Timeout, who is missing, and who was refused; BadInput, processes that prove themselves and count differently, or twice with one
-/// number.
+/// Accepts connections until all processes from `first` on have proved themselves; returns them by process. A stranger is dropped: it has
+/// 10 s to prove itself, and at most 256 may try at a time. It never ends the job; nor does a process with another secret, which gets a
+/// message. Errors: Timeout, with the missing and the refused processes; BadInput, if proven processes have different process counts, or
+/// two have one number.
 Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &own, uint32_t first, const Deadline &deadline,
                                           const Remark &remark);
 
-/// Connects with a process, which may begin to listen later, and proves itself. `portFor`: where this process listens, by the address of
-/// its own end of the connection; asked before the proof, again for each attempt. `whom`: the process in messages. BadInput: one of both
-/// sides refuses.
+/// Connects to a process, which may begin to listen later, and proves itself. `portFor`: the port at which this process listens, by the
+/// address of its own end of the connection; called before the proof, again for each attempt. `whom`: the process in messages. BadInput:
+/// one side refuses.
 Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
                                  const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
                                  const Deadline &deadline);

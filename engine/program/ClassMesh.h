@@ -24,9 +24,9 @@ public:
 
 private:
   uint32_t axisCount;
-  std::vector<int64_t> coordinates; ///< [class][mesh axis], -1 where not fixed
-  std::vector<uint32_t> sizes;      ///< of mesh axes
-  std::vector<uint64_t> strides;    ///< of mesh axes in `classAt`; 0 where not fixed
+  std::vector<int64_t> coordinates; ///< [class][mesh axis], -1 if not fixed
+  std::vector<uint32_t> sizes;      ///< sizes of mesh axes
+  std::vector<uint64_t> strides;    ///< strides of mesh axes in `classAt`; 0 for axes that are not fixed
   std::vector<uint32_t> classAt;    ///< by row-major index over the fixed axes
   std::vector<uint64_t> placeOf;    ///< by class
 };

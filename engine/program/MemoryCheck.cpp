@@ -18,7 +18,7 @@ struct Access {
   uint64_t begin, end;
   uint32_t step;
   bool write;
-  uint32_t operand; ///< of the step's inputs or of its outputs
+  uint32_t operand; ///< index among the step's inputs or its outputs
 };
 
 /// Operands of a fragment's steps. An accumulating product reads what it writes; a write says enough.
@@ -169,7 +169,7 @@ private:
     return bytes;
   }
 
-  /// Every access waits for the last write of its bytes, a write also for the reads since: the rest follows, step by step.
+  /// Every access must wait for the last write of its bytes, and a write also for the reads since; all other pairs follow by induction.
   std::string checkTasks() {
     std::vector<std::vector<Span>> bytes = asyncBytes();
     if (std::all_of(bytes.begin(), bytes.end(), [](const std::vector<Span> &spans) { return spans.empty(); }))

@@ -51,7 +51,7 @@ private:
   const Program &program;
   const RankClass &rankClass;
   const std::optional<int64_t> rank;
-  std::vector<int64_t> coordinates; ///< of the rank
+  std::vector<int64_t> coordinates; ///< coordinates of the rank
   std::string text;
 
   void line(const std::string &content) { text += content + "\n"; }
@@ -283,7 +283,7 @@ private:
            strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1);
   }
 
-  /// Kernels of scores, and what they read and write besides: strides as of other operands, of queries and of keys.
+  /// Kernels of scores, and their additional operands, with strides as for other operands and for queries and keys.
   static std::string scoreDetails(const Attention &attention, const AttentionOperands &operands) {
     std::string text;
     for (uint32_t i = 0; attention.kernels() && i < attention.kernels()->size(); ++i)
@@ -324,7 +324,7 @@ private:
     return text + scoreDetails(attention, operands);
   }
 
-  /// Layouts, geometry and cause of every part; parts with the same words are told once.
+  /// Layouts, geometry and cause of every part; parts with the same text are printed once.
   std::string collectiveDetails(const Step &step) {
     const Collective *first = program.collectives()->Get(step.payload());
     std::string text =

@@ -48,7 +48,7 @@ private:
     void unite(uint32_t otherTask, const std::vector<uint32_t> &otherSteps);
   };
   struct Known {
-    uint32_t set; ///< in `sets`
+    uint32_t set; ///< index in `sets`
     Front front;  ///< for an async step; unused for a compute step, which is itself a front
   };
 

@@ -49,7 +49,7 @@ struct InputShape {
 
 struct BatchShape {
   int64_t rows = 1;
-  std::vector<InputShape> inputs; ///< in the program's order
+  std::vector<InputShape> inputs; ///< shapes in the program's order
 
   static BatchShape of(const program::Program &program);
   /// The input with this role in a token stream; null if no input has it.

@@ -16,8 +16,8 @@ using namespace program;
 namespace {
 
 /// Sorts by the place of each operation's event in one order of the events of all classes. The order of a class is its restriction to the
-/// events that the class takes part in, so every session finds the same order, whichever classes its ranks are of. Ranks of a class meet in
-/// the same event in groups of their own, which the first member tells apart.
+/// events of the class, so every session finds the same order, whatever the classes of its ranks. Ranks of a class meet in the same event
+/// in groups of their own, which their first members distinguish.
 void sortByProgramOrder(const Program &program, const StepGraph &graph, std::vector<const Operation *> &operations) {
   EventGraph events(program, GraphSteps::Meeting, /*withCommunicationOrder=*/true);
   std::vector<uint32_t> placeOf(events.nodes.size(), 0);

@@ -50,12 +50,12 @@ private:
 } // namespace
 
 struct Executor::State {
-  /// A step of which a completion tells that it is done, with all before it in its lane: it ends its chain.
+  /// A step whose completion reports that it is done, with all steps before it in its lane, and ends its chain.
   struct Started final : Completion {
     Started(State &state, uint32_t node) : state(state), node(node) {}
     void completed(const Status &status) override { state.finish(*this, status); }
     State &state;
-    uint32_t node, first = node; ///< first: since the completion before it in its lane
+    uint32_t node, first = node; ///< first: the first step since the previous completion in its lane
     double begin = 0;
   };
 
@@ -86,7 +86,7 @@ struct Executor::State {
   void gatherGroups();
   Status startWork(const StepNode &node);
   Status startGroup(uint32_t first);
-  /// The last of those that are started together with this one.
+  /// The last of the steps that are started together with this one.
   uint32_t endOfGroup(uint32_t first) const;
   bool runChain(uint32_t chain);
   void runNode(uint32_t index);
@@ -114,16 +114,16 @@ struct Executor::State {
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each
   size_t contextSize = 0;
   StepChains chains;
-  std::vector<DeviceAddress> groupBuffers; ///< of steps that are started together, one after the other
+  std::vector<DeviceAddress> groupBuffers; ///< consecutive buffers of steps that are started together
   std::vector<size_t> firstGroupBuffer;    ///< by step, the first of each group
-  std::vector<uint32_t> recordings;        ///< by chain, of its lane; noIndex: there is none
-  bool records = false;                    ///< in this step: everything has been started once
+  std::vector<uint32_t> recordings;        ///< recording in its lane, by chain; noIndex: none
+  bool records = false;                    ///< this step may record, because everything has run once
   std::unique_ptr<ChainRunner> runner;
   std::deque<Started> startedNodes;
-  std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where no completion tells of it
-  VirtualTimeline timeline;        ///< when the backend does not compute
+  std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex if it has no completion
+  VirtualTimeline timeline;        ///< used when the backend does not compute
   double virtualOrigin = 0;
-  std::vector<uint32_t> labelIds, laneIds; ///< in the trace: of labels, of nodes
+  std::vector<uint32_t> labelIds, laneIds; ///< ids in the trace, of labels and of nodes
   int64_t trainingStep = 0, runs = 0;
   std::atomic<uint64_t> progress{0};
   Failure failure;
@@ -270,7 +270,7 @@ void Executor::State::runNode(uint32_t index) {
     fail(index, status);
 }
 
-/// Starts all steps of a lane's piece, one by one or by what was recorded of them. Its end is told of by a completion.
+/// Starts all steps of a lane's piece, one by one or from its recording. A completion reports the end of the piece.
 void Executor::State::startLane(uint32_t chain) {
   const uint32_t head = chains.heads[chain];
   backend.enterLane(graph.nodes[head].local);

@@ -35,7 +35,7 @@ private:
 
 struct Accumulator {
   uint32_t variable;
-  uint64_t begin, end; ///< in the static region
+  uint64_t begin, end; ///< range in the static region
   Written written;
 };
 

@@ -1,4 +1,4 @@
-// Cuts a global batch into what each rank reads in each micro-batch: its samples, and of them its part of every dimension.
+// Cuts a global batch into each rank's inputs of each micro-batch: its samples, and its part of every dimension of them.
 #pragma once
 
 #include "engine/device/Backend.h"
@@ -24,11 +24,11 @@ private:
   /// A buffer of one micro-batch.
   struct Place {
     uint32_t input;                ///< index in the program
-    uint64_t firstSample, samples; ///< in the global batch
-    uint32_t runs;                 ///< index of what it holds of each sample
-    program::ElementType type;     ///< of the buffer
+    uint64_t firstSample, samples; ///< range in the global batch
+    uint32_t runs;                 ///< index of the runs of each sample
+    program::ElementType type;     ///< type of the buffer
     DeviceAddress memory;
-    uint64_t bytes, stagedAt; ///< in `staging`
+    uint64_t bytes, stagedAt; ///< stagedAt: offset in `staging`
   };
   void stage(const Place &place, uint64_t firstSample, const InputValues &values);
 
@@ -36,7 +36,7 @@ private:
   std::vector<int64_t> samplesRead;
   std::vector<Place> places;
   std::vector<std::vector<SampleRun>> runs;
-  std::vector<uint8_t> staging; ///< what the buffers of all places are to hold: copies to a device read it until they are done
+  std::vector<uint8_t> staging; ///< future contents of the buffers of all places; copies to a device read it until they are done
 };
 
 } // namespace npar::engine

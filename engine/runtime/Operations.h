@@ -22,7 +22,7 @@ private:
 
   std::vector<uint32_t> place;
   std::vector<Operation> operations;
-  std::deque<Operation> parts;                                 ///< of buckets, but the first
+  std::deque<Operation> parts;                                 ///< parts of buckets except the first
   std::map<std::vector<int64_t>, std::vector<int64_t>> groups; ///< keeps `members` alive; nodes of a map do not move
 };
 

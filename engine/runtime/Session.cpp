@@ -49,8 +49,8 @@ std::vector<std::string> namedLosses(const Program &program) {
 
 namespace {
 
-/// What a rank reports of a step. Of ranks that report the same the lowest in the world speaks, in whichever session it is: so most
-/// sessions have nothing to say, and what all say together stays as small as it is in a small job.
+/// An output that a rank reports for a step. Of ranks with the same output, only the lowest in the world reports it, in whichever session
+/// it is. So most sessions report nothing, and all reports together stay as small as in a small job.
 struct ReportedOutput {
   int64_t rank = -1; ///< -1: the ranks of this session do not report it
   double value = 0;
@@ -129,8 +129,8 @@ private:
   std::unique_ptr<Variables> variables;
   std::unique_ptr<Results> results;
   Inputs inputs;
-  std::vector<std::string> losses;  ///< that have names
-  std::vector<OutputPlace> outputs; ///< by `outputNames`; nowhere where nothing computes
+  std::vector<std::string> losses;  ///< names of several losses
+  std::vector<OutputPlace> outputs; ///< by `outputNames`; unset if nothing computes
   StepGraph graph;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;

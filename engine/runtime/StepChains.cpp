@@ -12,7 +12,7 @@ namespace npar::engine {
 
 namespace {
 
-/// By step: its chain. Numbers the chains by their first steps.
+/// Numbers the chains in the order of their first steps; returns the chain of each step.
 std::vector<uint32_t> numberChains(StepChains &chains) {
   std::vector<bool> follows(chains.next.size());
   for (uint32_t follower : chains.next)
@@ -79,7 +79,7 @@ public:
   std::vector<uint32_t> take() { return std::move(together); }
 
 private:
-  static constexpr uint32_t most = 65535; ///< that a launch can have
+  static constexpr uint32_t most = 65535; ///< largest group that a launch can run
 
   bool joinsWindow(uint32_t step) const {
     if (window.empty())

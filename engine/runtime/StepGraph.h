@@ -20,8 +20,8 @@ struct StepNode {
   uint32_t payload = 0, label = 0;
   uint32_t firstBuffer = 0; ///< index in StepGraph::buffers of its inputs, then outputs
   uint16_t inputs = 0, outputs = 0;
-  uint64_t bytes = 0;      ///< of all operands
-  uint64_t firstBytes = 0; ///< of the first operand
+  uint64_t bytes = 0;      ///< bytes of all operands
+  uint64_t firstBytes = 0; ///< bytes of the first operand
   double seconds = 0;      ///< planned duration
   bool joins() const { return step == noIndex; }
   bool communicates() const {

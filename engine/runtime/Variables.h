@@ -16,13 +16,13 @@
 
 namespace npar::engine {
 
-/// Gives bytes to all sessions and gets those of all, by session: Communicator::gather.
+/// Exchanges bytes between all sessions; returns them by session (Communicator::gather).
 using GatherBytes = std::function<Result<std::vector<std::vector<uint8_t>>>(const std::vector<uint8_t> &own)>;
 
 class Variables {
 public:
   /// Reads and writes the pieces that these ranks keep. The arenas are memory of `backend`. `gather` reaches the ranks of other sessions;
-  /// null says that there are none. What is referred to outlives this.
+  /// null if no other session exists. The arguments must outlive this object.
   Variables(const program::Program &program, const std::vector<LocalRank> &ranks, Backend &backend, GatherBytes gather);
 
   /// Index of a variable, or an error that names it.
@@ -53,10 +53,10 @@ private:
   struct Placement {
     int64_t rank = 0;
     DeviceAddress memory;
-    uint64_t bytes = 0;    ///< of memory
-    uint64_t elements = 0; ///< that the piece has, padding included
+    uint64_t bytes = 0;    ///< bytes of `memory`
+    uint64_t elements = 0; ///< elements of the piece, padding included
     bool owned = false;    ///< this rank's elements are read: each element of the variable has one such rank
-    PieceRuns runs;        ///< what is no padding
+    PieceRuns runs;        ///< runs of the piece without padding
   };
   struct Entry {
     std::string name;
@@ -68,19 +68,20 @@ private:
   static Placement placementOf(const program::Program &program, int64_t rank, const program::Piece &piece);
   /// Copies the piece into `bytes`, padding included.
   Status copyOut(const Placement &placement, std::vector<uint8_t> &bytes, program::ElementType type) const;
-  /// Puts a piece's elements where they belong in the logical tensor; returns how many there are.
+  /// Copies a piece's elements to their places in the logical tensor; returns their number.
   template <typename T>
   static uint64_t scatter(const Placement &placement, program::ElementType type, const uint8_t *piece, std::vector<T> &values);
   /// The owned pieces of all sessions, each with its rank, as `scatterAll` takes them.
   Result<std::vector<std::vector<uint8_t>>> gatherPieces(const Entry &entry) const;
-  /// The logical elements from `begin` to `end` as T; returns how many the ranks of this session own. `piece` is room to work in.
+  /// Reads the logical elements from `begin` to `end` as T; returns how many of them the ranks of this session own. `piece` is work memory.
   template <typename T>
   Result<uint64_t> readBlock(const Entry &entry, uint64_t begin, uint64_t end, std::vector<T> &values, std::vector<uint8_t> &piece) const;
   template <typename T> Result<uint64_t> scatterAll(uint32_t variable, std::vector<T> &values) const;
-  /// The logical elements from `begin` to `end`. `values` and `piece` are room to work in.
+  /// Writes the logical elements from `begin` to `end`. `values` and `piece` are work memory.
   Status writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end,
                     std::vector<uint8_t> &values, std::vector<uint8_t> &piece);
-  /// What a piece keeps of the elements `begin` to `end`, which `values` holds as `from`. `piece` is room to work in.
+  /// Writes the part of the elements `begin` to `end` that a piece keeps. `values` holds the elements in type `from`; `piece` is work
+  /// memory.
   Status writePart(const Placement &placement, program::ElementType type, program::ElementType from, const uint8_t *values, uint64_t begin,
                    uint64_t end, std::vector<uint8_t> &piece);
 

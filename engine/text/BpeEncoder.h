@@ -1,11 +1,11 @@
-// One text on its way through byte-level BPE.
+// Encodes one text with byte-level BPE.
 #pragma once
 
 #include "engine/text/BpeTokenizer.h"
 
 namespace npar::engine {
 
-/// Keeps what is not decided yet (the last word, an added token that may have begun), and the ids of words that came before.
+/// Keeps the undecided end of the text (the last word, an added token that may have begun), and the ids of words seen before.
 class BpeEncoder : public TextEncoder {
 public:
   BpeEncoder(const BpeTokenizer &tokenizer, bool additions);
@@ -27,9 +27,9 @@ private:
   WordCutter cutter;
   AddedTokenScan scan;
   WordMerger merger;
-  std::string text;         ///< what is not encoded yet
-  size_t valid = 0;         ///< of it, what is known to be UTF-8
-  size_t enough = 0;        ///< with fewer bytes it is not looked at again
+  std::string text;         ///< text that is not encoded yet
+  size_t valid = 0;         ///< length of its part that is known to be UTF-8
+  size_t enough = 0;        ///< bytes needed before it is scanned again
   uint64_t encoded = 0;     ///< bytes of the text before it
   bool inSegment = false;   ///< a word was given out since the text or the last added token began
   std::vector<Known> known; ///< by hash of the word

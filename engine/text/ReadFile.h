@@ -1,4 +1,4 @@
-// A tokenizer's file in memory.
+// Reads a tokenizer's file into memory.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -8,11 +8,11 @@
 
 namespace npar::engine {
 
-constexpr size_t mostTokens = size_t{1} << 22; ///< of a vocabulary, and merges of a tokenizer; the largest published one has 2^18
+constexpr size_t mostTokens = size_t{1} << 22; ///< limit for a vocabulary, and for merges; the largest published one has 2^18
 
 /// "cannot read tokenizer 'PATH': WHY".
 Status tokenizerFailure(const std::string &path, const std::string &why);
-/// Refuses what is no regular file, and one of more than 256 MiB.
+/// Reads a regular file of at most 256 MiB; refuses anything else.
 Result<std::string> readTokenizerFile(const std::string &path);
 
 } // namespace npar::engine

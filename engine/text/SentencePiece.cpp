@@ -113,7 +113,7 @@ Status SentencePieceEncoder::encode(size_t begin, size_t end, std::vector<int32_
   return {};
 }
 
-/// Encodes as much as can be cut off, in small pieces: the library's time grows faster than the text.
+/// Encodes the part of the text that can be cut off, in small pieces, because the library's time grows faster than linearly.
 Status SentencePieceEncoder::encodeCuts(std::vector<int32_t> &ids) {
   size_t begin = 0;
   for (size_t end; (end = cutAfter(begin + leastCut)) > 0; begin = end + 1)
@@ -167,7 +167,7 @@ Status checkAdded(const std::vector<AddedToken> &added, const std::string &file,
   return {};
 }
 
-/// What a folder's tokenizer_config.json asks for around every text; the model's own file says nothing of it.
+/// Adds the ids that a folder's tokenizer_config.json requests around every text; the model's own file does not have them.
 void addAround(const TokenizerConfig &config, SentencePiece &tokenizer) {
   if (config.exists && config.addBegin.value_or(true) && tokenizer.processor.bos_id() >= 0)
     tokenizer.before.push_back(tokenizer.processor.bos_id());

@@ -21,8 +21,8 @@ public:
   explicit Message(std::string_view bytes) : rest(bytes) {}
   bool damaged = false;
   uint32_t field = 0;
-  uint64_t number = 0;    ///< of a field of a number
-  std::string_view bytes; ///< of a field with a length
+  uint64_t number = 0;    ///< value of a numeric field
+  std::string_view bytes; ///< contents of a length-delimited field
 
   bool next() {
     if (rest.empty() || damaged)

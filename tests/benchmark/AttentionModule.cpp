@@ -1,4 +1,4 @@
-// A C interface to npar's attention, for measuring it from Python beside PyTorch's: plain threads instead of the engine's workers. Used by
+// A C interface to npar's attention, to measure it from Python against PyTorch's: plain threads instead of the engine's workers. Used by
 // attention.py.
 #include "engine/attention/Attention.h"
 #include "tests/benchmark/Team.h"

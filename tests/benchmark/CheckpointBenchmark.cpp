@@ -1,7 +1,7 @@
-// What checkpoints of a compiled program cost. Prints one JSON object: bytes; seconds of a save (of it the processors', and the stall of
-// the snapshot), of a load and of plain copies of the same bytes, in turn, the medians of several rounds; and steps per second without and
-// with saves ten save-times apart. With 0 rounds it loads what is in the folder, and prints the peak of memory that this took and the bytes
-// of the arenas. Usage: checkpoint_benchmark PROGRAM.npx FOLDER ROUNDS
+// Measures the cost of checkpoints of a compiled program. Prints one JSON object: bytes; seconds of a save (including the processors' time,
+// and the stall of the snapshot), of a load and of plain copies of the same bytes, in turn, the medians of several rounds; and steps per
+// second without and with saves ten save-times apart. With 0 rounds it loads the folder's checkpoint, and prints the peak memory of the
+// load and the bytes of the arenas. Usage: checkpoint_benchmark PROGRAM.npx FOLDER ROUNDS
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/checkpoint/Resume.h"
@@ -38,7 +38,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Of all threads, at work for this process and in the kernel.
+/// Processor time of all threads of this process, user and kernel.
 double processorSeconds() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -75,7 +75,7 @@ double copySeconds(const std::string &from, const std::string &to) {
   return seconds;
 }
 
-/// What the process has taken at most, from before its session to after the load.
+/// Prints the peak memory of the process, from before its session to after the load.
 int loadOnly(const std::shared_ptr<const program::LoadedProgram> &program, const std::string &folder) {
   double before = peakBytes();
   auto session = Session::create(program, {});

@@ -1,5 +1,5 @@
-// What an event of the flight record costs, of which a step of 100 ms has some thousands. Prints nanoseconds of the thread's CPU time per
-// event, the median of several runs. Usage: flight_benchmark
+// Measures the cost of an event of the flight record, of which a step of 100 ms has some thousands. Prints nanoseconds of the thread's CPU
+// time per event, the median of several runs. Usage: flight_benchmark
 #include "engine/control/FlightRecord.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 

@@ -1,5 +1,5 @@
-// Speed of generated kernels at GPT-2's sizes on one core, beside memcpy: a memory-bound kernel that is well made comes near 1.
-// Times are of the thread's CPU clock, the best of several runs. Usage: kernel_benchmark
+// Compares the speed of generated kernels at GPT-2's sizes on one core with memcpy: a good memory-bound kernel comes near 1. Times are
+// those of the thread's CPU clock, the best of several runs. Usage: kernel_benchmark
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <algorithm>

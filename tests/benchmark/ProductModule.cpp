@@ -1,5 +1,5 @@
-// A C interface to npar's products and to those of oneDNN, for measuring them from Python beside other libraries: plain threads instead of
-// the engine's workers. Used by products.py.
+// A C interface to npar's and oneDNN's products, to measure them from Python against other libraries: plain threads instead of the engine's
+// workers. Used by products.py.
 #include "engine/product/Product.h"
 #include "tests/benchmark/Team.h"
 

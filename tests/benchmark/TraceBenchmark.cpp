@@ -1,5 +1,5 @@
-// What recording one step costs: two readings of the clock and an event, as the executor does it. Prints nanoseconds of the thread's CPU
-// time per step, the median of several runs. Usage: trace_benchmark
+// Measures the cost of recording one step: two clock readings and an event, as in the executor. Prints nanoseconds of the thread's CPU time
+// per step, the median of several runs. Usage: trace_benchmark
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Clock.h"
 

@@ -63,7 +63,7 @@ class Attention:
     def seconds(self, budget, threads):
         """The best forward and backward of each."""
         best = {name: [math.inf, math.inf] for name in self.runs}
-        # With one thread its own time: other work on the machine shows in it less than in the wall's.
+        # A single thread is measured by its own time, which other work on the machine affects less than wall time.
         clock = time.thread_time if threads == 1 else time.perf_counter
         end = time.perf_counter() + budget
         while time.perf_counter() < end or math.inf in best["PyTorch"]:

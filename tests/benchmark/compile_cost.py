@@ -23,7 +23,7 @@ def mesh(pp, tp, dp):
     return {"mesh.pp": pp, "mesh.tp": tp, "mesh.dp": dp}
 
 
-# By table: the name of a row, its settings, its blocks.
+# Tables by name: each row's name, its settings, its blocks.
 TABLES = {
     "ranks": [
         (f"175B on {16 * 8 * dp} ranks, {1536 // dp} micro-batches", {**GPT3, **mesh(16, 8, dp)}, 96) for dp in (1, 8, 64)

@@ -20,7 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {"vocab": 512, "width": 256, "heads": 8, "depth": 4, "length": 128, "batch": 16, "micro": 2}
-# By name: the mesh, and numbers of processes; the last one has a rank in each, as PyTorch does.
+# Plans by name: the mesh, and numbers of processes; the last number has one rank per process, like PyTorch.
 PLANS = {
     "dp": ({"dp": 4, "tp": 1, "pp": 1}, (1, 2, 4)),
     "dp_tp": ({"dp": 4, "tp": 2, "pp": 1}, (1, 4, 8)),
@@ -87,7 +87,7 @@ def run_torch(options, mesh, more):
 
 
 def runs_of(options, mesh, counts):
-    """What takes turns: (name, run), npar in one process first."""
+    """The competitors that take turns: (name, run), npar in one process first."""
     world = mesh["dp"] * mesh["tp"] * mesh["pp"]
     runs = [(f"npar, {count} x {world // count} ranks", lambda count=count: run_npar(options, mesh, count), count) for count in counts]
     if options.python:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""npar's matrix products beside PyTorch's and oneDNN's in one process, taking turns: GFLOP/s of the best of many runs, and npar's ratio to the
-better of the others. A row for each product of GPT-2's layers: forward, and backward for the input (dx) and for the weights (dw).
+"""npar's matrix products against PyTorch's and oneDNN's in one process, taking turns: GFLOP/s of the best of many runs, and npar's ratio to
+the better of the others. A row for each product of GPT-2's layers: forward, and backward for the input (dx) and for the weights (dw).
 
 PyTorch is left out where it is not installed. Needs: ninja -C build product_benchmark
 Example:  tests/benchmark/products.py --build build --type bf16 --threads 2
@@ -27,7 +27,7 @@ def load(build):
 
 
 class Operand:
-    """Memory of its own, in large pages as those of npar's arenas, written once; a tensor of it where there is PyTorch."""
+    """Memory of its own, in large pages like those of npar's arenas, written once; wrapped in a tensor if PyTorch is installed."""
 
     def __init__(self, torch, rows, columns, bf16):
         width = 2 if bf16 else 4
@@ -74,7 +74,7 @@ class Product:
     def rates(self, seconds, threads):
         """GFLOP/s of the best run of each. One that is far slower than the others does not take all the time."""
         best, spent = dict.fromkeys(self.runs, math.inf), dict.fromkeys(self.runs, 0.0)
-        # With one thread its own time: other work on the machine shows in it less than in the wall's.
+        # A single thread is measured by its own time, which other work on the machine affects less than wall time.
         clock = time.thread_time if threads == 1 else time.perf_counter
         end = time.perf_counter() + seconds
         while time.perf_counter() < end or math.inf in best.values():

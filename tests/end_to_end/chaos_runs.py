@@ -16,8 +16,8 @@ from driver import BUILD, NPAR
 
 PROGRAM = BUILD / "bin" / "npar_run_processes"
 MPIEXEC = "mpiexec.mpich"
-# MPICH's mpiexec ends all others at once when a process that it has started dies by a signal, whatever its flags say: a shell in between turns the
-# signal into an exit code, as npar's own guard does. It tells the others by a SIGUSR1, which nobody here listens to.
+# MPICH's mpiexec ends all others at once when a process that it has started dies by a signal, whatever its flags say: a shell in between
+# turns the signal into an exit code, as npar's own guard does. It tells the others by a SIGUSR1, which is ignored here.
 KEPT_APART = ["sh", "-c", 'trap "" USR1; "$0" "$@"']
 LIMIT = 3  # seconds: the runs' time limit
 STEPS = 60

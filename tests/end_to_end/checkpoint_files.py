@@ -19,7 +19,7 @@ def manifest(checkpoint):
 
 
 def places(path):
-    """Where the tensors of a safetensors file lie: name -> first byte, end."""
+    """The places of the tensors in a safetensors file: name -> first byte, end."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))

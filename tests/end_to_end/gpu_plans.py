@@ -1,4 +1,4 @@
-"""What holds on every GPU, the stand-in's (test_cuda.py) as on a real one (test_cuda_device.py): training there has the processor's bits."""
+"""Tests for every GPU, the stand-in's (test_cuda.py) and a real one (test_cuda_device.py): training there has the processor's bits."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ def degrees(dp=1, pp=1, tp=1):
     return mesh(dp=dp, pp=pp, tp=tp)
 
 
-# Of both models, in turn in one session, in two processes, in two whose GPUs are joined.
+# Plans for both models, in turn in one session, in two processes, in two processes whose GPUs are joined.
 TINY = {"vocab": 64, "context": 8, "length": 8, "width": 16, "heads": 4, "depth": 4, "batch": 8, "micro": 2}
 MODELS = {"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}
 MANY = [
@@ -60,17 +60,17 @@ MANY = [
 class OnGpus:
     """A test case is also a DriverTest, and has `devices`: the environment of a process on GPUs."""
 
-    gpus = 4  # that there are
-    smaller = {}  # of some PLANS flags that make the model smaller, where the GPU is slow
+    gpus = 4  # number of GPUs
+    smaller = {}  # flags, for some of PLANS, that make the model smaller if the GPU is slow
     equal_products = "library"  # word of --cuda-products by which cuBLASLt has the processor's bits in float32
 
     def has_gpus_for(self, way):
-        """Of `joined` sessions each has one of its own, `gpus=N` are of one session; else they share."""
+        """Checks the number of GPUs: each of `joined` sessions needs its own, a session with `gpus=N` needs N; other sessions share one."""
         needed = re.findall(r"(\d+) joined|gpus=(\d+)", way)
         return all(int(joined or spread) <= self.gpus for joined, spread in needed)
 
     def told(self, program, *words):
-        """What all sessions say, each thing once: they must say the same."""
+        """The lines that all sessions print, without duplicates: they must print the same."""
         command = [str(RUN), str(program), *words]
         result = subprocess.run(command, cwd=self.folder, env=self.devices, capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")

@@ -42,7 +42,7 @@ class Hosts:
         return self
 
     def make(self):
-        # The bridge lies in a namespace of its own, so that this machine's network is not touched.
+        # The bridge is in a namespace of its own, so that this machine's network is not changed.
         ip("netns", "add", f"{self.tag}s")
         ip("-n", f"{self.tag}s", "link", "add", "bridge", "type", "bridge")
         ip("-n", f"{self.tag}s", "link", "set", "bridge", "up")
@@ -76,7 +76,7 @@ class Hosts:
         return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.script), "HYDRA_IFACE": "net0", "UCX_TLS": "tcp,self"} if self.count > 1 else {}
 
     def inside(self, number=0):
-        """What stands before a command that is to run in a host."""
+        """The prefix of a command that runs in a host."""
         return ["ip", "netns", "exec", self.name(number)] if self.count > 1 else []
 
     def cut(self, number):

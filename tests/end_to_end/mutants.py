@@ -179,7 +179,7 @@ def run(arguments, folder, most=SECONDS, with_output=False):
 
 
 def compiles_long(code, said):
-    """Whether a text that was accepted asks for so much (a thousand blocks, say) that it compiles on and on, telling how far it is."""
+    """True if an accepted text is so large (a thousand blocks, for example) that it compiles until its CPU limit, with progress reports."""
     return code == -signal.SIGXCPU and ": error: " not in said and "npar: compiling '" in said
 
 

@@ -1,4 +1,4 @@
-"""The texts for GPUs inside compiled programs, and what NVIDIA's assembler says of them where the CUDA toolkit is."""
+"""The GPU texts inside compiled programs, and the results of NVIDIA's assembler for them, if the CUDA toolkit is installed."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def texts(program):
 
 
 def assemble(text, architecture, folder):
-    """By kernel's name. Raises what the assembler says where it refuses the text."""
+    """Assembler figures by kernel name. Raises the assembler's errors if it refuses the text."""
     source = folder / f"{architecture}.ptx"
     source.write_text(text)
     command = [PTXAS, "-v", f"-arch={architecture}", source, "-o", folder / "cubin"]

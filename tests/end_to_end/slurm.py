@@ -1,4 +1,4 @@
-"""A Slurm cluster of its own on this machine: a controller and one daemon for each node, all here, in a folder that goes with it."""
+"""A private Slurm cluster on this machine: a controller and one daemon per node, all local, in a folder that is removed with it."""
 
 import getpass
 import os
@@ -75,7 +75,7 @@ class Slurm:
         for number in range(self.nodes):
             text += f"NodeName=node{number} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={free_port()} CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1\n"
             (self.folder / f"spool-node{number}").mkdir()
-        # Each daemon has a configuration folder of its own, for PMIx keeps files of a node in a place that is said there.
+        # Each daemon has a configuration folder of its own, because that is where the place of PMIx's files of a node is set.
         for name in ("controller", *(f"node{number}" for number in range(self.nodes))):
             folder = self.folder / name
             (folder / "pmix").mkdir(parents=True)

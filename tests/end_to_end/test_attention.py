@@ -98,7 +98,8 @@ class ReferenceTest(DriverTest):
 
 class BitsTest(DriverTest):
     def test_same_bits(self):
-        """Stages and recomputation split no sum, nor do threads: probabilities are dropped alike, and parameters after three steps are those of one rank."""
+        """Stages, recomputation and threads split no sum: the same probabilities are dropped, and parameters after three steps are those of
+        one rank."""
         run = lambda plan, *more: self.npar_json("run", MODEL, "--plan", "divided", "--random-data", "--steps", 3, *settings(plan, rate=0.3), *more)["parameter_hash"]  # noqa: E731
         alone = run({})
         for plan, *more in (({}, "--threads", 1), ({"pp": 2}, "--threads", 3), ({"again": "block"},)):

@@ -1,4 +1,4 @@
-"""What people get wrong: a clear message and the documented exit code, no crash, and never a damaged file in place of a good one."""
+"""User mistakes: a clear message and the documented exit code, no crash, and never a damaged file in place of a good one."""
 
 import os
 import random
@@ -132,7 +132,7 @@ class BadDataTest(DriverTest):
         )
 
     def test_unreadable_data(self):
-        """Root reads everything, so there the driver runs as nobody."""
+        """Root reads everything, so as root the driver runs as the user `nobody`."""
         path = self.text_file()
         path.chmod(0)
         self.folder.chmod(0o777)
@@ -176,7 +176,7 @@ class BadDataTest(DriverTest):
     def test_outputs_that_cannot_be_written_are_found_first(self):
         data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 100000]
         for flag in ("--log", "--trace", "--output"):
-            for path in ("no/such/folder/file", "no/folder/" if flag == "--log" else self.folder):  # a log may be named by a folder
+            for path in ("no/such/folder/file", "no/folder/" if flag == "--log" else self.folder):  # a folder can name a log
                 with self.subTest(flag=flag, path=path):
                     self.assertIn(str(path), self.npar("run", *ONE, *data, flag, path, code=1, timeout=120).error)
 

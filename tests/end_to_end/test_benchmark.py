@@ -63,7 +63,7 @@ class TurnsTest(unittest.TestCase):
 
 class TableTest(unittest.TestCase):
     def test_rows_in_text_and_json(self):
-        """The fast one, one twice as slow, and two that are absent for one reason, which is said once."""
+        """A fast competitor, one twice as slow, and two that are absent for one reason, which is printed once."""
         lines = []
         table = rows.Table(lines.append)
         table.section("b", "a model")
@@ -117,7 +117,7 @@ class ChildTest(unittest.TestCase):
         return child
 
     def test_questions_and_answers(self):
-        """What the child prints beside its answers does not disturb them; a child that dies says why."""
+        """The child's other output does not disturb its answers; a child that dies reports why."""
         child = self.child(
             "class Adder:\n"
             "    def __init__(self, request): self.add, self.said = request['add'], {'version': '1'}\n"

@@ -1,4 +1,4 @@
-"""Training in real processes, broken on purpose: nothing hangs, the right one is named, and records say it afterwards."""
+"""Training in real processes, broken on purpose: nothing hangs, the right culprit is named, and flight records show it afterwards."""
 
 import json
 import os

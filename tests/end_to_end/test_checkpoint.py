@@ -1,4 +1,4 @@
-"""Weights in files of other people: the names that a model's checkpoint block gives them, and values that no training can start from."""
+"""Weights in files of other programs: the names given by a model's checkpoint block, and values from which no training can start."""
 
 import array
 import json
@@ -86,7 +86,7 @@ class CheckpointTest(DriverTest):
 
     @staticmethod
     def shifted(good):
-        """The same file with four stray bytes before the data, and a header that says so."""
+        """The same file with four stray bytes before the data, and a header with matching offsets."""
         (size,) = struct.unpack("<Q", good[:8])
         header = json.loads(good[8 : 8 + size])
         for name, entry in header.items():

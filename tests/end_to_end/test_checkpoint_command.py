@@ -1,4 +1,4 @@
-"""npar checkpoint: what it shows, compares, consolidates and reshards is the checkpoint, and a run goes on from what it writes."""
+"""npar checkpoint: what it shows, compares, consolidates and reshards is the checkpoint, and a run can resume from what it writes."""
 
 import json
 import shutil

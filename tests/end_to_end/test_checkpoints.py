@@ -58,7 +58,7 @@ class CheckpointTest(DriverTest):
         return program
 
     def train(self, program, steps, *flags, data=None, code=0, log="log.jsonl"):
-        """The log of a run, a dictionary per step. A run that goes on goes on with its log too."""
+        """The log of a run, a dictionary per step. A resumed run continues its log, too."""
         log = self.folder / log
         if "--resume" not in flags:
             log.unlink(missing_ok=True)
@@ -79,7 +79,7 @@ class CheckpointTest(DriverTest):
 
 class ResumeTest(CheckpointTest):
     def test_every_plan_goes_on_bit_for_bit(self):
-        """After it was killed: as many steps again as there were up to its last checkpoint, with the log of a run that nobody disturbed."""
+        """Resumed after a kill: as many steps again as there were up to its last checkpoint, with the log of an undisturbed run."""
         every = 100 if LONG else 3
         for name in ALL:
             with self.subTest(plan=name):
@@ -419,7 +419,7 @@ class InterruptedTest(CheckpointTest):
 
 
 class RefusedTest(CheckpointTest):
-    """What is wrong is said before anything is trained, or nothing is applied."""
+    """Errors are reported before any training step, or nothing is applied."""
 
     def refused(self, *flags, code=1):
         return self.npar("run", "gpt2", *settings(MODEL), "--random-data", "--steps", 4, "--quiet", *flags, code=code).error

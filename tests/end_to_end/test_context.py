@@ -60,7 +60,7 @@ class ContextTest(DriverTest):
 
 class SplitInputTest(ContextTest):
     def test_columns_of_the_batch(self):
-        """Without a vocabulary rule nothing but the rule of the sequence says where the tokens are."""
+        """Without a vocabulary rule, only the sequence's rule tells where the tokens are."""
         text = self.model.read_text().replace("head, hidden, vocab pad -> tp", "head, hidden            -> tp")
         self.model.write_text(text)
         self.verify("gather", mesh(cp=2, dp=2, tp=2), sequence="true", micro=4)
@@ -212,7 +212,7 @@ class CombinationTest(ContextTest):
             self.verify(plan, mesh(cp=2, dp=2), depth=2)
 
     def test_zero_over_the_ranks_of_the_sequence(self):
-        """Parameters are alike on the ranks of the sequence, so their optimizer state may be dealt out to these, too."""
+        """Parameters are replicated on the ranks of the sequence, so their optimizer state can be divided among these, too."""
         self.clause("store { optimizer -> dp, cp }")
         self.verify("ring", mesh(cp=2, dp=2), depth=2)
 

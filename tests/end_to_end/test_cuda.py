@@ -1,4 +1,4 @@
-"""Training, evaluation and generation on a GPU, for which a library stands in (tests/engine/backends/standin): what the processor says."""
+"""Training, evaluation and generation on a GPU, emulated by a stand-in library (tests/engine/backends/standin): the processor's results."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, RUN, TINY, OnGpus, degrees
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 CUDNN = BUILD / "lib" / "libnpar_standin_cudnn.so"
-# What an interpreter computes costs seconds by the product.
+# The interpreter takes seconds for products of large models.
 SIZES = SMALL if LONG else {**SMALL, "width": 16, "batch": 8, "vocab": 65, "depth": 2}
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 BUCKETS = """import "gpt2"
@@ -51,7 +51,7 @@ MORE_SUMS = [
 
 
 def beside(events):
-    """Of each kind of collective: how many had steps of the backward pass that compute beside them, of how many, and how many steps."""
+    """For each kind of collective: how many overlapped backward computation, their total number, and the number of overlapped steps."""
     lanes = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
     spans = [(event, event["ts"], event["ts"] + event["dur"], lanes[event["pid"], event["tid"]]) for event in events if event["ph"] == "X"]
     backward = [span for span in spans if span[3] == "compute" and span[0]["cat"].startswith("B")]
@@ -124,7 +124,8 @@ class CudaTest(OnGpus, DriverTest):
                     self.assertEqual(self.told(program, "1", f"gpus={gpus}", "threads=2", *words, "cuda"), processor)
 
     def test_ranks_are_spread_over_gpus(self):
-        """By themselves over the host's; a checkpoint from there goes on on the processor, and tokens are generated there."""
+        """Ranks are spread over the host's GPUs by default; a checkpoint from there resumes on the processor, and tokens are generated on
+        the GPUs."""
         model = ["gpt2", *settings(SMALL, depth=1, vocab=256)]
         plan = settings(degrees(dp=2, tp=2))
         run = ["run", *model, *plan, "--random-data", "--steps"]
@@ -207,7 +208,7 @@ class CudaTest(OnGpus, DriverTest):
         self.assertRegex(refused.error, "there is no cuDNN: ./nothing.so: .*; --cuda-attention own does not need it")
 
     def test_memory_is_compared_before_the_first_step(self):
-        """All arenas together, beside what attention's scores have taken."""
+        """All arenas together, plus the memory that attention's scores take."""
         run = ["run", *GEMMA2, "--plan", "none", "--random-data", "--steps", 1, "--backend", "cuda"]
         result = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_MEMORY=str(448 << 10)), code=1)
         self.assertRegex(result.error, r"GPU 0 \(.*\) has too little memory for the first step: \d+ bytes are needed, and \d+ are free; \d+ are taken by contexts of kernels, \d+ are taken by what ranks compute in \(scores of attention")

@@ -1,4 +1,4 @@
-"""What the GPUs of this machine compute: what the processor does. Skipped where there is none; under NPAR_LONG=1 plans are many."""
+"""The GPUs of this machine give the processor's results. Skipped without a GPU; NPAR_LONG=1 runs many plans."""
 
 import json
 import os
@@ -9,9 +9,9 @@ import unittest
 from driver import BUILD, NPAR, SMALL, DriverTest, mesh, settings
 from gpu_plans import OnGpus
 
-# Of npar_cuda_test what compares with the processor; the rest is about the libraries that stand in and their faults.
+# The tests of npar_cuda_test that compare with the processor; the others are about stand-in libraries and their faults.
 COMPARED = "*BackendConformance*:CudaAttention.*:CudaScores.*:CudaNumbers.*"
-# And of npar_cuda_devices_test, which takes three GPUs.
+# The same for npar_cuda_devices_test, which needs three GPUs.
 BETWEEN = "*BackendConformance*:CudaDevices.WhatGoesBetweenGpusHasTheBitsOfTheProcessor:CudaDevices.LargeReductionsGoInRounds:CudaDevices.ThreadsReduceAtTheSameTime"
 
 
@@ -50,7 +50,7 @@ class CudaDeviceTest(OnGpus, DriverTest):
         self.compare("npar_cuda_devices_test", BETWEEN)
 
     def test_libraries(self):
-        """cuBLASLt where its bits match changes none; cuBLASLt and cuDNN come near, alike each time, also from a graph."""
+        """cuBLASLt where its bits match changes none; cuBLASLt and cuDNN come close, the same each time, also from a graph."""
         model = ["gpt2", *settings(SMALL, depth=2, compute="bf16"), *settings(mesh(dp=2)), "--random-data", "--steps", 4, "--quiet"]
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         processor = self.npar_json("run", *model)

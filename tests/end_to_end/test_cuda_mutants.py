@@ -1,4 +1,4 @@
-"""What happens to training when a wait, an event, a copy, a launch or a call of NCCL is left out: it fails or says other numbers.
+"""The effect on training of a missing wait, event, copy, launch or call of NCCL: it fails or gives other numbers.
 
 The stand-in leaves out all calls that come from one place of npar's code (NPAR_STANDIN_LEAVE_OUT), as if they were not written there.
 """
@@ -24,7 +24,7 @@ SCORES = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided",
 # One rank on each of four GPUs: sums over two of them in buckets of every size, transfers between stages.
 BETWEEN = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2, tp=1), zero=1)]
 
-# What may be left out there without anybody noticing, and why.
+# Calls that can be left out without an effect, and why.
 HARMLESS = {
     "cuStreamSynchronize in npar::engine::cuda::ThreadWork::~ThreadWork": "all work of the thread was waited for before",
     "cuCtxSynchronize in npar::engine::cuda::CudaBackend::release": "nothing uses memory that the engine gives back",

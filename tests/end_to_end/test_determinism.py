@@ -1,4 +1,4 @@
-"""The same bits from run to run and for any number of threads; exactly the planned memory; files that say what happened."""
+"""The same bits from run to run and for any number of threads; exactly the planned memory; files that describe the run."""
 
 import json
 import unittest

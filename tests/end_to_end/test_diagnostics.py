@@ -162,7 +162,7 @@ def elements(tokens):
 
 
 def statement(tokens, begin):
-    """The tokens from begin to the end of the statement, or of the argument, that it stands in."""
+    """The tokens from begin to the end of the statement or argument that contains it."""
     i = begin
     while i < len(tokens):
         kind, text, _ = tokens[i]
@@ -199,7 +199,7 @@ def diagnostics(source):
 
 
 def expectations():
-    """What lit tests expect: the lines that are checked."""
+    """The lines of lit tests that state expectations."""
     lines = []
     for path in sorted((ROOT / "tests").rglob("*")):
         if path.suffix in (".mlir", ".test", ".npar"):

@@ -22,7 +22,7 @@ PLANS = {
     "tp and sequence": dict(mesh(dp=1, pp=1, tp=4), sequence="true"),
     "dp pp tp zero 3": dict(mesh(dp=2, pp=2, tp=2), zero=3),
 }
-# What the library's plan cannot ask for: sequences that are split in other ways, and what only training does.
+# Features that the library's plan lacks: sequences split in other ways, and features of training only.
 CONTEXT = """
 import "gpt2"
 plan zigzag(cp = 2, dp = 2) for Gpt2 {

@@ -80,7 +80,7 @@ class EvaluationsTest(DriverTest):
         self.assertAlmostEqual(again["loss"], values[best], delta=1e-9)
 
     def test_a_checkpoint_without_its_data(self):
-        """It keeps the texts, and what their data block names beside them is elsewhere."""
+        """The checkpoint contains the texts, but not the data that their data block names relative to them."""
         self.run_it("--checkpoint", "kept", steps=1)
         error = self.npar("eval", "kept", "--quiet", code=1).error
         self.assertRegex(error, r"the data block of 'kept/step-1' reads '.*all\.safetensors', and a checkpoint contains no data")
@@ -96,7 +96,7 @@ class EvaluationsTest(DriverTest):
             self.assertEqual({path.name for path in (self.folder / folder).glob("step-*")}, {f"step-{best}", f"step-{found['steps']}"})
 
     def test_predictions_need_no_targets_that_count(self):
-        """Of samples that nobody has judged: predictions are written, and losses and metrics are said to have no value."""
+        """Samples without labels: predictions are written, and losses and metrics are reported to have no value."""
         (self.folder / "m.npar").write_text(TEXT.replace("over = label)\n    metric right = accuracy(argmax(scores, over = label), answer)", "over = label) where answer > 5"))
         part = {"x": ("F32", [3, 24], [index / 72 for index in range(72)]), "answer": ("I32", [3], [0, 1, 2])}
         safetensors_file.write_values(self.folder / "new.safetensors", part)

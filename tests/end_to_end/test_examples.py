@@ -17,12 +17,12 @@ import unittest
 
 from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, DriverTest
 
-SECONDS = 300  # what takes longer hangs: measuring a machine takes one minute alone, several beside other work
+SECONDS = 300  # limit for a hang: measuring a machine takes one minute alone, several with other work
 
-# What an example says, and what is run in its place but in the long form: every command with every flag, of less.
+# Pages whose steps are followed: all in the long form, otherwise the first SAMPLED ones.
 PAGES = ["tools/CHECKPOINTS.md", "tools/INSPECT.md", "tools/TRAINING.md", "tools/VERIFY.md", "tools/PLANNING.md", "tools/FOREIGN.md", "tools/COMMON.md",
          "tools/PROCESSES.md", "tools/LIMITS.md", "tools/CHEATSHEET.md"]  # fmt: skip
-# What a person has done before the examples of the help.
+# Commands that precede the examples of the help.
 DONE = [
     "npar train gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 --data book.txt --tokens bytes --steps 2"
     " --output weights.safetensors",
@@ -33,9 +33,10 @@ DONE = [
     "npar tokens gpt2-folder --text book.txt -o book.u16",
 ]
 SAMPLED = 1  # of them, the first ones, in the short form
+# Replacements that make examples smaller in the short form: every command runs with every flag, on less work.
 SMALLER = {
     "npar machine measure": "npar machine measure --quick",
-    "npar plan --from": "npar plan --print-plan --from",  # it says so many ranks that the search takes minutes
+    "npar plan --from": "npar plan --print-plan --from",  # a search for the example's many ranks takes minutes
     "npar plan gpt2 ": "npar plan gpt2 --set depth=4 --fix zero=1 --fix bucket=none --fix mesh.cp=1 --fix recompute=none ",
     "npar explain gpt2 ": "npar explain gpt2 --set depth=2 --set width=256 --set heads=4 ",
     "--set width=64 --set heads=4 --set length=64": "--set width=64 --set heads=4 --set depth=2 --set length=64",
@@ -118,7 +119,7 @@ class ExamplesTest(DriverTest):
 
     def run_all(self, examples, smaller):
         shell = 'less() { cat; }; PATH="$1:$PATH"; set -o pipefail; eval "$2"'
-        # What is measured beside other tests is for nobody else; kernels are theirs, too.
+        # Measurements made during other tests must not reach other runs, so the cache is private; the cache of kernels is shared.
         caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
         environment = {"NPAR_CACHE": str(caches / "npar" / "kernels"), **os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         for example in examples:
@@ -141,7 +142,7 @@ class ExamplesTest(DriverTest):
         self.run_all(dict.fromkeys(examples), smaller=True)
 
     def follow(self, page):
-        """Does what a page says, beside the files that every page may use."""
+        """Executes the steps of a page, in a folder with the files that every page may use."""
         found = 0
         for name, content in steps(page):
             if name:

@@ -14,7 +14,7 @@ class ExplainTest(DriverTest):
         return self.npar_json("explain", model, "--machine", "quartet.npar", "--hosts", hosts, "--batch", batch, *settings(sizes), **options)
 
     def check(self, found):
-        """What holds of all answers: the word comes first and is that of the figures."""
+        """Properties of all answers: the word comes first and agrees with the figures."""
         self.assertEqual([each["key"] for each in found["questions"]], KEYS)
         for each in found["questions"]:
             self.assertTrue(each["sentence"].lower().startswith(each["answer"]), each)

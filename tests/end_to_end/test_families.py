@@ -1,4 +1,5 @@
-"""The families of stdlib beside Hugging Face's implementations (tests/reference/families_reference.py): every gradient, and 30 training steps."""
+"""The families of stdlib against Hugging Face's implementations (tests/reference/families_reference.py): every gradient, 30 training
+steps."""
 
 import json
 import math
@@ -94,7 +95,7 @@ class FamiliesTest(DriverTest):
         least = 1e-6 * max(expected[0] for expected in self.family["gradients"].values())
         for path, expected in self.family["gradients"].items():
             gradient = [(before - after) / RATE for before, after in zip(self.weights[path].values, moved[prefix + path].values)]
-            norm = max(expected[0], least)  # that of a bias of keys is 0 but for rounding
+            norm = max(expected[0], least)  # the norm for a bias of keys is 0, apart from rounding
             found, scale = random_weights.digest(path, gradient), BOUNDS["f64"] * norm * math.sqrt(len(gradient))
             for value, wanted in zip(found, expected):
                 self.assertLessEqual(abs(value - wanted), scale, f"gradient of '{path}'")
@@ -118,7 +119,7 @@ class FamiliesTest(DriverTest):
                     self.assertLessEqual(apart, BOUNDS[element])
 
     def test_what_is_null_in_a_file_is_none(self):
-        """Mistral's later files have no window, and say so by null; a file without the key means what transformers means."""
+        """Mistral's later files have no window, which null expresses; a file without the key has the default of transformers."""
         for name, keys in {"mistral": {"window": "sliding_window"}, "gemma2": {"cap": "attn_logit_softcapping", "logit_cap": "final_logit_softcapping"}}.items():
             for given, expected in ((None, dict.fromkeys(keys)), ("absent", {"window": 4096, "cap": 50, "logit_cap": 30})):
                 config = {**FAMILIES[name]["config"], **dict.fromkeys(keys.values())}

@@ -153,7 +153,7 @@ class SharedLogTest(DriverTest):
             first.wait()
         lines = partial.read_text().split("\n")[:-1]  # whole ones, of one run
         self.assertEqual([json.loads(line)["step"] for line in lines], list(range(len(lines))))
-        self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "log")  # what is left blocks nobody
+        self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "log")  # the leftovers block no later run
         self.assertEqual(len((self.folder / "log").read_text().splitlines()), 2)
         self.assertFalse(partial.exists())
 
@@ -172,7 +172,7 @@ class SharedLogTest(DriverTest):
                 finally:
                     first.kill()
                     first.wait()
-                begun = time.monotonic()  # who was killed on this machine keeps nobody waiting
+                begun = time.monotonic()  # a process killed on this machine delays no other
                 self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", flag, "out", env=environment)
                 self.assertLess(time.monotonic() - begun, 50)
                 self.assertFalse((self.folder / lock).exists())

@@ -87,7 +87,7 @@ class ForeignTest(DriverTest):
         run = found["from"]
         self.assertEqual((run["mesh"]["dp"], run["zero"], run["batch"], run["micros"], run["compute"], run["gradients"]), (8, 3, 32, 2, "bf16", "bf16"))
         self.assertEqual(self.left(found), {"zero_optimization.offload_optimizer.device": 12, "mystery": 16})
-        # Of three sizes any two say the third.
+        # The third of the sizes follows from any two.
         file = self.changed("zero3.json", ('"train_micro_batch_size_per_gpu": 2', '"gradient_accumulation_steps": 4'))
         self.assertEqual(self.run_of(file, "--world", 8, "--model-config", FILES / "small.json")["from"]["micro"], 1)
 
@@ -117,7 +117,7 @@ class ForeignTest(DriverTest):
         self.npar("verify", path, "--config", "megatron", *(word for one in shrunk for word in ("--set", one)))
 
     def test_settings_change_the_plan(self):
-        """Those of the model's constants stand in the text that is made."""
+        """Settings for the model's constants appear in the generated text."""
         self.assertIn("depth = 8", self.npar("simulate", "--from", FILES / "small.sh", "--world", 8, "--set", "depth=8", "--print-plan").output)
         found = self.run_of("small.sh", "--world", 8, "--set", "batch=32")
         self.assertEqual(found["from"]["set"], ["batch=32"])

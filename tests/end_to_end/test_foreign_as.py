@@ -16,7 +16,8 @@ FILES = pathlib.Path(__file__).resolve().parent / "foreign"
 RECORDED = json.loads((REFERENCE / "foreign_recorded.json").read_text())
 SUFFIX = {"megatron": ".sh", "torchtitan": ".toml", "deepspeed": ".json"}
 
-# What reading it back gives: pp, dp, tp, sequences of a micro-batch, micro-batches, schedule, chunks, recomputed, ZeRO, sequence parallelism, types.
+# Results of reading it back: pp, dp, tp, sequences of a micro-batch, micro-batches, schedule, chunks, recomputed, ZeRO, sequence
+# parallelism, types.
 PLANS = {
     "gpt2": (2, 2, 2, 2, 8, "1f1b", 1, "none", 0, False, "f32", "f32"),
     "gpt2 zero 1": (2, 2, 2, 2, 8, "1f1b", 1, "none", 1, False, "bf16", "bf16"),
@@ -39,7 +40,7 @@ class ForeignAsTest(DriverTest):
         return program, devices, self.npar("inspect", *arguments, "--as", program).output
 
     def test_the_text_is_what_the_programs_took(self):
-        """Their own parsers read it once, with their checks; what they understood was recorded beside it."""
+        """The programs' own parsers read the text once, with their checks; their understanding was recorded with it."""
         for name, recorded in RECORDED.items():
             with self.subTest(name):
                 _, devices, text = self.written(name)

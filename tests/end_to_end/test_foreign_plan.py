@@ -12,7 +12,7 @@ from driver import SMALL, DriverTest, settings
 
 FILES = pathlib.Path(__file__).resolve().parent / "foreign"
 FIGURES = ("seconds_per_step", "memory_bytes", "fits", "mfu", "bubble", "exposed_communication", "ranks", "hosts")
-# Few candidates: these tests are of what goes around the search.
+# A small search space: these tests check the code around the search.
 NARROW = tuple(word for fix in ("mesh.pp=1", "mesh.cp=1", "bucket=none", "recompute=none", "zero=0", "sequence=false") for word in ("--fix", fix))
 
 GPT = """torchrun --nproc_per_node {world} pretrain_gpt.py --num-layers 4 --hidden-size 128 --num-attention-heads 4 --seq-length 64
@@ -46,7 +46,7 @@ class ForeignPlanTest(DriverTest):
         return ("--from", "run.sh", "--machine", "quartet.npar")
 
     def assert_own(self, found, *arguments):
-        """What it says of the run is what `npar simulate` does."""
+        """The report of the run agrees with `npar simulate`."""
         simulated = self.npar_json("simulate", *arguments)
         run = simulated.pop("from")
         own = found["from"].pop("own_plan")
@@ -93,7 +93,7 @@ class ForeignPlanTest(DriverTest):
         self.assertLess(own["seconds_per_step"], own["found_seconds_per_step"])
         others = [each["seconds_per_step"] for each in found["tried"] if each.get("fits") and not each.get("from_run")]
         self.assertEqual(min(others), own["found_seconds_per_step"])
-        # What stands in the file is the run's plan, with reasons, and the command above it shows the same figures.
+        # The file contains the run's plan, with reasons, and the command above it shows the same figures.
         text = (self.folder / "best.npar").read_text()
         self.assertRegex(text, r"\n    micro 10 +# micro \d+ would take ")
         command = re.search(r"^#   npar (simulate .*)$", text, re.MULTILINE)[1]
@@ -132,7 +132,7 @@ class ForeignPlanTest(DriverTest):
         self.assertEqual((own["memory_bytes"], own["fits"], own["chosen"]), (takes, False, False))
         report = self.npar("plan", *arguments, *NARROW, "-o", "best.npar").output
         self.assertIn("  the run's own plan    does not fit: ", report)
-        # Where nothing fits at all, what is known of the run is said before the error.
+        # If nothing fits at all, the facts known of the run are printed before the error.
         failed = self.npar("plan", *self.run_file(micro=10, memory="1 kB"), *NARROW, code=1)
         self.assertIn("no plan fits 1 host of 'quartet'", failed.error)
         self.assertIn("  the run's own plan    does not fit: ", failed.output)
@@ -152,7 +152,7 @@ class ForeignPlanTest(DriverTest):
         own = found["from"]["own_plan"]
         self.assertEqual((own["ranks"], found["hosts"]), (4, 1))
         self.assertEqual({each["choices"]["mesh.dp"] + "*" + each["choices"]["mesh.tp"] for each in found["tried"]}, {"8*1", "4*2", "2*4", "1*8", "4*1"})
-        # On more devices than there are it is not tried.
+        # A plan for more devices than exist is not tried.
         own = self.npar_json("plan", *arguments, *NARROW, "--world", 16, "--hosts", 1, "--batch", 48)["from"]["own_plan"]
         self.assertEqual(own["refused"], "it takes 16 devices, and there are 8")
 

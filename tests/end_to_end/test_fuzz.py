@@ -31,7 +31,7 @@ def build(folder, *flags):
 
 
 def hostile_safetensors(folder):
-    """The files of hostile_safetensors.tsv, but for those that are long."""
+    """The files of hostile_safetensors.tsv, except for long ones."""
     rules = importlib.util.spec_from_file_location("expand", TABLE / "hostile_files.py")
     hostile = importlib.util.module_from_spec(rules)
     rules.loader.exec_module(hostile)
@@ -46,7 +46,7 @@ class FuzzTest(DriverTest):
         cls.wrong = build(BUILD / "fuzz")
 
     def corpus(self, target):
-        """The files of a target: those of the repository, and some that are made now."""
+        """The files of a target: the repository's, and some that are generated now."""
         folder = self.folder / target
         folder.mkdir()
         if (CORPUS / target).is_dir():
@@ -99,7 +99,7 @@ class FuzzTest(DriverTest):
             shutil.copy(path, folder / f"{path.parent.name}.json")
 
     def Frames(self, folder):
-        """What processes of a group send each other: gathers up and down the tree, broadcasts in blocks, an envelope, frames that come early."""
+        """Messages between processes of a group: gathers up and down the tree, broadcasts in blocks, an envelope, early frames."""
         def frame(kind, body, tag=0, stream=0):
             return struct.pack("<4I", kind, stream, tag, len(body)) + body
 
@@ -153,7 +153,8 @@ class FuzzTest(DriverTest):
         shutil.copy(next((self.folder / "run").glob("step-*/manifest.json")), folder)
 
     def Tokenizer(self, folder):
-        """Those of the reference: of the JSON files all parts and few tokens, so that damage meets more than the vocabulary."""
+        """The tokenizers of the reference, with all parts of the JSON files but few tokens, so that damage reaches more than the
+        vocabulary."""
         tokenizers = ROOT / "tests" / "reference" / "tokenizers"
         for name in ("llama2", "unigram"):
             shutil.copy(tokenizers / name / "tokenizer.model", folder / f"{name}.model")

@@ -85,7 +85,7 @@ class GenerateTest(DriverTest):
         self.assertEqual(one, same)
         self.assertNotEqual(one, other)
         self.assertNotEqual(one, best)
-        # What is drawn from the best token alone is the best token.
+        # Drawing from the best token alone gives the best token.
         self.assertEqual(self.generate(*flags, "--top-k", 1)["tokens"], best)
         self.assertEqual(self.generate(*flags, "--temperature", 0.5, "--top-p", 1e-9, "--seed", 5)["tokens"], best)
         narrow = self.generate(*flags, "--temperature", 1, "--top-k", 3, "--top", 3, "--seed", 3)
@@ -93,7 +93,7 @@ class GenerateTest(DriverTest):
             self.assertIn(token, [each["token"] for each in best_three])
 
     def test_beyond_the_length(self):
-        """More tokens than the model has positions are refused, or the last ones alone are looked at."""
+        """More tokens than the model has positions are refused, or only the last ones are used."""
         flags = [*self.model_flags("gpt2"), "--prompt-tokens", PROMPT]
         wrong = self.npar("generate", *flags, "--count", 160, code=1)
         self.assertIn("160 tokens after a prompt of 7 need a sequence of 166, but the model's length is 160", wrong.error)

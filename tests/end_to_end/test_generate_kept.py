@@ -1,4 +1,5 @@
-"""What `npar generate` keeps from token to token changes no score: every family and plan, beside a program that computes the whole sequence again."""
+"""Keys and values that `npar generate` keeps change no score: every family and plan, against a program that recomputes the whole
+sequence."""
 
 import json
 import unittest
@@ -29,7 +30,7 @@ model Places(vocab = 17, width = 8, length = 12) {
 train base for Places { batch 2 optimizer Sgd(lr = 0.1) }
 """
 
-# Everything that may be said of scores, and parameters over the sequence.
+# All features of scores, and parameters over the sequence.
 SCORES = """import "Embedding"
 import "Linear"
 model Scores(vocab = 61, width = 16, heads = 4, places = 20, depth = 2) {
@@ -131,7 +132,7 @@ class KeptTest(DriverTest):
                 found = self.npar("generate", model, *flags, *tokens, "--weights", "w.safetensors", "--count", 2, "--window")
                 self.assertNotIn("whole sequence", found.error)
                 self.compare(self.generate(model, *flags, *tokens), expected)
-        # 21 tokens and 14 more are looked at through a window of 24 that moves.
+        # 21 tokens and 14 more pass through a moving window of 24.
         for name, plan in PLANS.items():
             with self.subTest(family=family, plan=name):
                 self.compare(self.generate(model, *flags, "--plan", "three_d", *plan, *tokens), expected)

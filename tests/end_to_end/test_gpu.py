@@ -1,4 +1,5 @@
-"""Kernels for GPUs: in the program beside the processor's, assembled by `ptxas` where the CUDA toolkit is, and run by the stand-in for CUDA's driver and where a GPU is."""
+"""GPU kernels: compiled into the program with the processor's, assembled by `ptxas` if the CUDA toolkit is installed, and run by the
+stand-in for CUDA's driver and on a GPU if there is one."""
 
 import os
 import pathlib
@@ -61,9 +62,8 @@ class GpuTest(DriverTest):
             self.compiled[command] = program
         return self.compiled[command]
 
-    # A program holds one text per target, and each kernel of the one is a kernel of the other. Nothing in them rounds otherwise than the
-    # processor: every sum and product says how, nothing is approximate and no denormal is flushed. Nothing is called: the processor runs none of
-    # them in between.
+    # A program holds one text per target, with the same kernels in each. They round like the processor: every sum and product has an
+    # explicit rounding mode, nothing is approximate and no denormal is flushed. No kernel calls a function.
     def test_texts(self):
         for name, model in self.models().items():
             with self.subTest(name):
@@ -98,13 +98,13 @@ class GpuTest(DriverTest):
                     self.assertEqual(len(table), text.count(".visible .entry "))
                     for kernel, facts in table.items():
                         print(f"{name:12} {architecture} {kernel:36} {facts.registers:>4} registers {facts.frame:>6} bytes of stack")
-                        # Of the squares of fp16 one small kernel puts a few bytes on its stack.
+                        # One small kernel, the sum of squares in fp16, uses a few bytes of stack.
                         most = (16, 12) if name == "gpt2 fp16" and kernel.startswith("square_sum") else (0, 0)
                         self.assertLessEqual(facts.frame, most[0], kernel)
                         self.assertLessEqual(facts.spilled, most[1], kernel)
 
-    # The stand-in runs every kernel's text, with the processor's bits, whatever the order of blocks and warps; no access is out of place, and no
-    # register is read before it has a value.
+    # The stand-in runs every kernel's text, with the processor's bits, for any order of blocks and warps; no access is out of bounds, and
+    # no register is read before it has a value.
     def test_bits_on_the_standin(self):
         if not STANDIN.exists():
             self.skipTest(f"{STANDIN} is not built")
@@ -118,7 +118,7 @@ class GpuTest(DriverTest):
                     self.assertEqual(result.returncode, 0, result.stdout)
                     self.assertRegex(result.stdout, r"(?m)^[1-9]\d* kernels with equal bits, 0 with others")
 
-    # On a GPU every kernel gives the processor's bits.
+    # Every kernel gives the processor's bits on a GPU.
     def test_bits(self):
         for name, model in self.models().items():
             with self.subTest(name):

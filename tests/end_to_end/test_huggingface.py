@@ -187,7 +187,7 @@ class ImportTest(DriverTest):
         self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
 
     def test_a_family_of_ones_own(self):
-        """A text of the user's that says how another family is called."""
+        """A text of the user's that defines the names of another family."""
         (self.folder / "mine.npar").write_text(
             'import "gpt2"\nfamily "mine" for Gpt2 { take "size" = width take "words" = vocab take "heads" = heads else 2\n'
             'must "tanh" = [true, none] skip "note*" }\n'

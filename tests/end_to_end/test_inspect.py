@@ -216,7 +216,7 @@ plan mine for Gpt2 {
         self.assertRegex(text, rf"asked for by mine\.npar:{first + 5}:\d+  hidden -> tp")
 
     def test_rings_and_stores_name_their_rules(self):
-        """What travels round a ring, what is gathered and scattered for stores, and the norm over shares."""
+        """Collectives of a ring, gathers and scatters for stores, and the norm over shares."""
         model, first = self.model("""
 plan mine for Gpt2 {
     mesh dp = 2, cp = 2

@@ -7,7 +7,7 @@ import unittest
 
 from driver import BUILD, DriverTest, SMALL, settings
 
-# What a machine must have: the C library and its loader.
+# Libraries that every machine must have: the C library and its loader.
 C_LIBRARY = r"(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread)\.so"
 
 

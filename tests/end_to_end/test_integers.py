@@ -86,7 +86,7 @@ train base for Order { batch 1 optimizer Sgd(lr = 0.0) }
 plan parted(parts = 1) for Order { mesh tp = parts micro 1 split { entry pad -> tp } compute f64 }
 """
 
-# A sequence that lies in zigzag order, under other names too.
+# A sequence in zigzag order, also under other names.
 RING = """
 import "Attention"
 import "Embedding"
@@ -135,7 +135,7 @@ class PlansTest(DriverTest):
                     self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
 
     def test_zigzag_order(self):
-        """Running sums, orders and masks go by positions, not by where these lie; what would find rows by where they lie is refused."""
+        """Running sums, orders and masks follow positions, not places in memory; operations that find rows by their place are refused."""
         (self.folder / "ring.npar").write_text(RING)
         for chosen in ({"cp": 2, "tp": 2}, {"cp": 4}):
             report = self.npar_json("verify", "ring.npar", *settings(chosen), code=None)
@@ -255,7 +255,7 @@ class ValuesTest(DriverTest):
 
 class StopTest(DriverTest):
     def test_what_is_stopped_stays(self):
-        """The parameter behind it does not move, the other one does; no plan changes that."""
+        """The parameter before the stop does not change, the other one does; no plan changes that."""
         (self.folder / "m.npar").write_text(STOPPED)
         for plan in ({}, {"tp": 2, "dp": 2}):
             checks = {check["name"]: check for check in self.npar_json("verify", "m.npar", *settings(plan))["checks"]}

@@ -1,4 +1,4 @@
-"""Llama: beside Hugging Face's implementation, published sizes, and plans over heads, groups and sequence against one rank."""
+"""Llama: compared with Hugging Face's implementation, published sizes, and plans over heads, groups and sequence against one rank."""
 
 import json
 import resource

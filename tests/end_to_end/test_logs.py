@@ -1,4 +1,4 @@
-"""Logs of runs and evaluations: lines of JSON, columns and TensorBoard's events say the same, survive kills, and are gone on with."""
+"""Logs of runs and evaluations: lines of JSON, columns and TensorBoard's events agree, survive kills, and are continued."""
 
 import csv
 import json

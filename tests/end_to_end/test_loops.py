@@ -98,7 +98,7 @@ class NamesTest(DriverTest):
         return read(self.folder / name)
 
     def test_names_in_files(self):
-        """Those of transformers' Mixtral, with what this model has besides."""
+        """The names of transformers' Mixtral, and those of this model's adapters."""
         adapters = {
             f"model.layers.{i}.adapter_{j}.{name}.weight": shape
             for i in range(DEPTH) for j in range(2) for name, shape in (("down", [4, 16]), ("up", [16, 4]))

@@ -1,4 +1,4 @@
-"""float32 training under different plans: losses lie together, and plans that reorder no sum share every bit of the parameters."""
+"""float32 training under different plans: losses are close, and plans that reorder no sum share every bit of the parameters."""
 
 import json
 import unittest

@@ -86,7 +86,7 @@ class MachineTest(DriverTest):
         self.assertEqual(first["parameter_hash"], other["parameter_hash"])
 
     def test_here_is_measured_at_first_use(self):
-        """Not in this test, which has no place for it: then it is said what to do."""
+        """Here the measurement has no place to be stored, so the message tells what to do."""
         bare = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
         self.assertIn("--machine FILE", self.npar("inspect", "mlp", "--machine", "here", env=bare, code=1).error)
         self.assertIn("-o FILE", self.npar("machine", "measure", env=bare, code=1).error)

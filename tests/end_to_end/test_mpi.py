@@ -1,4 +1,4 @@
-"""What processes do together over MPI, for each MPI that is installed: started by its own mpiexec, whatever the machine's default is."""
+"""Operations of several processes over MPI, for each installed MPI: started by its own mpiexec, whatever the machine's default is."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from driver import BUILD, LONG
 
 PROGRAM = BUILD / "bin" / "npar_mpi_processes"
 
-# As root, Open MPI wants to be told that this is meant; more processes than cores are meant too.
+# Open MPI needs flags to run as root and to run more processes than cores.
 STARTERS = {
     "mpich": ["mpiexec.mpich"],
     "openmpi": ["mpiexec.openmpi", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])],
@@ -36,7 +36,7 @@ class Processes:
             raise unittest.SkipTest(reason)
 
     def told(self, count, *what):
-        """What all processes print, when all end well."""
+        """The output of all processes, which must all succeed."""
         command = [*STARTERS[self.mpi], "-n", str(count), str(PROGRAM), self.mpi, *what]
         result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")

@@ -115,7 +115,7 @@ class PlansTest(RulesTest):
 
 
 class ResumeTest(RulesTest):
-    """Checkpoints of runs that freeze, gone on with by the same rules and by others."""
+    """Checkpoints of runs that freeze parameters, resumed with the same rules and with others."""
 
     SIZES = {**SIZES, "depth": 2}
     FIRST = ['freeze "h.0.*", "wpe.*"', 'for "*.bias" { decay 0 }']

@@ -1,4 +1,4 @@
-"""Ranks on hosts: `place` in plans and --place, and what `npar inspect --hosts` counts, beside numbers worked out by hand."""
+"""Ranks on hosts: `place` in plans and --place, and the counts of `npar inspect --hosts`, against numbers worked out by hand."""
 
 import unittest
 
@@ -8,7 +8,7 @@ MLP = {"vocab": 32, "width": 16, "inner": 32, "length": 8, "batch": 16}
 SCALARS = 8  # bytes of the loss, which is reduced with the gradients
 ACTIVATION = 4 * SMALL["batch"] * SMALL["length"] * SMALL["width"]  # bytes of [batch, seq, embed] in float32
 
-# A kind's bytes, all ranks of a group of n together, for b bytes of a rank's input: those of a ring.
+# Bytes of each kind of collective over a ring: sent by all ranks of a group of n together, for b bytes of input per rank.
 RING = {
     "all_reduce": lambda n, b: 2 * (n - 1) * b,
     "reduce_scatter": lambda n, b: (n - 1) * b,

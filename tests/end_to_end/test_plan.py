@@ -200,7 +200,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         self.assertIn("it would with --batch 14", failed)
 
     def test_ranks_share_a_processor(self):
-        # `npar machine measure` writes a processor on which any number of ranks may stand: the plan has one for each core.
+        # `npar machine measure` writes a processor that any number of ranks can share: the plan has one for each core.
         text = (ROOT / "stdlib" / "machines" / "cpu-100g.npar").read_text()
         (self.folder / "own.npar").write_text(re.sub(r"cores 64 cores +ranks 2 ranks", "cores 4 cores  ranks 1048576 ranks", text))
         found = self.npar_json("plan", "mlp", "--machine", "own.npar", "--batch", 16)["best"]["choices"]

@@ -80,7 +80,7 @@ class PrecisionTest(DriverTest):
                 self.assertAlmostEqual(narrow_class[name] / parameters, narrow_bytes, delta=0.02, msg=name)
 
     def test_a_checkpoint_holds_the_masters(self):
-        """What a bf16 run saves, a float32 run loads; and a bf16 run that loads it goes on with the same masters."""
+        """A float32 run loads the checkpoint of a bf16 run; and a bf16 run that loads it continues with the same masters."""
         one = dict(dp=1, pp=1, tp=1)
         self.losses(one, "--output", "narrow.safetensors", steps=3, compute="bf16")
         saved = safetensors_file.read(self.folder / "narrow.safetensors")

@@ -37,7 +37,7 @@ class KilledTest(JobTest):
                 for checkpoint in checkpoint_files.committed(folder):
                     self.npar("checkpoint", "verify", checkpoint)
                 gone_on += len(done) > before > 0
-                if code == 0 or (others and self.newest(folder)):  # ended before it was struck; or goes on in another number of processes
+                if code == 0 or (others and self.newest(folder)):  # ended before the kill; or resumes in another number of processes
                     processes = others.pop(0) if others else 1
                     ended = self.npar(*kept) if processes == 1 else self.together(MPIS[0], processes, *kept)
                     self.assertEqual(json.loads(ended.output)["parameter_hash"], alone["parameter_hash"], f"{processes} processes")
@@ -98,7 +98,7 @@ class KilledTest(JobTest):
         return bool(lines) and json.loads(lines[-1])["step"] >= step
 
     def processes(self):
-        """Those of npar that train here, not their guards and launchers."""
+        """The processes of npar that train here, not their guards and launchers."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit():

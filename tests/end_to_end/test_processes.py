@@ -18,7 +18,7 @@ MODULES = BUILD / "lib" / "npar"
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (MODULES / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 WITHOUT = "npar was built without an MPI, or its mpiexec is not here (libmpich-dev, libopenmpi-dev)"
 
-# What every plan of the tests can ask for; axes of one rank take no part.
+# A plan with every feature of the tests; axes of one rank have no effect.
 PLAN = """import "gpt2"
 
 plan job(node = 1, dp = 1, pp = 1, cp = 1, tp = 1, schedule = "1f1b", chunks = 0, zero = 0, size = 0, sequence = false) for Gpt2 {{
@@ -142,7 +142,7 @@ class SameBitsTest(JobTest):
         self.together(MPIS[0], 4, "run", "gpt2", *plan, *self.text_flags(2, trace="trace.json"))
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         self.assertEqual({event["pid"] for event in events}, {0, 1, 2, 3})
-        # What a stage sends begins before the next one, in another process, has received it.
+        # A send of a stage begins before the next stage, in another process, has received it.
         sends = [event for event in events if event["ph"] == "X" and event["name"].startswith("send") and event["pid"] == 0]
         receives = [event for event in events if event["ph"] == "X" and event["name"].startswith("receive") and event["pid"] == 1]
         self.assertTrue(sends and receives)
@@ -275,7 +275,7 @@ class WithoutMpiTest(JobTest):
     """Needs no MPI: a launcher is what the environment says."""
 
     def test_a_launcher_without_its_mpi(self):
-        lonely = self.folder / "bin" / "npar"  # no modules beside it
+        lonely = self.folder / "bin" / "npar"  # no modules in its folder
         lonely.parent.mkdir()
         shutil.copy(NPAR, lonely)
         command = [str(lonely), "run", "gpt2", *settings(SMALL, ranks(dp=2)), "--random-data", "--steps", "1"]

@@ -118,7 +118,7 @@ class RecomputeTest(DriverTest):
             self.assertEqual(none, attention)
 
     def test_stages_begin_segments(self):
-        """A segment of three blocks that a stage cuts: the stage begins with what it received (that lies in its inbox) and keeps no more."""
+        """A segment of three blocks that a stage cuts: the stage begins with what it received (which is in its inbox) and keeps no more."""
         text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
         text += "plan cut(pp = 2) for Gpt2 {\n    mesh pp\n    micro 2\n    split { h -> pp by 1f1b stages [2, 2] }\n    recompute every 3\n}\n"
         (self.folder / "cut.npar").write_text(text)

@@ -1,4 +1,4 @@
-"""Training beside PyTorch: the recorded losses and weights of an independent GPT-2 (tests/reference), for several plans."""
+"""Training against PyTorch: the recorded losses and weights of an independent GPT-2 (tests/reference), for several plans."""
 
 import json
 import unittest
@@ -79,7 +79,7 @@ class ReferenceTest(DriverTest):
 
 
 class MomentumTest(DriverTest):
-    """SGD with momentum and decay under a linear schedule, on the MLP, beside PyTorch in float64."""
+    """SGD with momentum and decay under a linear schedule, on the MLP, against PyTorch in float64."""
 
     def compare(self, recorded, final, flags, plans):
         train = recorded["train"]

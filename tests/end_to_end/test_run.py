@@ -88,7 +88,7 @@ class RunTest(DriverTest):
 
 
 class SizeTest(DriverTest):
-    """Runs that are large: they say so first."""
+    """Large runs report their memory first."""
 
     def test_memory_is_said_and_refused_before_it_is_taken(self):
         said = self.npar("run", *THREE_D, "--random-data", "--steps", 1, "--threads", 3).error

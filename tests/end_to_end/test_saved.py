@@ -1,4 +1,4 @@
-"""The accounting of saved activations beside the formulas of Korthikanti et al. (2022), for a block written with the paper's operations."""
+"""The accounting of saved activations against the formulas of Korthikanti et al. (2022), for a block with the paper's operations."""
 
 import pathlib
 import re

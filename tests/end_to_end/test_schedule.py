@@ -108,7 +108,7 @@ class ScheduleTest(DriverTest):
                     self.assertEqual(self.schedule("--from-csv", path, "--check", f"--format={form}", code=3).output, "")
 
     def test_communications(self):
-        """The order of pytorch#172668 and its repair: what a file gives is checked as it stands, and it is said what is done with it."""
+        """The order of pytorch#172668 and its repair: the order of a file is checked unchanged, and messages tell how it is used."""
         order = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"]
         wrong = self.write("\n".join(order) + "\n")
         said = "mine.csv:1:18: error: stage 0, action 3: '0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes after"
@@ -137,7 +137,7 @@ class ScheduleTest(DriverTest):
             self.assertIn("--eager applies to the communications of a file", error)
 
     def test_plan_with_communications(self):
-        """A plan may name such a file: it must be able to run as it stands; the program has npar's own order, which is said."""
+        """A plan may name such a file: its order must be able to run; a warning tells that the program uses npar's own order."""
         size = settings(SMALL, {"batch": 8, "micro": 4})
         rows = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1"]
         model = self.plan("\n".join(rows) + "\n")

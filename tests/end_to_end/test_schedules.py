@@ -17,7 +17,7 @@ def plan(schedule, **sizes):
 
 class SchedulesTest(DriverTest):
     def kinds(self):
-        """All schedules, from what is said about an unknown one: a new one is tested without a word here."""
+        """All schedules, from the error for an unknown one, so that new schedules are tested without a change here."""
         error = self.npar("schedule", "--kind=nothing_like_it", "--stages=2", "--microbatches=2", code=1).error
         kinds = re.search(r"there are (.*)", error)[1].strip().split(", ")
         self.assertGreaterEqual(len(kinds), 12)
@@ -83,7 +83,7 @@ class SchedulesTest(DriverTest):
                 result = self.npar(
                     "run", *plan(kind), *settings(changes), "--data", self.text_file(), "--tokens", "bytes", "--steps", 2, "--json", code=None
                 )
-                if result.returncode == 1:  # a schedule may need more micro-batches: it says so
+                if result.returncode == 1:  # the error tells that a schedule may need more micro-batches
                     self.assertIn("micro-batch", result.error)
                     continue
                 self.assertEqual(result.returncode, 0, result.error)

@@ -24,7 +24,7 @@ LONGER = [
 
 class SessionsTest(DriverTest):
     def told(self, program, *words):
-        """What all sessions say, each thing once: they must say the same."""
+        """The lines that all sessions print, without duplicates: they must print the same."""
         command = [str(RUN), str(program), *words]
         result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stderr}")

@@ -6,7 +6,7 @@ import pathlib
 from driver import LONG, REFERENCE, DriverTest, settings
 
 import pretrainer_data  # of the reference
-import safetensors_file  # likewise
+import safetensors_file  # of the reference
 
 TEXT = pathlib.Path(__file__).resolve().parent / "losses.npar"
 RECORDED = json.loads((REFERENCE / "pretrainer_recorded.json").read_text())

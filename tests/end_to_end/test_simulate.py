@@ -1,4 +1,4 @@
-"""`npar simulate`: predictions beside published step times, what it says of a plan, and what it refuses."""
+"""`npar simulate`: predictions against published step times, its report on a plan, and its refusals."""
 
 import csv
 import json
@@ -154,7 +154,7 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertEqual(one["disturbed"]["undisturbed_seconds_per_step"], plain["seconds_per_step"])
         self.assertTrue(1 < one["disturbed"]["times_as_long"] < 2)
         self.assertAlmostEqual(one["disturbed"]["times_as_long"], one["seconds_per_step"] / plain["seconds_per_step"], 9)
-        # Rank 3 is of stage 1, as all ranks with pp = 1 are.
+        # Rank 3 belongs to stage 1, like all ranks with pp = 1.
         for same in (["pp=1:2"], ["pp=1:2", "rank=2-3:1.5"]):
             self.assertEqual(self.json(*many, *(word for flag in same for word in ("--slow", flag)))["seconds_per_step"], one["seconds_per_step"])
         # A host of eight ranks holds all stages.
@@ -189,7 +189,7 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertNotEqual(self.json(*few)["jitter"], self.json(*few, "--jitter-seed", "1")["jitter"])
 
     def test_checkpoint_interval(self):
-        """Young's and Daly's formulas by hand, and what is lost beside the sum of checkpoints and of work done again."""
+        """Young's and Daly's formulas by hand, and the lost time against the sum of checkpoints and of repeated work."""
         flags = ["gpt2", "--machine", "p4d", *SMALL, "--total-tokens", "1B"]
         plain = self.json(*flags)
         said = self.json(*flags, "--mtbf", "8000", "--host-mtbf", "2000", "--checkpoint-seconds", "20", "--restart-seconds", "300")
@@ -201,7 +201,7 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertAlmostEqual(found["interval_seconds"], young * (1 + math.sqrt(ratio) / 3 + ratio / 9) - 20, 6)
         interval = found["interval_steps"] * seconds
         self.assertAlmostEqual(interval, found["interval_seconds"], delta=seconds)
-        # To first order: a checkpoint per interval; per failure a restart and half an interval.
+        # First-order estimate: a checkpoint per interval; per failure a restart and half an interval.
         self.assertAlmostEqual(found["lost"], 20 / interval + (300 + interval / 2) / between, delta=0.1 * found["lost"])
         self.assertAlmostEqual(found["effective_seconds_per_step"], seconds / (1 - found["lost"]), 9)
         for part in (plain, said):
@@ -220,7 +220,7 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
             self.assertAlmostEqual(said["failures"]["interval_seconds"] / 60 / minutes, 1, delta=0.006)
 
     def test_pictures(self):
-        """Boxes, slices and the page lie within the simulated step, and a rank does one thing after the other."""
+        """Boxes, slices and the page are within the simulated step, and a rank does one thing after the other."""
         paths = [self.folder / name for name in ("step.svg", "step.json", "step.html")]
         flags = ["gpt2", "--machine", "p4d", *SMALL, "--set", "mesh.pp=4", "--slow", "pp=1:1.5"]
         said = self.json(*flags, "--svg", paths[0], "--trace", paths[1], "--html", paths[2])

@@ -1,4 +1,4 @@
-"""What people read stays readable: sizes of pages, habits of English, links, the README's picture, an example in every help, completion."""
+"""Texts for users stay readable: sizes of pages, habits of English, links, the README's picture, an example in every help, completion."""
 
 import collections
 import re

@@ -1,4 +1,4 @@
-"""Processes that are joined over TCP, by the variables that torchrun sets for each: what one process says, and what is said when one is missing."""
+"""Processes joined over TCP by torchrun's variables: the output of one process, and the error when one is missing."""
 
 import json
 import os

@@ -131,13 +131,13 @@ train base for Gpt2 {{ batch 64 optimizer AdamW(lr = 1e-3) }}
             apart = self.simulate(mixed, sizes, "--place", place)
             self.assertEqual([kind["stages"] for kind in apart["kinds"]], [[0], [1]])
             self.assertLess(apart["seconds_per_step"], plain["seconds_per_step"])
-        # The words that order all axes: replicas together, as the mesh has it; or apart, so that each stage stands on both kinds.
+        # The words that order all axes: replicas together, in the mesh's order; or apart, so that each stage is on both kinds.
         self.assertEqual(self.simulate(mixed, sizes, "--place", "cluster"), plain)
         spread, a100 = (self.simulate(where, sizes, "--place", "spread") for where in (mixed, "dgx-a100"))
         self.assertEqual([kind["stages"] for kind in spread["kinds"]], [[0, 1], [0, 1]])
         for own, slow in zip(spread["classes"], a100["classes"]):
             self.assertAlmostEqual(own["computing"] / slow["computing"], 1, 9)
-        # Blocks are dealt as for a plan that says so itself.
+        # Blocks are distributed as for a plan with its own `place`.
         text = """import "gpt2"
 plan apart for Gpt2 {
     mesh dp = 2, pp = 2, tp = 4
@@ -187,7 +187,7 @@ train base for Gpt2 { batch 64 optimizer AdamW(lr = 1e-3) }
         choices = found["best"]["choices"]
         self.assertGreater(int(choices["mesh.pp"]), 1)
         deal = re.search(r"# Blocks of the stages, dealt by the pace of their slowest hosts: (.*)\.", found["text"])[1]
-        # What it says is what the text does, by the command that it names.
+        # The reported figures are those of the text, simulated by the command that it names.
         self.file("best.npar", found["text"])
         said = self.npar_json(*re.search(r"^#   npar (simulate FILE .*)$", found["text"], re.MULTILINE)[1].replace("FILE", "best.npar").split())
         self.assertEqual(said["seconds_per_step"], found["best"]["seconds_per_step"])
@@ -213,7 +213,7 @@ train base for Gpt2 { batch 64 optimizer AdamW(lr = 1e-3) }
         self.assertEqual(self.plan(*fixes)["pruned"], 0)
         refused = self.plan(*fixes, memory="2 MB", code=1)
         self.assertIn("no plan fits 2 hosts of 'mixed'", refused)
-        self.assertNotIn("hosts: dp", refused)  # the file says how many there are
+        self.assertNotIn("hosts: dp", refused)  # the file has the number of hosts
 
     def test_what_is_refused(self):
         mixed = self.mixed((1, "dgx-h100"), (1, "dgx-a100"))

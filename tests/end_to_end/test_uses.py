@@ -1,15 +1,16 @@
 """Replays the table of hostile and careless uses, `uses/uses.tsv`: each ends with its exit code and its message, and harms no file.
 
-A row is `exit code`, `command`, `message`, between tabs. The command is what stands after `npar` (after a `$`: a whole line for the shell, with
-the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and `foreign/` and those that `make_files` writes. The message is the first
-line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it stands for any
-text. A code with `long` after it is a slow row, or one whose kind another row shows: for NPAR_LONG=1.
+A row is `exit code`, `command`, `message`, separated by tabs. The command has the arguments of `npar` (or, after a `$`, a whole line for
+the shell, with the functions of HELPERS). It runs in a fresh folder that holds the files of `uses/` and `foreign/` and those that
+`make_files` writes. The message is the first line with an error; without one the first line on standard error; for a failed check the
+first line with FAILED. `...` in it matches any text. A code followed by `long` marks a slow row, or one like another row: it runs with
+NPAR_LONG=1.
 
-Whatever a row expects, it fails for a crash, an internal error, more than 20 seconds, an input that is changed, a file left behind that it does
-not name, and --json that prints no JSON.
+Every row fails for a crash, an internal error, more than 20 seconds, a changed input, a file left behind that it does not name, and --json
+without JSON.
 
-    python3 tests/end_to_end/test_uses.py --record [TEXT]     # writes anew what the rows (whose command has TEXT, `?`: new ones) say
-    python3 tests/end_to_end/test_uses.py --show TEXT         # all that the rows whose command has TEXT print
+    python3 tests/end_to_end/test_uses.py --record [TEXT]     # records the rows whose command contains TEXT again (`?`: new rows)
+    python3 tests/end_to_end/test_uses.py --show TEXT         # prints the output of the rows whose command contains TEXT
 """
 
 import array
@@ -78,7 +79,7 @@ SCHEDULES = {
 }
 
 
-# What a recorded message leaves open: it may change without anyone using npar noticing.
+# Parts of recorded messages that are left open: they may change without an effect on users.
 VOLATILE = [
     (r"(stdlib/\S+\.npar):\d+:\d+", r"\1:..."),
     (r"(truncated: |longer than written: )\d+ bytes.*", r"\1..."),
@@ -124,12 +125,12 @@ class Got:
 
 
 def clean(text, folder):
-    """What was printed, without the paths of this machine."""
+    """The output, without the paths of this machine."""
     return text.decode(errors="replace").replace(f"{folder}/", "").replace(f"{ROOT}/", "")
 
 
 def contents(folder):
-    """What tells a change of the regular files below a folder."""
+    """Data that show any change of the regular files below a folder."""
     states, folders, begin = {}, [str(folder)], len(str(folder)) + 1
     while folders:  # twice for each row, so not by pathlib, which takes five times as long
         with os.scandir(folders.pop()) as entries:
@@ -332,7 +333,7 @@ def surroundings():
 
 @contextlib.contextmanager
 def hangup_arrives():
-    """What runs here gets SIGHUP's default also below nohup: npar leaves a signal ignored that it finds so, and what is caught is not inherited."""
+    """Gives SIGHUP its default in the body, even below nohup: npar leaves an ignored signal ignored, and a handler is not inherited."""
     before = signal.signal(signal.SIGHUP, lambda *_: None)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Numbers that mean nothing: classes that a model does not have, losses and gradients that are not finite. None is trained on without a word."""
+"""Meaningless numbers: classes that a model does not have, losses and gradients that are not finite. All are reported."""
 
 import json
 import math
@@ -50,7 +50,7 @@ class ClassesTest(DriverTest):
         self.run_model("--set", "labels=4", "--set", "ignore=-100", "--mask", "mask")
 
     def test_an_axis_of_any_name(self):
-        """Random data are drawn from all words, by run and verify alike (they were all 0 where the axis was not called `vocab`)."""
+        """Random data are drawn from all words, by run and verify (once they were all 0 if the axis was not called `vocab`)."""
         losses = set()
         for words in (4, 128):
             self.npar("run", "m.npar", "--plan", "none", *settings(words=words), "--random-data", "--steps", 3, "--log", "log.jsonl", "--quiet")
@@ -109,7 +109,8 @@ class NotFiniteTest(DriverTest):
         return json.loads(result.output), log, result.error
 
     def test_a_step_that_is_not_finite_changes_nothing(self):
-        """The run ends with exit code 4; parameters stay those of the step before, on every rank (it went on, with NaN everywhere)."""
+        """The run ends with exit code 4; parameters stay those of the step before, on every rank (once it continued, with NaN
+        everywhere)."""
         for name, plan in self.PLANS.items():
             with self.subTest(name):
                 before, _, _ = self.train(plan, 1, code=0)

@@ -51,7 +51,7 @@ class VerifyTest(DriverTest):
         self.assertEqual("reduce library" in names, "reduce=library" in arguments)
 
     def test_losses_in_which_nothing_counts(self):
-        """0 equals 0, which proves nothing: said of one of several losses, refused where there is no other."""
+        """0 equals 0, which proves nothing: reported for one of several losses, refused for the only one."""
         text = """
 model Rated(channels = 4) {
     axis batch, channel = channels
@@ -105,7 +105,7 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
         self.assertIn("help: shrink the model by its constants words, broad, hide, span, or", self.npar("verify", "mine.npar", code=1).error)
 
     def test_relu_of_many_units(self):
-        """260,000 units: a kink lies within every large stride of the finite differences, which must not be taken for a wrong gradient."""
+        """260,000 units: every large stride of the finite differences contains a kink, which must not be taken for a wrong gradient."""
         (self.folder / "relu.npar").write_text(RELU)
         self.verify("relu.npar", "--seed", 2)
 
@@ -193,7 +193,7 @@ train base for Relu {
 
 
 class WrongProgramTest(DriverTest):
-    """Programs that are sealed right and wrong inside: verify says which check fails, and exits with 3."""
+    """Programs that are sealed correctly but wrong inside: verify names the failed check, and exits with 3."""
 
     PROGRAM = [*settings(SMALL, compute="f64")]
 

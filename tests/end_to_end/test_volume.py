@@ -1,4 +1,4 @@
-"""What emitted programs send, counted, beside the known volumes of each form of parallelism."""
+"""Counted bytes that emitted programs send, against the known volumes of each form of parallelism."""
 
 import unittest
 

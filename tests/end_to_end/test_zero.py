@@ -13,7 +13,7 @@ STAGES = {
     "3": {"zero": 3},
     "3 per step": {"zero": 3, "per_step": "true"},
 }
-# What the stages are combined with.
+# Forms of parallelism with which the stages are combined.
 PLANS = {
     "dp": mesh(dp=4, pp=1, tp=1),
     "dp tp": {**mesh(dp=2, pp=1, tp=2), "micro": 4},

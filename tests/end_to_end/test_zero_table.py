@@ -1,4 +1,4 @@
-"""Bytes of model state per rank under mixed precision and ZeRO, beside table 1 of Rajbhandari et al. 2020 (16 bytes per parameter)."""
+"""Bytes of model state per rank under mixed precision and ZeRO, against table 1 of Rajbhandari et al. 2020 (16 bytes per parameter)."""
 
 import decimal
 import unittest

@@ -12,8 +12,8 @@ using Target = void (*)(const uint8_t *bytes, size_t size);
 void fuzzAccelerate(const uint8_t *bytes, size_t size);  ///< a YAML of Accelerate: read, understood, written as a plan
 void fuzzConfig(const uint8_t *bytes, size_t size);      ///< a config.json: read, and understood by every family of the standard library
 void fuzzDeepSpeed(const uint8_t *bytes, size_t size);   ///< a JSON of DeepSpeed: the same
-void fuzzFrames(const uint8_t *bytes, size_t size);      ///< what other processes of a group send: frames, envelopes, announced sizes
-void fuzzHandshake(const uint8_t *bytes, size_t size);   ///< what a stranger sends where a process of the job is to prove itself
+void fuzzFrames(const uint8_t *bytes, size_t size);      ///< messages of other processes of a group: frames, envelopes, announced sizes
+void fuzzHandshake(const uint8_t *bytes, size_t size);   ///< bytes of a stranger in place of a process's proof
 void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensors.index.json: which file has which tensor
 void fuzzMachine(const uint8_t *bytes, size_t size);     ///< the text of a machine
 void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json of a checkpoint: as it is, and sealed with a right hash

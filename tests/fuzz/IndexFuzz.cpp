@@ -1,4 +1,4 @@
-// What an index names must be files below its own folder, or be refused.
+// Files named by an index must be below its own folder, or be refused.
 #include "tests/fuzz/FuzzTargets.h"
 
 #include "engine/checkpoint/HuggingFaceStore.h"

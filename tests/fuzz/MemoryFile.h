@@ -1,4 +1,4 @@
-// A file of the given bytes that lies in memory and has a path, for readers that open files.
+// A file of the given bytes in memory that has a path, for readers that open files.
 #pragma once
 
 #include <cstddef>

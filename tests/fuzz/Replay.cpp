@@ -1,4 +1,4 @@
-// Runs files through a target, each as it is and damaged some times: what continuous integration does, with any compiler.
+// Runs files through a target, each unchanged and damaged several times: for continuous integration, with any compiler.
 //   npar_fuzz_replay TARGET DAMAGED FILE...      DAMAGED: how many damaged forms of each file, the same every time
 #include "tests/fuzz/FuzzTargets.h"
 
@@ -65,7 +65,7 @@ std::vector<uint8_t> damaged(std::vector<uint8_t> bytes, std::mt19937_64 &chance
   return bytes;
 }
 
-/// What is tried lies in this file while it is: a crash leaves it behind.
+/// Runs one input, which is first written to `kept`, so that a crash leaves it there.
 void tryOne(npar::fuzz::Target target, const std::vector<uint8_t> &bytes, const std::string &kept) {
   std::ofstream(kept, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   target(bytes.data(), bytes.size());

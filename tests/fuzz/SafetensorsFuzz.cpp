@@ -1,4 +1,4 @@
-// What the reader accepts must fit together, be readable in every range, and come back from the writer as it was.
+// A file that the reader accepts must be consistent, be readable in every range, and be written back unchanged by the writer.
 #include "tests/fuzz/FuzzTargets.h"
 #include "tests/fuzz/MemoryFile.h"
 

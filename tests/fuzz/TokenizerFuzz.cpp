@@ -1,4 +1,4 @@
-// A tokenizer that is accepted must cut texts into its own ids, whole and in parts alike, and give their bytes back.
+// An accepted tokenizer must cut texts into its own ids, the same for whole texts and parts, and give their bytes back.
 #include "tests/fuzz/FuzzTargets.h"
 #include "tests/fuzz/MemoryFile.h"
 

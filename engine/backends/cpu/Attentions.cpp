@@ -20,7 +20,7 @@ struct Attentions::Batched {
   program::AttentionOperands operands = {};
   bool gradient = false, continues = false, unfinished = false, placed = false;
   int64_t parts = 1, pieces = 1; ///< parts: number for each index
-  int64_t step = 0;              ///< of a ring
+  int64_t step = 0;              ///< step of a ring
   BatchLoops loops = {};
   /// The mesh axes over which the sequence is split: their numbers and sizes, major to minor.
   std::vector<std::pair<uint32_t, int64_t>> axes = {};

@@ -29,7 +29,7 @@ public:
 
 private:
   std::vector<int64_t> sizes;
-  std::vector<std::vector<int64_t>> strides; ///< in bytes
+  std::vector<std::vector<int64_t>> strides; ///< strides in bytes
 };
 
 } // namespace npar::engine

@@ -1,5 +1,5 @@
-// The processor: generated kernels from the program, matrix products from engine/product, attention from engine/attention, memory with
-// alignment.
+// The CPU backend: generated kernels from the program, matrix products from engine/product, attention from engine/attention, and aligned
+// memory.
 #pragma once
 
 #include "engine/backends/cpu/Attentions.h"
@@ -12,7 +12,7 @@ namespace npar::engine {
 class CpuBackend final : public Backend {
 public:
   explicit CpuBackend(const Spread &spread) : spread(spread) {}
-  /// As in Backends.h.
+  /// Same as the function in Backends.h, for this backend.
   static uint64_t bytesPerWorker(const program::Program &program, const Spread &spread);
   std::string name() const override { return "cpu"; }
   bool computes() const override { return true; }
@@ -46,7 +46,7 @@ private:
   std::vector<Kernel> kernels;
   Products products;
   Attentions attentions;
-  std::unique_ptr<WorkerScratch> scratch; ///< of what the products and attentions of the program take
+  std::unique_ptr<WorkerScratch> scratch; ///< memory for the products and attentions of the program
 };
 
 /// Refuses a program generated for features that this processor lacks.

@@ -10,7 +10,7 @@
 namespace npar::engine {
 
 /// The kernel ABI: operands in order then results; context = {data step, micro index, seed, coordinate of mesh axis 0, ...};
-/// [begin, end) of the kernel's extent, of which any partition gives the same bits.
+/// [begin, end) of the kernel's extent; every partition of the extent gives the same bits.
 using KernelFunction = void (*)(void *const *buffers, const int64_t *context, int64_t begin, int64_t end);
 
 /// A shared object that stays loaded as long as this lives. Equal bytes are loaded once per process.

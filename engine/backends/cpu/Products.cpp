@@ -24,7 +24,7 @@ ProductResult resultType(program::ElementType type) {
 
 struct Products::Batched {
   Product product;
-  BatchLoops loops; ///< of A, B, C
+  BatchLoops loops; ///< loops of A, B and C
   /// Number of pieces into which the list is divided, with whole products; 0: each product is spread by itself.
   int64_t pieces;
 };
@@ -65,7 +65,7 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     loops.addOperand(*list, program::sizeOf(of));
   }
   int64_t count = loops.count();
-  // Estimate for products of few rows: fetching a byte of B takes a lone worker as long as 8 operations. If that takes the time, the other
+  // Estimate for products of few rows: fetching a byte of B takes a lone worker as long as 8 operations. If that dominates, the other
   // workers are awake and sharing costs almost nothing (ChainRunner::keepAwake).
   constexpr double operationsPerByte = 10;
   double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());

@@ -77,7 +77,7 @@ private:
   int64_t heads = 1, rows = 1, keys = 1, columns = 0, sumBytes = 4;
   std::vector<ScoreKernel> kernels;
   std::vector<Datum> data, slopes;
-  int64_t queriesAt = 0, keysAt = 0, tilesAt = 0, bytes = 0; ///< in the scratch memory: positions, and tiles of slopes
+  int64_t queriesAt = 0, keysAt = 0, tilesAt = 0, bytes = 0; ///< places of positions and of tiles of slopes in the scratch memory; its size
 };
 
 } // namespace npar::engine

@@ -1,12 +1,12 @@
-// A backend without arithmetic or memory: schedules, memory plans and errors of any size are tested on a laptop with it.
+// A backend without arithmetic or memory, for tests of schedules, memory plans and errors of any size on a laptop.
 #pragma once
 
 #include "engine/device/Backend.h"
 
 namespace npar::engine {
 
-/// Addresses are numbers; the executor advances a virtual clock by the planned times instead of working.
-/// To write a backend, copy this folder and fill the bodies in.
+/// Addresses are numbers; the executor advances a virtual clock by the planned times instead of working. A new backend starts as a copy of
+/// this folder, with the bodies filled in.
 class NullBackend final : public Backend {
 public:
   std::string name() const override { return "null"; }

@@ -17,14 +17,14 @@ namespace npar::engine {
 
 struct DeviceLinkOptions {
   double timeoutSeconds = 0; ///< for the processes to find each other
-  bool required = false;     ///< devices that cannot be joined are an error; else everything goes by the other communicator
-  std::function<void(const std::string &)> remark; ///< is told then why, in every process; may be empty
+  bool required = false;     ///< devices that cannot be joined are an error; otherwise the other communicator does everything
+  std::function<void(const std::string &)> remark; ///< called with the reason if they cannot be joined, in every process; may be empty
 };
 
-/// Groups whose ranks are all here, what sessions give each other between steps, and aborts are the other communicator's. Of any other
-/// group the members that are here meet in a table; the last one hands the operation to one thread, which starts it in its own stream of
-/// the device (DevicePlan.h). There operations follow each other in the program's order, which is the same in all processes: so messages
-/// need no numbers, and whom a process waits for waits for nothing that comes later.
+/// The other communicator handles groups whose ranks are all here, gathers between steps, and aborts. For any other group, the local
+/// members meet in a table; the last one passes the operation to one thread, which starts it in its own stream of the device
+/// (DevicePlan.h). There, operations are executed in the program's order, which is the same in all processes. So messages need no numbers,
+/// and a process never waits for one that waits for a later operation.
 class DeviceCommunicator final : public Communicator {
 public:
   DeviceCommunicator(std::shared_ptr<Communicator> inner, Backend &backend, DeviceLinkOptions options);
@@ -40,7 +40,7 @@ public:
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override;
 
 private:
-  /// An operation from the moment that all members here have come until it is done.
+  /// An operation in progress: all local members have arrived, and it is not done.
   struct Flight final : Completion {
     Flight(DeviceCommunicator &owner, const Group &group, std::vector<Operation> members)
         : owner(owner), group(group), members(std::move(members)) {}
@@ -58,7 +58,7 @@ private:
   void complete(const std::vector<Operation> &operations, const Status &status);
   void land(Flight &flight, const Status &status);
 
-  /// Agrees on the groups that the library is to have, then plans all operations.
+  /// Agrees on the groups that the library must make, then plans all operations.
   Status makePlans(const std::vector<const Operation *> &operations);
 
   // These run on the thread:

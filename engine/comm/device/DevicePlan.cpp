@@ -12,7 +12,7 @@ namespace {
 using Memory = DevicePlace::Memory;
 using Message = ExchangeCommand::Message;
 
-constexpr uint64_t alignment = 512; ///< of pieces of scratch memory
+constexpr uint64_t alignment = 512; ///< alignment of pieces of scratch memory
 
 uint64_t aligned(uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 

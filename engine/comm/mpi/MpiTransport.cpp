@@ -46,7 +46,7 @@ public:
 private:
   struct Message {
     MessageDone *done;
-    int bytes; ///< of a receive, to be compared; -1: a send
+    int bytes; ///< expected size of a receive; -1: a send
   };
   void add(MPI_Request request, MessageDone &done, int bytes);
   /// Tells what has failed to start, at the next `progress`.
@@ -136,7 +136,7 @@ bool MpiTransport::progress() {
                                  " bytes where " + std::to_string(message.bytes) + " were expected");
     told.emplace_back(message.done, std::move(status));
   }
-  // What is done makes room before anybody is told, who may start other messages. Order does not matter to the library.
+  // Remove finished messages before notifying, because a notified object may start others. The library does not depend on their order.
   size_t kept = 0;
   for (size_t i = 0; count > 0 && i < requests.size(); ++i)
     if (requests[i] != MPI_REQUEST_NULL)

@@ -87,7 +87,7 @@ private:
   std::condition_variable changed;
   uint64_t begun = 0;
   Part above;
-  std::vector<Part> below; ///< as in the tree
+  std::vector<Part> below; ///< one for each range of the tree
   Contributions own;
   /// State of the round: `own` is set; the subtree's contributions have been combined; `result` is set.
   bool given = false, passed = false, ended = false;

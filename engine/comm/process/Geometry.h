@@ -11,7 +11,7 @@ struct Block {
   uint32_t part = 0;
   uint32_t source = 0;           ///< member whose input it is; unused in a sum, to which every member contributes
   std::vector<uint32_t> targets; ///< members whose outputs get it, at the same place in each
-  Region from, to;               ///< of equal size
+  Region from, to;               ///< regions of equal size
 };
 
 /// Bytes of a member's output that are neither moved nor added: zeros.

@@ -1,4 +1,4 @@
-// One direction of an exchange between two processes: a row of messages with one tag, a few of them under way at a time.
+// One direction of an exchange between two processes: a sequence of messages with one tag, a few of them in flight at a time.
 #include "engine/comm/process/Lanes.h"
 
 namespace npar::engine {

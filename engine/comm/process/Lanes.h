@@ -86,7 +86,7 @@ public:
   enum Of {
     Inputs,        ///< bytes of each block's source
     Contributions, ///< each piece once for each member of this process, from its input
-    Results,       ///< from the output of a block's first target here
+    Results,       ///< bytes of the output of a block's first target here
   };
   SendLane(const LaneParts &parts, uint32_t peer, uint32_t tag, Of of, const Buffers &buffers, const std::vector<uint32_t> &members,
            const Cut &cut);

@@ -50,7 +50,7 @@ Status ProcessCommunicator::prepare(const CommunicationPlan &plan) {
   program = plan.program;
   groups.prepare(plan, progress->process());
   rules.prepare(plan);
-  // Each operation's need once, whichever of its members is listed; how many are under way at a time is not known.
+  // Count each operation's need once, whichever of its members is listed; the number of simultaneous operations is not known.
   uint64_t bytes = 0;
   for (const Operation *operation : plan.operations)
     if (const Group &group = groups.of(*operation);
@@ -250,7 +250,7 @@ void ProcessCommunicator::stop(const Status &status, int64_t culprit, bool fromE
   gathering.fail(status);
   local.abort(status);
   sweep();
-  // Messages that are under way refer to memory that the session may free once its operations are over.
+  // Messages in flight refer to memory that the session may free once its operations are over.
   progress->halt();
   progress->run([this] { sweepExchanges(); });
 }

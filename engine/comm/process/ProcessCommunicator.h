@@ -39,7 +39,7 @@ private:
   /// Completes waiting operations with the error.
   void sweep();
   void sweepExchanges();
-  /// Returns the mark of the current training step, which is also that of every operation under way.
+  /// Returns the mark of the current training step, which is also that of every running operation.
   StepMark mark() const { return {program, step.load()}; }
 
   // These run on the progress thread:

@@ -7,7 +7,7 @@ namespace npar::engine {
 
 namespace {
 
-constexpr uint32_t mostProcesses = 1 << 16; ///< that tables are made for, whatever a launcher says
+constexpr uint32_t mostProcesses = 1 << 16; ///< limit on the size of tables, whatever a launcher says
 
 /// A listening address and port. Address 0 stands for the host of process 0, at the address that the reader uses to reach it.
 struct Place {

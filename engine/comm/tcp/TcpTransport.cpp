@@ -38,21 +38,21 @@ struct Leaving {
   Header header;
   const uint8_t *bytes;
   MessageDone *done; ///< null: a farewell
-  size_t sent = 0;   ///< with the header
+  size_t sent = 0;   ///< bytes sent, header included
 };
 
 struct Peer {
   Descriptor socket;
   std::deque<Leaving> out;
-  bool waitsToSend = false;                                        ///< epoll is asked to say when there is room
-  std::map<uint32_t, std::deque<Arriving>> posted;                 ///< by tag: receives that no message has come for
-  std::map<uint32_t, std::deque<std::unique_ptr<Arriving>>> early; ///< by tag: messages that no receive had been posted for
+  bool waitsToSend = false;                                        ///< epoll is asked to report when there is room
+  std::map<uint32_t, std::deque<Arriving>> posted;                 ///< by tag: receives without a message yet
+  std::map<uint32_t, std::deque<std::unique_ptr<Arriving>>> early; ///< by tag: messages that came before a receive was posted
   Header header{};
-  size_t headerBytes = 0, bodyBytes = 0; ///< that have come of the present frame
-  Arriving direct;                       ///< it, where a receive was there
-  Arriving *current = nullptr;           ///< where its bytes go; null: between frames
+  size_t headerBytes = 0, bodyBytes = 0; ///< bytes received of the current frame
+  Arriving direct;                       ///< the current message, if a receive was posted for it
+  Arriving *current = nullptr;           ///< destination of its bytes; null: between frames
   bool saidFarewell = false;
-  Status gone; ///< why its connection has ended
+  Status gone; ///< reason for the end of its connection
 };
 
 class TcpTransport final : public Transport {
@@ -82,7 +82,7 @@ private:
   std::vector<Peer> peers; ///< by process
   Descriptor events;
   bool moved = false;                                 ///< bytes for a local receive have moved since the last `progress` or in it
-  std::vector<std::pair<MessageDone *, Status>> told; ///< at the end of the next `progress`
+  std::vector<std::pair<MessageDone *, Status>> told; ///< to be notified at the end of the next `progress`
 };
 
 Status sizesDiffer(const std::string &from, size_t came, size_t expected) {

@@ -39,7 +39,7 @@ SECTIONS = {
     **{key: one.title for key, one in workloads.ON_GPU.items()},
 }
 MOST_STEPS = 50  # of a turn
-BUSY = 0.25  # load per core at the start above which the header says so
+BUSY = 0.25  # load per core at the start; above it the header has a remark
 
 
 class Options:
@@ -54,7 +54,7 @@ class Options:
         self.machine = "reference"  # that planned times are for
 
     def steps_for(self, seconds):
-        """Measured steps of a turn, where one takes npar so long."""
+        """Measured steps of a turn, if one takes npar `seconds`."""
         return max(1, min(MOST_STEPS, round(self.seconds / seconds)))
 
     def thread_variables(self):

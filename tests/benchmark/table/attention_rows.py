@@ -1,4 +1,4 @@
-"""Section (g): attention alone, which tests/benchmark/attention.py measures and words itself; its lines stand here as it prints them."""
+"""Section (g): attention alone, measured and worded by tests/benchmark/attention.py; its lines are printed unchanged."""
 
 import os
 import pathlib

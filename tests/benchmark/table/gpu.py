@@ -1,4 +1,5 @@
-"""Sections (i), (j): a training step on one GPU, of npar in several ways, of PyTorch and of compiled PyTorch; planned memory beside measured."""
+"""Sections (i), (j): a training step on one GPU, of npar in several ways, of PyTorch and of compiled PyTorch; planned and measured
+memory."""
 
 import json
 import pathlib
@@ -18,10 +19,10 @@ LIBRARIES = {"cublaslt": ("--cuda-products", "library"), "cudnn": ("--cuda-atten
 
 
 class Gpu:
-    """The one that npar takes."""
+    """The GPU that npar uses."""
 
     def __init__(self, npar):
-        """Raises Absent where there is none."""
+        """Raises Absent if there is no GPU."""
         said = json.loads(call([npar, "devices", "--json"])[0])
         if not said["gpus"]:
             raise Absent(said["trouble"] or "npar devices shows no GPU")
@@ -90,7 +91,7 @@ class GpuContest(training.Contest):
         return Program(self.options.npar, self.folder, "model", self.workload.model, "none", sizes, self.gpu.machine or "reference", "--target", self.gpu.target())
 
     def note(self, times):
-        """Planned beside measured, where both are known."""
+        """Planned figures, compared with measured ones where both are known."""
         inspected = self.program.inspect()
         arena, said = inspected["classes"][0]["arena_bytes"], []
         if self.gpu.machine:

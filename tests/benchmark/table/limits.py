@@ -1,4 +1,4 @@
-"""Section (a): what the machine can do, by the best library at hand. Shares of peak in other sections are of these."""
+"""Section (a): the limits of the machine, by the best library at hand. Other sections give shares of these peaks."""
 
 import pathlib
 

@@ -1,11 +1,11 @@
-"""What the numbers are of: processor, cores, instruction sets, memory, load, versions."""
+"""Describes the machine for the table: processor, cores, instruction sets, memory, load, versions."""
 
 import os
 import pathlib
 import platform
 import subprocess
 
-# Of the processor's flags those that matter to matrix products.
+# The processor flags that matter to matrix products.
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16")
 
 

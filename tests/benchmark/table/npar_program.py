@@ -10,7 +10,7 @@ from pipe import Absent
 
 
 def call(command, errors=None):
-    """What it printed, and its peak memory in bytes. Raises Absent with its first error."""
+    """The command's output, and its peak memory in bytes. Raises Absent with its first error."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as said:
         try:
             process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=said)

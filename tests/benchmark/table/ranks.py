@@ -42,7 +42,7 @@ def checked(child):
 
 @dataclasses.dataclass
 class Contest:
-    """What takes turns under one plan."""
+    """The competitors that take turns under one plan."""
 
     options: object
     sizes: dict
@@ -54,7 +54,7 @@ class Contest:
         name = plan_name(plan).replace(" ", "-") or "one"
         program = Program(self.options.npar, self.folder, name, "gpt2", "three_d", settings_of(self.sizes, plan))
         flags = ("--threads", self.options.threads, "--random-data")
-        if not plan:  # the first of all: says how many steps a turn has
+        if not plan:  # the first of all: determines the number of steps of a turn
             self.steps = self.options.steps_for(min(program.seconds(program.run(2, *flags)[0])))
         return Rounds(program, 1, self.steps, *flags)
 

@@ -53,7 +53,7 @@ class Gpt2(nn.Module):
         return functional.linear(self.ln_f(x), self.wte.weight)
 
     def stored(self):
-        """Its tensors as Hugging Face's files have them: weights of GPT-2's layers stand [in, out]."""
+        """Its tensors as in Hugging Face's files: weights of GPT-2's layers are stored as [in, out]."""
         layers = {name + ".weight" for name, module in self.named_modules() if isinstance(module, nn.Linear)}
         return {name: value.t() if name in layers else value for name, value in self.named_parameters()}
 

@@ -33,9 +33,9 @@ def numbers_of(entries, type):
 
 
 class Contest:
-    """What takes turns at one model in one type. Whatever cannot take part is an Absent in its place."""
+    """The competitors that take turns at one model in one type. A competitor that cannot take part is replaced by an Absent."""
 
-    device = "cpu"  # where all compute
+    device = "cpu"  # device on which all compute
     ways = {"npar": ()}  # of npar, by name: flags of `npar train`
     rounds = Rounds  # of one way
 
@@ -92,7 +92,7 @@ class Contest:
         return flags
 
     def weights_of(self, child, path):
-        """The child, which has left its weights there if nobody else has."""
+        """The child; saves its weights to `path` first if the file does not exist."""
         if not path.exists():
             child.ask("save", path=str(path))
         return child
@@ -115,7 +115,7 @@ class Contest:
         return take_turns(runners, self.options.rounds, self.say)
 
     def note(self, times):
-        """The planned step beside the measured one, and what of the memory is no arena."""
+        """The planned step compared with the measured one, and the memory outside of the arenas."""
         inspected = self.program.inspect()
         span, arena = inspected["span_seconds"], sum(len(one["ranks"]) * one["arena_bytes"] for one in inspected["classes"])
         return (

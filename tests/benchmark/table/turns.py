@@ -1,4 +1,4 @@
-"""Competitors take turns, so that whatever else happens on the machine happens to all of them."""
+"""Lets competitors take turns, so that other load on the machine affects all of them."""
 
 import dataclasses
 import statistics
@@ -24,7 +24,7 @@ class Times:
 
 
 def attempt(make, *arguments):
-    """What it makes, or the Absent that says why there is none: one that it raises, or one that it was given."""
+    """The result of `make`, or an Absent with the reason: one that it raises, or one among its arguments."""
     for argument in arguments:
         if isinstance(argument, Absent):
             return argument

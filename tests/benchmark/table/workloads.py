@@ -2,7 +2,7 @@
 
 import dataclasses
 
-# What npar's standard library trains with (stdlib/models: train base); the same for every competitor.
+# Training settings of npar's standard library (stdlib/models: train base); the same for every competitor.
 TRAINING = {"peak": 3e-4, "warmup": 100, "steps": 2000, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "decay": 0.1, "clip": 1.0}
 
 GPT2 = {"vocab": 50257, "context": 1024, "width": 768, "heads": 12, "depth": 12, "length": 512, "batch": 4}
@@ -61,7 +61,7 @@ TRAINED = {
     )
 }
 
-# On a GPU, of the sizes that GPUs are bought for.
+# Models of sizes that are typical for GPUs.
 LLAMA_1B = {"vocab": 32000, "context": 2048, "width": 2048, "mlp": 5632, "heads": 32, "kv_heads": 4, "depth": 22, "length": 2048, "batch": 2}
 ON_GPU = {
     one.key: one

@@ -86,7 +86,7 @@ private:
   std::condition_variable gathered;
   std::map<Key, Meeting> meetings;
   std::vector<std::deque<std::vector<uint8_t>>> gathering; ///< by session
-  engine::Status reason;                                   ///< of the first abort
+  engine::Status reason;                                   ///< reason of the first abort
   bool reasonFromElsewhere = false;
   std::thread thread;
 };

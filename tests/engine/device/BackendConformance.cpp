@@ -1,4 +1,4 @@
-// What every backend that computes must do: memory, copies, the order of what one thread starts, the order of addition, completions.
+// Conformance tests of backends that compute: memory, copies, the order of one thread's work, the order of addition, completions.
 #include "tests/engine/device/BackendConformance.h"
 
 #include <atomic>
@@ -110,7 +110,7 @@ TEST_P(BackendConformance, aCompletionMakesResultsVisibleToAnyThread) {
   }
 }
 
-// Work of a lane has one order, whichever threads start it, and nobody waits between them.
+// Work of a lane has one order, whichever threads start it, without waits between them.
 TEST_P(BackendConformance, aLaneGoesOnInAnotherThread) {
   constexpr size_t count = 1 << 14, rounds = 8;
   const size_t last = backend->devices() - 1;
@@ -139,7 +139,7 @@ TEST_P(BackendConformance, aLaneGoesOnInAnotherThread) {
   }
 }
 
-// What is kept is done when it is asked for, each time, in the lane's order.
+// Recorded work is executed by each replay, in the lane's order.
 TEST_P(BackendConformance, whatWasRecordedIsDoneAgain) {
   if (!backend->canRecord())
     GTEST_SKIP() << "this device records nothing";

@@ -1,4 +1,4 @@
-// What every backend that computes must do, as one suite: include it, give it a way to make a backend, and instantiate it.
+// Conformance suite for backends that compute: include it, provide a function that makes a backend, and instantiate it.
 #pragma once
 
 #include "engine/device/Backend.h"

@@ -1,5 +1,4 @@
-// A device that the processor cannot see into: the processor's backend with addresses that nobody can follow, and with work that goes on
-// after the call.
+// A device whose memory the processor cannot access: the CPU backend with invalid addresses, and optionally with asynchronous work.
 #include "tests/engine/device/OffsetBackend.h"
 
 #include <vector>

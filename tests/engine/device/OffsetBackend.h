@@ -1,5 +1,4 @@
-// A device that the processor cannot see into: the processor's backend with addresses that nobody can follow, and with work that goes on
-// after the call.
+// A device whose memory the processor cannot access: the CPU backend with invalid addresses, and optionally with asynchronous work.
 #pragma once
 
 #include "engine/device/Backend.h"
@@ -17,8 +16,8 @@
 
 namespace npar::testing {
 
-/// Hands out addresses that no process can have, so that whoever follows one instead of asking for a copy crashes. With `queued` one thread
-/// of its own does the work in the order it is started in, and completions come from there; else all is done when a call returns.
+/// Returns addresses that no process can have, so code that dereferences one instead of copying crashes. With `queued` one thread of its
+/// own does the work in the order in which it is started, and calls the completions; otherwise work is done when a call returns.
 class OffsetBackend final : public engine::Backend {
 public:
   OffsetBackend(std::unique_ptr<engine::Backend> inner, bool queued);
@@ -48,29 +47,29 @@ public:
                               const int64_t *context) override;
   void whenDone(engine::Completion &completion) override;
 
-  /// The kernel with this number among all that are run fails; set before the first one.
+  /// Number of the kernel run that fails, among all runs; set it before the first one.
   int64_t lostAtKernel = -1;
-  /// How often memory was given back.
+  /// Number of memory releases.
   std::atomic<size_t> releases{0};
 
 private:
   using Work = std::function<engine::Status()>;
-  using Starter = std::pair<uint32_t, std::thread::id>; ///< a lane, or else a thread
+  using Starter = std::pair<uint32_t, std::thread::id>; ///< a lane, or a thread outside of lanes
   Starter starter() const;
-  /// Does it now, or gives it to the thread, or keeps it with what is being recorded.
+  /// Does the work now, queues it for the thread, or adds it to the current recording.
   engine::Status start(Work work);
   void run();
 
   std::unique_ptr<engine::Backend> inner;
   bool queued;
-  std::atomic<int64_t> kernels{0}; ///< that were started
+  std::atomic<int64_t> kernels{0}; ///< number of kernels started
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::function<void()>> queue;
   bool stopping = false;
-  std::map<Starter, engine::Status> failed; ///< of work since the last completion, by who started it; of the thread alone
+  std::map<Starter, engine::Status> failed; ///< by starter: errors of work since the last completion; for the thread only
   std::map<uint32_t, std::vector<std::vector<Work>>> recordings; ///< by lane
-  std::map<uint32_t, std::vector<Work>> recording;               ///< those that are being made, likewise
+  std::map<uint32_t, std::vector<Work>> recording;               ///< unfinished recordings, by lane
   inline static thread_local std::pair<const OffsetBackend *, uint32_t> entered{nullptr, engine::noLane};
   std::thread thread;
 };

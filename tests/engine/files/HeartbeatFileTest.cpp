@@ -1,4 +1,4 @@
-// Locks where `flock` does nothing: who holds one, who may take it over, and who finds out that it is lost. Time is the test's own.
+// Tests locks on file systems without `flock`: holding, taking over, and detecting a loss. Time is simulated.
 #include "engine/files/Folders.h"
 #include "engine/files/HeartbeatFile.h"
 
@@ -20,7 +20,7 @@ protected:
   }
   ~HeartbeatFileTest() override { std::filesystem::remove_all(folder); }
 
-  /// Of a process on a machine that nobody here can look at; `meanwhile` is called whenever it sleeps.
+  /// Times of a process on another machine, which cannot be checked from here; `meanwhile` is called whenever it sleeps.
   HeartbeatTimes far(const std::string &name, std::function<void(double)> meanwhile = nullptr) {
     HeartbeatTimes times;
     times.beat = 0;
@@ -83,7 +83,7 @@ TEST_F(HeartbeatFileTest, OfTwoThatTakeOverAtOnceOneGetsIt) {
   engine::Result<std::unique_ptr<HeartbeatFile>> third = engine::Status();
   bool inside = false;
   auto second = HeartbeatFile::take(path, "taken", far("b", [&](double time) {
-                                      if (time < 0.5 && !inside) // b has renamed its own into place and looks who comes after it
+                                      if (time < 0.5 && !inside) // b has renamed its file into place and waits for a later one
                                         inside = true, third = HeartbeatFile::take(path, "taken", far("c"));
                                     }));
   ASSERT_TRUE(third.ok()) << third.status().message();

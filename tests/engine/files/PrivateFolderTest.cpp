@@ -1,4 +1,4 @@
-// Folders that nobody else can write: what is refused, and that nothing is followed. Where the tests run as root, also those of other users.
+// Tests folders that no other user can write: refusals, and that links are not followed. As root, also with folders of other users.
 #include "engine/files/PrivateFolder.h"
 
 #include <cstdlib>

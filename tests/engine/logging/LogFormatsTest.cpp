@@ -1,4 +1,4 @@
-// The formats of logs: what TensorBoard's own writer would write, columns, lines of JSON; and where a log is cut to go on with it.
+// Tests the formats of logs: TensorBoard's (against its own writer), columns, lines of JSON; and where a log is cut to resume it.
 #include "engine/logging/Crc32c.h"
 #include "engine/logging/StepLog.h"
 
@@ -98,7 +98,7 @@ std::string logOf(const LogFormat &format, std::vector<size_t> *ends) {
   return log;
 }
 
-// A run that goes on from step 4 keeps steps 0 to 3 and the evaluation after them; one that was killed keeps what is whole.
+// A run that resumes at step 4 keeps steps 0 to 3 and the evaluation after them; a log of a killed run keeps its complete rows.
 TEST(LogFormatTest, goesOnAfterTheRowsBeforeAStep) {
   for (const LogFormat *format : formats) {
     std::vector<size_t> ends;

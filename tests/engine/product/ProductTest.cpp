@@ -1,5 +1,5 @@
-// Compares the bits of products with their definition, for random shapes with tails, on every instruction set that the processor has, for
-// several numbers of workers, and what is added and rounded on the way out with the same operations done afterwards.
+// Compares the bits of products with their definition, for random shapes with tails, on every instruction set of the processor and for
+// several numbers of workers; and additions and rounding of results with the same operations done afterwards.
 #include "engine/product/Product.h"
 #include "engine/numbers/NarrowFloat.h"
 
@@ -31,7 +31,7 @@ template <class T> struct Aligned {
 
 using program::BFloat16, program::Float16;
 
-/// As the result type `to` stores it, and as it comes out again.
+/// Stores a value as result type `to`, and reads it back.
 std::vector<char> stored(ProductResult to, float value) {
   uint16_t bits = to == ProductResult::BF16 ? BFloat16(value).bits : Float16(value).bits;
   return {char(bits & 0xff), char(bits >> 8)};
@@ -82,7 +82,7 @@ template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
   return sum;
 }
 
-/// Scratch: NaN where something is read that was never written, and what lies behind it must stay.
+/// Scratch memory: NaN until it is written, so that early reads show, with a guard after it.
 struct Guarded {
   explicit Guarded(uint64_t bytes) : memory(bytes + 64), bytes(bytes) {
     std::memset(memory.data, 0xff, bytes);
@@ -112,7 +112,7 @@ std::string describe(const Case &c) {
 
 template <class T> bool sameBits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b)); }
 
-/// `In` is what lies in memory, `T` what is summed.
+/// `In` is the type in memory, `T` that of sums.
 template <class In, class T> struct Run {
   const Case &c;
   std::mt19937 &random;
@@ -238,7 +238,7 @@ template <class In, class T> struct Run {
         std::vector<char> result = product(set, workers, true);
         if (first.empty())
           first = result;
-        if (!c.tiny) { // among tiny values there are NaNs, whose bits are nobody's
+        if (!c.tiny) { // tiny values lead to NaNs, whose bits are undefined
           ASSERT_EQ(result, first) << "other bits than " << wordOf(availableInstructionSets().front());
         }
         ASSERT_TRUE(matchesAfterwards(result, expected));
@@ -292,7 +292,7 @@ TEST(ProductTest, bf16IsTheTileInstruction) { checkRandomProducts<BFloat16, floa
 TEST(ProductTest, float16IsWidenedFirst) { checkRandomProducts<Float16, float>(ProductType::F16); }
 TEST(ProductTest, tf32IsRoundedFirst) { checkRandomProducts<float, float>(ProductType::TF32); }
 
-/// By arithmetic: 11 significant bits, of denormals as many as there are above 2^-137, ties away from zero.
+/// TF32 rounding by arithmetic: 11 significant bits, for denormals the bits above 2^-137, ties away from zero.
 float nearestOfTf32(float value) {
   if (!std::isfinite(value))
     return value;
@@ -368,7 +368,7 @@ TEST(ProductTest, severalStepsOfRowsColumnsAndDepths) {
   checkShape<BFloat16, float>({ProductType::BF16, 2060, 2, 800, 800, 2, 2, false, false, bf16, true});
 }
 
-// Few rows, whose B is read where it lies: strips of columns, tails of k and of columns.
+// Few rows, for which B is read in place: strips of columns, tails of k and of columns.
 TEST(ProductTest, fewRows) {
   constexpr auto sums = ProductResult::Sums, bf16 = ProductResult::BF16, f16 = ProductResult::F16;
   for (int64_t m : {1, 3, 4}) {

@@ -1,4 +1,4 @@
-// A write that fails leaves the old file as it was and nothing beside it.
+// A failed write leaves the old file unchanged and no other file.
 #include "engine/files/AtomicFile.h"
 #include "engine/files/Destination.h"
 

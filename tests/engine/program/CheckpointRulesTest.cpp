@@ -1,4 +1,4 @@
-// Names in files and names of parameters: the rules read in both directions.
+// Tests checkpoint rules in both directions: names in files and names of parameters.
 #include "engine/program/CheckpointRules.h"
 #include "engine/program/Loader.h"
 
@@ -53,7 +53,7 @@ TEST_F(CheckpointRulesTest, whatDoesNotComeBackIsNotWritten) {
   EXPECT_EQ(tensorOf(ignored, "w"), "a.w");
 }
 
-// What is in braces stands for a number, the same on both sides; numbers have no sign and no other digits' company.
+// A wildcard in braces matches a number, the same on both sides; the number has no sign and no adjacent digits.
 TEST_F(CheckpointRulesTest, numbersGoWhereTheirNamesStand) {
   const Program &program = with({{CheckpointRuleKind::Ignore, "mask.{i}", ""},
                                  {CheckpointRuleKind::Rename, "block{i}/expert{e}/*", "h.{i}.moe.{e}.*"},

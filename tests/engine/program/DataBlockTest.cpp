@@ -1,4 +1,4 @@
-// What a program says of where its inputs come from: printed, and refused where the engine could not follow it.
+// Tests data blocks: how they print, and refusals of those that the engine could not follow.
 #include "engine/program/PrintProgram.h"
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"

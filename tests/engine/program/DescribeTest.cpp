@@ -1,4 +1,4 @@
-// How tasks are called in messages and traces.
+// Tests the names of tasks in messages and traces.
 #include "engine/program/Describe.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,8 @@
 namespace npar::program {
 namespace {
 
-/// What runs per micro-batch, weight gradients too, has the number after its fragment's name; what runs once has the name alone.
+/// Tasks that run per micro-batch, weight gradients included, have its number after their fragment's name; tasks that run once have only
+/// the name.
 TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
   RankClassT rankClass;
   for (auto [name, phase] : {std::pair{"P0", Phase::Prologue},

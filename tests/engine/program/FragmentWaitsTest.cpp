@@ -1,4 +1,4 @@
-// The condensed graph of a fragment against all of it: who waits for whom, and nothing twice.
+// Compares the condensed graph of a fragment with the whole: the same order, and no redundant wait.
 #include "engine/program/FragmentWaits.h"
 
 #include "engine/program/StepOrder.h"
@@ -48,7 +48,7 @@ struct Trial {
   FragmentWaits waits;
 };
 
-// Of every two wanted steps one waits for the other as in the whole fragment; without any one of the waits that would not be so.
+// Two wanted steps are ordered exactly as in the whole fragment, and no wait can be removed without changing this.
 TEST(FragmentWaits, CondensedAreTheSameOrderAndNoMore) {
   std::mt19937 chance(1);
   size_t found = 0;
@@ -74,7 +74,7 @@ TEST(FragmentWaits, CondensedAreTheSameOrderAndNoMore) {
   EXPECT_GT(found, 1000u);
 }
 
-// A step that is left out and stands in the compute chain hands that on to the nearest wanted steps on both sides.
+// A step of the compute chain that is left out passes its place on to the nearest wanted steps on both sides.
 TEST(FragmentWaits, CondensedKeepTheComputeChain) {
   std::mt19937 chance(2);
   for (int round = 0; round < 500; ++round) {

@@ -1,4 +1,4 @@
-// Which ranks come onto which host and into which process, beside maps written out by hand; what does not fit is refused with what would.
+// Compares the placement of ranks on hosts and in processes with maps written out by hand; refusals name placements that work.
 #include "engine/program/HostPlacement.h"
 #include "tests/engine/program/ProgramBuilder.h"
 
@@ -71,7 +71,7 @@ TEST(HostPlacement, WordsGoByTheKindOfAxis) {
   EXPECT_EQ(inside->inside, 1u);
 }
 
-// Where an axis stays inside, its groups are whole on every host, in the mesh's order but for these axes.
+// Groups along an axis that stays inside are whole on every host, in the mesh's order except for these axes.
 TEST(HostPlacement, KeepsGroupsInsideAHost) {
   Mesh mesh = cube();
   EXPECT_EQ(placed(mesh, words("pp, dp inside tp"), hosts(2, 4)), (Lists{{0, 1, 4, 5}, {2, 3, 6, 7}}));
@@ -114,7 +114,7 @@ TEST(HostPlacement, RefusesWrongNames) {
     EXPECT_FALSE(readPlace(text).ok()) << text;
 }
 
-// Axes of one rank may be left out; an axis that a product axis has cut is still called by its name.
+// A place may omit axes of one rank; an axis that was cut for a product axis keeps its name.
 TEST(HostPlacement, KnowsSmallAxesAndParts) {
   Mesh small({{"dp", 4}, {"tp", 1}}, {0}, -1);
   EXPECT_EQ(placed(small, words("dp"), hosts(2, 2)), (Lists{{0, 1}, {2, 3}}));

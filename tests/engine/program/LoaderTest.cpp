@@ -73,7 +73,7 @@ TEST(Loader, RefusesElementsThatLieWhereTheyCannotBeRead) {
   EXPECT_EQ(program.status().message(), "'bad.npx': damaged: not a well-formed program");
 }
 
-// A list without elements may begin anywhere: whatever comes before it, such a program is a good one.
+// A list without elements may begin anywhere: such a program is valid for any bytes before it.
 TEST(Loader, ReadsEmptyLists) {
   for (size_t letters = 0; letters < 8; ++letters) {
     ProgramT tables = twoStages();
@@ -113,7 +113,7 @@ TEST(Loader, AsksToCompileAnOldFileAgain) {
   EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 8; compile the model again with this npar");
 }
 
-// A program is checked as it comes about, from tables or from bytes; only who asks for what is wrong gets one that is.
+// A program is checked when it is made, from tables or from bytes; a wrong one is returned only by the examine functions.
 TEST(Loader, KeepsWhatTheChecksSaid) {
   auto good = LoadedProgram::fromTables(twoStages());
   ASSERT_TRUE(good.ok()) << good.status().message();

@@ -1,4 +1,4 @@
-// The memory check against all pairs of accesses and plain reachability, on pipelines whose order of memory use is damaged at random.
+// Compares the memory check with all pairs of accesses and plain reachability, on pipelines whose order of memory use is damaged at random.
 #include "engine/program/Checks.h"
 #include "tests/engine/program/Pipelines.h"
 
@@ -9,7 +9,7 @@
 namespace npar::program {
 namespace {
 
-/// Whether two steps of one class, one of which writes, may touch the same bytes at the same time.
+/// True if two steps of one class, one of which writes, may touch the same bytes at the same time.
 bool racesByBruteForce(const RankClass &rankClass) {
   struct Node {
     uint32_t task, step;

@@ -1,4 +1,4 @@
-// Builds pipelined programs step by step: boxes for what is sent, one scratch buffer, memory that is used again ordered by task edges.
+// Builds pipelined programs step by step, with boxes for sent data, one scratch buffer, and task edges that order the reuse of memory.
 #include "tests/engine/program/Pipelines.h"
 
 #include "engine/program/Classes.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t dpAxis = 0, ppAxis = 1, cpAxis = 2, tpAxis = 3;
 
-/// What fills a box in a task and what empties it.
+/// The steps of a task that fill and empty a box.
 struct BoxUse {
   uint32_t region, fills, empties;
 };
@@ -197,7 +197,7 @@ private:
     addTask(*rankClass, index, micro, slots);
   }
 
-  /// What fills a slot of a box again waits for what emptied it before.
+  /// Makes each step that refills a slot of a box wait for the step that emptied it before.
   void addReuse() {
     std::map<uint64_t, std::pair<uint32_t, uint32_t>> emptied; // by slot: task, step
     for (uint32_t task = 0; task < rankClass->tasks.size(); ++task)

@@ -1,5 +1,5 @@
-// Pipelined training programs without arithmetic, of any size and with every kind of communication: what the tests of the checks start
-// from.
+// Pipelined training programs without arithmetic, of any size and with every kind of communication, from which the tests of the checks
+// start.
 #pragma once
 
 #include "tests/engine/program/ProgramBuilder.h"
@@ -12,7 +12,7 @@ namespace npar::program {
 /// Mesh [dp, pp, cp, tp]; classes fix pp and cp. Class index = stage * cp + coordinate on cp.
 struct PipelineShape {
   uint32_t stages = 2, micros = 2, dp = 1, tp = 1, cp = 1;
-  uint32_t slots = 0;         ///< of every box; 0: one per micro-batch, so that no memory is used again
+  uint32_t slots = 0;         ///< slots of every box; 0: one per micro-batch, so that no memory is reused
   bool splitBackward = false; ///< B and W apart
   bool tpReductions = true;   ///< one all_reduce over tp in every F and B: "reduce F", "reduce B"
   bool cpReductions = false;  ///< one over cp in every F: "exchange"

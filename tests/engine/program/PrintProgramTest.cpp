@@ -45,7 +45,7 @@ TEST(PrintProgram, NamesMeshAxesOfAClass) {
   expectLine(text, "  F0:1 step 2: send 16 elements to pp = 1 event 0\n");
 }
 
-/// What a rank needs not know of its class: where in a flat variable its share begins, which samples it reads.
+/// The text tells what a rank itself need not know: where its share of a flat variable begins, and which samples it reads.
 TEST(PrintProgram, SaysWhichPartARankHas) {
   ProgramT program = twoStages();
   program.variables[0]->shape = program.variables[0]->stored = {3000};
@@ -72,7 +72,7 @@ TEST(PrintProgram, SaysWhichPartARankHas) {
   expectLine(printRank(packed, 1), "input tokens i32 [batch 2 of 4 from 0, seq 8 of 16 in zigzag of 2] at 0\n");
 }
 
-/// A bucket's parts have their own geometry; layouts, cause and rules are there for whoever asks why.
+/// A bucket's parts have their own geometry; layouts, cause and rules are printed to explain the collective.
 TEST(PrintProgram, SaysWhyACollectiveIsThere) {
   ProgramT program = twoStages();
   program.labels.push_back(std::make_unique<LabelT>());

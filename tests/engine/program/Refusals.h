@@ -1,4 +1,4 @@
-// What the verifier says of a program that a test has made.
+// Runs the verifier on a program that a test has made.
 #pragma once
 
 #include "engine/program/Loader.h"

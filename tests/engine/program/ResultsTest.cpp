@@ -1,4 +1,4 @@
-// What the verifier refuses of forward-only programs: one hand-made fault per test, in a program that is otherwise right.
+// Refusals of forward-only programs by the verifier: one hand-made fault per test, in a program that is otherwise right.
 #include "tests/engine/program/ProgramBuilder.h"
 
 #include "engine/program/PrintProgram.h"

@@ -1,4 +1,4 @@
-// What the verifier refuses of attention: sizes that cannot be, operands that are others or too small.
+// Refusals of attention by the verifier: impossible sizes, operands that are wrong or too small.
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
@@ -74,7 +74,7 @@ TEST(Verify, AttentionOfImpossibleSizes) {
   refused("an attention of 4 rows has lse with strides 5 and 1", [](AttentionT &a) { a.strides[a.gradient ? 5 : 4]->head = 5; });
 }
 
-// Causal over keys that were kept: one more operand says where the rows stand.
+// Causal attention over kept keys: one more operand has the position of the first row.
 TEST(Verify, AttentionOverKeptKeys) {
   auto good = [] {
     ProgramT program = twoStages();
@@ -142,7 +142,7 @@ TEST(Verify, AttentionWithOtherOperands) {
   expectRefused(program, "well formed", "its operands do not match what it does");
 }
 
-/// With a bias over queries and keys, of 64 bytes.
+/// Attention with a bias over queries and keys, of 64 bytes.
 ProgramT withScores() {
   ProgramT program = twoStages();
   AttentionT &attention = addAttention(program, false);

@@ -1,4 +1,4 @@
-// What the verifier refuses: one hand-made fault per test, in a program that is otherwise right.
+// Refusals by the verifier: one hand-made fault per test, in a program that is otherwise right.
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
@@ -258,7 +258,7 @@ TEST(Verify, OutputThatIsAPartOfAnInput) {
   expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
 }
 
-/// The good program with a last task: a bucket of two collectives of a kind with these operands, which may lie in region 3 of 256 bytes.
+/// The good program with one more task: a bucket of two collectives of a kind with these operands, which may be in region 3 of 256 bytes.
 ProgramT withBucket(CollectiveKind kind, const std::vector<Span> &inputs, const std::vector<Span> &outputs) {
   ProgramT program = twoStages();
   uint32_t first = addAllReduce(program, {0, 1}, 20, 16);

@@ -1,4 +1,4 @@
-// Every chain once and after all that it waits for, however many workers, and wherever chains end.
+// Every chain runs once, after its predecessors, for any number of workers and wherever chains end.
 #include "engine/runtime/ChainRunner.h"
 
 #include <condition_variable>
@@ -56,7 +56,7 @@ private:
   std::thread thread;
 };
 
-/// `leaves`: every so many-th chain is ended by another thread; 0 for none. `awake`: every so many-th keeps an idle worker awake.
+/// `leaves`: one chain in this many is ended by another thread; 0 for none. `awake`: one in this many keeps an idle worker awake.
 void runRandomGraph(uint32_t chains, int threads, uint32_t leaves, unsigned seed, uint32_t awake = 0) {
   std::mt19937 random(seed);
   Edges edges = randomEdges(chains, random);

@@ -1,4 +1,4 @@
-// Which accumulators the engine has to zero: those that a step reads or adds to before they are written, and no others.
+// Finds the accumulators that the engine has to zero: those that a step reads or adds to before they are written, and no others.
 #include "engine/runtime/FirstAccess.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
 

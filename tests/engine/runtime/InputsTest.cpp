@@ -1,4 +1,4 @@
-// Which rows and columns of the batch each rank's data buffer gets: split over ranks, padded, in zigzag order.
+// Tests the rows and columns of the batch in each rank's data buffer: split over ranks, padded, in zigzag order.
 #include "engine/runtime/Inputs.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
@@ -18,8 +18,8 @@ struct Shape {
   uint32_t zigzag = 0;
 };
 
-/// What every rank's buffers of `tokens` hold, by rank and micro-batch; value of a place: 100 row + column. Empty when the program is
-/// refused.
+/// The contents of every rank's buffers of `tokens`, by rank and micro-batch; the value of an element is 100 row + column. Empty if the
+/// program is refused.
 class Buffers {
 public:
   explicit Buffers(const Shape &shape) : shape(shape) {
@@ -42,7 +42,7 @@ public:
     return fill(all, {});
   }
 
-  /// With a batch that holds these rows; `here`: the ranks of this session, all where there is none.
+  /// Fills the buffers from a batch that holds only these rows; `here`: the ranks of this session, empty for all.
   std::string fill(const std::vector<int64_t> &held, const std::vector<int64_t> &here) {
     for (uint32_t rank = 0; rank < shape.dp * shape.cp; ++rank)
       arenas.emplace_back(loaded->root().classes()->Get(0)->arena_bytes(), uint8_t(0xAB));

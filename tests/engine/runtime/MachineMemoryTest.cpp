@@ -1,4 +1,4 @@
-// What limits memory, read from tables as the kernel writes them.
+// Tests the limits on memory, read from tables as the kernel writes them.
 #include "engine/runtime/MachineMemory.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What ranks own of variables: every element once, whatever is split, padded or dealt out.
+// Ranks together own every element of a variable exactly once, whether it is split, padded or divided into flat shares.
 #include "engine/runtime/OwnedPieces.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"

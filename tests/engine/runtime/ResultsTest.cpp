@@ -1,4 +1,4 @@
-// What is read of a result is the logical tensor, however the ranks keep it: split, padded, in zigzag order, on one of several copies.
+// Reading a result returns the logical tensor, however the ranks keep it: split, padded, in zigzag order, on one of several copies.
 #include "engine/runtime/Results.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
@@ -37,7 +37,7 @@ public:
     world = dp * cp * 2;
   }
 
-  /// Fills the arenas as a step would: each place of a buffer holds 100 sample + position, what nobody may read holds -1.
+  /// Fills the arenas as a step would: each element of a buffer holds 100 sample + position, and elements that must not be read hold -1.
   void fill() {
     const program::RankClass &rankClass = *loaded->root().classes()->Get(0);
     const program::ResultBuffer &buffer = *rankClass.results()->Get(0);

@@ -1,8 +1,8 @@
 // npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda [products=WORD] [gpus=N]] [graphs]
 // [threads=N] [steps=N] [timeout=SECONDS]
 // [checkpoint=DIR [every=N] [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory,
-// threads in place of processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints
-// it goes on from the newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
+// threads in place of processes, and prints each session's losses and hash of the parameters. With a folder of checkpoints it resumes from
+// the newest or, with `copy`, writes that one to another folder, as its own plan keeps it.
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/checkpoint/Resume.h"
@@ -96,7 +96,7 @@ int main(int count, char **arguments) {
   std::string copy;
   engine::CheckpointOptions saving;
   saving.retrySeconds = 0.01;
-  saving.texts = {{"note.npar", "# The run was of a compiled program.\n"}}; // so that writing a model's texts is tried too
+  saving.texts = {{"note.npar", "# The run was of a compiled program.\n"}}; // tests the writing of a model's texts
   for (int i = 3; i < count; ++i) {
     std::string word = arguments[i];
     if (word == "in-turns")

@@ -145,7 +145,7 @@ TEST(SessionTest, refusesABatchOfAnotherSize) {
   EXPECT_EQ(refused({}), "a batch of 0 inputs, the program takes 1: tokens");
 }
 
-/// Kernels index tables with them: whoever makes a batch, no other value reaches one.
+/// Kernels index tables with these integers, so no other value reaches a kernel, whatever the source of the batch.
 TEST(SessionTest, refusesAnIntegerWithoutAClass) {
   auto program = pipelineProgram({});
   program->program.inputs[0]->classes = 5, program->program.inputs[0]->axis = "words";
@@ -274,7 +274,7 @@ TEST(SessionTest, delaysChangeNoBits) {
   }
 }
 
-// What a step of one program makes of the parameters the other's finds: there is one memory.
+// Programs share one memory, so a step of one program changes the parameters that the other one uses.
 TEST(SessionTest, programsRunByTurnsInOneMemory) {
   PipelineShape small, large;
   small.micros = 2, large.micros = 6;

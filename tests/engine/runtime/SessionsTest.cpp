@@ -1,4 +1,4 @@
-// A program in several sessions that share no memory: the same numbers as in one, one cause where something breaks, never a hang.
+// Runs a program in several sessions that share no memory: the same numbers as in one, one cause for a failure, never a hang.
 #include "tests/engine/runtime/Sessions.h"
 #include "engine/logging/Trace.h"
 #include "engine/program/Classes.h"
@@ -70,7 +70,7 @@ TEST(SessionsTest, anyNumberOfSessionsComputesTheSame) {
       }
 }
 
-// An address that somebody follows outside of the backend ends this program; a step that is taken for done too early changes the numbers.
+// Dereferencing an address outside of its backend ends this program; a step that counts as done too early changes the numbers.
 TEST(SessionsTest, memoryMayBeWhereNobodyElseCanSee) {
   std::vector<std::string> one = expected();
   for (const char *memory : {"offset", "queued"})
@@ -175,7 +175,7 @@ TEST(SessionsTest, aDeviceThatFailsIsBlamedAtItsStep) {
     }
 }
 
-// Without arithmetic a session still runs its own ranks' steps, in planned time.
+// A session without arithmetic still runs its own ranks' steps, in planned time.
 TEST(SessionsTest, nullBackendsMeetToo) {
   SessionsOptions options = optionsOf(2);
   options.session.backend = "null", options.processes = true;

@@ -1,4 +1,4 @@
-// Chains for workers, and lanes for devices that go on after a call: where they are cut, and what they wait for.
+// Tests chains for workers, and lanes for asynchronous devices: where they are cut, and what they wait for.
 #include "engine/runtime/StepChains.h"
 #include "engine/program/Ranks.h"
 #include "tests/engine/runtime/PipelineProgram.h"
@@ -22,7 +22,7 @@ protected:
       ranks.push_back({rank, DeviceAddress() + 4096});
     graph = expandProgram(loaded->root(), ranks);
   }
-  /// By step: its chain.
+  /// The chain of each step.
   std::vector<uint32_t> chainOf(const StepChains &chains) const {
     std::vector<uint32_t> of(graph.nodes.size(), noIndex);
     for (uint32_t chain = 0; chain < chains.heads.size(); ++chain)
@@ -30,7 +30,7 @@ protected:
         of[i] = chain;
     return of;
   }
-  /// From each chain those that it waits for, directly or not.
+  /// The chains that each chain waits for, directly or not.
   std::vector<std::set<uint32_t>> before(const StepChains &chains) const {
     std::vector<std::set<uint32_t>> all(chains.count);
     for (uint32_t round = 0; round < chains.count; ++round)
@@ -91,7 +91,7 @@ TEST_F(StepChainsTest, ALaneGoesOnWithoutWaitingForItself) {
   EXPECT_GT(free, 0u) << "some piece is told of as done, and the next one of its lane does not wait for that";
 }
 
-// In a lane: a step that waits for one of those before it begins anew, and the last step of a piece stays the last.
+// A step of a lane that waits for an earlier one starts a new group, and the last step of a piece stays the last.
 TEST_F(StepChainsTest, EqualKernelsStandTogether) {
   ProgramBuilder b({{"dp", 1}});
   uint32_t kernels[] = {b.kernel("scale_tokens", 4), b.kernel("descend", 4)};

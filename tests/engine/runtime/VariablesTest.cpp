@@ -1,4 +1,5 @@
-// Parameters do not know the plan: first values, reads, writes and the hash are the same however a tensor is cut, padded or replicated.
+// Parameters do not depend on the plan: initial values, reads, writes and the hash are the same however a tensor is cut, padded or
+// replicated.
 #include "engine/numbers/Philox.h"
 #include "engine/program/Pieces.h"
 #include "engine/runtime/Initialize.h"
@@ -149,7 +150,7 @@ TEST(VariablesTest, sharesAreWholeBlocks) {
   EXPECT_EQ(flatShare(5000, 1), 5120u);
 }
 
-// The hash is that of the float32 master, wherever it stands: it tells values apart that bf16 rounds to one.
+// The hash is that of the float32 master, wherever it is stored: it distinguishes values that bf16 rounds to one.
 TEST(VariablesTest, mastersAreHashed) {
   for (bool first : {true, false}) {
     ProgramBuilder b({{"dp", 1}});

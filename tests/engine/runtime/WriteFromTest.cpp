@@ -1,4 +1,4 @@
-// A variable written from a source that is read by ranges: what is asked for, under every cut, and what becomes of it.
+// Writes a variable from a source that is read by ranges: the requested ranges, for every cut, and the values written.
 #include "engine/backends/Backends.h"
 #include "engine/program/Pieces.h"
 #include "engine/runtime/Arenas.h"
@@ -79,7 +79,7 @@ TEST(WriteFromTest, everyCutReadsEachElementOnce) {
   }
 }
 
-// What only ranks of other sessions keep is not read; but where little lies between two ranges, as in rows of 700, it is read along.
+// Elements that only ranks of other sessions keep are not read, except for small gaps between two ranges, as in rows of 700.
 TEST(WriteFromTest, ranksReadWhatTheyKeep) {
   using Axes = std::vector<uint32_t>;
   for (auto &[first, second, flat, read] : std::vector<std::tuple<Axes, Axes, Axes, int64_t>>{
@@ -156,7 +156,7 @@ TEST(WriteFromTest, mastersGetTheValuesAndParametersTheirRoundings) {
   EXPECT_EQ(*session->read("w"), (std::vector<double>{1, -2}));
 }
 
-// Of several failures the one of the first block is told, whatever the threads do.
+// The reported failure is that of the first block, whatever the threads do.
 TEST(WriteFromTest, theFirstFailureIsTold) {
   std::unique_ptr<Session> session = open(*keeping({}, {}, {}), 2);
   ASSERT_TRUE(session);

@@ -1,4 +1,4 @@
-// Patterns mean what they mean to Python's `tokenizers`, or are refused; and a text that comes in parts is cut as the whole is.
+// Patterns have the meaning that they have for Python's `tokenizers`, or are refused; and a text in parts is cut like the whole text.
 #include "engine/text/Pattern.h"
 #include "engine/text/TokenizerFile.h"
 #include "engine/text/Utf8.h"
@@ -64,7 +64,7 @@ TEST(PatternTest, spaceIsUnicodesWhiteSpace) {
       ASSERT_EQ(found, white == (rule == &space)) << std::hex << static_cast<unsigned>(c);
     }
     if (c == 0x3100)
-      c = 0x1ffff; // no white space lies beyond, and most of the rest is alike
+      c = 0x1ffff; // no white space above, and most of the other characters are of the same kind
   }
 }
 

@@ -1,4 +1,4 @@
-// SentencePiece models from hostile hands: what the library would read without a check is refused before.
+// Hostile SentencePiece models: data that the library would read without a check are refused first.
 #include "engine/text/SentencePieceModel.h"
 
 #include <cstring>
@@ -93,17 +93,17 @@ TEST(SentencePieceModelTest, tablesThatLeadOutsideOfThemselves) {
   EXPECT_EQ(withTable(table(units, "")), damaged);
   EXPECT_EQ(withTable(table({}, std::string(1, '\0'))), damaged);
   units[0] = 512 << 10;
-  EXPECT_EQ(withTable(table(units, std::string(1, '\0'))), damaged); // the first node's children lie behind the end
+  EXPECT_EQ(withTable(table(units, std::string(1, '\0'))), damaged); // the first node's children are past the end
   units[0] = 0xfffffU << 10 | 1U << 9;
   EXPECT_EQ(withTable(table(units, std::string(1, '\0'))), damaged);
   units[0] = 256 << 10;
-  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{'a'} << 10; // 'a' ends a rule: its text's place stands at 256
+  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{'a'} << 10; // 'a' ends a rule: the place of its text is at 256
   units[256] = 1;
   EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");
-  units[256] = 2; // behind the texts
+  units[256] = 2; // past the texts
   EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), damaged);
   units[256] = 1;
-  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{600} << 10; // its children lie behind the end
+  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{600} << 10; // its children are past the end
   EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), damaged);
   units[256 + 'a'] = 'a' | uint32_t{'a'} << 10; // a node that is its own child ends all the same
   EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");

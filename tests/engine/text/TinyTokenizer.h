@@ -8,7 +8,7 @@
 
 namespace npar::testing {
 
-/// A folder that goes with the object.
+/// A folder that is removed with the object.
 class TemporaryFolder {
 public:
   TemporaryFolder();
@@ -25,10 +25,10 @@ private:
 /// Every byte as a token (its id is its place among the byte characters: '!' is 0), merges for "he", "ll", "hell" and "Ġhell", and two
 /// added tokens: "<end>" (300, special) and "<end>!" (301).
 std::string tinyJson();
-/// With the first place of `from` replaced, which must be there.
+/// Replaces the first occurrence of `from`, which must exist.
 std::string tinyJson(const std::string &from, const std::string &to);
 
-/// Opens a tokenizer.json of this text; its error, or nothing.
+/// Opens a tokenizer.json with this text.
 engine::Result<std::shared_ptr<const engine::Tokenizer>> openJson(const std::string &text);
 std::string errorOfJson(const std::string &text);
 

@@ -1,4 +1,4 @@
-// Tokenizer files from hostile hands and of kinds that npar does not know: each is refused with its reason, none crashes.
+// Hostile tokenizer files, and kinds that npar does not know: each is refused with its reason, none crashes.
 #include "tests/engine/text/TinyTokenizer.h"
 
 #include <filesystem>
@@ -255,7 +255,7 @@ TEST(TokenizerFileTest, vocabularyAndMerges) {
   EXPECT_NE(errorWith("added_tokens.json", "{}").find("npar takes added tokens from"), std::string::npos);
 }
 
-/// Llama 2's folders have a tokenizer.json of another kind beside their SentencePiece model.
+/// Llama 2's folders have a tokenizer.json of another kind in addition to their SentencePiece model.
 TEST(TokenizerFileTest, aModelBesideAFileOfAnotherKind) {
   TemporaryFolder folder;
   std::filesystem::copy(std::string(NPAR_TOKENIZERS) + "/llama2/tokenizer.model", folder.path());

@@ -44,7 +44,7 @@ private:
   struct Inbox {
     std::mutex mutex;
     std::map<Row, std::deque<Message>> messages;
-    std::map<Row, Clock::time_point> last; ///< when the last one is due
+    std::map<Row, Clock::time_point> last; ///< time at which the last one is due
     std::mt19937_64 random;
     std::atomic<bool> cut{false};
   };

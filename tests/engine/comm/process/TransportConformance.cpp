@@ -111,7 +111,7 @@ struct Relay final : MessageDone {
   }
   Transport &transport;
   uint32_t left, token = 0;
-  std::deque<uint32_t> values; ///< of the messages sent
+  std::deque<uint32_t> values; ///< contents of the messages sent
   bool good = true;
   Noted sent;
 };
