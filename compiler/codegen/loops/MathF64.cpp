@@ -137,7 +137,7 @@ struct Pair {
 };
 } // namespace
 
-/// x + y for |x| >= |y|, exact but for the low part's own rounding.
+/// x + y for |x| >= |y|. The low part is exact up to its own rounding.
 static Pair sum(Calculator &c, Value x, Value y) {
   Value high = c.add(x, y);
   return {high, c.add(c.sub(x, high), y)};
