@@ -87,7 +87,7 @@ private:
     double before = 0, begin = -1;                     ///< seconds computed before its first micro-batch, and when that began
   };
 
-  /// What runs, or gathers those that it needs.
+  /// A message or collective that runs, or that still waits for some of its members.
   struct Meeting {
     std::vector<std::pair<uint32_t, uint32_t>> members; ///< class, instance
   };
@@ -285,7 +285,8 @@ private:
     double seconds = shapeOf(one, task).seconds[instance - one.first[task]];
     std::vector<Activities::Share> shares;
     program::Phase phase = one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase();
-    if (one.cores != none && phase != program::Phase::Update) // whose planned times say what all ranks make of the cores
+    // the planned times of an update already include that all ranks share the cores
+    if (one.cores != none && phase != program::Phase::Update)
       shares.push_back({one.cores, one.ranksHere * coresOf(asRanksFindIt, seconds)});
     if (!deviations.computing.empty())
       seconds *= deviations.computing[index];
@@ -395,7 +396,7 @@ private:
     return program::wordOf(step.kind());
   }
 
-  /// From the last end back to the beginning, each time to the end that let the step begin.
+  /// Follows the critical path backwards from the last end, at each step to the end that allowed it to begin.
   void findCritical() {
     std::pair<uint32_t, uint32_t> at{none, none};
     double latest = -1;

@@ -27,7 +27,7 @@ struct TaskGraph {
   std::vector<std::vector<Task>> lanes;
   /// Cores that the lanes share: tasks that want more together run slower, all in the same proportion. 0: each lane has its own.
   double cores = 0;
-  double ranksPerLane = 1; ///< on these cores; a lane stands for so many, which do the same at the same time
+  double ranksPerLane = 1; ///< ranks that share these cores per lane; all of them do the same at the same time
 };
 
 struct Span {

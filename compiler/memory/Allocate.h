@@ -96,7 +96,7 @@ struct ClassModel {
 
 struct AllocationOptions {
   uint32_t microCount = 1;
-  uint32_t spareSlots = 1; ///< of every box beyond what its live instances need, where there are more instances
+  uint32_t spareSlots = 1; ///< slots per box beyond those that live instances need, unless there are no more instances
 };
 
 /// Allocates the memory of a class: regions, operands, dependencies, slots, task dependencies, statistics. Everything but the communication

@@ -15,7 +15,7 @@ namespace npar::codegen {
 namespace {
 constexpr int64_t warpThreads = 32;
 
-// With few rows, small blocks use more multiprocessors.
+// Small blocks use more multiprocessors if there are few rows.
 int64_t blockThreadsFor(int64_t extent) { return extent < 16384 ? 64 : 256; }
 
 class Distribution {

@@ -9,7 +9,7 @@ namespace npar::codegen {
 
 /// The operands and sizes of a kernel that adds rows to the rows of a table (nn.scatter_add).
 struct ScatterTable {
-  /// With `lanes` 0 the width of the processor's vectors is used.
+  /// `lanes` 0 selects the width of the processor's vectors.
   explicit ScatterTable(rank::KernelOp kernel, int64_t lanes = 0);
   /// Reports a kernel whose form these loops do not support.
   mlir::LogicalResult check(rank::KernelOp kernel);

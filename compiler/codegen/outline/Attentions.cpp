@@ -247,7 +247,7 @@ private:
       step.setZigzag(ranks);
   }
 
-  /// The stride of the innermost of `axes` whose size is above 1; 0 if there is none, nullopt if the axes cannot be walked as one axis.
+  /// The stride of the innermost of `axes` whose size is above 1; 0 if all have size 1, nullopt if the axes cannot be walked as one axis.
   static std::optional<int64_t> strideOf(const View &view, Type type, ArrayRef<StringAttr> axes) {
     std::optional<int64_t> first;
     int64_t next = 0;
