@@ -151,7 +151,7 @@ struct Maker {
     return seconds;
   }
 
-  /// Seconds of a separate pass for a product that adds to a sum over micro-batches: the pass that reads the product and the sum and writes the
+  /// Seconds of a separate pass that adds a product to its sum over micro-batches: it reads the product and the sum and writes the
   /// sum.
   double sumSeconds(const program::Step &step) const {
     if (step.kind() != StepKind::Matmul || !program::runsPerMicro(fragment.phase()))

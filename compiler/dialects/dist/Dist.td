@@ -87,15 +87,15 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
     /// Mesh axes that split a dimension, major to minor.
     ::llvm::SmallVector<::mlir::StringAttr> splitsOf(int64_t dim) const;
     bool isPartial() const { return !getPartialAxes().empty(); }
-    /// Whether a mesh axis splits some dimension, or deals out the flat piece.
+    /// Returns whether a mesh axis splits some dimension or distributes the flat piece.
     bool splitsOver(::mlir::StringAttr meshAxis) const;
     /// Rank-local shape of the tensor: one dimension when it is flat.
     ::llvm::SmallVector<int64_t> localShape(MeshAttr mesh) const;
-    /// Whether shards of a dimension hold padding.
+    /// Returns whether shards of a dimension may hold padding.
     bool isPadded(int64_t dim, MeshAttr mesh) const;
     LayoutAttr withSplits(int64_t dim, ::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
     LayoutAttr withoutPartial() const;
-    /// Dealt out over the given axes; over none: not flat.
+    /// The layout whose piece is distributed over the given axes; not flat if there are none.
     LayoutAttr withFlat(::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
   }];
 }

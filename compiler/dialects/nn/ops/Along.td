@@ -1,12 +1,12 @@
-// What an entry of an axis has to do with the others: order, running sums, parts, and what is looked up along any axis. An operand that is
-// needed whole along an axis has it under another name (nn.rename), which no rule of a plan splits.
+// Relations among the entries of an axis: order, running sums, parts, and look-ups along any axis. If an operand is needed whole along an
+// axis, it has that axis under another name (nn.rename), which no rule of a plan splits.
 #ifndef NPAR_NN_ALONG_TD
 #define NPAR_NN_ALONG_TD
 
 include "compiler/dialects/nn/base/OpBase.td"
 
 class Nn_AlongOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
-  // Of ops that reduce: reduced loops inside.
+  // Reducing ops run their reduced loops inside the others.
   code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder();";
 }
 
