@@ -51,7 +51,7 @@ def Dist_MeshAttr : Dist_Attr<"Mesh", "mesh"> {
 }
 
 def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods<Nn_NamedAxesAttrInterface>]> {
-  let summary = "how a logical tensor lies on the mesh; the encoding of a rank-local tensor";
+  let summary = "the distribution of a logical tensor over the mesh; the encoding of a rank-local tensor";
   let description = [{
     `#dist.layout<batch : 8 {dp}, seq : 128, partial = {tp : sum}>`: per dimension its name, its global logical size and the mesh axes
     that split it, major to minor. Local size = ceil(global / product of the splits); what a shard holds beyond the global size is padding,

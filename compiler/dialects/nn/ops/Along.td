@@ -21,7 +21,7 @@ def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language]> {
 }
 
 def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
-  let summary = "how many entries come before that of `axis`: larger ones, equal ones with a lower index; NaN is the largest";
+  let summary = "the rank of each entry of `axis`: the number of larger entries and of equal ones with a lower index; NaN is the largest";
   let description = "`others` is x again, whole, with the axis under the name `other`.";
   let arguments = (ins Nn_Float:$x, Nn_Float:$others, StrAttr:$axis, StrAttr:$other);
   let results = (outs Nn_Integer:$result);
@@ -32,7 +32,7 @@ def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
 }
 
 def Nn_FindOp : Nn_AlongOp<"find", [Nn_Language]> {
-  let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 where there is none";
+  let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 if x never has that number";
   let arguments = (ins Nn_Integer:$x, StrAttr:$axis, StrAttr:$along);
   let results = (outs Nn_Integer:$result);
   let reduction = "Sum";
