@@ -61,7 +61,7 @@ private:
 
   size_t instance(int place, int micro) const { return static_cast<size_t>(place) * micros + micro; }
 
-  /// Starts the next task of a stage, if there is one; otherwise the event of an arrival brings it here again.
+  /// Starts the next task of a stage if one can start; otherwise the arrival of its input calls this again.
   void decide(int index, double time) {
     Stage &stage = stages[index];
     const std::vector<Task> &tasks = schedule.lists[index];

@@ -95,7 +95,7 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
     bool isPadded(int64_t dim, MeshAttr mesh) const;
     LayoutAttr withSplits(int64_t dim, ::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
     LayoutAttr withoutPartial() const;
-    /// The layout whose piece is distributed over the given axes; not flat if there are none.
+    /// The layout whose piece is distributed over the given axes; not flat if the list is empty.
     LayoutAttr withFlat(::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
   }];
 }

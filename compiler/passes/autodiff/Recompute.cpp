@@ -1,4 +1,4 @@
-// autodiff-recompute: what lies inside a recomputed segment is not kept for the backward but repeated there.
+// autodiff-recompute: values inside a recomputed segment are not kept for the backward but computed again there.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Segments.h"
@@ -48,7 +48,7 @@ private:
     op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));
   }
 
-  /// Whether a value lies inside the segment and is not kept for others anyhow.
+  /// Returns whether a value is computed inside the segment and not kept for other users.
   bool isInside(Value value, unsigned segment) {
     auto found = segmentOf.find(value.getDefiningOp());
     return found != segmentOf.end() && found->second == segment && !kept.contains(value);

@@ -31,7 +31,7 @@ enum class Origin { Computed, Nothing, Memory, Operand };
 /// recomputed for each row of a larger space.
 enum class Effort { None, Little, Some, Much };
 
-/// The loops that an op runs in. Shared: those of the other ops in its kernel. Alone: its own, in a kernel by itself. Own: a nest that
+/// The loops that an op runs in. Shared: the loops of its kernel. Alone: its own, in a kernel by itself. Own: a nest that
 /// codegen writes for this op alone, instead of walking its scalar formula.
 enum class Nest { Shared, Alone, Own };
 
