@@ -88,17 +88,16 @@ struct CheckpointRule {
 
 /// One term of the model's loss: the mean of the node's values at the positions of the global batch that count, times the weight.
 struct Loss {
-  std::string name; ///< empty: it is the only one
-  int node = -1;    ///< of floats over [batch, ...]
-  int condition =
-      -1; ///< truth values, made of inputs and over axes of the node: where it counts; -1: everywhere, but for targets to ignore
+  std::string name;   ///< empty if it is the only one
+  int node = -1;      ///< floats over [batch, ...]
+  int condition = -1; ///< truth values from inputs, over axes of the node: the positions that count; -1: all except ignored targets
   double weight = 1;
   Location location;
 };
 
 enum class MetricKind { Mean, Perplexity, F1, Correlation };
 
-/// A number that an evaluation gives, of the values of nodes over the same axes, [batch, ...], where the condition holds.
+/// A number that an evaluation reports, computed from the values of nodes over the same axes, [batch, ...], where the condition holds.
 struct Metric {
   std::string name;
   MetricKind kind = MetricKind::Mean;
@@ -107,7 +106,7 @@ struct Metric {
   Location location;
 };
 
-/// What an evaluation writes for each sample.
+/// A value that an evaluation writes for each sample.
 struct Prediction {
   std::string name;
   int node = -1; ///< [batch, ...]
@@ -139,7 +138,7 @@ struct Model {
   }
 };
 
-/// What the rules of a train block make of a parameter.
+/// Treatment of a parameter by the rules of a train block.
 struct ParameterTraining {
   bool frozen = false;         ///< it keeps its values: no gradient, no optimizer state
   double rate = 1;             ///< times the learning rate
@@ -202,12 +201,12 @@ struct Store {
 
 enum class RecomputeKind { None, Attention, Block, Every, Layers };
 
-/// What the backward pass computes again instead of keeping it.
+/// Values that the backward pass computes again instead of keeping them.
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   int64_t every = 1;               ///< Every: blocks between two kept ones
   std::vector<std::string> layers; ///< Layers: patterns of paths
-  std::vector<Location> layersAt;  ///< where each stands
+  std::vector<Location> layersAt;  ///< location of each pattern
   Location location;
 };
 
@@ -219,8 +218,8 @@ struct Keep {
   Location location;
 };
 
-/// In which order ranks go onto hosts: mesh axes, major to minor, or `cluster` or `spread` alone; empty: as the mesh has them. Those of
-/// `inside` come after the others and stay inside a host. What that means for hosts: engine/program/HostPlacement.h.
+/// The order in which ranks fill hosts: mesh axes, major to minor, or just `cluster` or `spread`; empty: the order of the mesh. The axes of
+/// `inside` follow the others and stay inside a host. engine/program/HostPlacement.h applies the order to hosts.
 struct HostOrder {
   std::vector<std::string> order, inside;
   Location location;
@@ -258,17 +257,17 @@ enum class DataLast { Join, Drop, Pad };
 struct DataFile {
   std::string path; ///< found from the folder of the text that names it
   DataFormat format = DataFormat::Tensors;
-  int64_t weight = 0;  ///< of several files, against each other; 0 for all: they lie one after the other
+  int64_t weight = 0;  ///< relative weight among several files; 0 for all: they are concatenated
   std::string lengths; ///< path of the lengths of a stream's documents; empty: one piece
 };
 
 struct DataFeed {
   std::string input;
   std::string tensor;    ///< of a file of tensors
-  int64_t shift = 0;     ///< of a stream: so many tokens on
-  bool valid = false;    ///< of a stream: not the token, but whether there is one
-  int64_t below = 0;     ///< what its integers are below; 0: nothing is said
-  std::string belowAxis; ///< the axis of that size; may be empty
+  int64_t shift = 0;     ///< streams: distance in tokens to the token that is fed
+  bool valid = false;    ///< streams: feeds whether there is a token instead of the token
+  int64_t below = 0;     ///< exclusive upper bound of its integers; 0: not given
+  std::string belowAxis; ///< axis that gives the bound by its size; may be empty
   Location location;
 };
 
@@ -278,7 +277,7 @@ struct DataGroup {
   std::vector<DataFeed> feeds;
 };
 
-/// Where the inputs come from, and in which order. engine/program/Program.fbs says what each field means.
+/// The sources of the inputs, and the order of the samples. engine/program/Program.fbs defines each field.
 struct Data {
   std::string name;
   std::vector<DataGroup> groups;
@@ -295,9 +294,9 @@ struct Program {
   Model model;
   Train train;
   Plan plan;
-  std::optional<Data> data;               ///< absent: a run says where inputs come from
+  std::optional<Data> data;               ///< absent: the sources of inputs are given at run time
   std::shared_ptr<const Machine> machine; ///< that it is planned for; null: the reference machine
-  /// Settings that only plans know, where none was chosen: they had no effect.
+  /// Settings that only plans have, given without a plan: they had no effect.
   std::vector<std::string> idleSettings;
 };
 

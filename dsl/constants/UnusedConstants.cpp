@@ -20,7 +20,7 @@ public:
         expression(argument.value);
   }
 
-  /// What stands in braces.
+  /// Records the words in braces.
   void path(const std::string &text) {
     for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1))
       words.insert(text.substr(open + 1, text.find('}', open) - open - 1));

@@ -243,7 +243,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
   }
   model.parameters = std::move(kept);
   checkTensorNames(model.parameters, reporter);
-  // What belongs to a parameter (gradients, optimizer state) lies below its path.
+  // The path of a parameter prefixes those of its gradients and optimizer state, so no other parameter can have such a path.
   for (const Parameter &p : model.parameters)
     for (size_t point = p.path.rfind('.'); point != std::string::npos && point > 0; point = p.path.rfind('.', point - 1))
       if (auto above = parameterIndex.find(p.path.substr(0, point)); above != parameterIndex.end() && used[above->second])

@@ -9,7 +9,7 @@ namespace npar::dsl {
 /// The store rules whose conditions hold, one for each of parameters, gradients and optimizer at most.
 std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text);
 
-/// Whether the stores go together, and leave the stages of the pipeline alone.
+/// Checks that the stores are consistent and do not use the mesh axis of the pipeline's stages.
 void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter);
 
 struct Bucket {
