@@ -35,9 +35,9 @@ struct CompileOptions {
 
 /// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
-  std::string text;                                      ///< of the stage, when stopAfter is set
-  SavedActivations saved;                                ///< when stopAfter is "saved"
-  std::shared_ptr<const program::LoadedProgram> program; ///< otherwise
+  std::string text;                                      ///< text of the stage at which `stopAfter` stopped
+  SavedActivations saved;                                ///< set if `stopAfter` is "saved"
+  std::shared_ptr<const program::LoadedProgram> program; ///< set otherwise
 };
 
 /// The devices that there is code for: "cuda:sm_90" and so on, the backend that loads it and the oldest device that runs it.

@@ -33,13 +33,13 @@ private:
   struct Activity {
     uint32_t id = 0, version = 0;
     double left = 0, speed = 1, since = 0; ///< seconds at full speed that were left at `since`
-    uint64_t order = 0;                    ///< of all that were begun
+    uint64_t order = 0;                    ///< position in the order in which activities began
     bool runs = false;
     std::vector<Share> shares;
   };
   struct End {
     double at;
-    uint64_t order; ///< of those at one time the first begun
+    uint64_t order; ///< breaks ties: the activity that began first ends first
     uint32_t activity, version;
     bool operator<(const End &other) const { return at != other.at ? at > other.at : order > other.order; }
   };

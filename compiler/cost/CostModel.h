@@ -17,7 +17,7 @@ enum class Work { Kernel, Product, Attention, AttentionGradient, Move };
 /// The work of a step on one rank.
 struct Operation {
   Work work = Work::Kernel;
-  program::ElementType type = program::ElementType::F32; ///< of a kernel the widest that it computes in
+  program::ElementType type = program::ElementType::F32; ///< for a kernel the widest type that it computes in
   double bytes = 0;                                      ///< Kernel, Product: of all operands; Move: written
   double operations = 0;      ///< Product, Attention: floating-point operations; Kernel: operations, each times its elements
   double functions = 0;       ///< Kernel: how many of these are exponentials and similar functions

@@ -19,9 +19,9 @@ struct FragmentShape {
   std::vector<uint32_t> waits;                  ///< by step: how many of the fragment's steps it waits for
   std::vector<std::vector<uint32_t>> followers; ///< by step
   std::vector<uint32_t> chain;                  ///< those that wait for the task before
-  std::vector<Message> messages;                ///< by step; of computing ones unused
-  std::vector<double> seconds;                  ///< by step: of computing ones
-  std::vector<char> reports;                    ///< by step: nothing that is kept for the next training step follows from it
+  std::vector<Message> messages;                ///< by step; unused for computing ones
+  std::vector<double> seconds;                  ///< by step; set for computing ones
+  std::vector<char> reports;                    ///< by step: whether nothing kept for the next training step depends on it
 };
 
 /// Returns whether a step computes; otherwise it communicates.

@@ -72,18 +72,18 @@ private:
     std::vector<FragmentShape> shapes;
     std::vector<uint32_t> first;                                   ///< by task: its first step's instance
     uint32_t size = 0, done = 0;                                   ///< instances
-    std::vector<uint32_t> waits;                                   ///< by instance: for how many it waits still
+    std::vector<uint32_t> waits;                                   ///< by instance: number of instances that it still waits for
     std::vector<uint32_t> left;                                    ///< by task: steps of its chain that have not ended
     std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
     bool busy = false, held = false;                                                        ///< computes; a message keeps it from computing
     std::vector<double> holds;                                                              ///< seconds for which messages are going to
     int communicating = 0;
-    double since = 0;                                  ///< when one of these changed
+    double since = 0;                                  ///< time of the last change of these
     std::vector<double> ends;                          ///< by instance
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
     uint32_t cores = none;                             ///< the resource
-    double ranksHere = 1;                              ///< of the class on the host
+    double ranksHere = 1;                              ///< ranks of the class on the host
     double before = 0, begin = -1;                     ///< seconds computed before its first micro-batch, and when that began
   };
 
@@ -192,7 +192,7 @@ private:
       ready.emplace_back(index, instance);
   }
 
-  /// Nothing of its own rank holds the step up any more.
+  /// Called when the step no longer waits for anything on its own rank.
   void enter(uint32_t index, uint32_t instance) {
     Class &one = classes[index];
     uint32_t task = taskOf(one, instance), place = instance - one.first[task];

@@ -38,12 +38,12 @@ struct CriticalPart {
 };
 
 struct Simulation {
-  double seconds = 0; ///< of a training step, from its first to its last
+  double seconds = 0; ///< a training step, from the first begin to the last end
   /// Seconds from one training step to the next when they follow each other. A rank begins the next one as soon as its state is up to date,
   /// so ranks that begin late can end late (Qi et al. 2023, "Zero Bubble Pipeline Parallelism", section 4: the longest time that a rank
   /// takes from its first forward). At most `seconds`.
   double period = 0;
-  std::vector<ClassTime> classes;       ///< as the program's
+  std::vector<ClassTime> classes;       ///< in the order of the program's classes
   std::vector<std::vector<Span>> tasks; ///< [class][task]: of its computing steps and collectives
   std::vector<CriticalPart> critical;   ///< the longest first; they add up to `seconds`
 };

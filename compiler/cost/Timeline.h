@@ -9,8 +9,8 @@ namespace npar::cost {
 /// so the description does not grow with the number of micro-batches.
 struct TaskGraph {
   struct Kind {
-    double seconds = 0; ///< where nothing else runs
-    double cores = 1;   ///< that it keeps busy meanwhile
+    double seconds = 0; ///< length if nothing else runs
+    double cores = 1;   ///< number of cores that it keeps busy
   };
   /// An instance of `to` starts at the earliest `seconds` after the end of the instance of `from` with the same micro-batch.
   struct Edge {

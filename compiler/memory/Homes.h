@@ -22,9 +22,9 @@ public:
     ByteRange place; ///< filled by AllocateFragment.cpp
   };
   std::vector<uint32_t> root;              ///< value -> the value that it is an alias of
-  std::vector<uint32_t> def, lastUse;      ///< of roots: action index; none: not by an action, no use
-  std::vector<std::vector<uint32_t>> uses; ///< of roots: action indices, ascending
-  std::vector<Buffer> buffers;             ///< of values that stand for storage
+  std::vector<uint32_t> def, lastUse;      ///< by root: action index; `none`: not defined by an action, or never used
+  std::vector<std::vector<uint32_t>> uses; ///< by root: action indices, ascending
+  std::vector<Buffer> buffers;             ///< by value that represents a storage
   std::vector<bool> direct;                ///< writes that need no copy
 
   /// The value that stands for the storage of `value`.

@@ -43,9 +43,9 @@ private:
   SharedStorage &shared;
   program::RankClassT &rankClass;
   std::vector<Block> accumulators, kept;
-  std::vector<uint32_t> variables;                          ///< of the class, per accumulator
+  std::vector<uint32_t> variables;                          ///< index in the class's variables, per accumulator
   std::map<std::pair<uint32_t, uint64_t>, Block *> byPlace; ///< region and first byte
-  uint64_t begin = 0, end = 0;                              ///< of all accumulators
+  uint64_t begin = 0, end = 0;                              ///< range of all accumulators
 
   void collect() {
     for (uint32_t index = 0; index < model.variables.size(); ++index)

@@ -15,19 +15,19 @@ struct SavedActivations {
 
   /// One value that is kept in one part of the model, once however many gradients use it.
   struct Value {
-    std::string operation; ///< that makes it
+    std::string operation; ///< the operation whose result it is
     std::string path;      ///< layer
     As as;
     int64_t block;    ///< the first whose backward uses it there: -1 before the chain of blocks, `blocks` after it
     int64_t part;     ///< place in the chain of parts
-    int64_t elements; ///< of one rank and micro-batch
+    int64_t elements; ///< elements per rank and micro-batch
     int64_t bytes;    ///< in the convention above
   };
 
   struct Stage {
-    std::vector<int64_t> parts; ///< that are on it
+    std::vector<int64_t> parts; ///< the parts of the chain on this stage
     int64_t mostMicros = 0;     ///< forwards, of all its parts, whose backward has not been, at most
-    int64_t mostBytes = 0;      ///< that these keep, at most
+    int64_t mostBytes = 0;      ///< largest number of bytes that these keep at once
     int64_t mostSentBytes = 0;  ///< of their outputs that other parts keep, and they do not once they are sent, at most
   };
 

@@ -42,7 +42,7 @@ private:
     program::FragmentT *fragment;
     double clock;   ///< end of the last compute step
     double network; ///< end of the last free collective
-    double end;     ///< of the last step
+    double end;     ///< end of the last step
     std::vector<Span> times;
   };
   /// A collective over stages: when each lane is ready for it.

@@ -9,8 +9,8 @@ namespace npar::schedules {
 struct ListedAction {
   enum class What { Task, Send, Receive, Wait }; ///< Wait: for a send that was begun before
   What what = What::Task;
-  Phase phase = Phase::F; ///< of the task; F for an activation that travels, B for its gradient
-  std::string_view kind;  ///< as texts write it: "F", "SEND_B"; of static storage
+  Phase phase = Phase::F; ///< phase of the task; for messages F is an activation, B its gradient
+  std::string_view kind;  ///< the word in texts, such as "F" or "SEND_B"; refers to static storage
   int part = 0;           ///< place in the chain: the one that computes, sends or receives
   int micro = 0;
 };
@@ -29,7 +29,7 @@ struct CycleLink {
 };
 
 struct CommunicationError {
-  int stage = 0, place = 0; ///< in the stage's list of actions; its length when the list lacks something
+  int stage = 0, place = 0; ///< place: index in the stage's list of actions; its length if an action is missing
   std::string reason;
   std::vector<CycleLink> cycle; ///< begins at that action; empty for another error
 };

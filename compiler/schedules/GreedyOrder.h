@@ -8,7 +8,7 @@ namespace npar::schedules {
 /// Rule by which a stage chooses among ready tasks.
 struct GreedyRule {
   int limit = 0;             ///< most chunks of micro-batches held at once, from F to the end of W; at least the number of chunks
-  double slack = 1;          ///< factor on the micro-batches of a chunk between F and B, compared with a run in which none waits
+  double slack = 1;          ///< limit of a chunk's micro-batches between F and B, as a factor on the number needed if none waits
   bool forwardFirst = false; ///< a ready forward goes before a ready backward
 };
 

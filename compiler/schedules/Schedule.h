@@ -16,7 +16,7 @@ enum class Phase { F, B, W };
 struct Task {
   Phase phase = Phase::F;
   int micro = 0;
-  int chunk = 0; ///< of the stage's own chunks, ascending along the chain
+  int chunk = 0; ///< number among the stage's chunks, ascending along the chain
 
   bool operator==(const Task &other) const { return phase == other.phase && micro == other.micro && chunk == other.chunk; }
 };

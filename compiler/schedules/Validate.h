@@ -11,7 +11,7 @@ namespace npar::schedules {
 
 struct ScheduleError {
   int stage = 0;
-  int place = 0; ///< in the stage's list; its length when a task is missing
+  int place = 0; ///< index in the stage's list; the list's length if a task is missing
   std::string reason;
 };
 

@@ -31,7 +31,7 @@ struct AttentionFigures {
   double rate = 0, rows = 0;
 };
 
-/// The kinds of links, from near to far: between two devices, inside a host, inside a rack, between racks.
+/// The kinds of links, from near to far: between two devices, inside a host, between the hosts of a rack, between all hosts.
 enum class LinkLevel : uint8_t { Pair, Host, Rack, Cluster };
 constexpr std::array<const char *, 4> linkLevels = {"pair", "host", "rack", "cluster"};
 

@@ -11,9 +11,9 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-constexpr int64_t mostRows = 1024, leastTerms = 256; ///< of a kernel that is worth it
-constexpr int64_t sharedBytes = 32 * 1024;           ///< of terms
-constexpr int64_t mostTerms = 32, addedAtOnce = 32;  ///< that a thread has of a chunk; that wait in registers to be added
+constexpr int64_t mostRows = 1024, leastTerms = 256; ///< bounds within which a block per row pays
+constexpr int64_t sharedBytes = 32 * 1024;           ///< limit of shared memory for terms
+constexpr int64_t mostTerms = 32, addedAtOnce = 32;  ///< terms of a chunk per thread; terms loaded to registers before adding
 constexpr unsigned mostSums = 4;
 constexpr unsigned sharedSpace = 3;
 

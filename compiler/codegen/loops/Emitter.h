@@ -76,7 +76,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Generic> generics;
   llvm::SmallVector<mlir::linalg::GenericOp> order;
   llvm::SmallVector<Output> outputs;
-  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< of arguments and outputs
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< addresses of arguments and outputs
   int phases = 1, currentPhase = 0;
 
   llvm::SmallVector<mlir::OpBuilder, 3> at; ///< insertion points by scope

@@ -31,7 +31,7 @@ struct Reduced {
 
 /// x = 2^exponent m with m from sqrt(1/2) to sqrt(2); x is positive and normal.
 struct Split {
-  Value exponent; ///< as a number
+  Value exponent; ///< an integer, in floating point
   Value f;        ///< m - 1
 
   Split(Calculator &c, Value x, Value exponentBefore = {}) {

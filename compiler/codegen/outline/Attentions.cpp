@@ -307,7 +307,7 @@ private:
   SmallVector<StringAttr> batch, features, values, rows;
   SmallVector<Value> operands;
   SmallVector<Type> types;
-  SmallVector<std::pair<SmallVector<StringAttr>, bool>> resultColumns; ///< and whether it has keys for rows
+  SmallVector<std::pair<SmallVector<StringAttr>, bool>> resultColumns; ///< columns of each result, and whether its rows are keys
   bool isOfKeys = false;
   SmallVector<int64_t> sloped;
   SmallVector<Attribute> kernels, data;

@@ -27,7 +27,7 @@ struct Precision {
   }
 
 private:
-  /// Null where the plan says nothing.
+  /// The type that the plan gives for a key; null if it gives none.
   mlir::Type given(llvm::StringRef key) const {
     auto type = attribute ? attribute.getAs<mlir::TypeAttr>(key) : mlir::TypeAttr();
     return type ? type.getValue() : mlir::Type();

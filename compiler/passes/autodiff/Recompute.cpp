@@ -104,11 +104,11 @@ private:
   }
 
   Segments &segments;
-  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< of the forward ops that may be repeated
-  llvm::DenseMap<Operation *, int64_t> order;      ///< of these in the program
+  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< segments of the forward ops that may be repeated
+  llvm::DenseMap<Operation *, int64_t> order;      ///< their positions in the program
   llvm::DenseMap<Operation *, Operation *> copies;
   llvm::DenseMap<std::pair<Value, int64_t>, Value> checkpoints; ///< by value and the block that uses it
-  llvm::DenseSet<Value> kept;                                   ///< for a use outside of their segment
+  llvm::DenseSet<Value> kept;                                   ///< values that are kept for a use outside of their segment
 };
 
 struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {

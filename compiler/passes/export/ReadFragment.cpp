@@ -48,8 +48,8 @@ private:
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
-  IntegerAttr openBucket; ///< of the collective that was read last
-  double bucketBytes = 0; ///< of its action so far
+  IntegerAttr openBucket; ///< bucket of the collective that was read last
+  double bucketBytes = 0; ///< bytes of its action so far
 
   memory::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());

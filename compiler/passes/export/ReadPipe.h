@@ -20,7 +20,7 @@ struct Tables {
   dist::MeshAttr mesh;
   mlir::StringAttr pipelineAxis;                ///< null without a pipeline
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
-  std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
+  std::vector<uint32_t> spanningEvents;         ///< events of the collectives across stages, by their order in a stage's program
   uint32_t nextEvent = 0;
   cost::Machine machine;                                 ///< as one rank sees it; an uneven one has only links
   double together = 1;                                   ///< ranks that share its cores ...

@@ -91,9 +91,9 @@ private:
   llvm::DenseMap<mlir::Operation *, dist::LayoutAttr> updated;
   llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
   llvm::DenseSet<mlir::Value> freeValues, reducedValues;
-  llvm::DenseMap<mlir::Value, mlir::Value> originals; ///< of what a recomputed segment repeats
+  llvm::DenseMap<mlir::Value, mlir::Value> originals; ///< copy in a recomputed segment -> original
   llvm::StringMap<dist::LayoutAttr> variables, inputs;
-  llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which is that of its states
+  llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which its states share
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
 

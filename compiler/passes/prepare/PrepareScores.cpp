@@ -347,7 +347,7 @@ private:
   Type sums; ///< what scores are in
   Value score, queryPositions, keyPositions;
   SmallVector<Datum> data;
-  llvm::DenseMap<std::pair<Value, unsigned>, Value> taken; ///< and whether swapped
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> taken; ///< by value and `isSwapped`
   llvm::DenseMap<Value, bool> parameters;
 };
 

@@ -165,9 +165,9 @@ private:
 
   Fragments &fragments;
   llvm::DenseMap<Key, Arrival> arrivals;
-  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<FragmentKey>> holders; ///< on a stage: where it is defined or received
-  llvm::DenseMap<Value, SmallVector<FragmentKey>> receivers;                   ///< from where it is defined
-  llvm::DenseSet<Key> kept;                                                    ///< by these for later fragments
+  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<FragmentKey>> holders; ///< fragments of a stage that define or receive the value
+  llvm::DenseMap<Value, SmallVector<FragmentKey>> receivers;                   ///< fragments that receive it from the one that defines it
+  llvm::DenseSet<Key> kept;                                                    ///< values that these fragments keep for later ones
   llvm::DenseMap<Key, std::string> slotOf;
   SmallVector<int64_t> slots; ///< so far, per stage
 };

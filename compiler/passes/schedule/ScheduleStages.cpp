@@ -25,7 +25,7 @@ namespace {
 
 /// The cost of the ops of @micro on some machines, by their place in the chain of blocks.
 struct Chain {
-  std::vector<schedules::StageCost> blocks; ///< of each block, F, B and W
+  std::vector<schedules::StageCost> blocks; ///< F, B and W of each block
   schedules::StageCost before, after;
 
   static double total(const schedules::StageCost &cost) { return cost.forward + cost.backward + cost.weight; }

@@ -52,8 +52,8 @@ private:
     schedules::Request request;
     schedules::Schedule schedule;
   };
-  std::vector<Entry> made;                                         ///< and found good
-  llvm::DenseMap<mlir::StringAttr, schedules::ReadSchedule> texts; ///< as checked
+  std::vector<Entry> made;                                         ///< schedules that were made and checked
+  llvm::DenseMap<mlir::StringAttr, schedules::ReadSchedule> texts; ///< texts that were read and checked
 
   mlir::FailureOr<schedules::Schedule> read(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text,
                                             const schedules::Request &request);
@@ -62,7 +62,7 @@ private:
 /// Returns whether the module's program has no backward and no update; reads the kind that autodiff-forward has set.
 bool isForwardOnly(mlir::ModuleOp module);
 
-/// The name of a fragment, such as `F3`: phase and place in the chain, or phase and stage for U.
+/// The name of a fragment, such as `F3`: phase and place in the chain; S (the prologue) and U have their stage as number.
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 
 /// Attribute of an op between schedule-stages and schedule-fragments: the place of its part in the chain.

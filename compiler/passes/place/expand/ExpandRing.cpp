@@ -61,7 +61,7 @@ public:
     }
   }
 
-  /// Those of q, k and v, then those of data: each a sum over the steps, in at least float32.
+  /// Gradients of q, k and v, then of the data: each is a sum over the steps, in at least float32.
   SmallVector<Value> backward(Value dout, Value out) {
     Pair keys{op.getK(), op.getV(), travellers()}, next, sums; // the sums are on their way with the keys
     Value dq;
@@ -157,7 +157,7 @@ private:
   LocalBuilder b;
   StringAttr seq, key;
   Type wide;
-  SmallVector<StringAttr> axes; ///< of the mesh that split the sequence: the ring
+  SmallVector<StringAttr> axes; ///< mesh axes that split the sequence: the ring
   int64_t members;
   bool isBalanced;
 };
