@@ -49,7 +49,7 @@ using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<s
 struct Node {
   std::string op;
   std::vector<int> operands; ///< earlier nodes
-  TensorType type;           ///< of the first result (attention: out; cross_entropy: loss per token)
+  TensorType type;           ///< type of the first result (attention: out; cross_entropy: loss per token)
   std::map<std::string, Attribute> attributes;
   std::string path; ///< layer path, such as "h.3.attn"; empty at the top
   int block = -1;   ///< place in the chain of repeated blocks: -1 before, 0..blocks-1, `blocks` after
@@ -63,22 +63,22 @@ struct Parameter {
   TensorType type;             ///< unmerged axes, row-major
   std::vector<int> storedRank; ///< how many axes make each stored dimension: [1, 3] stores [embed, part*head*feature]
   InitKind init = InitKind::Zeros;
-  double deviation = 0; ///< of InitKind::Normal
+  double deviation = 0; ///< standard deviation for InitKind::Normal
   Location location;
 };
 
 struct Repeat {
   std::string label; ///< such as "h"
-  std::string path;  ///< of a block, with "{}" for its number: "h.{}", "model.layers.{}"
+  std::string path;  ///< path of a block, with "{}" for its number: "h.{}", "model.layers.{}"
   int first = 0;     ///< ordinal of its first block in the chain
   int count = 0;
   Location location;
-  std::string inside = {}; ///< of Model::nested: the label of the repeat that it is in
+  std::string inside = {}; ///< Model::nested: label of the repeat around it
 };
 
 enum class CheckpointRuleKind { Rename, Ignore, Same, Fresh };
 
-/// What a model says of the files that hold its weights. At most one '*' in a pattern; it stands for any text, points included.
+/// A rule of a model for files with its weights. A pattern has at most one '*', which matches any text, including points.
 struct CheckpointRule {
   CheckpointRuleKind kind = CheckpointRuleKind::Rename;
   std::string file;  ///< Rename, Ignore: pattern of a tensor's name in the file; Same: that name
@@ -119,17 +119,17 @@ struct Model {
   std::vector<ProductAxis> products;
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
-  std::vector<Repeat> repeats;            ///< whose blocks are the chain
-  std::vector<Repeat> nested;             ///< inside of others, each as its first block has it: parts of that one's blocks
-  std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
+  std::vector<Repeat> repeats;            ///< repeats whose blocks form the chain
+  std::vector<Repeat> nested;             ///< repeats inside others, as in the first block of the outer one
+  std::vector<CheckpointRule> checkpoint; ///< as written: the first `rename` that matches holds
   int blocks = 0;                         ///< length of the chain
-  std::vector<Loss> losses;               ///< all of them have a name, or there is one
+  std::vector<Loss> losses;               ///< all have a name unless there is only one
   std::vector<Metric> metrics;
   std::vector<Prediction> predictions;
-  std::vector<std::string> constants; ///< names of those that a setting may override
+  std::vector<std::string> constants; ///< names of constants that a setting may override
   Location location;
 
-  /// The node of the first loss that compares logits with targets; where none does, of the first loss.
+  /// The node of the first loss that compares logits with targets; without one, that of the first loss.
   const Node &mainLoss() const {
     for (const Loss &loss : losses)
       if (nodes[static_cast<size_t>(loss.node)].op == "cross_entropy")
@@ -141,10 +141,10 @@ struct Model {
 /// Treatment of a parameter by the rules of a train block.
 struct ParameterTraining {
   bool frozen = false;         ///< it keeps its values: no gradient, no optimizer state
-  double rate = 1;             ///< times the learning rate
-  std::optional<double> decay; ///< in place of the optimizer's
-  size_t optimizer = 0;        ///< in Train::optimizers
-  int group = 0;               ///< in Train::groups; of a frozen one nothing
+  double rate = 1;             ///< factor on the learning rate
+  std::optional<double> decay; ///< weight decay instead of the optimizer's
+  size_t optimizer = 0;        ///< index in Train::optimizers
+  int group = 0;               ///< index in Train::groups; meaningless if frozen
 };
 
 struct Train {
@@ -155,7 +155,7 @@ struct Train {
   std::optional<double> clip; ///< global norm
   uint64_t seed = 0;
   std::vector<ParameterTraining> parameters; ///< one per Model::parameters
-  std::vector<std::string> groups;           ///< of parameters whose gradients have a norm of their own; none is empty
+  std::vector<std::string> groups;           ///< groups of parameters with separate gradient norms; none is empty
   Location location;
 };
 
@@ -181,8 +181,8 @@ struct Pipeline {
   std::string schedule;             ///< a name of FrontendOptions::schedules, or a file as the plan writes it
   Location location;
   int chunks = 0;                   ///< per stage; 0: the schedule's own number
-  std::string path = {};            ///< of the file, found from the folder of the text that names it; empty for a name
-  std::string text = {};            ///< of the file; it was read and checked
+  std::string path = {};            ///< path of the file, relative to the folder of the text that names it; empty for a name
+  std::string text = {};            ///< contents of the file, which was read and checked
   std::vector<int64_t> counts = {}; ///< blocks of each part along the chain, by hand; empty: balanced by cost
   Location countsAt = {};
   double live = 0; ///< most micro-batches that a stage holds at once (a chunk of one is 1/chunks); 0: no limit
@@ -191,7 +191,7 @@ struct Pipeline {
 
 enum class StoreKind { Parameters, Gradients, Optimizer };
 
-/// What is kept in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
+/// Values that are stored in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
 struct Store {
   StoreKind what = StoreKind::Optimizer;
   std::vector<std::string> mesh;
@@ -235,9 +235,9 @@ struct Plan {
   std::optional<Pipeline> pipeline;
   ElementType compute = ElementType::F32;
   bool tf32 = false;                            ///< `compute tf32`: F32, and products round their operands to TF32
-  std::optional<ElementType> gradients, reduce; ///< of stored gradients; of the sums between ranks
-  bool hierarchical = false;                    ///< reductions over several mesh axes go one after the other, the last axis first
-  bool library = false;                         ///< sums between ranks may be added by a library in its own order
+  std::optional<ElementType> gradients, reduce; ///< type of stored gradients, and of sums between ranks
+  bool hierarchical = false;                    ///< whether to reduce over several mesh axes one after the other, the last axis first
+  bool library = false;                         ///< whether a library may add sums between ranks in its own order
   std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
@@ -263,7 +263,7 @@ struct DataFile {
 
 struct DataFeed {
   std::string input;
-  std::string tensor;    ///< of a file of tensors
+  std::string tensor;    ///< name of the tensor in a file of tensors
   int64_t shift = 0;     ///< streams: distance in tokens to the token that is fed
   bool valid = false;    ///< streams: feeds whether there is a token instead of the token
   int64_t below = 0;     ///< exclusive upper bound of its integers; 0: not given
@@ -283,8 +283,8 @@ struct Data {
   std::vector<DataGroup> groups;
   DataOrder order = DataOrder::Shuffled;
   DataLast last = DataLast::Join;
-  std::optional<uint64_t> seed; ///< of the order; absent: the training's
-  std::vector<double> shares;   ///< of the parts; empty: all is one
+  std::optional<uint64_t> seed; ///< seed of the order; absent: the training's seed
+  std::vector<double> shares;   ///< shares of the parts; empty: a single part
   uint64_t splitSeed = 0;
   Location location;
 };
@@ -295,7 +295,7 @@ struct Program {
   Train train;
   Plan plan;
   std::optional<Data> data;               ///< absent: the sources of inputs are given at run time
-  std::shared_ptr<const Machine> machine; ///< that it is planned for; null: the reference machine
+  std::shared_ptr<const Machine> machine; ///< machine to plan for; null: the reference machine
   /// Settings that only plans have, given without a plan: they had no effect.
   std::vector<std::string> idleSettings;
 };

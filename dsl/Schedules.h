@@ -19,7 +19,7 @@ struct KnownSchedule {
 struct ScheduleTextError {
   uint32_t row = 1, column = 1, length = 1;
   std::string reason;
-  bool ofCommunication = false; ///< of a send or receive that the text gives, not of the order of compute
+  bool ofCommunication = false; ///< whether it concerns a send or receive in the text, not the order of compute
 };
 
 struct ScheduleText {
@@ -30,7 +30,7 @@ struct ScheduleText {
 
 struct KnownSchedules {
   std::vector<KnownSchedule> kinds;
-  std::string defaultName;                                   ///< for a repeat without `by`
+  std::string defaultName;                                   ///< the schedule of a repeat without `by`
   std::function<ScheduleText(const std::string &text)> read; ///< reads and checks a schedule's text; null: a plan cannot name a file
 
   const KnownSchedule *find(const std::string &name) const {

@@ -106,7 +106,7 @@ public:
       expression(state.initial);
   }
 
-  /// Those that neither the text nor the defaults of the others name.
+  /// The constants that neither the text nor the defaults of other constants use.
   std::vector<ast::Name> missing(const std::vector<ast::Item> &constants) {
     for (const ast::Item &constant : constants)
       expression(constant.value);

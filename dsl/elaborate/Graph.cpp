@@ -144,7 +144,7 @@ int Graph::use(size_t parameter, Location at) {
   return add(at, "parameter", {}, p.type, {{"name", p.path}}, parameterProducts[parameter]);
 }
 
-/// That no two parameters have a tensor of one name in files, where one has a tensor for each index of an axis.
+/// Checks that parameters with a tensor per index of an axis share no tensor name in files with other parameters.
 static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter &reporter) {
   std::map<std::string, const Parameter *> several; // by the name around the index
   auto refuse = [&](const Parameter &p, const std::string &around) {

@@ -26,9 +26,9 @@ public:
   void declareAxis(const std::string &name, int64_t size, Location at);
   /// Declares a name for several axes; again with the same ones is fine.
   void declareProduct(const std::string &name, const AxisNames &factors, Location at);
-  /// Says which axes follow each other in an axis that is as long as they are together; where another text said otherwise the first holds.
+  /// Declares an axis as the concatenation of others. If texts disagree about the parts, the first declaration holds.
   void declareSum(const std::string &name, AxisNames parts) { sums.insert({name, {std::move(parts)}}); }
-  /// Null where the axis is no sum.
+  /// The parts of a sum of axes; null if the axis is no sum.
   const SumAxis *sum(const std::string &name) const {
     auto found = sums.find(name);
     return found == sums.end() ? nullptr : &found->second;
@@ -66,7 +66,7 @@ public:
   Model &model;
   Reporter &reporter;
   ElementType compute;
-  std::string path; ///< of the layer whose text is evaluated
+  std::string path; ///< path of the layer whose text is evaluated
   int block = -1;
 
   void checkType(Location at, const TensorType &type);

@@ -51,7 +51,7 @@ protected:
 private:
   enum class Body { Model, Repeat, Layer, Forward };
 
-  /// That the model has what it is wanted for.
+  /// Checks that the model has what the purpose requires.
   void checkPurpose(const ast::Block &model, Purpose purpose);
 
   // The statements of a body (Statements.cpp).
@@ -66,7 +66,7 @@ private:
   void condition(const ast::Statement &s, Scope &scope, Body body);
   void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
   void input(const ast::Statement &s, Scope &scope);
-  /// That a file with tensors can call one so.
+  /// Checks that a file with tensors can have a tensor of this name.
   void checkTensorName(const ast::Name &name, const std::string &what);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
@@ -132,15 +132,15 @@ private:
   [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);
 
   const ast::Block *text = nullptr; ///< the model
-  SourceFile *file;                 ///< whose text is evaluated
-  Instance *instance = nullptr;     ///< whose text is evaluated, null at the model's
-  std::optional<Value> result;      ///< of the forward function being run
+  SourceFile *file;                 ///< the file whose text is evaluated
+  Instance *instance = nullptr;     ///< the layer whose text is evaluated; null in the model's
+  std::optional<Value> result;      ///< result of the forward function being run
   std::vector<const ast::Block *> openLayers;
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
-  std::vector<const ast::CheckpointRule *> checkpointRules; ///< of the text, in order
-  std::map<std::string, const ast::Statement *> blockPaths; ///< of all blocks, with their repeats
-  const ast::Statement *openRepeat = nullptr;               ///< whose block is being run, the innermost
+  std::vector<const ast::CheckpointRule *> checkpointRules; ///< rules of the text, in order
+  std::map<std::string, const ast::Statement *> blockPaths; ///< paths of all blocks, with their repeats
+  const ast::Statement *openRepeat = nullptr;               ///< the innermost repeat whose block is being run
   std::string openBlock;                                    ///< its path
 };
 

@@ -127,7 +127,7 @@ void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, cons
 /// A tensor's node, or a new one for a number.
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 
-/// That argument i is a rate at which elements may be dropped.
+/// Checks that argument i is a valid rate of dropout.
 void checkDropoutRate(OperationCall &call, size_t i, double rate);
 
 /// The part of a sum of axes that begins at entry `offset` of x along it; a product part has its factors side by side.

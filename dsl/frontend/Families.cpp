@@ -82,7 +82,7 @@ public:
     return result;
   }
 
-  /// Those that `accept` takes.
+  /// The families that `accept` accepts.
   template <typename Accept> std::vector<const ast::Family *> those(Accept accept) const {
     std::vector<const ast::Family *> result;
     for (const ast::Family *each : all())
@@ -197,7 +197,7 @@ private:
   std::vector<FamilyLine> lines;
   Scope defaults, constants, taken;
   const std::vector<ConfigEntry> *given = nullptr;
-  std::vector<const ConfigEntry *> known; ///< that a line speaks of
+  std::vector<const ConfigEntry *> known; ///< entries that a line covers
   std::deque<ConfigEntry> counts;
 };
 

@@ -20,7 +20,7 @@ constexpr size_t productTypes = 3;
 struct ProductFigures {
   double rate = 0; ///< FLOP/s of a product without edges; 0: the machine has no figures of this type
   double rows = 0, columns = 0, depth = 0;
-  double tileRows = 0, tileColumns = 0; ///< of the largest tile; 0: tiles do not matter
+  double tileRows = 0, tileColumns = 0; ///< size of the largest tile; 0: tiles do not matter
   double halved = 0;                    ///< share of the rate that is left with a tile of half the size; 0: there are none
   double peak = 0;                      ///< FLOP/s that the maker of the device states, without sparsity; 0: not stated
 };
@@ -64,7 +64,7 @@ struct Machine {
   std::string name;
   Location location;
   MachineKind kind = MachineKind::Processor;
-  double cores = 0;                       ///< that the ranks on the machine share; of a device 1
+  double cores = 0;                       ///< cores that the ranks on the machine share; 1 for a device
   double ranks = 0;                       ///< most ranks of a program on one such host; others are on further hosts
   double spread = 0;                      ///< speed that each further core adds to a long step, in cores
   double grain = 0;                       ///< length in seconds at which a step gains half of that
@@ -72,12 +72,12 @@ struct Machine {
   double units = 0;                       ///< multiprocessors of a device, which compute a tile of a product each; 0: they do not matter
   double reserved = 0;                    ///< bytes of it that no program gets: the device's context, libraries, buffers of messages
   double fragments = 0;                   ///< share of it that is lost between allocations
-  double price = 0;                       ///< of a host, in dollars per hour; 0: unknown
+  double price = 0;                       ///< dollars per hour and host; 0: unknown
   double launch = 0;                      ///< seconds of a step that does nothing
-  CacheFigures cache;                     ///< of a core's own
+  CacheFigures cache;                     ///< cache of each core
   double near = 0, nearSize = 0, far = 0; ///< bytes/s of operands that the caches keep, how many bytes they keep, bytes/s of others
   double move = 0;                        ///< bytes/s written by steps that zero or copy
-  double operation = 0, function = 0; ///< seconds of one element of a generated kernel: of an operation, of an exponential or the like more
+  double operation = 0, function = 0; ///< seconds per element in a generated kernel: of an operation, extra for exponentials and the like
   std::array<LinkFigures, linkLevels.size()> links;
   std::array<ProductFigures, productTypes> products;
   ProductFigures tf32; ///< products of float32 whose operands are rounded to TF32; rate 0: they are as those of float32
@@ -92,7 +92,7 @@ struct Machine {
 
 /// A number of equal hosts of an uneven machine.
 struct HostKind {
-  std::string word; ///< as the file names their machine
+  std::string word; ///< name of their machine in the file
   int64_t hosts = 1;
   Machine machine; ///< of one kind
 };
@@ -110,7 +110,7 @@ struct Figure {
   FigureNeed need = FigureNeed::Always;
   bool mayBeZero = false;
   const char *meaning = "";
-  double *value = nullptr; ///< in the machine that the table was made of
+  double *value = nullptr; ///< the value in the machine that the table describes
 
   /// "product.f32.rate"
   std::string path() const;
@@ -125,7 +125,7 @@ std::vector<Figure> figuresOf(Machine &machine);
 /// The figures that the text of an uneven machine has: only figures of links between hosts of different kinds.
 std::vector<Figure> figuresBetween(Machine &machine);
 
-/// The figures that the text of this machine must state: all except optional ones without a value.
+/// The figures that the text of this machine states: all except optional ones without a value.
 std::vector<Figure> figuresSaid(Machine &machine);
 
 /// A unit of a kind of figure, and how many of seconds, bytes and so on it is.

@@ -13,7 +13,7 @@ std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxi
 void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter);
 
 struct Bucket {
-  int64_t bytes = 0; ///< of gradients that are reduced together; 0: each alone
+  int64_t bytes = 0; ///< gradients of this many bytes are reduced together; 0: each alone
   Location at = {};
 };
 

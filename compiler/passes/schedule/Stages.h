@@ -43,7 +43,7 @@ public:
   explicit ScheduleMaker(mlir::Operation *) {}
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
-  /// The schedule of this name, or what `text` says (null: nothing), made for a request and checked. Fails with an error at `op`.
+  /// The schedule of this name, or the one in `text` (may be null), made for a request and checked. Fails with an error at `op`.
   mlir::FailureOr<schedules::Schedule> make(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text, schedules::Request request);
 
 private:
