@@ -14,30 +14,30 @@
 namespace npar::compiler {
 
 struct CompileOptions {
-  /// What the program is for; only Training has a backward and an update.
+  /// What the compiled program is for. Only Training has a backward pass and an update.
   program::ProgramKind kind = program::ProgramKind::Training;
-  /// Of a program that generates: positions that it computes at a time, with what attention looks back at kept from step to step
-  /// (engine/program/Kept.h). 0: the whole sequence, and nothing is kept. A model whose text does not allow it is warned of and compiled
-  /// so.
+  /// Number of positions that a generation program computes per step; keys and values of earlier positions are then cached across steps
+  /// (engine/program/Kept.h). 0: compute the whole sequence at every step, without a cache. If the model does not allow a cache, the
+  /// compiler warns and compiles as for 0.
   int64_t positions = 0;
   /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
   /// "saved": account for the saved activations instead.
   std::string stopAfter;
   /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
   bool withoutKernels = false;
-  /// Devices that kernels are generated for besides this processor, of `deviceTargets`.
+  /// Devices, from `deviceTargets`, for which kernels are generated in addition to this processor.
   std::vector<std::string> targets;
-  /// Nodes of the model, ascending, whose results are not rounded to a 16-bit type that the plan computes in: what `npar verify` measures.
+  /// Nodes of the model, in ascending order, whose results are not rounded to the 16-bit type of the plan; `npar verify` measures them.
   std::vector<int> unrounded;
-  /// Told what begins: a pass by its name, such as "place-insert-reshards", or the number of a kernel; null: nobody is.
+  /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;
 };
 
 /// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
-  std::string text;                                      ///< of the stage, when stopAfter is set
-  SavedActivations saved;                                ///< when stopAfter is "saved"
-  std::shared_ptr<const program::LoadedProgram> program; ///< otherwise
+  std::string text;                                      ///< text of the stage at which `stopAfter` stopped
+  SavedActivations saved;                                ///< set if `stopAfter` is "saved"
+  std::shared_ptr<const program::LoadedProgram> program; ///< set otherwise
 };
 
 /// The devices that there is code for: "cuda:sm_90" and so on, the backend that loads it and the oldest device that runs it.

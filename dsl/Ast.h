@@ -73,7 +73,7 @@ struct Statement {
   Location location;
   std::vector<Item> items;     ///< Axis: axes; Input: names; Forward: parameters
   Name name;                   ///< Param, Repeat, Assign, Metric, Output: what it declares; Loss: may be empty; Input: element type
-  std::optional<Name> path;    ///< Param, Repeat, Assign: what stands after `as`
+  std::optional<Name> path;    ///< Param, Repeat, Assign: the path after `as`
   std::optional<Name> index;   ///< Repeat: what its body calls the block's number
   ExpressionPtr shape;         ///< Input, Param: the list of axes
   ExpressionPtr value;         ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
@@ -169,7 +169,7 @@ struct FamilyRule {
   ExpressionPtr value, otherwise;
 };
 
-/// What the configuration files of a family of checkpoints say of a model.
+/// The mapping from the configuration files of a family of checkpoints to a model.
 struct Family {
   Name name, model;
   std::vector<FamilyRule> rules;
@@ -306,7 +306,7 @@ struct DataOrder {
   ExpressionPtr seed;
 };
 
-/// Where the inputs of a model come from.
+/// The sources of a model's inputs.
 struct Data {
   Name name, model;
   std::vector<Item> parameters;

@@ -30,7 +30,7 @@ public:
 private:
   struct File {
     std::string name, text;
-    std::vector<size_t> starts; ///< of the lines
+    std::vector<size_t> starts; ///< offsets of the lines
   };
   std::vector<File> files;
 };

@@ -1,5 +1,5 @@
-// Configuration files of other programs (Hugging Face's config.json) beside the families that .npar texts declare: which settings of a
-// model a file asks for, and which file a model with its settings would have.
+// Maps configuration files of other programs (Hugging Face's config.json) to models and back, by the families that .npar texts declare:
+// finds the settings of a model that a file asks for, and the file that describes a model with its settings.
 #pragma once
 
 #include "dsl/Frontend.h"
@@ -14,10 +14,11 @@ namespace npar::dsl {
 /// Null, or a plain value of JSON.
 using ConfigValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
-/// One entry of a configuration file. Those of objects inside have the object's key before their own: "rope_parameters.rope_theta".
+/// One entry of a configuration file. The key of an entry in a nested object starts with the object's key: "rope_parameters.rope_theta".
 struct ConfigEntry {
-  /// Family: for a family's lines to read. General: in files of any family, says nothing of what is computed unless a line speaks of it.
-  /// Absent: what no model is unless a line speaks of it; `text` is then what the file says of it.
+  /// Family: an entry that a line of the family must cover. General: an entry found in files of any family, which does not affect the
+  /// computation unless a line covers it. Absent: a feature that no model has unless a line covers it; `text` is then its description in
+  /// the file.
   enum class Scope { Family, General, Absent };
   std::string key;
   ConfigValue value;
@@ -44,12 +45,12 @@ struct FamilyConfig {
 std::vector<std::string> familiesOf(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics);
 
 /// Reads a configuration by the family of that name, which `familiesOf` has. `architectures`: the file's classes; none is any. Returns
-/// nothing when the text has an error.
+/// nothing if the text has an error.
 std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::string &family, const std::vector<std::string> &architectures,
                                  const std::vector<ConfigEntry> &config, Sources &sources, Diagnostics &diagnostics);
 
-/// The configuration of model `model`, with the settings of `options`, by the first family that is for it and has a class of
-/// these settings; nothing, without an error, where there is no such family.
+/// The configuration of model `model`, with the settings of `options`, by the first family that is for the model and has a class with these
+/// settings. Returns nothing, without an error, if no family fits.
 std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::string &model, Sources &sources, Diagnostics &diagnostics);
 
 } // namespace npar::dsl

@@ -24,7 +24,7 @@ struct FrontendOptions {
   std::optional<std::string> config;                         ///< name; absent: the model's own defaults
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
-  KnownSchedules schedules;                                  ///< that plans may name
+  KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
   bool damped = false; ///< for a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer)
 };

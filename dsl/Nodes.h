@@ -14,14 +14,14 @@ struct NodeAttribute {
   bool optional = false;
 };
 
-/// What every node of a kind has; `name` is the mnemonic of an nn op. A use of a parameter is no node of these.
+/// Properties that all nodes of a kind share; `name` is the mnemonic of an nn op. The use of a parameter has no NodeKind.
 struct NodeKind {
   static constexpr int anyNumber = -1; ///< of operands, but at least one
 
   std::string name;
   int operands = 0;
   std::vector<NodeAttribute> attributes = {};
-  std::string keep = {}; ///< the word of a plan's `keep` that stands for the kind besides its name
+  std::string keep = {}; ///< word of a plan's `keep` that selects the kind, in addition to its name
 };
 
 /// All that operations, arithmetic, selections and inputs make: what a rule may name, `in op select`.

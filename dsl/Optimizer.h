@@ -20,12 +20,12 @@ struct LearningRate {
 struct OptimizerArgument {
   std::string name;
   std::vector<double> numbers; ///< a truth value is 0 or 1
-  std::string text;            ///< as a person writes the value
+  std::string text;            ///< the value as users write it
 };
 
 struct OptimizerState {
-  std::string name; ///< in formulas
-  std::string slot; ///< in checkpoints, such as "exp_avg"
+  std::string name; ///< name in formulas
+  std::string slot; ///< name in checkpoints, such as "exp_avg"
   double initial = 0;
 };
 
@@ -45,7 +45,7 @@ struct Optimizer {
   LearningRate rate;
   std::vector<OptimizerState> states;       ///< each has the parameter's shape; only those that the weight depends on
   std::vector<OptimizerState> stepStates;   ///< each is one number for all parameters
-  std::string weight = "w", gradient = "g"; ///< in formulas
+  std::string weight = "w", gradient = "g"; ///< names in formulas
   Formulas step;                            ///< results: `$0`, `$1` ..., then the new step states
   Formulas element;                         ///< results: the new weight, then the new states
 

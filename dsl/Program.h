@@ -49,7 +49,7 @@ using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<s
 struct Node {
   std::string op;
   std::vector<int> operands; ///< earlier nodes
-  TensorType type;           ///< of the first result (attention: out; cross_entropy: loss per token)
+  TensorType type;           ///< type of the first result (attention: out; cross_entropy: loss per token)
   std::map<std::string, Attribute> attributes;
   std::string path; ///< layer path, such as "h.3.attn"; empty at the top
   int block = -1;   ///< place in the chain of repeated blocks: -1 before, 0..blocks-1, `blocks` after
@@ -63,22 +63,22 @@ struct Parameter {
   TensorType type;             ///< unmerged axes, row-major
   std::vector<int> storedRank; ///< how many axes make each stored dimension: [1, 3] stores [embed, part*head*feature]
   InitKind init = InitKind::Zeros;
-  double deviation = 0; ///< of InitKind::Normal
+  double deviation = 0; ///< standard deviation for InitKind::Normal
   Location location;
 };
 
 struct Repeat {
   std::string label; ///< such as "h"
-  std::string path;  ///< of a block, with "{}" for its number: "h.{}", "model.layers.{}"
+  std::string path;  ///< path of a block, with "{}" for its number: "h.{}", "model.layers.{}"
   int first = 0;     ///< ordinal of its first block in the chain
   int count = 0;
   Location location;
-  std::string inside = {}; ///< of Model::nested: the label of the repeat that it is in
+  std::string inside = {}; ///< Model::nested: label of the repeat around it
 };
 
 enum class CheckpointRuleKind { Rename, Ignore, Same, Fresh };
 
-/// What a model says of the files that hold its weights. At most one '*' in a pattern; it stands for any text, points included.
+/// A rule of a model for files with its weights. A pattern has at most one '*', which matches any text, including points.
 struct CheckpointRule {
   CheckpointRuleKind kind = CheckpointRuleKind::Rename;
   std::string file;  ///< Rename, Ignore: pattern of a tensor's name in the file; Same: that name
@@ -88,17 +88,16 @@ struct CheckpointRule {
 
 /// One term of the model's loss: the mean of the node's values at the positions of the global batch that count, times the weight.
 struct Loss {
-  std::string name; ///< empty: it is the only one
-  int node = -1;    ///< of floats over [batch, ...]
-  int condition =
-      -1; ///< truth values, made of inputs and over axes of the node: where it counts; -1: everywhere, but for targets to ignore
+  std::string name;   ///< empty if it is the only one
+  int node = -1;      ///< floats over [batch, ...]
+  int condition = -1; ///< truth values from inputs, over axes of the node: the positions that count; -1: all except ignored targets
   double weight = 1;
   Location location;
 };
 
 enum class MetricKind { Mean, Perplexity, F1, Correlation };
 
-/// A number that an evaluation gives, of the values of nodes over the same axes, [batch, ...], where the condition holds.
+/// A number that an evaluation reports, computed from the values of nodes over the same axes, [batch, ...], where the condition holds.
 struct Metric {
   std::string name;
   MetricKind kind = MetricKind::Mean;
@@ -107,7 +106,7 @@ struct Metric {
   Location location;
 };
 
-/// What an evaluation writes for each sample.
+/// A value that an evaluation writes for each sample.
 struct Prediction {
   std::string name;
   int node = -1; ///< [batch, ...]
@@ -120,17 +119,17 @@ struct Model {
   std::vector<ProductAxis> products;
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
-  std::vector<Repeat> repeats;            ///< whose blocks are the chain
-  std::vector<Repeat> nested;             ///< inside of others, each as its first block has it: parts of that one's blocks
-  std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
+  std::vector<Repeat> repeats;            ///< repeats whose blocks form the chain
+  std::vector<Repeat> nested;             ///< repeats inside others, as in the first block of the outer one
+  std::vector<CheckpointRule> checkpoint; ///< as written: the first `rename` that matches holds
   int blocks = 0;                         ///< length of the chain
-  std::vector<Loss> losses;               ///< all of them have a name, or there is one
+  std::vector<Loss> losses;               ///< all have a name unless there is only one
   std::vector<Metric> metrics;
   std::vector<Prediction> predictions;
-  std::vector<std::string> constants; ///< names of those that a setting may override
+  std::vector<std::string> constants; ///< names of constants that a setting may override
   Location location;
 
-  /// The node of the first loss that compares logits with targets; where none does, of the first loss.
+  /// The node of the first loss that compares logits with targets; without one, that of the first loss.
   const Node &mainLoss() const {
     for (const Loss &loss : losses)
       if (nodes[static_cast<size_t>(loss.node)].op == "cross_entropy")
@@ -139,13 +138,13 @@ struct Model {
   }
 };
 
-/// What the rules of a train block make of a parameter.
+/// Treatment of a parameter by the rules of a train block.
 struct ParameterTraining {
   bool frozen = false;         ///< it keeps its values: no gradient, no optimizer state
-  double rate = 1;             ///< times the learning rate
-  std::optional<double> decay; ///< in place of the optimizer's
-  size_t optimizer = 0;        ///< in Train::optimizers
-  int group = 0;               ///< in Train::groups; of a frozen one nothing
+  double rate = 1;             ///< factor on the learning rate
+  std::optional<double> decay; ///< weight decay instead of the optimizer's
+  size_t optimizer = 0;        ///< index in Train::optimizers
+  int group = 0;               ///< index in Train::groups; meaningless if frozen
 };
 
 struct Train {
@@ -156,7 +155,7 @@ struct Train {
   std::optional<double> clip; ///< global norm
   uint64_t seed = 0;
   std::vector<ParameterTraining> parameters; ///< one per Model::parameters
-  std::vector<std::string> groups;           ///< of parameters whose gradients have a norm of their own; none is empty
+  std::vector<std::string> groups;           ///< groups of parameters with separate gradient norms; none is empty
   Location location;
 };
 
@@ -182,8 +181,8 @@ struct Pipeline {
   std::string schedule;             ///< a name of FrontendOptions::schedules, or a file as the plan writes it
   Location location;
   int chunks = 0;                   ///< per stage; 0: the schedule's own number
-  std::string path = {};            ///< of the file, found from the folder of the text that names it; empty for a name
-  std::string text = {};            ///< of the file; it was read and checked
+  std::string path = {};            ///< path of the file, relative to the folder of the text that names it; empty for a name
+  std::string text = {};            ///< contents of the file, which was read and checked
   std::vector<int64_t> counts = {}; ///< blocks of each part along the chain, by hand; empty: balanced by cost
   Location countsAt = {};
   double live = 0; ///< most micro-batches that a stage holds at once (a chunk of one is 1/chunks); 0: no limit
@@ -192,7 +191,7 @@ struct Pipeline {
 
 enum class StoreKind { Parameters, Gradients, Optimizer };
 
-/// What is kept in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
+/// Values that are stored in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
 struct Store {
   StoreKind what = StoreKind::Optimizer;
   std::vector<std::string> mesh;
@@ -202,12 +201,12 @@ struct Store {
 
 enum class RecomputeKind { None, Attention, Block, Every, Layers };
 
-/// What the backward pass computes again instead of keeping it.
+/// Values that the backward pass computes again instead of keeping them.
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   int64_t every = 1;               ///< Every: blocks between two kept ones
   std::vector<std::string> layers; ///< Layers: patterns of paths
-  std::vector<Location> layersAt;  ///< where each stands
+  std::vector<Location> layersAt;  ///< location of each pattern
   Location location;
 };
 
@@ -219,8 +218,8 @@ struct Keep {
   Location location;
 };
 
-/// In which order ranks go onto hosts: mesh axes, major to minor, or `cluster` or `spread` alone; empty: as the mesh has them. Those of
-/// `inside` come after the others and stay inside a host. What that means for hosts: engine/program/HostPlacement.h.
+/// The order in which ranks fill hosts: mesh axes, major to minor, or just `cluster` or `spread`; empty: the order of the mesh. The axes of
+/// `inside` follow the others and stay inside a host. engine/program/HostPlacement.h applies the order to hosts.
 struct HostOrder {
   std::vector<std::string> order, inside;
   Location location;
@@ -236,9 +235,9 @@ struct Plan {
   std::optional<Pipeline> pipeline;
   ElementType compute = ElementType::F32;
   bool tf32 = false;                            ///< `compute tf32`: F32, and products round their operands to TF32
-  std::optional<ElementType> gradients, reduce; ///< of stored gradients; of the sums between ranks
-  bool hierarchical = false;                    ///< reductions over several mesh axes go one after the other, the last axis first
-  bool library = false;                         ///< sums between ranks may be added by a library in its own order
+  std::optional<ElementType> gradients, reduce; ///< type of stored gradients, and of sums between ranks
+  bool hierarchical = false;                    ///< whether to reduce over several mesh axes one after the other, the last axis first
+  bool library = false;                         ///< whether a library may add sums between ranks in its own order
   std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
@@ -258,17 +257,17 @@ enum class DataLast { Join, Drop, Pad };
 struct DataFile {
   std::string path; ///< found from the folder of the text that names it
   DataFormat format = DataFormat::Tensors;
-  int64_t weight = 0;  ///< of several files, against each other; 0 for all: they lie one after the other
+  int64_t weight = 0;  ///< relative weight among several files; 0 for all: they are concatenated
   std::string lengths; ///< path of the lengths of a stream's documents; empty: one piece
 };
 
 struct DataFeed {
   std::string input;
-  std::string tensor;    ///< of a file of tensors
-  int64_t shift = 0;     ///< of a stream: so many tokens on
-  bool valid = false;    ///< of a stream: not the token, but whether there is one
-  int64_t below = 0;     ///< what its integers are below; 0: nothing is said
-  std::string belowAxis; ///< the axis of that size; may be empty
+  std::string tensor;    ///< name of the tensor in a file of tensors
+  int64_t shift = 0;     ///< streams: distance in tokens to the token that is fed
+  bool valid = false;    ///< streams: feeds whether there is a token instead of the token
+  int64_t below = 0;     ///< exclusive upper bound of its integers; 0: not given
+  std::string belowAxis; ///< axis that gives the bound by its size; may be empty
   Location location;
 };
 
@@ -278,14 +277,14 @@ struct DataGroup {
   std::vector<DataFeed> feeds;
 };
 
-/// Where the inputs come from, and in which order. engine/program/Program.fbs says what each field means.
+/// The sources of the inputs, and the order of the samples. engine/program/Program.fbs defines each field.
 struct Data {
   std::string name;
   std::vector<DataGroup> groups;
   DataOrder order = DataOrder::Shuffled;
   DataLast last = DataLast::Join;
-  std::optional<uint64_t> seed; ///< of the order; absent: the training's
-  std::vector<double> shares;   ///< of the parts; empty: all is one
+  std::optional<uint64_t> seed; ///< seed of the order; absent: the training's seed
+  std::vector<double> shares;   ///< shares of the parts; empty: a single part
   uint64_t splitSeed = 0;
   Location location;
 };
@@ -295,9 +294,9 @@ struct Program {
   Model model;
   Train train;
   Plan plan;
-  std::optional<Data> data;               ///< absent: a run says where inputs come from
-  std::shared_ptr<const Machine> machine; ///< that it is planned for; null: the reference machine
-  /// Settings that only plans know, where none was chosen: they had no effect.
+  std::optional<Data> data;               ///< absent: the sources of inputs are given at run time
+  std::shared_ptr<const Machine> machine; ///< machine to plan for; null: the reference machine
+  /// Settings that only plans have, given without a plan: they had no effect.
   std::vector<std::string> idleSettings;
 };
 

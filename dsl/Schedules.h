@@ -1,4 +1,4 @@
-// What a plan may write after `by`. The front end knows no schedule itself: whoever calls it says which there are.
+// The schedules that a plan may write after `by`. The front end has no list of its own; its caller passes one.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace npar::dsl {
 
 struct KnownSchedule {
   std::string name;
-  int chunks = 1;         ///< per stage, where the plan asks for none; 0: it chooses itself
+  int chunks = 1;         ///< per stage if the plan does not ask for a number; 0: the schedule chooses
   bool anyChunks = false; ///< whether a plan may ask for another number
-  int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage
+  int microsPerStage = 0; ///< minimum number of micro-batches per stage and step
 };
 
-/// What is wrong with a schedule's text; row and column count from 1.
+/// An error in a schedule's text; row and column count from 1.
 struct ScheduleTextError {
   uint32_t row = 1, column = 1, length = 1;
   std::string reason;
-  bool ofCommunication = false; ///< of a send or receive that the text gives, not of the order of compute
+  bool ofCommunication = false; ///< whether it concerns a send or receive in the text, not the order of compute
 };
 
 struct ScheduleText {
@@ -30,7 +30,7 @@ struct ScheduleText {
 
 struct KnownSchedules {
   std::vector<KnownSchedule> kinds;
-  std::string defaultName;                                   ///< for a repeat without `by`
+  std::string defaultName;                                   ///< the schedule of a repeat without `by`
   std::function<ScheduleText(const std::string &text)> read; ///< reads and checks a schedule's text; null: a plan cannot name a file
 
   const KnownSchedule *find(const std::string &name) const {

@@ -14,7 +14,7 @@ std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &no
 
 struct UnfedMeasures {
   std::vector<std::string> measures; ///< "the loss", "loss 'words'", "metric 'right'"
-  std::vector<std::string> inputs;   ///< that they need and nothing feeds
+  std::vector<std::string> inputs;   ///< inputs that they need but nothing feeds
 };
 
 /// Leaves out losses and metrics that need an input that is not in `fed`. Nodes stay: a compiler takes those that something needs.

@@ -10,14 +10,15 @@
 
 namespace npar::codegen {
 
-/// A folder of entries named by the hash of their sources. Each carries its key and a hash of key and bytes: a damaged one, and one under
-/// another's name, is a miss and is written again. The folder is nobody else's (PrivateFolder.h), for what it holds is executed.
-/// Safe for several processes: entries are written under another name and renamed. Any failure to read or write is a miss.
+/// A folder of compiled kernels named by the hash of their sources. Each entry carries its key and a hash of key and bytes: an entry that
+/// is damaged or stored under another key counts as a miss and is rewritten. The folder must be private to the user (PrivateFolder.h),
+/// because its contents are executed. Several processes can share it: entries are written under a temporary name and renamed. A failed read
+/// or write is a miss, never an error.
 class KernelCache {
 public:
-  /// `folder` empty: the default place. A disabled cache misses always.
+  /// An empty `folder` selects the default folder. A disabled cache always misses.
   KernelCache(std::string folder, bool enabled);
-  /// Why a folder is not used that $NPAR_CACHE names or that others can write; empty when it is, or none is named.
+  /// Why the folder named by $NPAR_CACHE is not used, or why a folder that others can write is not; empty if there is no such problem.
   const std::string &problem() const { return complaint; }
   /// The key of a source text; includes the identity of this compiler's build.
   std::string key(llvm::StringRef source) const;

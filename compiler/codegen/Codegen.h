@@ -21,7 +21,7 @@ struct CodegenOptions {
   /// be written, or that others can write, costs time, nothing else.
   std::string cache;
   bool useCache = true;
-  /// Told of each kernel that begins and of linking; null: nobody is.
+  /// Called when a kernel or the linking begins, with its name; may be null.
   std::function<void(const std::string &)> onPhase;
 };
 

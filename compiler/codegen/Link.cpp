@@ -62,7 +62,7 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
   auto refuse = [&](std::error_code error) {
     return emitError(UnknownLoc::get(loc.getContext()), "cannot link kernels in memory: ") << error.message();
   };
-  // One archive, because a process may open only so many files.
+  // One archive instead of a file per kernel, because the number of open files per process is limited.
   std::vector<llvm::NewArchiveMember> members;
   for (size_t i = 0; i < objects.size(); ++i)
     members.emplace_back(llvm::MemoryBufferRef(objects[i], "kernel.o"));
@@ -78,7 +78,7 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
   reading.number = ends[0], writing.number = ends[1];
   if (std::error_code error = writeAll(input, (*archive)->getBuffer()))
     return refuse(error);
-  // The output is a pipe: beside a file in memory lld would make a temporary file.
+  // The output is a pipe, because lld would write a temporary file next to a regular output file.
   std::string inputPath = input.path(), outputPath = writing.path();
   const char *arguments[] = {
       "ld.lld",           "-shared",         "--hash-style=gnu", "-O2", "--build-id=none", "--threads=1", "-z", "noexecstack", "-o",

@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace npar::codegen {
 
-// On x86-64 one of the levels of its ABI: code of one level has the same instructions on every machine that has it.
+// Rounds x86-64 processors down to a level of the x86-64 ABI, so that code has the same instructions on all machines of one level.
 Target hostTarget() {
   Target target;
   target.triple = llvm::sys::getProcessTriple();

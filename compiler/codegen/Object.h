@@ -1,4 +1,4 @@
-// From a module of loops over pointers to native code: LLVM dialect -> LLVM IR -> object -> shared object, all in this process.
+// Compiles a module of loops over pointers to native code inside this process: LLVM dialect -> LLVM IR -> object -> shared object.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

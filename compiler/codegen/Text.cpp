@@ -18,7 +18,7 @@ std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef nam
   std::string text;
   llvm::raw_string_ostream stream(text);
   static_cast<Attribute>(mesh).print(stream);
-  // What a body may ask of the module besides the mesh.
+  // Besides the mesh, the only module attribute that a kernel body reads.
   if (auto module = kernel->getParentOfType<ModuleOp>())
     if (Attribute orders = module->getAttr("dist.zigzag"))
       orders.print(stream);

@@ -8,8 +8,8 @@
 
 namespace npar::cost {
 
-/// Activities each want so much of some resources for so many seconds; where those that run want more of a resource than there is, all of
-/// them are slower in the same proportion.
+/// Simulates activities that share resources. Each takes a given number of seconds at full speed while it uses given amounts of some
+/// resources. If running activities demand more of a resource than its capacity, all of them slow down in the same proportion.
 class Activities {
 public:
   struct Share {
@@ -18,9 +18,9 @@ public:
   };
 
   uint32_t addResource(double capacity);
-  /// Begins at the time that it is now. `id` comes back at its end.
+  /// Begins an activity at the current time. `next` returns its `id` when it ends.
   void begin(uint32_t id, double seconds, std::vector<Share> shares);
-  /// Goes to the end of the next activity: its `id`. There must be one.
+  /// Advances the time to the end of the next activity and returns its `id`. An activity must be running.
   uint32_t next();
   bool empty() const { return running == 0; }
   double now() const { return time; }
@@ -33,13 +33,13 @@ private:
   struct Activity {
     uint32_t id = 0, version = 0;
     double left = 0, speed = 1, since = 0; ///< seconds at full speed that were left at `since`
-    uint64_t order = 0;                    ///< of all that were begun
+    uint64_t order = 0;                    ///< position in the order in which activities began
     bool runs = false;
     std::vector<Share> shares;
   };
   struct End {
     double at;
-    uint64_t order; ///< of those at one time the first begun
+    uint64_t order; ///< breaks ties: the activity that began first ends first
     uint32_t activity, version;
     bool operator<(const End &other) const { return at != other.at ? at > other.at : order > other.order; }
   };

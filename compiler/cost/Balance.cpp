@@ -44,7 +44,7 @@ public:
     best[stages][blocks] = 0;
     for (int stage = stages - 1; stage >= 0; --stage)
       for (int first = stage; first <= blocks - (stages - stage); ++first)
-        // From long to short: the strict comparison keeps the earlier stage longer when costs are equal.
+        // Longest range first: because the comparison is strict, the earlier stage gets more blocks when costs are equal.
         for (int end = blocks - (stages - stage - 1); end > first; --end) {
           double value = join(stageCost(stage, first, end), best[stage + 1][end]);
           if (value < best[stage][first]) {
@@ -88,9 +88,9 @@ std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages
 
 namespace {
 
-/// Smaller is better, the first that differs says. Where stages are alike: the most expensive stage, the squares of the stages, the squares
-/// of the parts. Where they are not, all stages, the most expensive first, in place of the former two: squares would keep blocks on fast
-/// stages.
+/// Costs that are compared lexicographically; smaller is better. If one chain serves all stages: the most expensive stage, the sum of the
+/// squares of the stages, the sum of the squares of the parts. Otherwise the costs of all stages, the most expensive first, replace the
+/// first two, because squares would keep blocks on fast stages.
 using Imbalance = std::vector<double>;
 
 Imbalance imbalance(const std::vector<ChainCosts> &chains, const std::vector<int> &counts, const std::vector<int> &placement) {
@@ -138,7 +138,7 @@ std::vector<int> balanceParts(const std::vector<ChainCosts> &chains, const std::
         --counts[from], ++counts[to];
         Imbalance value = imbalance(chains, counts, placement);
         if (isBetter(value, best)) {
-          value[0] = std::min(value[0], best[0]); // equal but for rounding: it never grows
+          value[0] = std::min(value[0], best[0]); // equal up to rounding; the minimum keeps it from growing
           best = value;
           better = true;
         } else {

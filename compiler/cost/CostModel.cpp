@@ -29,11 +29,11 @@ static const dsl::ProductFigures &productFigures(const Machine &machine, program
   return tf32 && type == program::ElementType::F32 && machine.tf32.rate > 0 ? machine.tf32 : machine.products[typeIndex(type)];
 }
 
-/// A figure's share of a side: nothing where the side is not known.
+/// The relative cost of an edge effect; 0 if the length of the side is unknown.
 static double edge(double figure, double side) { return side > 0 ? figure / side : 0; }
 
-/// How many times as long a product takes because units compute whole tiles and wait for each other in the last round ("wave
-/// quantization"). Tiles may stand either way and be halved up to twice: the best counts.
+/// The factor by which a product takes longer because units compute whole tiles and idle in the last round ("wave quantization"). Tiles can
+/// be transposed and halved up to twice; the best shape counts.
 static double tiling(const Machine &machine, const dsl::ProductFigures &product, const Operation &op) {
   if (machine.units <= 0 || product.tileRows <= 0 || product.tileColumns <= 0 || op.m <= 0 || op.n <= 0 || op.k <= 0)
     return 1;
@@ -52,7 +52,8 @@ static double tiling(const Machine &machine, const dsl::ProductFigures &product,
   return best;
 }
 
-/// What the nearest memory keeps of a kernel's operands is read and written there, what the next one keeps of the rest there.
+/// Seconds for a kernel's operands: the part that fits in the core's cache at its bandwidth, the next part in near memory, the rest in far
+/// memory.
 static double operandSeconds(const Machine &machine, double bytes) {
   double own = machine.cache.bandwidth > 0 ? std::min(bytes, machine.cache.size) : 0;
   double near = std::max(0.0, std::min(bytes, machine.nearSize) - own), far = bytes - own - near;
@@ -148,13 +149,13 @@ static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
   return span.inside > 1 ? std::min(bandwidth, linkOf(machine, nearerLevel(machine, span.level)).bandwidth) : bandwidth;
 }
 
-/// Seconds of one hop over a level: what a message costs there where nothing says what a step of a ring does.
+/// Seconds per hop over a level; the latency of a message if the machine states no hop.
 static double hopOf(const dsl::LinkFigures &link) { return link.hop > 0 ? link.hop : link.latency; }
 
-/// What a collective takes before anything moves, where its messages are counted as hops.
+/// Seconds before a collective moves data, if its messages are counted as hops; otherwise 0.
 static double startLatency(const dsl::LinkFigures &link) { return link.hop > 0 ? link.latency : 0; }
 
-/// What the messages of one way round a ring wait for each other.
+/// Seconds of latency in one pass around a ring.
 static double ringLatency(const Machine &machine, const GroupSpan &span) {
   const dsl::LinkFigures &link = linkOf(machine, span.level);
   if (link.hop <= 0)

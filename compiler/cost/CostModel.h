@@ -14,19 +14,19 @@ using dsl::Machine;
 
 enum class Work { Kernel, Product, Attention, AttentionGradient, Move };
 
-/// What a step does on one rank.
+/// The work of a step on one rank.
 struct Operation {
   Work work = Work::Kernel;
-  program::ElementType type = program::ElementType::F32; ///< of a kernel the widest that it computes in
+  program::ElementType type = program::ElementType::F32; ///< for a kernel the widest type that it computes in
   double bytes = 0;                                      ///< Kernel, Product: of all operands; Move: written
   double operations = 0;      ///< Product, Attention: floating-point operations; Kernel: operations, each times its elements
-  double functions = 0;       ///< Kernel: those of them that are exponentials or the like
+  double functions = 0;       ///< Kernel: how many of these are exponentials and similar functions
   double m = 0, n = 0, k = 0; ///< Product: of one of its batch; Attention: m, the rows of queries
   bool tf32 = false;          ///< Product: of float32, whose operands are rounded to TF32
 };
 
-/// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
-/// what fitting them relies on:
+/// Seconds of the work alone on one core, without the launch. It is linear in the times that the machine's figures stand for (inverses of
+/// rates); fitting the figures relies on this:
 ///
 ///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices at least bytes / far; of float64: as a kernel.
 ///               Where a device has units and tiles, the 1 is rounds * units * tile / (batch * m * n): rounds = ceil(tiles / units), tiles
@@ -39,46 +39,46 @@ struct Operation {
 ///   Move        bytes / move
 double workSeconds(const Machine &machine, const Operation &operation);
 
-/// A step as the timeline knows it: how long it takes where the rank has the machine to itself, and how many cores' work it does meanwhile.
+/// A step in a timeline: its length if the rank has the machine to itself, and the average number of cores that it keeps busy.
 struct Duration {
   double seconds = 0, cores = 1;
 };
 
-/// Of work of w seconds on one core: it does the work of 1 + (cores - 1) spread w^2 / (w^2 + grain^2) cores, for the engine cuts steps from
-/// some length on.
+/// Spreads work of w seconds on one core: it runs as on 1 + (cores - 1) spread w^2 / (w^2 + grain^2) cores, because the engine divides only
+/// steps above some length among cores.
 Duration spreadOverCores(const Machine &machine, double seconds);
 
 /// launch + workSeconds, spread.
 Duration stepDuration(const Machine &machine, const Operation &operation);
 
-/// The cores that a step of so many seconds, as `stepDuration` gives them, keeps busy.
+/// The number of cores that a step of length `seconds`, as returned by `stepDuration`, keeps busy.
 double coresOf(const Machine &machine, double seconds);
 
-/// The cores' work that the machine does at once: below its number of cores where each further one adds less.
+/// The number of cores' work that the machine does at once; less than its number of cores if each additional core adds less.
 double capacityOf(const Machine &machine);
 
-/// The machine as one of so many ranks on it finds it: where there are many, steps are not spread over cores (engine/runtime/WorkerCount).
+/// The machine as each of `ranks` ranks on it sees it: with many ranks, steps are not spread over cores (engine/runtime/WorkerCount).
 Machine machineOfRanks(Machine machine, double ranks);
 
-/// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured. `tf32`: of float32, whose
+/// FLOP/s of large products that keep the whole machine busy; 0 for float64, which has no measured figures. `tf32`: float32 products whose
 /// operands are rounded to TF32.
 double productPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 
-/// FLOP/s that the maker of a device states; 0: nobody does.
+/// FLOP/s that the maker of a device states; 0 if there is no such figure.
 double statedPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 
-/// Where the members of a group of ranks stand. A group inside a host has one host.
+/// How a group of ranks is spread over hosts. A group on a single host has level Host or Pair.
 struct GroupSpan {
   int members = 1;
-  LinkLevel level = LinkLevel::Host; ///< the farthest that a message of the group goes over
-  double inside = 1;                 ///< members on a host: of several hosts the mean; of racks where there are some and `level` is farther
+  LinkLevel level = LinkLevel::Host; ///< the farthest level that its messages cross
+  double inside = 1;                 ///< mean number of members per host, or per rack if there are racks and `level` is farther
   static GroupSpan ofHost(int members) { return {members, LinkLevel::Host, double(members)}; }
 };
 
-/// The nearest level that the machine has, `level` or a farther one; the farthest that it has where there is none.
+/// The nearest level with figures, starting at `level`; if no farther level has any, the farthest one that has.
 const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level);
 
-/// What a group that reaches over `level` has inside: racks where the machine has them, else hosts.
+/// The level at which members are close together in a group that spans `level`: racks if the machine has them, otherwise hosts.
 LinkLevel nearerLevel(const Machine &machine, LinkLevel level);
 
 /// Seconds of a message from one rank to another.
@@ -99,11 +99,11 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 ///   `reduce`  an all-reduce may be summed by the network: two latencies, and the vector once through it
 ///
 /// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops.
-/// Where members stand on several hosts (racks), those on a host (in a rack) send over links of their own: the farther level carries
-/// `inside` times as much.
+/// If members are spread over several hosts (racks), the members on one host (in one rack) have separate links to the farther level, which
+/// then carries `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
 
-/// Of what a level's links carry, the share that a collective wants while it runs.
+/// The share of a level's link capacity that a collective demands while it runs.
 struct LinkUse {
   LinkLevel level = LinkLevel::Host;
   double share = 1;

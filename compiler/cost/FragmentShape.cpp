@@ -59,7 +59,7 @@ struct Maker {
     return deviations.messages.empty() ? seconds : seconds * deviations.messages[static_cast<size_t>(level)];
   }
 
-  /// With the slowest of the ranks.
+  /// The message as the slowest of the ranks sees it.
   Message message(const program::Step &step) const {
     Message slowest = message(step, ranks.front());
     for (size_t other = 1; other < ranks.size(); ++other)
@@ -104,7 +104,7 @@ struct Maker {
     return message;
   }
 
-  /// What computes waits for all that is received, and all that is sent for what computes.
+  /// Compute steps wait for everything received, and everything sent waits for the compute steps.
   void joinMessages(FragmentShape &shape) const {
     auto wait = [&](uint32_t place, uint32_t before) { ++shape.waits[place], shape.followers[before].push_back(place); };
     for (uint32_t place = 0; place < shape.waits.size(); ++place)
@@ -151,7 +151,7 @@ struct Maker {
     return seconds;
   }
 
-  /// Of a product that adds to a sum over micro-batches: what a pass of its own takes that reads the product and the sum, and writes the
+  /// Seconds of a separate pass that adds a product to its sum over micro-batches: it reads the product and the sum and writes the
   /// sum.
   double sumSeconds(const program::Step &step) const {
     if (step.kind() != StepKind::Matmul || !program::runsPerMicro(fragment.phase()))
@@ -193,7 +193,7 @@ struct Maker {
     message.seconds -= share * std::min(product, message.seconds * (message.members - 1) / message.members);
   }
 
-  /// Whether the step makes the gradients' norm out of what the ranks have summed, and says whether to update.
+  /// Returns whether the step computes the gradients' norm from the ranks' sums and thereby decides whether to update.
   bool makesNorm(const program::Step &step) const {
     for (const program::Output *output : *rankClass.outputs())
       for (uint32_t place = 0; place < step.outputs() && output->name()->str() == "grad_norm"; ++place) {

@@ -53,7 +53,7 @@ private:
   double busy = 0;
   Timeline result;
 
-  /// When the lane's next task can begin; never, as far as is known now, where it waits for a task that has not ended.
+  /// The time when the lane's next task can begin; `never` while it waits for a task that has not ended.
   double readyAt(size_t lane) const {
     if (result.stuck[lane] == static_cast<int>(graph.lanes[lane].size()))
       return never;

@@ -72,22 +72,22 @@ private:
     std::vector<FragmentShape> shapes;
     std::vector<uint32_t> first;                                   ///< by task: its first step's instance
     uint32_t size = 0, done = 0;                                   ///< instances
-    std::vector<uint32_t> waits;                                   ///< by instance: for how many it waits still
+    std::vector<uint32_t> waits;                                   ///< by instance: number of instances that it still waits for
     std::vector<uint32_t> left;                                    ///< by task: steps of its chain that have not ended
     std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
     bool busy = false, held = false;                                                        ///< computes; a message keeps it from computing
     std::vector<double> holds;                                                              ///< seconds for which messages are going to
     int communicating = 0;
-    double since = 0;                                  ///< when one of these changed
+    double since = 0;                                  ///< time of the last change of these
     std::vector<double> ends;                          ///< by instance
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
     uint32_t cores = none;                             ///< the resource
-    double ranksHere = 1;                              ///< of the class on the host
+    double ranksHere = 1;                              ///< ranks of the class on the host
     double before = 0, begin = -1;                     ///< seconds computed before its first micro-batch, and when that began
   };
 
-  /// What runs, or gathers those that it needs.
+  /// A message or collective that runs, or that still waits for some of its members.
   struct Meeting {
     std::vector<std::pair<uint32_t, uint32_t>> members; ///< class, instance
   };
@@ -192,7 +192,7 @@ private:
       ready.emplace_back(index, instance);
   }
 
-  /// Nothing of its own rank holds the step up any more.
+  /// Called when the step no longer waits for anything on its own rank.
   void enter(uint32_t index, uint32_t instance) {
     Class &one = classes[index];
     uint32_t task = taskOf(one, instance), place = instance - one.first[task];
@@ -285,7 +285,8 @@ private:
     double seconds = shapeOf(one, task).seconds[instance - one.first[task]];
     std::vector<Activities::Share> shares;
     program::Phase phase = one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase();
-    if (one.cores != none && phase != program::Phase::Update) // whose planned times say what all ranks make of the cores
+    // the planned times of an update already include that all ranks share the cores
+    if (one.cores != none && phase != program::Phase::Update)
       shares.push_back({one.cores, one.ranksHere * coresOf(asRanksFindIt, seconds)});
     if (!deviations.computing.empty())
       seconds *= deviations.computing[index];
@@ -395,7 +396,7 @@ private:
     return program::wordOf(step.kind());
   }
 
-  /// From the last end back to the beginning, each time to the end that let the step begin.
+  /// Follows the critical path backwards from the last end, at each step to the end that allowed it to begin.
   void findCritical() {
     std::pair<uint32_t, uint32_t> at{none, none};
     double latest = -1;

@@ -1,13 +1,13 @@
 // A training step of a compiled program in simulated time: its own steps, messages and collectives on a machine.
 //
-//   compute     one step of a rank after the other: of those that wait for nothing any more the first in the program's order
-//   messages    beside them: a message begins where both sides are ready, a collective where all of its members are
-//   links       what a rank sends over a level at the same time shares that level's bandwidth; likewise what it receives
-//   processors  the ranks of a host share its cores: steps that want more together run slower, all in the same proportion
+//   compute     each rank runs one step at a time: the first in the program's order that waits for nothing
+//   messages    overlap with compute: a message begins when both sides are ready, a collective when all of its members are
+//   links       all that a rank sends over a level at the same time shares that level's bandwidth; so does all that it receives
+//   processors  the ranks of a host share its cores: if their steps demand more in total, all slow down in the same proportion
 //
-// All ranks of a class do the same, so that one of each is followed: time and memory grow with classes x tasks x steps, not with ranks.
-// Where they stand on several kinds of hosts, that one is as slow as the slowest of them: its steps' times were planned so, its messages
-// are those of the kind on which they take longest.
+// All ranks of a class do the same, so the simulation follows one rank per class: time and memory grow with classes x tasks x steps, not
+// with ranks. If the ranks of a class are on several kinds of hosts, the one followed is as slow as the slowest: the planned times of its
+// steps account for that, and each message takes the time of the kind of host on which it takes longest.
 #pragma once
 
 #include "compiler/cost/Timeline.h"
@@ -22,7 +22,7 @@
 
 namespace npar::cost {
 
-/// What time goes to, of one rank of a class. They add up to the training step's seconds.
+/// The time of one rank of a class by activity. The parts add up to the seconds of the training step.
 struct ClassTime {
   std::array<double, static_cast<size_t>(program::StepKind::MAX) + 1> work{}; ///< computing, by kind of step
   double computing = 0;                                                       ///< all of it
@@ -30,7 +30,7 @@ struct ClassTime {
   double idle = 0;                                                            ///< neither: waits for others
 };
 
-/// A part of the chain of steps that the training step's length follows from.
+/// One kind of step on the critical path, the chain of steps that determines the length of the training step.
 struct CriticalPart {
   std::string what; ///< a kind of step, "all_reduce over tp", "send over pp"
   double seconds = 0;
@@ -38,36 +38,36 @@ struct CriticalPart {
 };
 
 struct Simulation {
-  double seconds = 0; ///< of a training step, from its first to its last
-  /// From one training step to the next where they follow each other: a rank begins the next one when what it keeps is up to date, so that
-  /// those which begin late may end late (Qi et al. 2023, "Zero Bubble Pipeline Parallelism", section 4: the longest that a rank takes from
-  /// its first forward on). At most `seconds`.
+  double seconds = 0; ///< a training step, from the first begin to the last end
+  /// Seconds from one training step to the next when they follow each other. A rank begins the next one as soon as its state is up to date,
+  /// so ranks that begin late can end late (Qi et al. 2023, "Zero Bubble Pipeline Parallelism", section 4: the longest time that a rank
+  /// takes from its first forward). At most `seconds`.
   double period = 0;
-  std::vector<ClassTime> classes;       ///< as the program's
+  std::vector<ClassTime> classes;       ///< in the order of the program's classes
   std::vector<std::vector<Span>> tasks; ///< [class][task]: of its computing steps and collectives
   std::vector<CriticalPart> critical;   ///< the longest first; they add up to `seconds`
 };
 
-/// Seconds that tasks of a pipeline's stage were measured to take, whatever is in them: a task begins when all that it receives is there
-/// and sends when it has ended. Chunks share them; where a schedule does not part the weights' gradients, a backward takes both. What comes
-/// before the first micro-batch and after the last takes no time.
+/// Measured seconds of the tasks of a pipeline's stage, which replace those of their steps. A task begins when it has received everything,
+/// and sends when it has ended. The chunks of a stage share the time. If a schedule does not separate the weight gradients, a backward
+/// takes both times. Work before the first micro-batch and after the last takes no time.
 struct TaskTimes {
   double forward = 0, backward = 0, weight = 0, message = 0;
 };
 
-/// How steps take other times than the machine's figures say.
+/// Deviations from the times that the machine's figures predict.
 struct Deviations {
-  /// By class: its computing takes so many times as long. Empty: 1.
+  /// Factor per class on the time of its compute steps; empty: 1.
   std::vector<double> computing;
-  /// By level: its messages take so many times as long. Empty: 1.
+  /// Factor per level on the time of its messages; empty: 1.
   std::vector<double> messages;
-  /// The update does not wait until all ranks know the gradients' norm: it is undone afterwards where that is not finite (Qi et al. 2023,
-  /// "Zero Bubble Pipeline Parallelism", section 4). Not what a compiled program does.
+  /// The update does not wait until all ranks know the gradients' norm; if the norm turns out not to be finite, the update is undone (Qi et
+  /// al. 2023, "Zero Bubble Pipeline Parallelism", section 4). Compiled programs do not work this way.
   bool postValidated = false;
-  /// Gathers of updated parameters pass beside the next training step's first forward. Not what a compiled program does.
+  /// Gathers of updated parameters overlap with the first forward of the next training step. Compiled programs do not work this way.
   bool gathersPassOn = false;
-  /// Each micro-batch's gradients are added to their sum by a pass of its own over memory, as PyTorch's autograd does it and Megatron-LM
-  /// without its gradient accumulation fusion, not by the product that makes them. Not what a compiled program does.
+  /// A separate pass over memory adds each micro-batch's gradients to their sum, as in PyTorch's autograd, and in Megatron-LM without
+  /// gradient accumulation fusion. In compiled programs the product that computes the gradients adds them.
   bool sumsApart = false;
   std::optional<TaskTimes> taskTimes;
 };

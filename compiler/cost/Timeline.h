@@ -9,8 +9,8 @@ namespace npar::cost {
 /// so the description does not grow with the number of micro-batches.
 struct TaskGraph {
   struct Kind {
-    double seconds = 0; ///< where nothing else runs
-    double cores = 1;   ///< that it keeps busy meanwhile
+    double seconds = 0; ///< length if nothing else runs
+    double cores = 1;   ///< number of cores that it keeps busy
   };
   /// An instance of `to` starts at the earliest `seconds` after the end of the instance of `from` with the same micro-batch.
   struct Edge {
@@ -27,7 +27,7 @@ struct TaskGraph {
   std::vector<std::vector<Task>> lanes;
   /// Cores that the lanes share: tasks that want more together run slower, all in the same proportion. 0: each lane has its own.
   double cores = 0;
-  double ranksPerLane = 1; ///< on these cores; a lane stands for so many, which do the same at the same time
+  double ranksPerLane = 1; ///< ranks that share these cores per lane; all of them do the same at the same time
 };
 
 struct Span {

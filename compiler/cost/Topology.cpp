@@ -17,7 +17,7 @@ LinkLevel levelOf(const Machine &machine, int64_t hostA, int64_t slotA, int64_t 
   return rack.bandwidth > 0 && hosts > 0 && hostA / hosts == hostB / hosts ? LinkLevel::Rack : LinkLevel::Cluster;
 }
 
-/// Of members at (host, slot).
+/// The span of a group whose member i is at `placeAt(i)` = (host, slot).
 template <typename PlaceAt> GroupSpan spanOfPlaces(const Machine &machine, size_t members, PlaceAt placeAt) {
   GroupSpan span;
   span.members = static_cast<int>(members);
@@ -74,7 +74,8 @@ std::vector<int64_t> Topology::firstOfKinds(const std::vector<int64_t> &ranks) c
 
 GroupSpan Topology::spanOf(const std::vector<int64_t> &ranks) const {
   const Machine &joining = machineJoining(ranks);
-  int64_t first = &joining == &machine ? 0 : dsl::firstHostOf(machine, kindOf(ranks.front())); // racks begin anew with each kind
+  // racks are numbered from the first host of each kind
+  int64_t first = &joining == &machine ? 0 : dsl::firstHostOf(machine, kindOf(ranks.front()));
   return spanOfPlaces(joining, ranks.size(), [&](size_t member) {
     const Place &place = places[ranks[member]];
     return std::pair(place.host - first, place.slot);

@@ -1,5 +1,5 @@
-// Attributes whose values are of the seam's enumerations, written as the words of engine/program/Words.h: no dialect has an enumeration of
-// its own.
+// Attributes with values of the seam's enumerations. They are written as the words of engine/program/Words.h, so that no dialect needs an
+// enumeration of its own.
 #ifndef NPAR_COMPILER_DIALECTS_WORDS_TD
 #define NPAR_COMPILER_DIALECTS_WORDS_TD
 

@@ -1,4 +1,4 @@
-// What leaves the compiler is what was verified, byte for byte.
+// Builds the program and verifies the very bytes that leave the compiler.
 #include "compiler/emit/Emit.h"
 
 using namespace mlir;

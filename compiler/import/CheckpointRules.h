@@ -1,4 +1,4 @@
-// What a model says of files with its weights, as an attribute of the module that no pass looks at.
+// Attaches a model's rules for weight files to the module, as an attribute that no pass reads.
 #pragma once
 
 #include "dsl/Program.h"

@@ -1,4 +1,4 @@
-// Where a model's inputs come from, as an attribute of the module that no pass looks at.
+// Attaches the sources of a model's inputs to the module, as an attribute that no pass reads.
 #pragma once
 
 #include "dsl/Program.h"

@@ -166,7 +166,7 @@ private:
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//
 
-  /// Null where the value is of another kind.
+  /// Converts an attribute; returns null if the value does not have this kind.
   Attribute attributeOf(dsl::AttributeKind kind, const dsl::Attribute &value) {
     switch (kind) {
     case dsl::AttributeKind::Truth:
@@ -231,7 +231,7 @@ private:
     return needed;
   }
 
-  /// What the program is for: training does not compute what only an evaluation gives.
+  /// The nodes that the kind of program needs: training does not compute metrics and predictions, which only an evaluation reports.
   std::vector<bool> neededNodes() const {
     SmallVector<int> roots;
     for (const dsl::Loss &loss : model.losses)
@@ -268,7 +268,7 @@ private:
     return success();
   }
 
-  /// What a batch brings for an input that is of this type here: floats are f32 whatever the plan computes in.
+  /// The element type of the values in a batch for an input of this type: floating-point values are f32 regardless of the compute type.
   Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32); }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
@@ -301,8 +301,8 @@ private:
     return place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(value)), at, phase);
   }
 
-  /// This micro-batch's share of the mean over the positions of the whole batch is added up over the micro-batches (RULES.md#N3). Where
-  /// some may not count it is the plain sum: who reads it divides by the number of those that do.
+  /// Each micro-batch adds its share of the mean over the positions of the whole batch (RULES.md#N3). If some positions may not count, it
+  /// adds the plain sum, and readers divide by the number of positions that count.
   void addLoss(const dsl::Loss &loss) {
     const dsl::Node &node = nodeOf(loss);
     Location loc = location(node.location);

@@ -1,4 +1,4 @@
-// From the elaborated program to an nn module: @micro with the forward half, variables, and the plan as module attributes.
+// Imports the elaborated program as an nn module: @micro with the forward half, variables, and the plan as module attributes.
 #pragma once
 
 #include "dsl/Program.h"

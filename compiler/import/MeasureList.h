@@ -1,4 +1,4 @@
-// What an evaluation makes of results, as attributes of the module: `emit` writes them into the compiled program.
+// Collects how an evaluation combines results, as module attributes that `emit` writes into the compiled program.
 #pragma once
 
 #include "engine/program/Words.h"
@@ -13,10 +13,10 @@ class MeasureList {
 public:
   explicit MeasureList(mlir::Builder &builder) : builder(builder) {}
 
-  /// Of the results `values`, where the result `counted` is not 0 (empty: everywhere).
+  /// Adds a measure of the results `values` over the positions where the result `counted` is not 0 (if empty, over all).
   void add(llvm::StringRef name, program::MeasureKind kind, double weight, llvm::ArrayRef<std::string> values, llvm::StringRef counted);
   void addPrediction(llvm::StringRef name, llvm::StringRef result);
-  /// Writes `npar.measures` and `npar.predictions`, where there are some.
+  /// Sets `npar.measures` and `npar.predictions` unless they would be empty.
   void set(mlir::ModuleOp module) const;
 
 private:

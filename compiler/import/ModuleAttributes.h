@@ -1,4 +1,4 @@
-// What a program says of the model as a whole, its training, plan, data and names in files, as attributes of the module.
+// Attaches the parts of a program that concern the model as a whole to the module: training, plan, data and names in files.
 #pragma once
 
 #include "dsl/Program.h"

@@ -1,4 +1,4 @@
-// What a plan says besides mesh, rules and pipeline, as attributes of the module.
+// Attaches the clauses of a plan other than mesh, rules and pipeline to the module as attributes.
 #pragma once
 
 #include "dsl/Program.h"
@@ -8,7 +8,7 @@
 
 namespace npar {
 
-/// Sets, each only where the plan says something:
+/// Sets the attributes of the clauses that the plan has:
 /// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}], `dist.bucket` in bytes, `dist.hierarchical`,
 /// `dist.library`;
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc};

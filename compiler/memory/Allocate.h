@@ -41,7 +41,7 @@ struct Action {
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
   double flops = 0, seconds = 0;
   double cores = 1; ///< the work of how many it does meanwhile
-  uint32_t order = 0; ///< in the order of reads, writes and steps
+  uint32_t order = 0; ///< position in the order of reads, writes and steps
   bool free = false;  ///< Collective: outside of the compute chain
 };
 
@@ -53,11 +53,11 @@ struct Write {
 struct FragmentModel {
   std::string name;
   program::Phase phase = program::Phase::Forward;
-  uint32_t chunk = 0; ///< of the class's parts of the model
+  uint32_t chunk = 0; ///< number among the class's parts of the model
   std::vector<ValueModel> values;
   std::vector<Action> actions;
   std::vector<Write> writes;
-  double secondsPerByte = 0; ///< of the copies that allocation adds
+  double secondsPerByte = 0; ///< cost of the copies that allocation adds
 };
 
 struct VariableModel {
@@ -96,7 +96,7 @@ struct ClassModel {
 
 struct AllocationOptions {
   uint32_t microCount = 1;
-  uint32_t spareSlots = 1; ///< of every box beyond what its live instances need, where there are more instances
+  uint32_t spareSlots = 1; ///< slots per box beyond those that live instances need, unless there are no more instances
 };
 
 /// Allocates the memory of a class: regions, operands, dependencies, slots, task dependencies, statistics. Everything but the communication

@@ -127,7 +127,7 @@ private:
       for (uint32_t value = 0; value < fragment.values.size(); ++value)
         if (const std::string &slot = fragment.values[value].stash; !slot.empty()) {
           shared.keepers[slot] = "stash_" + fragment.name + users[slot];
-          if (sent.count(rootOf(value))) // nobody shall wait for the message but who did before
+          if (sent.count(rootOf(value))) // the message counts as a user, so that no later step reuses the bytes and has to wait for it
             ++shared.users[slot];
         }
     }
@@ -164,7 +164,7 @@ private:
     }
   }
 
-  /// Whether each fragment has one task: what a task writes stays what it is to the end of the step.
+  /// Returns whether every fragment has exactly one task, so that what a task writes is not overwritten by another run of it.
   bool runsOnce() const {
     std::vector<uint32_t> tasks(model.fragments.size(), 0);
     for (const TaskModel &task : model.tasks)
@@ -172,7 +172,7 @@ private:
     return options.microCount == 1 && std::all_of(tasks.begin(), tasks.end(), [](uint32_t count) { return count == 1; });
   }
 
-  /// For each micro-batch the tasks that touch a region, as an interval over the class's task order; sorted by first task.
+  /// The tasks of each micro-batch that touch a region, as intervals over the class's task order; sorted by first task.
   std::vector<Interval> instancesOf(uint32_t region, std::vector<uint32_t> &micros) {
     std::set<uint32_t> users;
     for (uint32_t index = 0; index < result->fragments.size(); ++index)

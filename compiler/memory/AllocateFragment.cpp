@@ -233,7 +233,7 @@ private:
         addOperand(buffers[bufferOf(action.inputs[i])].place, action.inputOffsets.empty() ? 0 : action.inputOffsets[i]);
       for (uint32_t output : action.outputs)
         addOperand(buffers[bufferOf(output)].place, 0);
-      // A message is under way beside the compute steps: it arrives before its task begins.
+      // Messages are in flight while other steps compute: a received message arrives before its task begins.
       double begin = memory.seconds, end = begin + action.seconds;
       if (action.kind == StepKind::Receive)
         begin = -action.seconds, end = 0;

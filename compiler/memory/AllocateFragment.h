@@ -1,4 +1,4 @@
-// One fragment of a class: which storage each value has, where scratch buffers lie, and what each step must wait for. No MLIR.
+// Allocates one fragment of a class: the storage of each value, the offsets of scratch buffers, the dependencies of each step. No MLIR.
 #pragma once
 
 #include "compiler/memory/Allocate.h"
@@ -7,7 +7,7 @@
 
 namespace npar::memory {
 
-/// Regions that every class has, by index; those that fragments share per micro-batch (boxes and stashes) follow.
+/// Indices of the regions that every class has; regions that fragments share per micro-batch (boxes and stashes) follow.
 enum RegionIndex : uint32_t { staticRegion = 0, scratchRegion = 1, inputRegion = 2, firstShared = 3 };
 
 struct ByteRange {
@@ -23,13 +23,13 @@ struct SharedRegion {
   bool lasting = false; ///< a slot for each micro-batch, whose contents outlast the step
 };
 
-/// Where the fragments of a class find what they share; fragments add their boxes and what they keep.
+/// Storage that the fragments of a class share. Allocating a fragment adds its boxes and the values that it keeps.
 struct SharedStorage {
   std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
   std::vector<ByteRange> results;             ///< places in their region
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
-  std::map<std::string, uint32_t> users;      ///< slot -> how many use the kept value: fragments, and a message; filled likewise
+  std::map<std::string, uint32_t> users;      ///< slot -> number of fragments and messages that use the kept value
   std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
   std::map<std::string, ByteRange> kept;      ///< slot -> place
   std::vector<SharedRegion> regions;          ///< region firstShared + i

@@ -1,4 +1,4 @@
-// Dependencies of a fragment's steps from the memory that they touch: data flow and memory reuse alike.
+// Derives the dependencies of a fragment's steps from the memory that they touch; they cover data flow and memory reuse.
 #include "compiler/memory/AllocateFragment.h"
 #include "engine/program/StepOrder.h"
 

@@ -72,9 +72,9 @@ void Homes::chooseHomes() {
   }
 }
 
-/// Whether writing `output` of action `index` may overwrite `value`: every use is earlier, or this one with permission.
+/// Returns whether writing `output` of action `index` may overwrite `value`: all uses are earlier, or are this action, which permits it.
 bool Homes::mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const {
-  // A variable that is set to the value may be set by a copy, later.
+  // If a variable is set to the value, a later copy may still read it.
   for (const Write &write : model.writes)
     if (root[write.value] == root[value])
       return false;
@@ -149,20 +149,20 @@ void Homes::writeInPlace() {
     for (uint32_t output : action.outputs)
       if (action.free && buffers[root[output]].home == Home::Scratch)
         buffers[root[output]].home = Home::Reduced;
-  // What is sent and has no home yet gets a box; a step must not write there in place of something else.
+  // A sent value without a home gets a box. A step must not write to that box in place of another value.
   for (uint32_t value = 0; value < model.values.size(); ++value)
     if (!model.values[value].sent.empty() && buffers[root[value]].home == Home::Scratch)
       buffers[root[value]].home = Home::Box;
 }
 
-/// Whether nobody but this fragment needs what it finds under the value's slot: then its bytes are free once the value has died here.
+/// Returns whether this fragment alone needs the contents of the value's slot, so that its bytes are free after the last use here.
 bool Homes::ownsKept(uint32_t value) const {
   const std::string &slot = model.values[value].unstash;
   auto users = shared.users.find(slot);
   auto kept = shared.kept.find(slot);
   if (users == shared.users.end() || users->second != 1 || kept == shared.kept.end())
     return false;
-  // Only a stash has bytes for the kept value alone: what another home brings along (a parameter, an input, a box) is somebody else's, too.
+  // Only a stash has bytes for the kept value alone; other homes (parameter, input, box) have other users.
   const ByteRange &place = kept->second;
   if (std::none_of(shared.stashes.begin(), shared.stashes.end(), [&](const auto &stash) { return stash.second == place.region; }))
     return false;
@@ -192,7 +192,8 @@ void Homes::shareStorage() {
       if (taken[output] || from == to || !(scratch || kept) || buffers[from].bytes != buffers[to].bytes ||
           !mayOverwrite(input, index, output))
         return;
-      if (kept && def[root[input]] == none && !ownsKept(from)) // what is made here lies there because an earlier step asked
+      // a value computed here has this home because an earlier step already took it over
+      if (kept && def[root[input]] == none && !ownsKept(from))
         return;
       // Another value may share the storage already; it died before `input` was defined.
       for (uint32_t other = 0; other < action.outputs.size(); ++other)

@@ -1,16 +1,16 @@
-// Which storage each value of a fragment has: a variable, a data buffer, the stash, a box, or scratch that it may share with values that
-// died.
+// Chooses the storage of each value of a fragment: a variable, a data buffer, the stash, a box, or scratch memory that it may share with
+// values that are no longer live.
 #pragma once
 
 #include "compiler/memory/AllocateFragment.h"
 
 namespace npar::memory {
 
-/// Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch. Result: what the
-/// program leaves.
+/// Kinds of storage. Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch.
+/// Result: a result that the program leaves in memory.
 enum class Home { Scratch, Variable, Input, Stash, Unstash, Box, Reduced, Result };
 
-/// Decides homes and in-place steps of one fragment; says nothing of offsets.
+/// Decides homes and in-place steps of one fragment, but no offsets.
 class Homes {
 public:
   Homes(const FragmentModel &model, const SharedStorage &shared);
@@ -22,15 +22,15 @@ public:
     ByteRange place; ///< filled by AllocateFragment.cpp
   };
   std::vector<uint32_t> root;              ///< value -> the value that it is an alias of
-  std::vector<uint32_t> def, lastUse;      ///< of roots: action index; none: not by an action, no use
-  std::vector<std::vector<uint32_t>> uses; ///< of roots: action indices, ascending
-  std::vector<Buffer> buffers;             ///< of values that stand for storage
+  std::vector<uint32_t> def, lastUse;      ///< by root: action index; `none`: not defined by an action, or never used
+  std::vector<std::vector<uint32_t>> uses; ///< by root: action indices, ascending
+  std::vector<Buffer> buffers;             ///< by value that represents a storage
   std::vector<bool> direct;                ///< writes that need no copy
 
   /// The value that stands for the storage of `value`.
   uint32_t bufferOf(uint32_t value) const;
   Buffer &storageOf(uint32_t value) { return buffers[bufferOf(value)]; }
-  /// Whether a product's accumulator lies where its result lies.
+  /// Returns whether a product's accumulator and its result share storage.
   bool accumulatesInPlace(const Action &action) const;
 
   /// Values read from a variable before an order mark: they must keep the old contents.

@@ -43,9 +43,9 @@ private:
   SharedStorage &shared;
   program::RankClassT &rankClass;
   std::vector<Block> accumulators, kept;
-  std::vector<uint32_t> variables;                          ///< of the class, per accumulator
+  std::vector<uint32_t> variables;                          ///< index in the class's variables, per accumulator
   std::map<std::pair<uint32_t, uint64_t>, Block *> byPlace; ///< region and first byte
-  uint64_t begin = 0, end = 0;                              ///< of all accumulators
+  uint64_t begin = 0, end = 0;                              ///< range of all accumulators
 
   void collect() {
     for (uint32_t index = 0; index < model.variables.size(); ++index)
@@ -118,7 +118,7 @@ private:
     }
   }
 
-  /// By their first write; those whose first contents somebody reads come first of all.
+  /// Orders accumulators by their first write; those whose initial contents are read come first.
   void orderAccumulators() {
     std::vector<uint32_t> order(accumulators.size());
     std::iota(order.begin(), order.end(), 0);
@@ -140,7 +140,7 @@ private:
     return from;
   }
 
-  /// The largest first, each as far in front as it may lie: the end is for what dies last.
+  /// Places the largest first, each at the lowest offset that is free: the end of the memory is for the values that are used last.
   void placeKept() {
     std::vector<Block *> order;
     for (Block &value : kept)

@@ -1,4 +1,4 @@
-// With one micro-batch gradients are written once, in the course of the backward: until then their memory holds what the forward keeps.
+// A single micro-batch writes each gradient once, during the backward: until then its memory can hold values that the forward keeps.
 #pragma once
 
 #include "compiler/memory/AllocateFragment.h"

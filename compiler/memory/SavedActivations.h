@@ -13,22 +13,22 @@ struct SavedActivations {
   /// a mask counts 1 byte per element; a statistic (a few numbers per row) nothing.
   enum class As { Tensor, Mask, Statistic };
 
-  /// One value that is kept in one part of the model, once however many gradients use it.
+  /// A value that one part of the model keeps. It counts once, regardless of how many gradients use it.
   struct Value {
-    std::string operation; ///< that makes it
+    std::string operation; ///< the operation whose result it is
     std::string path;      ///< layer
     As as;
-    int64_t block;    ///< the first whose backward uses it there: -1 before the chain of blocks, `blocks` after it
+    int64_t block;    ///< the first block whose backward uses it there: -1 before the chain of blocks, `blocks` after it
     int64_t part;     ///< place in the chain of parts
-    int64_t elements; ///< of one rank and micro-batch
+    int64_t elements; ///< elements per rank and micro-batch
     int64_t bytes;    ///< in the convention above
   };
 
   struct Stage {
-    std::vector<int64_t> parts; ///< that are on it
-    int64_t mostMicros = 0;     ///< forwards, of all its parts, whose backward has not been, at most
-    int64_t mostBytes = 0;      ///< that these keep, at most
-    int64_t mostSentBytes = 0;  ///< of their outputs that other parts keep, and they do not once they are sent, at most
+    std::vector<int64_t> parts; ///< the parts of the chain on this stage
+    int64_t mostMicros = 0;     ///< largest number of forwards, over all its parts, that wait for their backward
+    int64_t mostBytes = 0;      ///< largest number of bytes that these keep at once
+    int64_t mostSentBytes = 0;  ///< largest number of bytes of outputs that only other parts keep once they are sent
   };
 
   /// Products alone, of one rank and micro-batch: as the model has them, and again in the backward for what is recomputed.

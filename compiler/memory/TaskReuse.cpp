@@ -69,7 +69,7 @@ private:
   uint64_t baseOf(uint32_t task, uint32_t region) const { return rankClass.bases[rankClass.tasks[task].first_base() + region]; }
   bool sameBase(uint32_t a, uint32_t b, uint32_t region) const { return baseOf(a, region) == baseOf(b, region); }
 
-  /// What an instance is known to wait for: asyncs by number, and all compute steps of the tasks before `chain`.
+  /// The steps that an instance is known to wait for: asyncs by number, and all compute steps of the tasks before `chain`.
   struct Known {
     std::vector<uint64_t> words; // of bits, one per async
     uint32_t chain = 0;

@@ -42,7 +42,7 @@ private:
     program::FragmentT *fragment;
     double clock;   ///< end of the last compute step
     double network; ///< end of the last free collective
-    double end;     ///< of the last step
+    double end;     ///< end of the last step
     std::vector<Span> times;
   };
   /// A collective over stages: when each lane is ready for it.
@@ -58,14 +58,14 @@ private:
 
   static double secondsOf(const program::Step &step) { return step.end() - step.begin(); }
 
-  /// Whether the classes are told apart along an axis of the collective: then all lanes are members.
+  /// Returns whether the collective runs along an axis by which classes differ; then all lanes are members.
   bool joinsLanes(const Lane &lane, const program::CollectiveT &collective) const {
     return std::any_of(lane.rankClass->fixed.begin(), lane.rankClass->fixed.end(), [&](const auto &fixed) {
       return std::find(collective.axes.begin(), collective.axes.end(), fixed->axis) != collective.axes.end();
     });
   }
 
-  /// When the steps of earlier tasks that the lane's next step waits for have ended.
+  /// The time when all steps of earlier tasks that the lane's next step waits for have ended.
   double readyBefore(const Lane &lane) const {
     uint32_t task = static_cast<uint32_t>(lane.task - lane.rankClass->tasks.data()), step = static_cast<uint32_t>(lane.times.size());
     double ready = 0;

@@ -1,6 +1,6 @@
-// Backward first: a stage that is free takes a backward if there is one, otherwise a forward; no number of forwards at the start is fixed
+// Backward first: a free stage takes a backward if one is ready, otherwise a forward. The number of forwards at the start is not fixed
 // (Karakus et al. 2021, "Amazon SageMaker Model Parallelism: A General and Flexible Framework for Large Model Training", and the
-// documentation of that library, which calls it the interleaved pipeline).
+// documentation of that library, which calls this the interleaved pipeline).
 //
 //   backward_first, 3 stages, 8 micro-batches, F, B and W alike:
 //
@@ -8,10 +8,10 @@
 //   stage 1  .. F0 F1 F2 F3 B0 -- F4 B1 -- F5 B2 -- F6 B3 -- F7 B4 -- .. B5 -- .. B6 -- .. B7 -- .. ..
 //   stage 2  .. .. F0 B0 -- F1 B1 -- F2 B2 -- F3 B3 -- F4 B4 -- F5 B5 -- F6 B6 -- F7 B7 -- .. .. .. ..
 //
-// The order is that of a run with the given costs, so it follows from them. Until its first gradient is there a stage goes on with
-// forwards: it holds what it can start in (p - s) F + (p - s - 1) (B + W) and the messages on that way, which is 3 (p - s) - 2
-// micro-batches here, if there are so many. A memory cap (that library's "active micro-batches") bounds this; from p on it costs no time
-// here. With several chunks the lowest one's backward goes first, and the highest one's forward. Backwards are whole.
+// The order is that of a run with the given costs, so it depends on them. A stage continues with forwards until its first gradient arrives:
+// it holds as many as it can start in (p - s) F + (p - s - 1) (B + W) plus the messages on that way, which here is 3 (p - s) - 2
+// micro-batches or all. A memory cap (that library's "active micro-batches") limits this number; here a cap of p or more costs no time.
+// With several chunks, the backward of the lowest one and the forward of the highest one go first. Backwards are not split.
 #include "compiler/schedules/GreedyOrder.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Made backwardFirst(const Request &request) {
 
 Estimate estimateBackwardFirst(const Request &request) {
   double stages = request.stages, waits = (stages - 1) / std::max(1, request.chunks), cap = request.memoryCap;
-  if (cap > 0) // as if it had the bubble of the named schedules that hold so much
+  if (cap > 0) // assume the bubble of the named schedules that hold as much
     return {cap, (stages - 1) * (1 + std::max(0.0, 1 - cap / stages))};
   return {3 * stages - 2, waits};
 }

@@ -1,4 +1,4 @@
-// What several schedules are built with.
+// Building blocks of several schedules.
 #include "compiler/schedules/Build.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// What several schedules are built with.
+// Building blocks of several schedules.
 #pragma once
 
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {
 
-/// The schedule without the micro-batches from `micros` on. It stays valid: what is left waits for nothing that went.
+/// The schedule without the micro-batches from `micros` on. It stays valid, because no remaining task needs a removed one.
 Schedule keepFirst(Schedule schedule, int micros);
 
 /// A stage's list of a zero-bubble schedule with one chunk: `forwards` of them first, then in turn a backward, the W of `delay`

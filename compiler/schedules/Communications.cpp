@@ -195,7 +195,7 @@ private:
   int parts, micros;
   const Lists &lists;
   Sending sending;
-  std::vector<Where> tasks, sends, receives; ///< by phase, part (of a message: that sends it) and micro-batch
+  std::vector<Where> tasks, sends, receives; ///< by phase, part (for a message, the sending part) and micro-batch
   std::vector<int> next;                     ///< per stage: its first action that has not ended
   std::vector<CommunicationError> errors;
 };

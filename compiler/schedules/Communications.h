@@ -9,8 +9,8 @@ namespace npar::schedules {
 struct ListedAction {
   enum class What { Task, Send, Receive, Wait }; ///< Wait: for a send that was begun before
   What what = What::Task;
-  Phase phase = Phase::F; ///< of the task; F for an activation that travels, B for its gradient
-  std::string_view kind;  ///< as texts write it: "F", "SEND_B"; of static storage
+  Phase phase = Phase::F; ///< phase of the task; for messages F is an activation, B its gradient
+  std::string_view kind;  ///< the word in texts, such as "F" or "SEND_B"; refers to static storage
   int part = 0;           ///< place in the chain: the one that computes, sends or receives
   int micro = 0;
 };
@@ -18,18 +18,18 @@ struct ListedAction {
 /// `2SEND_F1`
 std::string nameOf(const ListedAction &action);
 
-/// How a send ends: when its receive has begun too, as MPI and NCCL may do it, or by itself.
+/// Completion of a send: only once its receive has begun, as is possible with MPI and NCCL, or by itself.
 enum class Sending { Rendezvous, Eager };
 
-/// One link of a cycle: an action that does not end before the next one does, for that is the other end of its message, or comes before
-/// it in its own stage's list.
+/// A link of a cycle: an action that cannot complete before the next one does, because that is the other end of its message or precedes it
+/// in the list of its own stage.
 struct CycleLink {
   int stage = 0, place = 0; ///< in the stage's list of actions
   bool otherEnd = false;    ///< whether the next link is the other end of the message
 };
 
 struct CommunicationError {
-  int stage = 0, place = 0; ///< in the stage's list of actions; its length when the list lacks something
+  int stage = 0, place = 0; ///< place: index in the stage's list of actions; its length if an action is missing
   std::string reason;
   std::vector<CycleLink> cycle; ///< begins at that action; empty for another error
 };
@@ -40,9 +40,8 @@ struct CommunicationError {
 ///   S5 all end, where each stage does one action after the other: a receive when its send has begun, a send when its receive has begun too
 ///      (Rendezvous) or at once (Eager). Messages from one stage to another arrive in the order in which they were sent, as they carry no
 ///      names. One error per cycle of waiting.
-/// The tasks in `lists` must be a schedule that passed S0 to S3. Whether a stage goes on computing after a send that has not ended makes
-/// no difference: only another message could depend on it, and that comes after the send. At most about 100 errors. Time grows with the
-/// number of actions.
+/// The tasks in `lists` must be a schedule that passed S0 to S3. It makes no difference whether a stage continues computing after a send
+/// that is not complete: only a later message could depend on it. At most about 100 errors. Time grows with the number of actions.
 std::vector<CommunicationError> checkCommunications(const Placement &placement, int micros,
                                                     const std::vector<std::vector<ListedAction>> &lists, Sending sending);
 

@@ -7,10 +7,10 @@
 //   stage 1  .. F0 F1 F2 f0 F3 f1 b0 w0 f2 F4 b1 -- f3 B0 -- F5 b2 -- f4 B1 -- b3 -- f5 .. B2 -- b4 -- B3 -- b5 B4 w5 B5 W4 W5
 //   stage 2  .. .. F0 f0 F1 f1 F2 f2 F3 b0 -- f3 B0 -- F4 b1 -- f4 B1 -- F5 b2 -- f5 B2 -- b3 -- B3 -- b4 -- B4 b5 B5 W4 w5 W5
 //
-// In the original a forward of one chunk and a backward of the other run at the same time to hide communication; here they are neighbours
-// in the list, F before B. The bubble is at most (p - 1) (F + 2 B - W) / 2 with B the input part: the published (PP/2 - 1) (F&B + B - 3 W)
-// with PP = 2p, F&B = F + B and B the whole. Each stage holds at most p + 1/2 micro-batches. It needs m >= 2p: every stage fills with
-// forwards of 2p micro-batches before the steady state.
+// The original runs a forward of one chunk and a backward of the other at the same time to hide communication; here they are adjacent in
+// the list, F before B. The bubble is at most (p - 1) (F + 2 B - W) / 2 with B the input part: the published (PP/2 - 1) (F&B + B - 3 W)
+// with PP = 2p, F&B = F + B and B the whole. Each stage holds at most p + 1/2 micro-batches. It needs m >= 2p, because every stage starts
+// with forwards of 2p micro-batches before the steady state.
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {

@@ -53,7 +53,7 @@ private:
   struct Stage {
     size_t next = 0;           ///< place in the schedule's list of the next forward or backward
     std::vector<Task> waiting; ///< W of the backwards that ran, in the order of these
-    size_t weights = 0;        ///< that have run
+    size_t weights = 0;        ///< number of W that have run
     int held = 0;
     double begin = 0, free = 0; ///< start of its first task, end of its last
   };
@@ -61,7 +61,7 @@ private:
 
   size_t instance(int place, int micro) const { return static_cast<size_t>(place) * micros + micro; }
 
-  /// Starts the next task of a stage, if there is one; otherwise the event of an arrival brings it here again.
+  /// Starts the next task of a stage if one can start; otherwise the arrival of its input calls this again.
   void decide(int index, double time) {
     Stage &stage = stages[index];
     const std::vector<Task> &tasks = schedule.lists[index];
@@ -125,7 +125,7 @@ private:
   const int chunks, micros;
   double tolerance = 0;
   std::vector<Stage> stages;
-  std::vector<std::vector<int>> places;    ///< in the chain, per stage and chunk
+  std::vector<std::vector<int>> places;    ///< place in the chain, per stage and chunk
   std::vector<double> forwards, backwards; ///< per place and micro-batch: when the inputs are there
   TaskLists lists;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;

@@ -5,7 +5,7 @@
 
 namespace npar::schedules {
 
-/// How a stage decides when to run W.
+/// Rule by which a stage decides when to run W.
 struct WeightRule {
   int limit = 0;       ///< most chunks of micro-batches held at once, from F to the end of W; W makes room for a forward that needs it
   double patience = 0; ///< no W starts when the next forward or backward is known to be ready before this share of the W has passed
@@ -21,7 +21,7 @@ struct Filled {
 /// there, and W where a stage would wait or needs the memory, otherwise at the end. `rules` and `costs` have one entry per stage.
 Filled fillWeights(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules);
 
-/// As above for F = B = W, messages that take no time, and the same limit on every stage.
+/// The same as above for F = B = W, instantaneous messages, and the same limit on every stage.
 TaskLists fillWeights(const Schedule &schedule, int limit);
 
 } // namespace npar::schedules

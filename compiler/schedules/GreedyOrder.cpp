@@ -51,7 +51,7 @@ public:
 private:
   struct Part {
     int next[3] = {0, 0, 0};      ///< micro-batch, per phase
-    std::vector<double> ready[2]; ///< when the inputs of forwards and backwards are there
+    std::vector<double> ready[2]; ///< times at which the inputs of forwards and backwards arrive
     int inFlight = 1;             ///< most micro-batches between F and B
   };
   struct Stage {

@@ -11,7 +11,8 @@ struct Candidate {
   std::vector<WeightRule> rules; ///< per stage
 };
 
-/// What local improvement lowers: the cost, and a little the time of all stages, which shows the way where many stages cost the same.
+/// The objective of the local improvement: the cost, plus a little of the time of all stages, which guides the search if many stages cost
+/// the same.
 double score(const Filled &filled);
 
 /// Tries `trials` changes one after the other and keeps those that do not raise the score: another rule on some stages, or a task some

@@ -1,4 +1,5 @@
-// What a task waits for besides its turn on its stage: the one place that knows the dependencies of a pipeline.
+// The tasks that a task needs before it can run, apart from its turn on its stage: the only place that knows the dependencies of a
+// pipeline.
 #pragma once
 
 #include "compiler/schedules/Schedule.h"

@@ -1,4 +1,4 @@
-// Where the parts of the chain are.
+// Placements of the parts of the chain on the stages.
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {

@@ -1,4 +1,4 @@
-// Each stage runs its tasks up to the first whose need has not run; a stage that goes on wakes those that wait for it.
+// Runs the tasks of each stage up to the first whose need has not run. Whenever a stage advances, it wakes the stages that wait for it.
 #include "compiler/schedules/Progress.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ private:
     return done[stage][(size_t{3} * task.chunk + static_cast<int>(task.phase)) * schedule.micros + task.micro];
   }
 
-  /// What the stage's next task still needs; null when it can run.
+  /// A need of the stage's next task that has not run; null if the task can run.
   const Need *missing(int stage) {
     for (const Need &need : needs.of(stage, schedule.lists[stage][next[stage]]))
       if (!ran(need.stage, need.task))

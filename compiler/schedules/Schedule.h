@@ -16,15 +16,15 @@ enum class Phase { F, B, W };
 struct Task {
   Phase phase = Phase::F;
   int micro = 0;
-  int chunk = 0; ///< of the stage's own chunks, ascending along the chain
+  int chunk = 0; ///< number among the stage's chunks, ascending along the chain
 
   bool operator==(const Task &other) const { return phase == other.phase && micro == other.micro && chunk == other.chunk; }
 };
 
-constexpr size_t mostScheduleErrors = 100; ///< that are listed: more are noise, and a text may ask for a million micro-batches
-constexpr size_t mostCycleLinks = 12;      ///< of a cycle of waiting that are written out
+constexpr size_t mostScheduleErrors = 100; ///< limit of an error list; a text can ask for a million micro-batches
+constexpr size_t mostCycleLinks = 12;      ///< number of links of a cycle of waiting that are written out
 
-/// Per stage, its tasks in order.
+/// The tasks of each stage, in order.
 using TaskLists = std::vector<std::vector<Task>>;
 
 /// The chain of stages * chunks model parts; `placement[place]` is the stage that holds the part. Each stage holds `chunks` of them.
@@ -60,7 +60,7 @@ struct StageCost {
   bool operator==(const StageCost &other) const { return forward == other.forward && backward == other.backward && weight == other.weight; }
 };
 
-/// What a schedule is made for.
+/// The parameters for which a schedule is made.
 struct Request {
   int stages = 1, micros = 1;
   int chunks = 0;               ///< per stage; 0: the schedule's own number
@@ -76,10 +76,10 @@ struct Request {
 /// A schedule, or why there is none for the request.
 struct Made {
   Schedule schedule;
-  std::string refusal; ///< empty when there is a schedule; otherwise what is wrong, with both numbers
+  std::string refusal; ///< empty if there is a schedule; otherwise the reason, with both numbers
 };
 
-/// What follows for a stage from a request alone, if all stages take the same time and messages take none.
+/// Properties of a stage that follow from a request alone, if all stages take the same time and messages take none.
 struct Estimate {
   double held = 1;  ///< micro-batches of all its chunks that it holds at most; a limit is the request's memory cap
   double waits = 0; ///< its bubble, in forward and full backward passes of a micro-batch
@@ -141,7 +141,7 @@ const ScheduleKind *findSchedule(std::string_view name);
 /// `chunks` and `costs`, and makes the schedule.
 Made makeSchedule(const ScheduleKind &kind, Request request);
 
-/// One line per stage, such as `F0 F1 B0 B1`; chunks after a dot where there are several (`F0.1`).
+/// One line per stage, such as `F0 F1 B0 B1`; a number after a dot names the chunk if there are several (`F0.1`).
 std::string print(const TaskLists &lists);
 
 /// The phase of a training step that tasks of a phase belong to.

@@ -7,7 +7,7 @@ namespace npar::schedules {
 
 namespace {
 
-/// For each chunk and micro-batch of a stage, whether the list splits its backward.
+/// Records for each chunk and micro-batch of a stage whether the list splits its backward.
 class Split {
 public:
   Split(const Schedule &schedule, int stage) : micros(schedule.micros), split(schedule.chunks * schedule.micros, false) {

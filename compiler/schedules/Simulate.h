@@ -1,4 +1,4 @@
-// When the tasks of a schedule run, given the costs of the stages, and what the stages hold meanwhile.
+// Simulates the tasks of a schedule: their times, given the costs of the stages, and the activations that the stages hold meanwhile.
 #pragma once
 
 #include "compiler/cost/Timeline.h"
@@ -21,13 +21,13 @@ struct Simulation {
 /// the two parts are on different stages; W waits for its B. `costs` has one entry per stage. The times are in the unit of the costs.
 Simulation simulate(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer = 0);
 
-/// What the activations of a whole stage weigh (each chunk 1/chunks of it), in bytes or any unit: from the start of F to the end of B,
-/// and from there to the end of W, where the backward is split ("M_B" and "M_W" of Qi et al. 2023).
+/// Memory of the activations of a whole stage (each chunk has 1/chunks of it), in bytes or any unit: from the start of F to the end of B,
+/// and from there to the end of W if the backward is split ("M_B" and "M_W" of Qi et al. 2023).
 struct StageMemory {
   double backward = 1, weight = 1;
 };
 
-/// Per stage, the most that it holds at once. `memory` has one entry per stage.
+/// The most memory that each stage holds at once. `memory` has one entry per stage.
 std::vector<double> peakMemory(const Schedule &schedule, const std::vector<StageMemory> &memory);
 
 } // namespace npar::schedules

@@ -81,7 +81,7 @@ public:
     return std::move(result);
   }
 
-  /// Whether the text has any send, receive or wait.
+  /// Returns whether the text has any send, receive or wait.
   bool givesCommunications() const {
     return std::any_of(actions.begin(), actions.end(), [](const Action &action) { return action.kind->listed && !action.isTask(); });
   }
@@ -286,7 +286,7 @@ private:
     checkSplit();
   }
 
-  /// What is no part of the schedule must fit it all the same.
+  /// Checks that an action outside of the schedule, such as a send, is consistent with it.
   void checkDropped(const Action &action) {
     result.communications += action.kind->listed && action.kind->what != What::Wait;
     const Placement &placement = result.schedule.placement;

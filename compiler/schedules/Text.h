@@ -16,26 +16,26 @@ struct TextPlace {
 
 /// A link of a cycle of waiting: it ends only after the next one, the last only after the first.
 struct TextLink {
-  std::string action; ///< as the text has it
+  std::string action; ///< the word in the text
   TextPlace at;
-  int stage = 0, place = 0; ///< in the stage's list of tasks and communications
+  int stage = 0, place = 0; ///< place: index in the stage's list of tasks and communications
   bool otherEnd = false;    ///< whether the next link is the other end of its message; else it comes before this one in its stage's list
 };
 
 struct TextError {
   TextPlace at;
   int stage = 0;
-  int place = 0; ///< in the stage's list of compute tasks; `ofCommunication`: of tasks and communications
+  int place = 0; ///< index in the stage's list of compute tasks; `ofCommunication`: in that of tasks and communications
   std::string reason;
   bool ofCommunication = false;
-  std::vector<TextLink> cycle; ///< of sends and receives that wait for each other
+  std::vector<TextLink> cycle; ///< sends and receives that wait for each other
 };
 
 /// A schedule as read; its `kind` is "csv".
 struct ReadSchedule {
   Schedule schedule;
   std::vector<std::vector<TextPlace>> places; ///< per stage: of each task in its list, then of the row's end
-  std::vector<TextError> errors;              ///< in the order of the text; when there are some the schedule is incomplete
+  std::vector<TextError> errors;              ///< in the order of the text; after errors the schedule is incomplete
   int communications = 0;                     ///< sends and receives that the text gives
 };
 

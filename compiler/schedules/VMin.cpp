@@ -7,9 +7,6 @@
 //   stage 1  .. F0 .. .. .. .. f0 F1 .. b0 w0 .. f1 F2 B0 b1 W0 w1 f2 F3 B1 b2 W1 w2 f3 .. B2 b3 W2 w3 .. .. B3 W3 ..
 //   stage 2  .. .. F0 .. .. f0 .. .. F1 .. b0 f1 w0 B0 F2 W0 b1 f2 w1 B1 F3 W1 b2 f3 w2 B2 W2 .. b3 w3 .. B3 W3 .. ..
 //   stage 3  .. .. .. F0 f0 .. .. .. .. F1 f1 b0 B0 w0 W0 F2 f2 b1 B1 w1 W1 F3 f3 b2 B2 w2 W2 .. .. b3 B3 w3 W3 .. ..
-//   .. B5 W5 stage 1  .. F0 .. .. f0 .. .. F1 b0 w0 f1 .. B0 F2 W0 b1 f2 w1 B1 F3 W1 b2 f3 w2 B2 F4 W2 b3 f4 w3 B3 F5 W3 b4 f5 w4 B4 W4 ..
-//   b5 w5 .. B5 W5 .. stage 2  .. .. F0 f0 .. .. .. .. F1 f1 b0 B0 w0 W0 F2 f2 b1 B1 w1 W1 F3 f3 b2 B2 w2 W2 F4 f4 b3 B3 w3 W3 F5 f5 b4 B4
-//   w4 W4 .. .. b5 B5 w5 W5 ..
 //
 // The hops of the building block are as short as they can be, one task each: 4 per stage. Every stage holds at most (p + 4) / 3
 // micro-batches, rounded down; for F = B = W the bubble is at most 2 (p - 1) (F + B + W) / 3 + F / 2 (the last where 3 divides p: there the

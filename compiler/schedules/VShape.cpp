@@ -46,7 +46,7 @@ namespace {
 
 constexpr int period = 6; ///< F, B and W of two chunks
 
-/// When a stage starts the tasks of micro-batch 0: F of chunk 0, F of chunk 1, B of chunk 1, B of chunk 0.
+/// Start times of a stage's tasks of micro-batch 0: F of chunk 0, F of chunk 1, B of chunk 1, B of chunk 0.
 using Starts = std::array<int, 4>;
 
 bool collide(const Starts &starts) {
@@ -57,7 +57,7 @@ bool collide(const Starts &starts) {
   return false;
 }
 
-/// Per stage; empty when tasks collide with these waits at the turns.
+/// The start times of each stage; empty if tasks collide with these waits at the turns.
 std::vector<Starts> place(int stages, const std::array<int, 4> &hops, const std::array<int, 3> &waits) {
   std::vector<Starts> result(stages);
   int begin = 0;

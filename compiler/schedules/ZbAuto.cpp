@@ -7,13 +7,13 @@
 //   stage 1  .. F0 F1 F2 f0 F3 f1 b0 w0 f2 b1 w1 F4 B0 W0 f3 b2 w2 F5 B1 W1 f4 b3 w3 B2 W2 f5 b4 B3 b5 B4 w4 B5 W3 w5 W4 W5 ..
 //   stage 2  .. .. F0 f0 F1 f1 F2 f2 b0 w0 F3 B0 W0 f3 b1 w1 F4 B1 W1 f4 b2 w2 F5 B2 W2 f5 b3 B3 b4 B4 b5 B5 w3 W3 w4 W4 w5 W5
 //
-// Candidates are every named schedule as it is; and orders of forwards and backwards (those of the named schedules, warm-ups of other
-// lengths with one chunk, V-shapes with more slack, building blocks of other sizes, what a greedy run gives) with W filled in by several
-// rules. All are timed with fewer micro-batches first, the best with all of them, and the best of these is improved step by step. So it is
-// never worse than a named schedule under the same cap, in the cost by which bubble rates are defined (`Simulation::cost`); equal costs are
-// decided by makespan, then memory. The effort is bounded by the number of tasks timed. Without a cap, the search keeps to 2p - 1
-// micro-batches per stage, what zb_h2 holds, and takes a named schedule that holds more only if that is better. Without a number of chunks,
-// it takes one or two.
+// Candidates are all named schedules, and orders of forwards and backwards with W filled in by several rules. The orders are those of the
+// named schedules, warm-ups of other lengths with one chunk, V-shapes with more slack, building blocks of other sizes, and the results of
+// greedy runs. All are timed with fewer micro-batches first, the best with all of them, and the best of these is improved step by step. The
+// result is therefore never worse than a named schedule under the same cap, in the cost by which bubble rates are defined
+// (`Simulation::cost`); makespan, then memory break ties. The effort is bounded by the number of tasks timed. Without a cap, the search
+// keeps to 2p - 1 micro-batches per stage, as zb_h2 does, and takes a named schedule that holds more only if that is better. If the number
+// of chunks is not given, it takes one or two.
 #include "compiler/schedules/Build.h"
 #include "compiler/schedules/GreedyOrder.h"
 #include "compiler/schedules/Improve.h"
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  /// An order of forwards and backwards for any number of micro-batches; no lists where there is none.
+  /// An order of forwards and backwards for a number of micro-batches; returns no lists if it does not exist for that number.
   using Order = std::function<Schedule(int micros)>;
 
   struct Choice {
@@ -210,7 +210,7 @@ Made zbAuto(const Request &request) { return Search(request).run(); }
 
 Estimate estimateZbAuto(const Request &request) {
   double stages = request.stages, filling = fillingWaits(2 * stages - 1, request.micros), cap = request.memoryCap;
-  if (cap > 0) // as if it had the bubble of the named schedules that hold so much
+  if (cap > 0) // assume the bubble of the named schedules that hold as much
     return {cap, std::max((stages - 1) * std::max(0.0, 1 - cap / stages), filling)};
   return {2 * stages - 1, filling};
 }

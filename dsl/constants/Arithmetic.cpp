@@ -34,7 +34,7 @@ bool compare(Operator op, int order) {
   return order >= 0;
 }
 
-/// What a constant may be in place of none.
+/// Returns whether an optional constant can have this value: a number, a truth value, a text or `none`.
 bool isOptional(const Value &value) {
   return isNumber(value) || std::holds_alternative<bool>(value) || std::holds_alternative<std::string>(value) ||
          std::holds_alternative<None>(value);

@@ -9,7 +9,7 @@
 
 namespace npar::dsl {
 
-/// What a call takes: in order, with names; those with `optional` may be left out.
+/// One formal argument of a call, in order; arguments with `optional` can be omitted.
 struct Formal {
   std::string name;
   bool optional = false;
@@ -37,13 +37,13 @@ public:
 
   /// sqrt, exp, log, min, max of constants; false when `name` is no such function.
   bool callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result);
-  /// What stands for a number (an axis for its size) as that number.
+  /// Converts a value that stands for a number to that number, such as an axis to its size.
   virtual Value constant(Location at, const Value &value);
 
   Reporter &reporter;
 
 protected:
-  /// What names, lists and suffixes mean beyond constants.
+  /// Meanings of names, lists and suffixes other than constants; overridden where the text has more than constants.
   virtual Value name(const ast::Expression &expression, Scope &scope);
   virtual Value list(const ast::Expression &expression, Scope &scope);
   virtual Value suffixed(const ast::Expression &expression, Scope &scope);

@@ -8,9 +8,9 @@
 
 namespace npar::dsl {
 
-/// Thrown after a report: the statement is given up, the next one goes on.
+/// Thrown after a report to abandon the statement; evaluation continues with the next one.
 struct Stop {};
-/// Thrown when going on makes no sense: the whole elaboration is given up.
+/// Thrown to abandon the whole elaboration when continuing makes no sense.
 struct Abort {};
 
 class Reporter {
@@ -19,7 +19,7 @@ public:
 
   /// Reports once per place (unrolled blocks repeat their errors). `helps` may be empty.
   void error(Location at, const std::string &message, const std::vector<std::string> &helps = {});
-  /// As above with a note at another place.
+  /// The same, with a note at another place.
   void error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps = {});
   void warning(Location at, const std::string &message, const std::vector<std::string> &helps = {});
   [[noreturn]] void fail(Location at, const std::string &message, const std::vector<std::string> &helps = {});

@@ -111,7 +111,7 @@ const std::vector<ForeignSetting> &foreignSettings() {
   return all;
 }
 
-/// What a setting that is not known was probably meant for.
+/// The known settings that an unknown one was probably meant to be.
 std::vector<std::string> meantBy(const std::string &key, const std::vector<std::string> &known) {
   std::string word;
   for (unsigned char letter : key)

@@ -21,7 +21,7 @@ public:
   const Setting *find(const std::string &key);
   /// Remembers a key that exists but has no effect here; whether it was set, and nothing else has asked for it.
   bool accept(const std::string &key);
-  /// Reports settings whose key nobody asked for.
+  /// Reports settings with a key that no code has looked up.
   void reportUnknown(Reporter &reporter) const;
 
 private:

@@ -20,7 +20,7 @@ public:
         expression(argument.value);
   }
 
-  /// What stands in braces.
+  /// Records the words in braces.
   void path(const std::string &text) {
     for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1))
       words.insert(text.substr(open + 1, text.find('}', open) - open - 1));
@@ -106,7 +106,7 @@ public:
       expression(state.initial);
   }
 
-  /// Those that neither the text nor the defaults of the others name.
+  /// The constants that neither the text nor the defaults of other constants use.
   std::vector<ast::Name> missing(const std::vector<ast::Item> &constants) {
     for (const ast::Item &constant : constants)
       expression(constant.value);

@@ -1,4 +1,4 @@
-// What an expression of the language can be, and the scopes that name such values.
+// The values of expressions of the language, and the scopes that name them.
 #pragma once
 
 #include "dsl/Diagnostics.h"
@@ -29,13 +29,13 @@ struct ParameterValue {
   size_t index = 0;
 };
 
-/// What a statement with an error declares: naming it is silently the same error.
+/// The value of everything that a statement with an error declares. A use of it is not reported, because it would repeat the error.
 struct Poison {};
 
 /// The word `none`: a constant that may be given and is not.
 struct None {};
 
-/// What an optimizer computes once per step or for each element.
+/// A value that an optimizer computes once per step or for each element.
 struct FormulaValue {
   size_t node = 0;
 };
@@ -51,7 +51,7 @@ std::string kindOf(const Value &value);
 /// A constant as a person writes it.
 std::string textOf(const Value &value);
 std::string textOf(double number);
-/// What models compute with: smaller numbers may be 0 in float32, larger ones are infinite.
+/// Limits of the numbers that models compute with: smaller ones may become 0 in float32, larger ones become infinite.
 constexpr double smallestNumber = 1e-37, largestNumber = 3.4e38;
 /// "1e+39, which float32 cannot hold (...)"; empty for a number that it can.
 std::string beyondFloat32(double number);

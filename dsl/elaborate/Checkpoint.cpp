@@ -8,7 +8,7 @@
 namespace npar::dsl {
 namespace {
 
-/// In order of CheckpointRuleKind.
+/// Words of the rules, indexed by CheckpointRuleKind.
 const std::vector<std::string> words = {"rename", "ignore", "same", "fresh"};
 const char *const forms[] = {"`rename \"name in the file\" -> \"parameter\"`", "`ignore \"name in the file\"`",
                              "`same \"name in the file\" = parameter`", "`fresh \"parameter\"`"};
@@ -23,7 +23,7 @@ void checkPattern(Reporter &reporter, const ast::Name &text, bool star) {
     reporter.fail(text.location, "a '*' stands for nothing here: \"" + text.text + "\" must be one name");
 }
 
-/// What stands for a number in a pattern, in order: "{i}".
+/// The placeholders for numbers in a pattern, in order, such as "{i}".
 std::vector<std::string> numbersOf(const std::string &pattern) {
   std::vector<std::string> result;
   for (size_t open = pattern.find('{'), close; open != std::string::npos; open = pattern.find('{', close)) {

@@ -55,7 +55,7 @@ private:
     for (const ast::DataFeed &each : from.feeds)
       attempt([&] {
         DataFeed made = stream ? streamFeed(each, from, group) : tensorFeed(each);
-        if (made.location.line > 0) // else nobody needs it
+        if (made.location.line > 0) // otherwise the model does not need the input
           group.feeds.push_back(std::move(made));
       });
     if (stream)
@@ -155,7 +155,7 @@ private:
                     {"let its loss ignore a number: cross_entropy(..., ignore = -100)"});
   }
 
-  /// The samples of all groups lie side by side.
+  /// Checks that this group can feed samples together with the groups before it.
   void checkBeside(const ast::DataSource &from, const DataGroup &group) {
     if (data.groups.empty())
       return;
@@ -264,7 +264,7 @@ private:
       reporter.fail(arguments[1]->value->location, "the shift is " + std::to_string(result.shift) + ", it must be 0 to 65536");
   }
 
-  /// What comes after `below`, and where the feed stands.
+  /// Sets the bound from `below`, and the location of the feed.
   void bound(const ast::DataFeed &from, const Node *node, DataFeed &result) {
     if (from.below && node && !isInteger(node->type.element))
       reporter.fail(from.below->location, "input '" + from.input.text + "' has floats, which have no upper bound");

@@ -6,8 +6,8 @@
 
 namespace npar::dsl {
 
-/// Reads a data block for an elaborated model. `scope` has the block's constants and the model's; `declared` are all inputs that the
-/// model's text has, of which those that its loss does not need are fed by nobody. Errors are in the evaluator's reporter.
+/// Reads a data block for an elaborated model. `scope` has the constants of the block and of the model. `declared` are all inputs in the
+/// model's text; inputs that its loss does not need are not fed. Reports errors to the evaluator's reporter.
 Data elaborateData(const ast::Data &source, Evaluator &evaluator, Scope &scope, const Model &model,
                    const std::vector<std::string> &declared, const Sources &sources);
 

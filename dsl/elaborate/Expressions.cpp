@@ -1,4 +1,4 @@
-// What names, calls, selections and arithmetic mean inside models.
+// Evaluates names, calls, selections and arithmetic inside models.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
@@ -17,7 +17,7 @@ Value ModelElaborator::use(const Value &value, Location at) {
   return value;
 }
 
-/// How the operations of PyTorch and JAX that have another name here are written; null where there is no such word.
+/// Advice on how to write an operation that PyTorch and JAX name differently; null if the word is not known.
 static const char *writtenHere(const std::string &word) {
   static const std::map<std::string, const char *> forms = {
       {"matmul", "write `project(x, w)`, which contracts all axes that both have, or `einsum(x, y, over = a)`"},

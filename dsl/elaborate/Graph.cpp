@@ -144,7 +144,7 @@ int Graph::use(size_t parameter, Location at) {
   return add(at, "parameter", {}, p.type, {{"name", p.path}}, parameterProducts[parameter]);
 }
 
-/// That no two parameters have a tensor of one name in files, where one has a tensor for each index of an axis.
+/// Checks that parameters with a tensor per index of an axis share no tensor name in files with other parameters.
 static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter &reporter) {
   std::map<std::string, const Parameter *> several; // by the name around the index
   auto refuse = [&](const Parameter &p, const std::string &around) {
@@ -243,7 +243,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
   }
   model.parameters = std::move(kept);
   checkTensorNames(model.parameters, reporter);
-  // What belongs to a parameter (gradients, optimizer state) lies below its path.
+  // The path of a parameter prefixes those of its gradients and optimizer state, so no other parameter can have such a path.
   for (const Parameter &p : model.parameters)
     for (size_t point = p.path.rfind('.'); point != std::string::npos && point > 0; point = p.path.rfind('.', point - 1))
       if (auto above = parameterIndex.find(p.path.substr(0, point)); above != parameterIndex.end() && used[above->second])

@@ -26,9 +26,9 @@ public:
   void declareAxis(const std::string &name, int64_t size, Location at);
   /// Declares a name for several axes; again with the same ones is fine.
   void declareProduct(const std::string &name, const AxisNames &factors, Location at);
-  /// Says which axes follow each other in an axis that is as long as they are together; where another text said otherwise the first holds.
+  /// Declares an axis as the concatenation of others. If texts disagree about the parts, the first declaration holds.
   void declareSum(const std::string &name, AxisNames parts) { sums.insert({name, {std::move(parts)}}); }
-  /// Null where the axis is no sum.
+  /// The parts of a sum of axes; null if the axis is no sum.
   const SumAxis *sum(const std::string &name) const {
     auto found = sums.find(name);
     return found == sums.end() ? nullptr : &found->second;
@@ -47,10 +47,10 @@ public:
   const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
   bool isFloat(int node) const { return !isInteger(type(node).element); }
   bool isTruth(int node) const { return type(node).element == ElementType::Bool; }
-  /// "i32", "u8" or "bool", of a tensor that is not of floats.
+  /// "i32", "u8" or "bool", for a tensor of other elements than floats.
   std::string integerName(int node) const { return isTruth(node) ? "bool" : type(node).element == ElementType::U8 ? "u8" : "i32"; }
-  /// The product axes that a tensor's axes are written with, by its own declaration or that of what it is made from: all factors stand
-  /// in it side by side.
+  /// The product axes whose factors are all adjacent among the tensor's axes, according to its declaration or to those of the tensors that
+  /// it is computed from.
   const AxisNames &productsOf(int node) const { return products[static_cast<size_t>(node)]; }
   const ProductAxis &product(const std::string &name) const;
   TensorType floating(AxisNames axes) const { return {compute, std::move(axes)}; }
@@ -59,24 +59,24 @@ public:
   size_t declareParameter(Parameter parameter, AxisNames products);
   int use(size_t parameter, Location at);
 
-  /// Keeps what losses, metrics and predictions need, in order: drops other nodes, and parameters that no loss needs with a warning (silent
-  /// below the layers in `unusedLayers`, which were reported).
+  /// Keeps the nodes that losses, metrics and predictions need, in order. Drops other nodes. Also drops parameters that no loss needs, with
+  /// a warning, except below the layers in `unusedLayers`, which were already reported.
   void finish(const std::vector<std::string> &unusedLayers);
 
   Model &model;
   Reporter &reporter;
   ElementType compute;
-  std::string path; ///< of the layer whose text is evaluated
+  std::string path; ///< path of the layer whose text is evaluated
   int block = -1;
 
   void checkType(Location at, const TensorType &type);
 
 private:
-  /// Where the numbers of the nodes stand that everything is computed for.
+  /// Pointers to the node numbers of all results: everything else is computed for them.
   std::vector<int *> roots();
-  /// That what is needed (`place` 0) has no parameters but the `used` ones, which a loss needs.
+  /// Checks that the nodes that are needed (`place` 0) use no parameters except the `used` ones, which a loss needs.
   void checkTrained(const std::vector<int> &place, const std::vector<bool> &used) const;
-  /// Whether the factors of a product stand side by side in `axes`.
+  /// Returns whether the factors of a product are adjacent in `axes`.
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 
   std::unordered_map<std::string, size_t> axisIndex;

@@ -11,7 +11,7 @@ struct SourceFile {
   std::string path;
   std::unique_ptr<ast::File> tree;
   std::vector<SourceFile *> imports;
-  std::map<std::string, const ast::Block *> layers; ///< of this file, by name
+  std::map<std::string, const ast::Block *> layers; ///< layers declared in this file, by name
   const std::vector<std::string> *search = nullptr; ///< the folders of the library
 };
 
@@ -35,7 +35,7 @@ public:
   std::vector<std::string> textNames(const std::string &folder) const;
   struct FoundOptimizer {
     const ast::Optimizer *declaration = nullptr; ///< null if it is missing or has errors
-    bool standard = false;                       ///< in the library's folder of optimizers
+    bool standard = false;                       ///< whether it is in the library's folder of optimizers
   };
   /// The optimizer that `name` means in `file`: declared in a file that it sees, else in the library's text of that name.
   FoundOptimizer findOptimizer(SourceFile *file, const std::string &name);

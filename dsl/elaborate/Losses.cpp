@@ -1,4 +1,4 @@
-// What a model is for: the losses that it is trained by, and what an evaluation gives besides, metrics and predictions.
+// Elaborates the purposes of a model: the losses that train it, and the metrics and predictions of an evaluation.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
@@ -112,8 +112,8 @@ void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
 
 namespace {
 
-/// Targets of binary cross-entropy are 0 or 1, unless a condition of a loss, or on the way to one, is of them: it may leave out what is
-/// neither.
+/// Targets of binary cross-entropy must be 0 or 1. The bound is dropped if a condition of a loss, or a `where` on the way to one, depends
+/// on the targets: it may leave out other values.
 void freeChosenTargets(Model &model) {
   std::vector<bool> trained(model.nodes.size()), conditions(model.nodes.size());
   for (const Loss &loss : model.losses) {
@@ -145,7 +145,7 @@ void ModelElaborator::checkLosses() {
 
 namespace {
 
-/// What an evaluation can make of values.
+/// A metric that an evaluation can compute from values.
 struct MetricForm {
   const char *name;
   MetricKind kind;

@@ -31,10 +31,10 @@ public:
   /// Runs the model's body over its constants. Errors are in the reporter.
   void run(const ast::Block &model, Scope &scope, Purpose purpose);
 
-  // What operations ask for; each throws Stop after reporting.
+  // Accessors for the arguments of operations; each reports errors and throws Stop.
   int tensor(const ast::Expression &expression, Scope &scope, const std::string &what);
   AxisValue axes(const ast::Expression &expression, Scope &scope, const std::string &what);
-  /// A name for a place of randomness that no other one has.
+  /// A name for a source of randomness that no other source has.
   std::string site(const std::string &kind);
   Value constant(Location at, const Value &value) override;
 
@@ -51,7 +51,7 @@ protected:
 private:
   enum class Body { Model, Repeat, Layer, Forward };
 
-  /// That the model has what it is wanted for.
+  /// Checks that the model has what the purpose requires.
   void checkPurpose(const ast::Block &model, Purpose purpose);
 
   // The statements of a body (Statements.cpp).
@@ -66,51 +66,50 @@ private:
   void condition(const ast::Statement &s, Scope &scope, Body body);
   void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
   void input(const ast::Statement &s, Scope &scope);
-  /// That a file with tensors can call one so.
+  /// Checks that a file with tensors can have a tensor of this name.
   void checkTensorName(const ast::Name &name, const std::string &what);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
 
-  // What a model is for: its losses, and what an evaluation gives besides (Losses.cpp).
+  // Purposes of a model: its losses, and the metrics and predictions of an evaluation (Losses.cpp).
   void loss(const ast::Statement &s, Scope &scope);
   void metric(const ast::Statement &s, Scope &scope);
   void prediction(const ast::Statement &s, Scope &scope);
-  /// The node of what stands after `where`, truth values over axes of `axes`; -1 where nothing does.
+  /// The node of the condition after `where`, truth values over axes in `axes`; -1 without a condition.
   int condition(const ast::Statement &s, const AxisNames &axes, Scope &scope);
-  /// That a condition is known before a step, and is the same under every plan.
+  /// Checks that a condition is known before a step and is the same under every plan.
   void checkKnown(const ast::Expression &condition, int node);
-  /// The condition, and that the targets are not those that the loss's own node ignores.
+  /// The condition combined with a check that targets are not the ones that the loss's own node ignores.
   int andValid(int condition, int loss, Location at);
   double weightOf(const ast::Statement &s, Scope &scope);
-  /// That an evaluation can tell the loss or metric by its name from all before it.
+  /// Checks that the name of the loss or metric differs from those of all before it in an evaluation.
   void checkMeasure(const ast::Name &name, const std::string &what);
-  /// What is only known of all of them.
+  /// Checks that need all losses.
   void checkLosses();
-  /// That the scope has no such name yet. `path`: where what it names would lie, for advice when that is free.
+  /// Checks that the scope does not have the name yet. `path`: the path of what it names, for advice if that path is free.
   void checkFresh(const ast::Name &name, Scope &scope, const std::string &path = "");
   void warnUnused();
-  /// A hint when `name` is declared further down in the same text, else nothing.
+  /// A hint if `name` is declared further down in the same text; otherwise nothing.
   std::vector<std::string> declaredLater(const ast::Name &name) const;
 
-  // What parameters are called in files (Paths.cpp).
-  /// The path after `as`, else the name, below the current one.
+  // Names of parameters in files (Paths.cpp).
   std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as, Scope &scope);
-  /// A path as it is written, with what constants in braces stand for; axes stay in their braces, by the names that they have in the model,
-  /// and `{}` is left of `number`.
+  /// The text of a path, with the values of constants in braces. Axes stay in their braces, under their names in the model; `{number}`
+  /// becomes `{}`.
   std::string pathText(Location at, const std::string &written, Scope &scope, const std::string &number = "");
   std::string inBraces(Location at, const std::string &word, Scope &scope);
-  /// That what a parameter's path has in braces is one of the dimensions that it is stored in.
+  /// Checks that each axis in braces in a parameter's path is one of the dimensions that it is stored in.
   void checkIndexed(const Parameter &p, Location at);
   void under(const ast::Statement &s, Scope &scope, Body body);
 
   // Repeats (Repeats.cpp).
   void repeat(const ast::Statement &s, Scope &scope, Body body);
-  /// That no block of another repeat has this path, lies there, or holds it, but those that are being run.
+  /// Checks that no block of another repeat has this path, a path inside it or a path around it, except the blocks that are being run.
   void placeBlock(const ast::Statement &s, const std::string &path);
 
   // The rules of checkpoint blocks (Checkpoint.cpp).
   void collectCheckpoint(const ast::Statement &s);
-  /// The rules of all checkpoint blocks: before unused parameters are dropped, since names are resolved; then against what is left.
+  /// Resolves the names in all checkpoint blocks, before unused parameters are dropped; then checks the rules against the remaining ones.
   void resolveCheckpoint(Scope &scope);
   void checkCheckpoint();
   void checkShadowed();
@@ -123,7 +122,7 @@ private:
   Value forward(Instance &instance, const ast::Suffix &suffix, Location at, Scope &scope);
   Value member(Instance &instance, const ast::Name &name);
 
-  // What expressions mean beyond constants (Expressions.cpp).
+  // Evaluation of expressions beyond constants (Expressions.cpp).
   Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
   Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
   /// The part of a sum of axes that `e` names in `[axis = e]`, whose value is an axis.
@@ -133,15 +132,15 @@ private:
   [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);
 
   const ast::Block *text = nullptr; ///< the model
-  SourceFile *file;                 ///< whose text is evaluated
-  Instance *instance = nullptr;     ///< whose text is evaluated, null at the model's
-  std::optional<Value> result;      ///< of the forward function being run
+  SourceFile *file;                 ///< the file whose text is evaluated
+  Instance *instance = nullptr;     ///< the layer whose text is evaluated; null in the model's
+  std::optional<Value> result;      ///< result of the forward function being run
   std::vector<const ast::Block *> openLayers;
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
-  std::vector<const ast::CheckpointRule *> checkpointRules; ///< of the text, in order
-  std::map<std::string, const ast::Statement *> blockPaths; ///< of all blocks, with their repeats
-  const ast::Statement *openRepeat = nullptr;               ///< whose block is being run, the innermost
+  std::vector<const ast::CheckpointRule *> checkpointRules; ///< rules of the text, in order
+  std::map<std::string, const ast::Statement *> blockPaths; ///< paths of all blocks, with their repeats
+  const ast::Statement *openRepeat = nullptr;               ///< the innermost repeat whose block is being run
   std::string openBlock;                                    ///< its path
 };
 

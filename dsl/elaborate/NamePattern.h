@@ -1,11 +1,12 @@
-// Patterns of names: a '*' stands for any text, points included. Those of checkpoint blocks have at most one, those of train blocks any number.
+// Patterns of names: a '*' matches any text, including points. Patterns of checkpoint blocks have at most one, those of train blocks any
+// number.
 #pragma once
 
 #include <string>
 
 namespace npar::dsl {
 
-/// Whether `pattern` matches all of `text`.
+/// Returns whether `pattern` matches all of `text`.
 inline bool matchesName(const std::string &pattern, const std::string &text) {
   size_t star = pattern.find('*');
   if (star == std::string::npos)
@@ -14,7 +15,7 @@ inline bool matchesName(const std::string &pattern, const std::string &text) {
   if (text.size() < star + after || text.compare(0, star, pattern, 0, star) != 0 ||
       text.compare(text.size() - after, after, pattern, last + 1, after) != 0)
     return false;
-  // Between two stars the earliest place leaves the most to what follows.
+  // The earliest match of a part between two stars leaves the most text to the remaining parts.
   size_t at = star;
   while (star != last) {
     size_t next = pattern.find('*', star + 1);
@@ -27,7 +28,7 @@ inline bool matchesName(const std::string &pattern, const std::string &text) {
   return true;
 }
 
-/// Whether `pattern` matches every name that `other` does: then the '*' of `other` is some of its own text.
+/// Returns whether `pattern` matches every name that `other` matches; a '*' in `other` counts as a character of its text.
 inline bool coversPattern(const std::string &pattern, const std::string &other) { return matchesName(pattern, other); }
 
 } // namespace npar::dsl

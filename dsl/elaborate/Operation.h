@@ -6,14 +6,14 @@
 
 namespace npar::dsl {
 
-/// What an argument of an operation is. Tensor: one of any elements. Any: the operation itself says what it takes.
+/// The kind of an argument. Tensor: a tensor with elements of any type. Any: the operation checks the argument itself.
 enum class FormalKind { Floats, Indices, Tensor, Tensors, Axis, Axes, Number, Truth, Word, Any };
 
-/// One argument in the table of operations, with the default of one that may be left out. (An Axis, or Any, that is left out has none: the
-/// operation says what that means.)
+/// A formal argument of an operation, with its default if it is optional. (An optional Axis or Any has no default; the operation decides
+/// what omitting it means.)
 struct OperationFormal {
   OperationFormal(std::string name, FormalKind kind, bool optional = false) : name(std::move(name)), kind(kind), optional(optional) {}
-  /// A number or a truth value that may be left out.
+  /// An optional number or truth value with its default.
   OperationFormal(std::string name, FormalKind kind, double fallback)
       : name(std::move(name)), kind(kind), optional(true), fallback(fallback) {}
   /// One of some words, of which the first is the default.
@@ -36,11 +36,11 @@ public:
   OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,
                 Scope &scope);
 
-  /// Whether the argument is given; an optional one that is `none` is not.
+  /// Returns whether the argument is given; an optional argument with the value `none` is not.
   bool has(size_t i) const { return slots[i] != nullptr; }
-  /// Whether the argument is given by its name.
+  /// Returns whether the argument is given by name.
   bool isNamed(size_t i) const { return has(i) && !slots[i]->name.text.empty(); }
-  /// Whether the argument is written as axes are: a name or a list.
+  /// Returns whether the argument has the form of axes: a name or a list.
   bool namesAxes(size_t i) const {
     return slots[i]->value->kind == ast::ExpressionKind::Name || slots[i]->value->kind == ast::ExpressionKind::List;
   }
@@ -61,9 +61,9 @@ public:
   std::string word(size_t i);
 
   const AxisNames &axesOf(int node) const { return graph.type(node).axes; }
-  /// What the calling text calls an axis.
+  /// The name of an axis in the calling text.
   std::string nameOf(const std::string &axis) const;
-  /// That `axis` (argument i) is one of the tensor's, and not `batch`, whose size is the plan's.
+  /// Checks that `axis` (argument i) is an axis of the tensor other than `batch`, whose size the plan decides.
   void requireAxis(size_t i, const std::string &axis, int node, const std::string &what);
   void refuseBatch(size_t i, const std::string &axis);
   TensorValue add(const std::string &op, std::vector<int> operands, AxisNames axes, std::map<std::string, Attribute> attributes = {}) {
@@ -79,7 +79,7 @@ public:
 private:
   /// "argument 'x' of 'sum'"
   std::string described(size_t i) const;
-  /// Whether it is the word `none`, or a name for it.
+  /// Returns whether an expression is the word `none` or a constant with that value.
   bool isNone(const ast::Expression &value) const;
 
   const std::vector<OperationFormal> &formals;
@@ -87,7 +87,7 @@ private:
   Scope &scope;
 };
 
-/// What a text can call: its arguments, the rule that makes its result of them, and the kinds of nodes that it adds for it.
+/// An operation that a text can call: its arguments, the function that computes its result, and the kinds of nodes that it adds.
 struct Operation {
   std::string name;
   std::vector<OperationFormal> formals;
@@ -107,7 +107,7 @@ std::vector<Operation> integerOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
 
-/// What `left op right` makes, of which operations make some too.
+/// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {
 extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder;
 }
@@ -117,17 +117,17 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Locat
 Value tensorNegation(Graph &graph, Reporter &reporter, Location at, int node);
 /// "a float tensor over [seq]", "i32 over [batch, seq]"
 std::string describedTensor(const Graph &graph, int node);
-/// The axes of what elementwise operations make of tensors: all of theirs, in the order of the one that has them all; where none has, the
-/// first one's and then what the others add, those with `batch` first.
+/// The axes of elementwise results: all axes of the operands, in the order of the operand that has all of them. If none has, the first
+/// operand's axes come first and then those that the others add, with operands that have `batch` before the rest.
 AxisNames unionOf(const Graph &graph, std::vector<int> nodes);
-/// That a number can stand beside a tensor: an integer of 32 bits beside integers, what float32 holds beside floats.
+/// Checks that a number can be combined with a tensor: 32-bit integers with integers, numbers in the range of float32 with floats.
 void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::string &what, int beside, const Value &number);
-/// Refuses a number that the elements of a float, or of an integer tensor cannot hold.
+/// Refuses a number that the elements of a float or integer tensor cannot hold.
 void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, const Value &number, bool floats);
 /// A tensor's node, or a new one for a number.
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 
-/// That argument i is a rate at which elements may be dropped.
+/// Checks that argument i is a valid rate of dropout.
 void checkDropoutRate(OperationCall &call, size_t i, double rate);
 
 /// The part of a sum of axes that begins at entry `offset` of x along it; a product part has its factors side by side.

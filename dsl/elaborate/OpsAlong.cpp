@@ -1,4 +1,4 @@
-// What an entry of an axis has to do with the others: the first largest, the k largest, running sums, tensors joined along an axis.
+// Operations that relate the entries of an axis: the first largest, the k largest, running sums, tensors joined along an axis.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 

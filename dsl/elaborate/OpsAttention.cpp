@@ -45,13 +45,13 @@ void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &hea
 /// The formals of `attention` by place, as the table below lists them.
 enum AttentionFormal : size_t { Over = 3, Feature, Causal, Scale, Keys, Where, Bias, Cap, Dropout };
 
-/// What an attention looks at: `keys` is the axis of k and v, `name` what masks and biases call it; empty where nothing can.
+/// The keys of an attention: `keys` is the axis of k and v, `name` their axis in masks and biases; empty if these cannot refer to keys.
 struct Looked {
   std::string keys, name;
   bool isOther = false;
 };
 
-/// With `keys = other` k and v have another sequence, or the queries' own, which masks and biases know by that name.
+/// Finds the keys. `keys = other` names the axis of another sequence, or a second name for the queries' own, which masks and biases use.
 Looked keysOf(OperationCall &call, const std::string &seq, const AxisNames &ofKeys) {
   if (!call.has(Keys))
     return {seq, ""};
@@ -106,7 +106,7 @@ void warnOfHiddenQueries(OperationCall &call, int condition, const std::string &
                         helps);
 }
 
-/// What is done to scores: operands after q, k and v, and attributes.
+/// Adds the operands after q, k and v and the attributes by which scores are changed.
 void changeScores(OperationCall &call, const AxisNames &rows, const std::string &seq, const Looked &looked, std::vector<int> &operands,
                   std::map<std::string, Attribute> &attributes) {
   if (call.has(Bias)) {
@@ -140,9 +140,9 @@ void changeScores(OperationCall &call, const AxisNames &rows, const std::string 
   }
 }
 
-/// softmax(scale * q k^T, changed and masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at,
-/// or with `keys` of the keys' own. The names tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is
-/// contracted in q and k; `feature` is v's own.
+/// softmax(scale * q k^T, changed and masked) v over `over`. `key` is the name of the positions that are attended to: a second name of
+/// `over` or, with `keys`, of the keys' axis. The names decide the role of an axis: heads are in q, k and v, groups of queries in q alone,
+/// contracted axes in q and k; `feature` is only in v.
 Value attention(OperationCall &call) {
   int q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
   AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);

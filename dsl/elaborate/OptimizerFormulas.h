@@ -30,7 +30,7 @@ public:
 private:
   struct Item {
     std::string function; ///< empty: a leaf or a number
-    std::string text;     ///< of a leaf or a number
+    std::string text;     ///< the name of a leaf, or a number
     std::vector<Node> operands;
     bool perElement = false, isNumber = false;
   };
@@ -39,7 +39,7 @@ private:
   Node add(Item item);
 
   std::vector<Item> nodes;
-  std::map<std::string, Node> known; ///< by what they compute
+  std::map<std::string, Node> known; ///< nodes by the value that they compute
 };
 
 } // namespace npar::dsl

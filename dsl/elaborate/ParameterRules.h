@@ -16,7 +16,7 @@ struct ParameterPattern {
 struct ParameterRule {
   bool freeze = false;
   std::vector<ParameterPattern> patterns, except;
-  std::string group; ///< of `for`
+  std::string group; ///< the pattern after `for`
   std::optional<double> rate, decay;
   std::optional<size_t> optimizer; ///< the number of its call
   Location location;

@@ -1,4 +1,4 @@
-// What parameters are called in files with weights: names of the text, or what stands after `as` and `under`, with what that has in braces.
+// Names of parameters in weight files: the names in the text, or the paths after `as` and `under`, in which words in braces are evaluated.
 #include "dsl/elaborate/ModelElaborator.h"
 
 #include <algorithm>

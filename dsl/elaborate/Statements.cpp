@@ -74,8 +74,8 @@ void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &s
     try {
       statement(s, scope, body);
     } catch (const Stop &) {
-      // An error inside a forward function spoils its result: the caller's statement is given up. Where a condition does not hold,
-      // what stands below it would only repeat the complaint.
+      // An error inside a forward function invalidates its result, so the caller's statement is abandoned. If a `require` fails, the
+      // statements after it would only repeat the complaint.
       if (body == Body::Forward || (s.kind == StatementKind::Require && body != Body::Repeat))
         throw;
       poison(s, scope);

@@ -1,4 +1,4 @@
-// What operators mean between tensors, and between tensors and numbers: arithmetic, comparisons, logic, with broadcast by name.
+// Operators between tensors, and between tensors and numbers: arithmetic, comparisons, logic, with broadcast by name.
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Value Applied::logic(const Value &left, const Value &right) const {
   return TensorValue{add("integer", {tensorOf(left)->node, tensorOf(right)->node}, ElementType::Bool, {{"kind", isAnd ? "and" : "or"}})};
 }
 
-/// Both sides are of one kind; numbers go with what they stand beside.
+/// Checks that both sides have the same kind; a number takes the kind of the tensor that it is combined with.
 void Applied::checkKinds(const Value &left, const Value &right) const {
   bool compares = op == Operator::Equal || op == Operator::NotEqual;
   auto *a = tensorOf(left), *b = tensorOf(right);

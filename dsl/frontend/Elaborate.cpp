@@ -31,7 +31,7 @@ template <typename T> Found<T> collect(SourceFile *root, std::vector<T> ast::Fil
   return result;
 }
 
-/// Those for which `accept` holds.
+/// The declarations for which `accept` holds.
 template <typename T, typename F> Found<T> filter(const Found<T> &list, F accept) {
   Found<T> result;
   for (const auto &d : list)
@@ -40,7 +40,7 @@ template <typename T, typename F> Found<T> filter(const Found<T> &list, F accept
   return result;
 }
 
-/// Those of the file itself when there are some, else all.
+/// The declarations of the file itself if it has any, otherwise all.
 template <typename T> Found<T> preferOwn(const Found<T> &list, SourceFile *root) {
   Found<T> own = filter(list, [&](const auto &d) { return d.second == root; });
   return own.empty() ? list : own;
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// That the machine knows how fast it is in the type that the plan computes in.
+  /// Checks that the machine has figures for the type that the plan computes in.
   void checkFigures(const Machine &machine, const Plan &plan) {
     size_t type = plan.compute == ElementType::BF16 ? 1 : plan.compute == ElementType::F16 ? 2 : plan.compute == ElementType::F64 ? 3 : 0;
     if (computesIn(machine, type))
@@ -99,7 +99,7 @@ private:
                    {help});
   }
 
-  /// That an uneven machine, whose hosts are counted, has a place for each rank.
+  /// Checks that an uneven machine, whose number of hosts is given, has a place for each rank.
   void checkPlaces(const Machine &machine, const Plan &plan) {
     int64_t ranks = 1, places = placeCount(machine);
     for (const MeshAxis &axis : plan.mesh)
@@ -116,8 +116,8 @@ private:
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
   }
 
-  /// The one asked for by an option, in any case of letters, or the only one; null when there is none and none is asked for.
-  /// `others`: what could be asked for besides.
+  /// The declaration that an option asks for, ignoring case, or the only one; null if there is none and no option asks.
+  /// `others`: further values that the option can have.
   template <typename T>
   const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all,
                 const std::vector<std::string> &others = {}) {

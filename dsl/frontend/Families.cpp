@@ -34,7 +34,7 @@ Value valueOf(const ConfigEntry &entry) {
 
 bool isNull(const ConfigEntry &entry) { return entry.plain && std::holds_alternative<std::monostate>(entry.value); }
 
-/// As JSON has it.
+/// The value in JSON syntax.
 std::string jsonText(const Value &value) {
   if (auto *number = std::get_if<double>(&value))
     return numberText(*number);
@@ -43,7 +43,7 @@ std::string jsonText(const Value &value) {
   return std::holds_alternative<None>(value) ? "null" : textOf(value);
 }
 
-/// As `--set` takes it.
+/// The value in the syntax of `--set`.
 std::string settingText(const Value &value) {
   if (auto *number = std::get_if<double>(&value))
     return numberText(*number);
@@ -82,7 +82,7 @@ public:
     return result;
   }
 
-  /// Those that `accept` takes.
+  /// The families that `accept` accepts.
   template <typename Accept> std::vector<const ast::Family *> those(Accept accept) const {
     std::vector<const ast::Family *> result;
     for (const ast::Family *each : all())
@@ -109,7 +109,7 @@ public:
     return std::any_of(lines.begin(), lines.end(), [](const FamilyLine &line) { return line.word == FamilyWord::Class; });
   }
 
-  /// The class of models with these constants; null where the family has classes and none is of them.
+  /// The class of models with these constants; null if no class fits or the family has none.
   const FamilyLine *classOf() {
     for (const FamilyLine &line : lines)
       if (line.word == FamilyWord::Class && std::all_of(line.rule->values.begin(), line.rule->values.end(), [&](const ast::Item &item) {
@@ -156,7 +156,7 @@ private:
       }
     return nullptr;
   }
-  /// How many entries the object before ".#" has, as an entry; null where there is no such object.
+  /// The number of entries of the object before ".#", as an entry; null if the file has no such object.
   const ConfigEntry *count(const std::string &key) {
     int64_t entries = 0;
     for (const ConfigEntry &entry : *given)
@@ -197,7 +197,7 @@ private:
   std::vector<FamilyLine> lines;
   Scope defaults, constants, taken;
   const std::vector<ConfigEntry> *given = nullptr;
-  std::vector<const ConfigEntry *> known; ///< that a line speaks of
+  std::vector<const ConfigEntry *> known; ///< entries that a line covers
   std::deque<ConfigEntry> counts;
 };
 

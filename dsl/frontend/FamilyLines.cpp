@@ -9,7 +9,7 @@
 namespace npar::dsl {
 namespace {
 
-/// In order of FamilyWord.
+/// Words of the lines, indexed by FamilyWord.
 const std::vector<std::string> words = {"class", "take", "must", "skip"};
 const char *const forms[] = {"`class \"GPT2LMHeadModel\"`, or `class \"BertModel\"(task = \"sentence\")`",
                              "`take \"key\" = constant`, or `take \"key\" = constant else value`",

@@ -6,8 +6,8 @@
 
 namespace npar::dsl {
 
-/// Class: an architecture that the model is. Take: a constant of the model has the key's value, or that after `else` where there is no such
-/// key. Must: npar computes nothing else than these values of the key. Skip: the key says nothing of what is computed.
+/// Class: an architecture that the model implements. Take: a constant of the model has the key's value, or the value after `else` if the
+/// key is missing. Must: npar supports only these values of the key. Skip: the key does not affect the computation.
 enum class FamilyWord { Class, Take, Must, Skip };
 
 struct FamilyLine {
@@ -15,7 +15,7 @@ struct FamilyLine {
   const ast::FamilyRule *rule = nullptr;
 };
 
-/// Reports what is wrong with a family for this model; returns the lines that are not.
+/// Reports errors in a family for this model; returns the correct lines.
 std::vector<FamilyLine> familyLines(Reporter &reporter, const ast::Family &family, const ast::Block &model);
 
 } // namespace npar::dsl

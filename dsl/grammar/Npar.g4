@@ -22,18 +22,18 @@ stateItem: STATE stateName (',' stateName)* (':' list)? '=' expression; // `: []
 stateName: name path?;
 updateItem: UPDATE '(' name (',' name)* ')' '{' (name '=' expression)* '}';
 configDeclaration: CONFIG STRING FOR name parameters;
-// What a configuration file of other programs says of a model: `take "n_embd" = width`; which words there are is checked afterwards.
+// How a configuration file of another program maps to a model: `take "n_embd" = width`. The words are checked afterwards.
 familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
 familyRule: name STRING (',' STRING)* parameters? ('=' expression)? (ELSE expression)?;
 planDeclaration: PLAN name parameters? (FOR name)? '{' planItem* '}'; // without `for` of any model that has its axes
-// `machine here { product f32 { rate 100 GFLOP/s ... } ... }`; which figures and units there are is checked afterwards.
+// `machine here { product f32 { rate 100 GFLOP/s ... } ... }`. Figures and units are checked afterwards.
 machineDeclaration: MACHINE name '{' (hostKind | figureGroup)* '}';
 hostKind: name '-'? NUMBER figureUnit STRING?; // `hosts 8 of "dgx-h100"`; without the text a figure outside of any group
 figureGroup: name name? '{' figure* '}';
 figure: name ('-'? NUMBER figureUnit | WORD ('/' name)?); // `near 30 GB/s`, `near 30GB/s`
 figureUnit: name ('/' name)? | '%';
 
-// Where the inputs of a model come from; which words there are is checked afterwards.
+// The sources of a model's inputs. The words are checked afterwards.
 dataDeclaration: DATA name parameters? FOR name '{' dataItem* '}';
 dataItem: dataSource | dataSplit | dataLast | dataOrder;
 dataSource: name dataFile (',' dataFile)* dataFeed (',' dataFeed)*; // `stream "a.u16", "b.u16"  tokens, targets = shift(tokens, 1)`
@@ -46,7 +46,7 @@ dataOrder: name (SEED expression)?; // `shuffled seed 7`
 parameters: '(' (parameter (',' parameter)*)? ')';
 parameter: name ('=' expression)?;
 
-// What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
+// The body of a model, a layer or a forward function. Whether a statement is allowed there is checked afterwards.
 body: '{' statement* '}';
 statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | metricStatement | outputStatement | requireStatement
          | ifStatement | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;

@@ -1,5 +1,5 @@
-// A machine that programs are planned for: the figures that the cost model computes times from. One table names them all, for the reader,
-// the printer and whoever carries them elsewhere.
+// A machine that programs are planned for: the figures from which the cost model computes times. A single table lists all figures, for
+// reading, printing and passing them on.
 #pragma once
 
 #include "dsl/Diagnostics.h"
@@ -20,9 +20,9 @@ constexpr size_t productTypes = 3;
 struct ProductFigures {
   double rate = 0; ///< FLOP/s of a product without edges; 0: the machine has no figures of this type
   double rows = 0, columns = 0, depth = 0;
-  double tileRows = 0, tileColumns = 0; ///< of the largest tile; 0: tiles do not matter
+  double tileRows = 0, tileColumns = 0; ///< size of the largest tile; 0: tiles do not matter
   double halved = 0;                    ///< share of the rate that is left with a tile of half the size; 0: there are none
-  double peak = 0;                      ///< FLOP/s that the maker of the device states, without sparsity; 0: nobody does
+  double peak = 0;                      ///< FLOP/s that the maker of the device states, without sparsity; 0: not stated
 };
 
 /// Attention of one core or device, or its gradients: FLOP / rate * (1 + rows / m) seconds, with m rows of queries and the FLOP that a
@@ -31,11 +31,11 @@ struct AttentionFigures {
   double rate = 0, rows = 0;
 };
 
-/// What joins ranks, from near to far: two devices, the ranks of a host, hosts of a rack, all.
+/// The kinds of links, from near to far: between two devices, inside a host, between the hosts of a rack, between all hosts.
 enum class LinkLevel : uint8_t { Pair, Host, Rack, Cluster };
 constexpr std::array<const char *, 4> linkLevels = {"pair", "host", "rack", "cluster"};
 
-/// Ranks send over a level what no nearer one joins.
+/// Ranks use the link of a level if no nearer level joins them.
 struct LinkFigures {
   double bandwidth = 0; ///< bytes/s that a rank sends where all of them do; 0: the machine has no such level
   double latency = 0;   ///< seconds before a message's first byte
@@ -45,7 +45,7 @@ struct LinkFigures {
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
   double hop = 0;       ///< seconds that each step of a ring over the level costs; 0: collectives take log2 n latencies
   double tree = 0;      ///< share of the bandwidth that all-reduces along trees reach; 0: there are none
-  double beside = 0; ///< share of a collective that passes beside the product which makes its operand or takes its result, piece by piece
+  double beside = 0; ///< share of a collective that overlaps with the product before or after it, piece by piece
 };
 
 /// A cache that each core of a processor has for itself.
@@ -58,48 +58,48 @@ enum class MachineKind : uint8_t { Processor, Device };
 
 struct HostKind;
 
-/// Rates are those of one core or of a whole device, in FLOP/s or bytes/s; times are seconds. compiler/cost/CostModel.h says how times
-/// follow. Figures that a kind of machine has not are 0.
+/// Rates are those of one core or of a whole device, in FLOP/s or bytes/s; times are in seconds. compiler/cost/CostModel.h computes times
+/// from them. Figures that a kind of machine does not have are 0.
 struct Machine {
   std::string name;
   Location location;
   MachineKind kind = MachineKind::Processor;
-  double cores = 0;                       ///< that the ranks on the machine share; of a device 1
-  double ranks = 0;                       ///< of a program that stand on one such host, at most; others have hosts of their own
+  double cores = 0;                       ///< cores that the ranks on the machine share; 1 for a device
+  double ranks = 0;                       ///< most ranks of a program on one such host; others are on further hosts
   double spread = 0;                      ///< speed that each further core adds to a long step, in cores
-  double grain = 0;                       ///< a step of so many seconds gains half of that
+  double grain = 0;                       ///< length in seconds at which a step gains half of that
   double room = 0;                        ///< bytes of memory, of a device its own; 0: unknown
   double units = 0;                       ///< multiprocessors of a device, which compute a tile of a product each; 0: they do not matter
   double reserved = 0;                    ///< bytes of it that no program gets: the device's context, libraries, buffers of messages
   double fragments = 0;                   ///< share of it that is lost between allocations
-  double price = 0;                       ///< of a host, in dollars per hour; 0: unknown
+  double price = 0;                       ///< dollars per hour and host; 0: unknown
   double launch = 0;                      ///< seconds of a step that does nothing
-  CacheFigures cache;                     ///< of a core's own
+  CacheFigures cache;                     ///< cache of each core
   double near = 0, nearSize = 0, far = 0; ///< bytes/s of operands that the caches keep, how many bytes they keep, bytes/s of others
   double move = 0;                        ///< bytes/s written by steps that zero or copy
-  double operation = 0, function = 0; ///< seconds of one element of a generated kernel: of an operation, of an exponential or the like more
+  double operation = 0, function = 0; ///< seconds per element in a generated kernel: of an operation, extra for exponentials and the like
   std::array<LinkFigures, linkLevels.size()> links;
   std::array<ProductFigures, productTypes> products;
   ProductFigures tf32; ///< products of float32 whose operands are rounded to TF32; rate 0: they are as those of float32
   std::array<AttentionFigures, machineTypes.size()> attentions, gradients;
-  /// Of an uneven machine, whose hosts are not all alike: its kinds of hosts, in the order in which ranks fill them (dsl/machine/Hosts.h).
-  /// Its own figures are then those of ranks that stand on several kinds: links alone. Empty: all hosts are as the figures say.
+  /// The kinds of hosts of an uneven machine, in the order in which ranks fill them (dsl/machine/Hosts.h). The machine's own figures are
+  /// then only links, for ranks on several kinds of hosts. Empty: all hosts have the figures above.
   std::vector<HostKind> kinds;
 
   const LinkFigures &link(LinkLevel level) const { return links[static_cast<size_t>(level)]; }
   LinkFigures &link(LinkLevel level) { return links[static_cast<size_t>(level)]; }
 };
 
-/// So many hosts of an uneven machine, which are alike.
+/// A number of equal hosts of an uneven machine.
 struct HostKind {
-  std::string word; ///< as the file names their machine
+  std::string word; ///< name of their machine in the file
   int64_t hosts = 1;
   Machine machine; ///< of one kind
 };
 
 enum class FigureKind { Cores, Ranks, Devices, Hosts, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms, Price, Units };
 
-/// Which machines need a figure: all, those that have another one of its group, none.
+/// The machines that must have a figure: all, those with another figure of its group, none.
 enum class FigureNeed { Always, Group, Never };
 
 /// One figure of a machine.
@@ -110,22 +110,22 @@ struct Figure {
   FigureNeed need = FigureNeed::Always;
   bool mayBeZero = false;
   const char *meaning = "";
-  double *value = nullptr; ///< in the machine that the table was made of
+  double *value = nullptr; ///< the value in the machine that the table describes
 
   /// "product.f32.rate"
   std::string path() const;
 };
 
-/// Whether products and attention in a type, an index into machineTypes, have figures; on all kinds of hosts.
+/// Returns whether products and attention in a type, an index into machineTypes, have figures on all kinds of hosts.
 bool computesIn(const Machine &machine, size_t type);
 
 /// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);
 
-/// Those of them that the text of an uneven machine has: of what joins hosts of different kinds.
+/// The figures that the text of an uneven machine has: only figures of links between hosts of different kinds.
 std::vector<Figure> figuresBetween(Machine &machine);
 
-/// Those that a text of this machine says: not the ones that it may leave out and has no value of.
+/// The figures that the text of this machine states: all except optional ones without a value.
 std::vector<Figure> figuresSaid(Machine &machine);
 
 /// A unit of a kind of figure, and how many of seconds, bytes and so on it is.
@@ -133,7 +133,7 @@ struct FigureUnit {
   const char *word;
   double factor;
 };
-/// From small to large.
+/// The units of a kind, from small to large.
 const std::vector<FigureUnit> &unitsOf(FigureKind kind);
 /// "a bandwidth", "a number of cores"
 const char *describe(FigureKind kind);
@@ -141,7 +141,7 @@ const char *describe(FigureKind kind);
 /// A value with the unit that suits it, such as "9.5 GB/s"; four digits.
 std::string figureText(FigureKind kind, double value);
 
-/// The machine as text that reads to the same machine, but for digits after the fourth.
+/// The machine as text. Reading it gives the same machine, with figures rounded to four digits.
 std::string printMachine(const Machine &machine);
 
 } // namespace npar::dsl

@@ -250,7 +250,7 @@ private:
     return {source.machine->text, static_cast<int64_t>(hosts), machineNamed(*source.machine)};
   }
 
-  /// The machine of a kind: of a text beside this one, or of the standard library.
+  /// The machine of a kind, from a file in the folder of this one or from the standard library.
   Machine machineNamed(const ast::Name &name) {
     uint32_t index = 0;
     std::string file = find(name);

@@ -9,16 +9,16 @@
 
 namespace npar::dsl {
 
-/// Checks all figures of a declaration in the text at `path`. The kinds of an uneven machine are files beside it, or in a folder `machines`
-/// of the library. Nothing after errors, which are reported.
+/// Checks all figures of a declaration in the text at `path`. The kinds of an uneven machine are files in the same folder, or in a folder
+/// `machines` of the library. Returns nothing after errors, which are reported.
 std::optional<Machine> readMachine(const ast::Machine &source, const std::string &path, const std::vector<std::string> &librarySearch,
                                    Sources &sources, Diagnostics &diagnostics);
 
-/// The machine that a file of .npar text declares; there is one in it. Nothing after errors, which are reported.
+/// The machine that a file of .npar text declares; the file must have exactly one. Returns nothing after errors, which are reported.
 std::optional<Machine> loadMachine(const std::string &path, const std::vector<std::string> &librarySearch, Sources &sources,
                                    Diagnostics &diagnostics);
 
-/// The one of stdlib/machines/reference.npar, which is compiled in: what programs are planned for where nobody names another.
+/// The machine of stdlib/machines/reference.npar, which is compiled in. Programs are planned for it if no other machine is given.
 const Machine &referenceMachine();
 
 } // namespace npar::dsl

@@ -21,7 +21,7 @@ public:
 
 protected:
   Location at(Terminal *node) { return placeOf(file, node->getSymbol()); }
-  /// From the first token to the last, or to the end of the first when they stand on different lines.
+  /// The range from the first token to the last, or to the end of the first if they are on different lines.
   Location at(Context *context);
   /// A text without its quotes.
   static std::string unquote(Terminal *node);

@@ -6,7 +6,7 @@
 
 namespace npar::dsl {
 
-constexpr int maximumNesting = 256; ///< of parentheses, brackets and braces
+constexpr int maximumNesting = 256; ///< depth of parentheses, brackets and braces
 
 /// Checks encoding and nesting of a source. Reports what is wrong and returns false.
 bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics);

@@ -53,7 +53,7 @@ private:
     }
   }
 
-  /// In parentheses; nothing where there are none.
+  /// Prints constants in parentheses; prints nothing if the list is empty.
   void constants(const std::vector<Item> &list) {
     if (list.empty())
       return;

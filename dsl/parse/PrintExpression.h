@@ -13,7 +13,7 @@ public:
   explicit ExpressionPrinter(std::ostream &out) : out(out) {}
 
   void expression(const ast::Expression &e);
-  /// With parentheses where it is made of parts.
+  /// Prints an expression, in parentheses if it has parts.
   void operand(const ast::Expression &e);
   void list(const std::vector<ast::ExpressionPtr> &elements, char open, char close);
 

@@ -13,7 +13,7 @@ public:
 
 private:
   ast::Statement statement(Context *context);
-  /// The text after `as`, where there is one.
+  /// The text after `as`, if given.
   std::optional<ast::Name> path(Grammar::PathContext *context);
   ast::CheckpointRule checkpointRule(Grammar::CheckpointRuleContext *context);
 };

@@ -11,7 +11,7 @@
 namespace npar::dsl {
 namespace {
 
-/// Where a name is expected and a reserved word stands: `repeat layer[2]`, `param input: [...]`, `model = Linear(...)`.
+/// Explains a reserved word in the place of a name: `repeat layer[2]`, `param input: [...]`, `model = Linear(...)`.
 void explainReserved(Diagnostic &error, const std::string &before, const std::string &found) {
   const std::string &word = isReservedWord(found) ? found : before;
   if (!isReservedWord(word) || word == "repeat" || word == "param")
@@ -31,7 +31,7 @@ void explainMisspelt(Diagnostic &error, const Location &at, const std::string &b
       error.help(at, help);
 }
 
-/// `plan grid for Gpt2(dp = 2)`: a parenthesis stands where a declaration `for` a model has its brace.
+/// Explains `plan grid for Gpt2(dp = 2)`: a parenthesis where a declaration `for` a model has its brace.
 void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t index) {
   auto text = [&](size_t back) { return tokens->get(index - back)->getText(); };
   if (index >= 4 && text(0) == "(" && text(2) == "for" && text(3) != ")")

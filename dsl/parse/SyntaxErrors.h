@@ -7,7 +7,7 @@
 
 namespace npar::dsl {
 
-constexpr size_t mostSyntaxErrors = 10; ///< of one file; what follows is mostly noise
+constexpr size_t mostSyntaxErrors = 10; ///< limit per file; further errors are mostly noise
 
 /// Reports one error per line: what was expected and found, the word that was meant, a bracket left open.
 class SyntaxErrors : public antlr4::BaseErrorListener {

@@ -58,7 +58,7 @@ std::string describeSyntaxError(std::set<std::string> expected, const std::strin
   size_t before = phrases.size();
   group(expected, statements, "a statement", phrases);
   bool statement = phrases.size() > before;
-  // After an expression any operator may follow: say so only when nothing else may.
+  // Any operator may follow an expression, so the message mentions operators only if nothing else may follow.
   std::vector<std::string> continuation;
   std::set<std::string> rest = expected;
   group(rest, operators, "an operator", continuation);

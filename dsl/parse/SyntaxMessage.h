@@ -1,4 +1,4 @@
-// Words for syntax errors: turns the set of tokens that could stand here into a short "expected ... found ...".
+// Words syntax errors: turns the set of tokens that could follow into a short "expected ... found ...".
 #pragma once
 
 #include <set>
@@ -7,8 +7,8 @@
 
 namespace npar::dsl {
 
-/// `expected` holds tokens as the grammar spells them, such as `'('`, `ID` or `<EOF>`; `found` is the text of the token that stands
-/// there, empty at the end of the text, which is called `whole` ("file", "setting").
+/// `expected` holds tokens as the grammar spells them, such as `'('`, `ID` or `<EOF>`. `found` is the text of the token in their place,
+/// empty at the end of the text; `whole` is the word for that text ("file", "setting").
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole);
 
 /// A word of the language that cannot be a name.

@@ -1,4 +1,4 @@
-// Where a token stands in its file.
+// The place of a token in its file.
 #pragma once
 
 #include "dsl/Diagnostics.h"

@@ -1,4 +1,4 @@
-// Reads a `place` clause. Which hosts there are, nobody knows yet: what fits them is checked where they are
+// Reads a `place` clause. The hosts are not known yet; whether the order fits them is checked when they are
 // (engine/program/HostPlacement.h).
 #include "dsl/plan/HostOrder.h"
 
@@ -58,7 +58,7 @@ private:
     }
   }
 
-  /// An axis of one rank may be left out: it changes no order, and a mesh size is often set to 1 for a trial.
+  /// An axis of size 1 can be left out: it does not affect the order, and users often set a mesh size to 1 for a trial.
   void checkComplete(const ast::Place &source, HostOrder &result) {
     for (const MeshAxis &axis : mesh) {
       if (std::any_of(taken.begin(), taken.end(), [&](const ast::Name *name) { return name->text == axis.name; }))

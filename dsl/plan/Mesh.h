@@ -12,7 +12,7 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text);
 /// The mesh axis of this name, null when there is none.
 const MeshAxis *findMesh(const std::vector<MeshAxis> &mesh, const std::string &name);
 
-/// What to write in place of `name`, which is no axis of the mesh.
+/// Suggests mesh axes to write in place of `name`, which is none.
 std::vector<std::string> meshHelps(const std::vector<MeshAxis> &mesh, const std::string &name);
 
 } // namespace npar::dsl

@@ -1,4 +1,4 @@
-// What a plan names in a model: axes, product axes, repeats and the paths of layers.
+// Looks up the names of a model that plans use: axes, product axes, repeats and the paths of layers.
 #pragma once
 
 #include "dsl/Program.h"
@@ -10,10 +10,10 @@ const Axis *findAxis(const Model &model, const std::string &name);
 const ProductAxis *findProduct(const Model &model, const std::string &name);
 const Repeat *findRepeat(const Model &model, const std::string &label);
 
-/// Whether a layer's path, or one of its parents, matches a pattern; `*` stands for anything but a point.
+/// Returns whether a layer's path, or one of its parents, matches a pattern; `*` matches any text without a point.
 bool matchesPath(const std::string &pattern, const std::string &path);
 
-/// What a star stands for, with a path of the model as the example.
+/// A hint that explains the star in patterns, with a path of the model as the example.
 std::string starHelp(const Model &model);
 
 } // namespace npar::dsl

@@ -16,7 +16,7 @@ public:
       : schedules(schedules), mesh(mesh), microCount(microCount), model(model), sources(sources), diagnostics(diagnostics),
         reporter(reporter) {}
 
-  /// Nothing when no rule is on a repeat. What is wrong is reported.
+  /// Returns nothing if no rule is on a repeat. Reports errors.
   std::optional<Pipeline> run(const std::vector<PlanRule> &rules);
 
 private:
@@ -45,7 +45,7 @@ private:
   std::optional<Pipeline> pipeline;
   std::optional<ScheduleChoice> chosen; ///< the schedule of the first rule; nothing when it gives none
   const ast::Rule *first = nullptr;     ///< the first rule of the pipeline
-  int blocks = 0;                       ///< of all its repeats
+  int blocks = 0;                       ///< number of blocks of all its repeats
 };
 
 } // namespace npar::dsl

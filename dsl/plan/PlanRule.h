@@ -8,8 +8,8 @@ namespace npar::dsl {
 
 /// The word after `by`: a schedule for a repeat, or a way of attention for an axis.
 struct ScheduleChoice {
-  std::string name; ///< of a known schedule, or a file as written
-  std::string path; ///< of the file; empty for a known schedule
+  std::string name; ///< name of a known schedule, or a file as written
+  std::string path; ///< path of the file; empty for a known schedule
   int chunks = 0;   ///< per stage; 0 when the rule gives none
   Location at;
   std::string way = {}; ///< how attention sees a split sequence (Rule::by); empty for a schedule

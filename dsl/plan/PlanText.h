@@ -1,4 +1,4 @@
-// What every clause of a plan is read with: the plan's constants, the settings that override its text, and where errors go.
+// The context for reading a clause of a plan: the plan's constants, the settings that override its text, and the reporter of errors.
 #pragma once
 
 #include "dsl/constants/Settings.h"

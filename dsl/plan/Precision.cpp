@@ -22,7 +22,7 @@ const std::vector<std::pair<std::string, PlanType>> types = {{"f32", {ElementTyp
                                                              {"bf16", {ElementType::BF16}},
                                                              {"fp16", {ElementType::F16}}};
 
-/// Whether a model has what a word of `keep` stands for: operations of that name, or of a kind that has the word.
+/// Returns whether a model has operations that a word of `keep` selects: by their name, or by a kind that has the word.
 bool hasOperation(const Model &model, const std::string &word) {
   return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
     const NodeKind *kind = findNodeKind(node.op);

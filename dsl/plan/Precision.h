@@ -19,15 +19,15 @@ struct Precision {
 /// `compute` is the value of that setting, null when nothing gives it; `source` is null for one rank.
 Precision readPrecision(const ast::Expression *compute, const ast::Plan *source, PlanText &text);
 
-/// Whether sums between ranks may be added by a library in its own order: `reduce library`, or `reduce ordered`. `reduce` is the value of
-/// that setting.
+/// Returns whether a library may add sums between ranks in its own order: true for `reduce library`, false for `reduce ordered`. `reduce`
+/// is the value of that setting.
 bool readLibrary(const ast::Expression &reduce, PlanText &text);
 
-/// Whether the model has what the exceptions name. It is asked whatever the plan computes in, so that an exception that means nothing is
-/// found at once.
+/// Checks that the model has what the exceptions name. This is checked for every compute type, so that an exception without effect is found
+/// at once.
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter);
 
-/// Whether a type has 16 bits: only then do exceptions and the types of gradients and reductions have a meaning.
+/// Returns whether a type has 16 bits. Exceptions and the types of gradients and reductions matter only then.
 bool isHalf(ElementType type);
 
 } // namespace npar::dsl

@@ -30,7 +30,7 @@ private:
     std::string mesh;
     int64_t from = 1, to = 1;
   };
-  /// What a factor of a product axis takes.
+  /// The parts of mesh axes that split one factor of a product axis.
   struct Share {
     std::string factor;
     std::vector<Part> parts;

@@ -1,4 +1,4 @@
-// What a plan computes again in the backward pass instead of keeping it.
+// Reads the values that a plan computes again in the backward pass instead of keeping them.
 #pragma once
 
 #include "dsl/Program.h"
@@ -9,7 +9,7 @@ namespace npar::dsl {
 /// `source` is null for one rank, which recomputes nothing; the setting `recompute` overrides the text.
 Recompute readRecompute(const ast::Plan *source, PlanText &text);
 
-/// Whether the model has what is to be recomputed.
+/// Checks that the model has the layers or operations that are to be recomputed.
 void checkRecompute(const Recompute &recompute, const Model &model, Reporter &reporter);
 
 } // namespace npar::dsl

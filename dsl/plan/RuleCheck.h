@@ -11,13 +11,13 @@ class RuleCheck {
 public:
   RuleCheck(const std::vector<MeshAxis> &mesh, const Model &model, Reporter &reporter) : mesh(mesh), model(model), reporter(reporter) {}
 
-  /// Whether the model has what stands on the left and the mesh what stands on the right. The other checks need that it is so.
+  /// Checks that the model has the name on the left and the mesh has the names on the right. The other checks rely on it.
   void checkNames(const PlanRule &rule);
-  /// `in op` and `in layer`: whether the model has such an operation or layer.
+  /// `in op` and `in layer`: checks that the model has such an operation or layer.
   void checkNarrowing(const PlanRule &rule);
-  /// Whether the mesh axes divide the axis, and whether what the rule says besides fits an axis.
+  /// Checks that the mesh axes divide the axis, and that the other parts of the rule make sense for an axis.
   void checkDivision(const PlanRule &rule);
-  /// Whether two rules want the same for the same.
+  /// Checks that no two rules split the same axis of the same operations over the same mesh axis.
   void checkConflicts(const std::vector<PlanRule> &rules);
 
 private:

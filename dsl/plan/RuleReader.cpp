@@ -1,4 +1,4 @@
-// Reads `split` rules and what stands after `by` and `stages` in them.
+// Reads `split` rules, with the words after `by` and `stages` in them.
 #include "dsl/plan/RuleReader.h"
 
 #include "dsl/Suggestions.h"
@@ -13,7 +13,7 @@ constexpr int64_t mostChunks = 1 << 14;
 constexpr int64_t mostBlocks = 10'000;      // that a model repeats
 constexpr int64_t mostLive = 1'000'000'000; // micro-batches that a stage holds
 
-/// What cannot be the name of a schedule.
+/// Returns whether a word is the path of a file; no schedule has a point or a slash in its name.
 bool isFile(const std::string &word) { return word.find_first_of("./") != std::string::npos; }
 
 } // namespace

@@ -62,7 +62,8 @@ std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxi
   return stores;
 }
 
-/// A stage of ZeRO contains those below it: whoever has a share of the gradients updates that share, and needs its optimizer state.
+/// Checks the stages of ZeRO. A stage includes those below it: a rank with a share of the gradients updates that share and needs its
+/// optimizer state.
 void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter) {
   auto find = [&](StoreKind kind) -> const Store * {
     auto found = std::find_if(stores.begin(), stores.end(), [&](const Store &rule) { return rule.what == kind; });

@@ -9,11 +9,11 @@ namespace npar::dsl {
 /// The store rules whose conditions hold, one for each of parameters, gradients and optimizer at most.
 std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text);
 
-/// Whether the stores go together, and leave the stages of the pipeline alone.
+/// Checks that the stores are consistent and do not use the mesh axis of the pipeline's stages.
 void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter);
 
 struct Bucket {
-  int64_t bytes = 0; ///< of gradients that are reduced together; 0: each alone
+  int64_t bytes = 0; ///< gradients of this many bytes are reduced together; 0: each alone
   Location at = {};
 };
 

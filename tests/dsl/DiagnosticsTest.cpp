@@ -1,4 +1,4 @@
-// How messages print: head line, source line, caret.
+// The printed form of messages: head line, source line, caret.
 #include "dsl/Diagnostics.h"
 
 #include <gtest/gtest.h>

@@ -137,10 +137,10 @@ TEST(Machine, AFileHasOneMachine) {
   std::string text = readFile(stdlib + "/machines/reference.npar");
   EXPECT_NE(readText(text + "machine other {}").messages.find("a file of a machine declares one, this is another"), std::string::npos);
   EXPECT_NE(readText(text + text).messages.find("a file of a machine declares one"), std::string::npos);
-  EXPECT_TRUE(readText("import \"gpt2\"\n" + text).machine); // what else stands there is nobody's concern
+  EXPECT_TRUE(readText("import \"gpt2\"\n" + text).machine); // other declarations in the text do not matter
 }
 
-/// The kinds of a machine are files beside it or in the library; links alone are its own.
+/// The kinds of a machine are files in the same folder or in the library; only links are figures of the machine itself.
 TEST(Machine, SeveralKindsOfHosts) {
   TextFile beside(readFile(stdlib + "/machines/titan-rtx-2.npar")); // without a link between hosts
   std::string text = "machine both {\n    hosts 3 of \"dgx-h100\"\n    hosts 2 of \"" + beside.path() +

@@ -1,4 +1,4 @@
-// What the tests of the front end share: texts in temporary files, elaborated with the standard library at hand.
+// Fixtures of the front end's tests: texts in temporary files, elaborated with the standard library.
 #pragma once
 
 #include "dsl/Frontend.h"
@@ -35,7 +35,7 @@ inline const std::string stdlib = NPAR_STDLIB, gpt2 = stdlib + "/models/gpt2.npa
 
 std::string readFile(const std::string &path);
 int64_t sizeOf(const Program &program, const std::string &axis);
-/// Fails the test where there is none.
+/// Fails the test if elaboration gave no program.
 Program program(const Result &result);
 int64_t countParameters(const Program &program);
 /// The nodes with that mnemonic, in order.

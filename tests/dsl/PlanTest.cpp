@@ -74,7 +74,7 @@ TEST(Plan, TakesALimitOfLiveMicroBatches) {
   EXPECT_NE(r.messages.find("error: 'live' is 0.5, it must be 1 to"), std::string::npos) << r.messages;
 }
 
-/// A GPT-2 with a plan whose schedule is `by`, beside a file mine.csv.
+/// Elaborates a GPT-2 with a plan whose schedule is `by`; the file mine.csv in the same folder holds `csv`.
 Result planned(const std::string &by, const std::string &csv, const Settings &more = {}) {
   TextFile file("import \"gpt2\"\nplan p(which = \"mine.csv\") for Gpt2 { mesh pp = 2 micro 16 split { h -> pp by " + by + " } }\n");
   std::string folder = file.path().substr(0, file.path().rfind('/'));

@@ -1,5 +1,5 @@
-// What the language reference shows is so: every ```npar example elaborates without an error or a warning, and its reserved words are the
-// grammar's.
+// Checks the language reference: every ```npar example elaborates without an error or a warning, and its reserved words are those of the
+// grammar.
 #include "Npar.h"
 #include "dsl/parse/SyntaxMessage.h"
 
@@ -54,7 +54,7 @@ std::set<std::string> found(const std::string &text, const std::string &pattern)
   return result;
 }
 
-/// The tokens of the grammar that are words, but for those of its rule `name`.
+/// Compares the grammar's tokens that are words, except the alternatives of its rule `name`.
 TEST(Readme, ReservedWordsAreTheGrammars) {
   const std::string grammar = readFile(NPAR_DSL "/grammar/Npar.g4"), page = readFile(NPAR_DSL "/LANGUAGE.md");
   std::smatch rule, list;

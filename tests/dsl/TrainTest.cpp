@@ -101,7 +101,7 @@ TEST(ParameterRules, LaterOnesHold) {
   EXPECT_EQ(found["h.1.ln_2.bias"].group, 3);
 }
 
-// What is frozen stays so whatever follows; groups that nothing trained is in are none.
+// A frozen parameter stays frozen regardless of later rules; groups without trained parameters are dropped.
 TEST(ParameterRules, FreezeHoldsWhateverFollows) {
   std::vector<std::string> groups;
   auto found = trained("freeze \"*\" except \"h.1.*\", \"ln_f.*\" if on for \"wte.*\" { lr * 2 } for \"*.bias\" { }", &groups);

@@ -1,7 +1,7 @@
 """A lit format: a text that `npar inspect` refuses, with exactly the message that its own first lines state.
 
     # shows: what is wrong with it
-    # plan: NAME, # train: NAME, # set: KEY=VALUE      the options it is read with, each on a line, where there are any
+    # plan: NAME, # train: NAME, # set: KEY=VALUE      optional: the options it is read with, one per line
     #> the message, line for line (%stdlib stands for the standard library's folder)
 """
 

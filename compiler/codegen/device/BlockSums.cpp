@@ -11,9 +11,9 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-constexpr int64_t mostRows = 1024, leastTerms = 256; ///< of a kernel that is worth it
-constexpr int64_t sharedBytes = 32 * 1024;           ///< of terms
-constexpr int64_t mostTerms = 32, addedAtOnce = 32;  ///< that a thread has of a chunk; that wait in registers to be added
+constexpr int64_t mostRows = 1024, leastTerms = 256; ///< bounds within which a block per row pays
+constexpr int64_t sharedBytes = 32 * 1024;           ///< limit of shared memory for terms
+constexpr int64_t mostTerms = 32, addedAtOnce = 32;  ///< terms of a chunk per thread; terms loaded to registers before adding
 constexpr unsigned mostSums = 4;
 constexpr unsigned sharedSpace = 3;
 
@@ -24,7 +24,7 @@ std::optional<int64_t> constantOf(Value value) {
   return number.getSExtValue();
 }
 
-/// What is added to a sum of a loop in each iteration; null where it is not just added to.
+/// The value that every iteration of a loop adds to its sum `number`; null if the loop does more than add to it.
 Value termOf(scf::ForOp loop, unsigned number) {
   auto add = loop.getBody()->getTerminator()->getOperand(number).getDefiningOp<arith::AddFOp>();
   BlockArgument sum = loop.getRegionIterArg(number);
@@ -71,9 +71,9 @@ struct Rewriter {
     Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), ValueRange(zero));
   }
-  /// Memory of the block for so many vectors of a team.
+  /// Allocates shared memory of the block for `vectors` vectors, each with one element per thread of a team.
   Value shared(OpBuilder &b, Type element, int64_t vectors);
-  /// Where this thread's lane of a vector lies there.
+  /// The address of this thread's lane of the vector number `vector` in `memory`.
   Value place(OpBuilder &b, Value memory, Type element, Value vector) {
     Value offset = plus(b, times(b, vector, block.team), block.lane);
     return LLVM::GEPOp::create(b, loc, memory.getType(), element, memory, ArrayRef<LLVM::GEPArg>{offset});
@@ -134,7 +134,7 @@ void Rewriter::inOrder(scf::ForOp loop) {
   Value terms = shared(b, element, sums * chunk), totals = shared(b, element, sums);
   Value none = arith::ConstantOp::create(b, loc, b.getFloatAttr(element, -0.0)), last = index(b, rows - 1);
 
-  // What this thread has of a chunk from row `first` on: a term for each of its rows and sums.
+  // Computes this thread's terms of the chunk that starts at row `first`: one term per row and sum.
   auto compute = [&](OpBuilder &b, Value first) {
     SmallVector<Value> values;
     for (int64_t i = 0; i < own; ++i) {
@@ -230,7 +230,7 @@ void Rewriter::inAnyOrder(scf::ForOp loop) {
     Value value = load(b, memory, element, index(b, i));
     total = total ? arith::AddFOp::create(b, loc, total, value).getResult() : value;
   }
-  barrier(b); // the next row's sums lie there
+  barrier(b); // the sums of the next row reuse this memory
   loop.getResult(0).replaceAllUsesExcept(splat(b, loc, total, 1), used);
 }
 

@@ -6,32 +6,33 @@
 
 namespace npar::codegen {
 
-/// On a loop over vectors of terms that may be added in any order, because the sums are exact: teams share out its iterations.
+/// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
 constexpr llvm::StringLiteral anyOrderAttr = "npar.any_order";
 
-/// The threads of a block, which have a row of the kernel at a time.
+/// The threads of a block, which computes one row of the kernel at a time.
 struct BlockThreads {
   int64_t count, team;      ///< all of them, those of a team
   mlir::Value worker, lane; ///< i64: this thread's team in the block, and its number in the team
 };
 
-/// A sum that a block makes for each row of a kernel, where one team would wait for memory most of the time: the only loop in the rows'
-/// loop, with everything that is stored behind it.
+/// A sum that a whole block computes for each row of a kernel, because a single team would mostly wait for memory. It is the only loop
+/// inside the loop over rows, and all stores of the row follow it.
 class BlockSums {
 public:
-  /// Of a function whose vectors do not lie on threads yet.
+  /// Looks for such a sum in a function whose vectors are not yet distributed over threads.
   static BlockSums find(mlir::func::FuncOp function, int64_t extent);
   explicit operator bool() const { return loop != nullptr; }
-  /// Threads of the block that suits it.
+  /// The number of threads per block that fits the sum.
   int64_t blockThreads() const;
 
-  /// Rewrites the loop, as one thread runs it by now, and lets the first team alone store results. Of a sum in the written order all teams
-  /// compute terms, a row each, and leave them in shared memory, from where one team adds them up in that order while all compute the next:
+  /// Rewrites the loop, which already is in the form that one thread runs, and leaves storing results to the first team. If the order of
+  /// the sum is fixed, all teams compute terms, one row each, and write them to shared memory; one team adds them in that order while all
+  /// compute the next chunk:
   /// ```
   /// terms of chunk 0 -> shared memory; barrier
   /// for each chunk: t = terms of the next one; team 0: s = s + its terms, one after the other; barrier; t -> shared memory; barrier
   /// ```
-  /// Terms behind the last row are -0, which changes no sum. Of a sum in any order each team has every so-manieth iteration.
+  /// Terms after the last row are -0, which changes no sum. If the order is free, the teams take the iterations in turn.
   void rewrite(mlir::func::FuncOp function, const BlockThreads &block);
 
 private:

@@ -15,7 +15,7 @@ namespace npar::codegen {
 namespace {
 constexpr int64_t warpThreads = 32;
 
-// With few rows small blocks lie on more multiprocessors.
+// Small blocks use more multiprocessors if there are few rows.
 int64_t blockThreadsFor(int64_t extent) { return extent < 16384 ? 64 : 256; }
 
 class Distribution {
@@ -40,7 +40,7 @@ private:
   Value exchangeWord(OpBuilder &b, Value word, int64_t distance);
   Value ofThisLane(OpBuilder &b, Value pointer, Type vector);
 
-  /// What one thread holds of a vector. Shorter ones occur on the way down the lane tree, where each thread has some lane.
+  /// The part of a vector type that one thread holds: one element. This also holds for the shorter vectors inside a lane tree.
   Type mapped(Type type) {
     auto vector = dyn_cast<VectorType>(type);
     return vector ? VectorType::get({1}, vector.getElementType()) : type;
@@ -135,7 +135,7 @@ Value Distribution::exchangeWord(OpBuilder &b, Value value, int64_t distance) {
   return call(b, "llvm.nvvm.shfl.sync.bfly.i32", b.getI32Type(), arguments);
 }
 
-// What the thread holds whose number in the team differs by `distance`, a power of two.
+// The value held by the partner thread, whose number in the team differs by `distance`, a power of two.
 Value Distribution::exchange(OpBuilder &b, Value value, int64_t distance) {
   auto words = static_cast<int64_t>(getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth()) / 32;
   Type type = VectorType::get({words}, b.getI32Type());
@@ -145,8 +145,9 @@ Value Distribution::exchange(OpBuilder &b, Value value, int64_t distance) {
   return LLVM::BitcastOp::create(b, loc, value.getType(), other);
 }
 
-// Either all lanes of one scalar, or a half of a vector on the way down the lane tree. There each half lies in the team several times over;
-// a thread combines its lane with that of its partner, in either order: sums and maxima do not ask for it.
+// The shuffle is either a splat of one scalar or takes half of a vector inside a lane tree. In the tree every half is held several times
+// within the team; each thread combines its lane with its partner's in either order, which is correct because sums and maxima are
+// commutative.
 LogicalResult Distribution::convert(LLVM::ShuffleVectorOp op) {
   ArrayRef<int32_t> indices = op.getMask();
   auto size = static_cast<int64_t>(indices.size());
@@ -170,7 +171,7 @@ LogicalResult Distribution::convert(LLVM::LoadOp op) {
     op.getAddrMutable().assign(ofThisLane(b, op.getAddr(), op.getType()));
     setType(op.getResult());
   } else if (isa<LLVM::LLVMPointerType>(op.getType())) {
-    // Buffers lie in global memory, which spares each access the question where.
+    // Buffers are in global memory; saying so spares every access a check of the address space.
     b.setInsertionPointAfter(op);
     Value global = LLVM::AddrSpaceCastOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext(), 1), op.getResult());
     Value generic = LLVM::AddrSpaceCastOp::create(b, loc, op.getType(), global);
@@ -179,7 +180,7 @@ LogicalResult Distribution::convert(LLVM::LoadOp op) {
   return success();
 }
 
-// A scalar is stored once, when all threads of the team have read what may lie there.
+// One thread stores a scalar, after all threads of the team have read the old contents of that memory.
 LogicalResult Distribution::convert(LLVM::StoreOp op) {
   OpBuilder b(op);
   Type type = op.getValue().getType();

@@ -1,5 +1,5 @@
-// Loops of a thread -> LLVM IR -> PTX, without contraction: every addition and product that is no fma says how it rounds, so that no
-// assembler joins two of them.
+// Compiles the loops of one thread to PTX through LLVM IR. Contraction is off: every addition and product other than an fma has an explicit
+// rounding mode, so that no assembler fuses two of them.
 #include "compiler/codegen/device/Ptx.h"
 
 #include "compiler/codegen/ir/LlvmIr.h"

@@ -1,4 +1,4 @@
-// From loops over pointers to LLVM IR, whatever the machine.
+// Translates loops over pointers to LLVM IR, for processors and GPUs.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
-// The loops of nn.append: for each state that comes before `keys`, and each chunk of columns after it, all rows in ascending order. Only
-// where the result lies elsewhere than what was kept is that copied first.
+// The loops of nn.append: for each state (indices of the axes before `keys`) and each chunk of columns (indices of the axes after it), all
+// rows in ascending order. The kept rows are first copied only if the result has a buffer of its own.
 #include "compiler/codegen/loops/Append.h"
 
 #include "compiler/codegen/loops/KernelFunction.h"

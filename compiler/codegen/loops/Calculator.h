@@ -77,7 +77,7 @@ struct Calculator {
   Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
   Value copySign(Value size, Value sign) { return math::CopySignOp::create(b, loc, size, sign); }
   Value less(Value x, Value y) { return compare(arith::CmpFPredicate::OLT, x, y); }
-  /// Of log and its like, the values at the ends of what they are for: infinity, 0, and what is negative or no number.
+  /// Sets the results of a logarithm outside its regular range: infinity for infinity, -infinity for 0, NaN for NaN and negative numbers.
   Value logEnds(Value x, Value result) {
     double infinity = std::numeric_limits<double>::infinity();
     result = select(compare(arith::CmpFPredicate::OEQ, x, real(infinity)), x, result);

@@ -1,4 +1,4 @@
-// Elementary functions of f32 and f64 as arithmetic that a processor and a GPU do alike.
+// Elementary functions of f32 and f64, written as arithmetic that gives the same bits on processors and GPUs.
 #pragma once
 
 #include "compiler/codegen/loops/Calculator.h"
@@ -17,10 +17,10 @@ mlir::Value exp(Calculator c, mlir::Value x);
 mlir::Value log(Calculator c, mlir::Value x);
 mlir::Value tanh(Calculator c, mlir::Value x);
 mlir::Value erf(Calculator c, mlir::Value x);
-/// Of |x| below 2^31; without meaning for infinities.
+/// Valid for |x| < 2^31; the result for infinities is unspecified.
 mlir::Value sin(Calculator c, mlir::Value x);
 mlir::Value cos(Calculator c, mlir::Value x);
-/// Of x >= 0 and y >= 0, both finite: rounded to nearest but for one case in 300, where it is the next number.
+/// Takes finite x >= 0 and y >= 0. The result is rounded to nearest, except that in 1 of 300 cases it is the neighbouring number.
 mlir::Value pow(Calculator c, mlir::Value x, mlir::Value y);
 } // namespace f64
 

@@ -8,14 +8,14 @@
 
 namespace npar::codegen {
 
-/// What suits a target; no bit of a result depends on it.
+/// Parameters for a target; they never change a bit of a result.
 struct LoopOptions {
-  int64_t scratchBytes = 64 * 1024; ///< rows that are kept on the stack; what does not fit is computed again where it is needed again
+  int64_t scratchBytes = 64 * 1024; ///< stack memory for rows that are kept; other rows are recomputed when needed again
   int64_t columnParts = 4;          ///< vectors in a row of columns that are reduced
 };
 
-/// From a function of linalg.generics over tensors, a module with `void name(buffers, context, begin, end)` (ABI of Codegen.h) in
-/// func, scf, cf, arith, math and LLVM ops. Also reports the extent of the outer loop.
+/// Lowers a function of linalg.generics over tensors to a module with `void name(buffers, context, begin, end)` (ABI of Codegen.h) in func,
+/// scf, cf, arith, math and LLVM ops. Also reports the extent of the outer loop.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> emitLoops(mlir::func::FuncOp generics, llvm::StringRef name,
                                                              const LoopOptions &options = {});
 

@@ -11,7 +11,7 @@
 
 namespace npar::codegen {
 
-/// Where a value is known: once per call, once per row, or once per step of the loops inside a row.
+/// The level at which a value is computed: once per call, once per row, or once per step of the loops inside a row.
 enum Scope { CallScope = 0, RowScope = 1, InnerScope = 2 };
 
 /// A value at the current point: one scalar for all lanes, or one vector per part. Indices along the vectorised loop stay symbolic
@@ -76,7 +76,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Generic> generics;
   llvm::SmallVector<mlir::linalg::GenericOp> order;
   llvm::SmallVector<Output> outputs;
-  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< of arguments and outputs
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< addresses of arguments and outputs
   int phases = 1, currentPhase = 0;
 
   llvm::SmallVector<mlir::OpBuilder, 3> at; ///< insertion points by scope

@@ -40,7 +40,7 @@ struct KernelFunction {
   mlir::Value word(int64_t index) {
     return mlir::LLVM::LoadOp::create(b, loc, b.getI64Type(), address(b, loc, entry->getArgument(1), b.getI64Type(), constant(index)));
   }
-  /// The address of constants that lie in the kernel's object.
+  /// The address of a table of constants in the kernel's object file.
   mlir::Value table(llvm::ArrayRef<int64_t> values) {
     mlir::OpBuilder top = mlir::OpBuilder::atBlockBegin(module->getBody());
     auto type = mlir::LLVM::LLVMArrayType::get(b.getI64Type(), values.size());

@@ -1,4 +1,4 @@
-// Which arithmetic stands for which op.
+// Replaces math ops by the arithmetic of Elementary.h.
 #include "compiler/codegen/loops/Math.h"
 #include "compiler/codegen/loops/Elementary.h"
 

@@ -31,7 +31,7 @@ struct Reduced {
 
 /// x = 2^exponent m with m from sqrt(1/2) to sqrt(2); x is positive and normal.
 struct Split {
-  Value exponent; ///< as a number
+  Value exponent; ///< an integer, in floating point
   Value f;        ///< m - 1
 
   Split(Calculator &c, Value x, Value exponentBefore = {}) {
@@ -137,7 +137,7 @@ struct Pair {
 };
 } // namespace
 
-/// x + y for |x| >= |y|, exact but for the low part's own rounding.
+/// x + y for |x| >= |y|. The low part is exact up to its own rounding.
 static Pair sum(Calculator &c, Value x, Value y) {
   Value high = c.add(x, y);
   return {high, c.add(c.sub(x, high), y)};

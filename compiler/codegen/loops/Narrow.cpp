@@ -1,5 +1,5 @@
-// bf16 by integer arithmetic: LLVM would call its runtime library, and the processors' own instruction flushes subnormals. f16 by LLVM's
-// conversions, which are single instructions where there is F16C.
+// Conversions of 16-bit types. bf16 uses integer arithmetic, because LLVM would call its run-time library and the processors' own
+// instruction flushes subnormals. f16 uses LLVM's conversions, which are single instructions on processors with F16C.
 #include "compiler/codegen/loops/Narrow.h"
 
 #include "compiler/dialects/nn/base/Axes.h"
@@ -16,7 +16,7 @@ Type storageType(Type element) {
                                                           : element;
 }
 
-/// Whether LLVM's own conversions of a narrow type are single instructions and right.
+/// Returns whether LLVM converts a narrow type correctly and in single instructions.
 static bool convertsByLlvm(Type narrow) {
   switch (nn::elementTypeOf(narrow).value()) {
   case program::ElementType::F16:

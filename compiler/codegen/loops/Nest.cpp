@@ -172,7 +172,7 @@ void Planner::collapse() {
   }
 }
 
-// Which loop is vectorised, and how wide.
+// Chooses the loop to vectorise and the width of its vectors.
 void Planner::choose(const LoopOptions &options) {
   int count = nest.loops.size();
   if (count == 0)

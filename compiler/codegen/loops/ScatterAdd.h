@@ -7,17 +7,17 @@
 
 namespace npar::codegen {
 
-/// What such a kernel adds to what.
+/// The operands and sizes of a kernel that adds rows to the rows of a table (nn.scatter_add).
 struct ScatterTable {
-  /// `lanes` 0: those of the processor's vectors.
+  /// `lanes` 0 selects the width of the processor's vectors.
   explicit ScatterTable(rank::KernelOp kernel, int64_t lanes = 0);
-  /// Reports a kernel that has another form than these loops can walk.
+  /// Reports a kernel whose form these loops do not support.
   mlir::LogicalResult check(rank::KernelOp kernel);
   int64_t width() const { return lanes * parts; }
 
   nn::ScatterAddOp op;
-  mlir::Value accumulator;   ///< what the sum starts with; null: zeros
-  mlir::Type element, added; ///< of the table and of what is added to it, which may be of 16 bits
+  mlir::Value accumulator;   ///< the initial value of the sum; null: zeros
+  mlir::Type element, added; ///< the table's type, and that of the added rows, which may be 16 bits wide
   int64_t rows, columns, tokens, lanes, parts;
 };
 

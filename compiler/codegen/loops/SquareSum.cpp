@@ -11,7 +11,7 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-// The number of lanes is the same for every element type, so that gradients of 16, 32 and 64 bits add up alike.
+// The same number of lanes for all element types, so that gradients of 16, 32 and 64 bits are added in the same order.
 constexpr int64_t lanes = 16;
 static_assert(rank::SquareSumOp::blockSize() % lanes == 0);
 
@@ -63,7 +63,7 @@ OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, di
       Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(laneType(b.getF64Type(), lanes)));
       Value sums = k.loop(begin, end, lanes, none, [&](Value i, Value carried) { return addSquares(carried, i, Value()); });
       if (size % lanes != 0) {
-        // In blocks before the last no lane is on, and adding +0 to a sum of squares changes no bit.
+        // Only the last block has active lanes in the tail; in the others +0 is added to a sum of squares, which changes no bit.
         Value tail = k.constant(size / lanes * lanes), left = k.constant(size % lanes);
         Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, k.constant(size / block));
         left = arith::SelectOp::create(b, loc, last, left, k.constant(0));

@@ -9,7 +9,7 @@ namespace npar::codegen {
 
 bool isSquareSum(rank::KernelOp kernel);
 mlir::OwningOpRef<mlir::ModuleOp> emitSquareSum(rank::KernelOp kernel, dist::MeshAttr mesh);
-/// How many block sums each of the kernel's operands holds.
+/// The number of block sums in each of the kernel's operands.
 llvm::SmallVector<int64_t> blocksByBuffer(rank::KernelOp kernel, rank::BinSumsOp op);
 /// Cuts a block sum, or a vector of them, into chunks: `sum` = chunk 0 + chunk 1 + ..., each a multiple of the unit of its `bin` that is
 /// less than 2^24 units, from the highest bin down.

@@ -1,4 +1,4 @@
-// Small builders for vectors of lanes: splats, masks, lane trees, masked memory accesses, vector or scalar alike.
+// Small builders for vectors of lanes: splats, masks, lane trees, masked memory accesses. They accept vectors and scalars.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

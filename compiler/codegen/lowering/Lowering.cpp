@@ -29,7 +29,8 @@ public:
   Scalar extract(Value tensor, ArrayRef<Scalar> indices) override;
 
 private:
-  /// The global index of a piece, of known number and size, of an axis that has `global` elements and lies in zigzag order of `ranks`.
+  /// The global index in a piece of an axis of `global` elements in zigzag order over `ranks` ranks; `piece` is its number, `size` its
+  /// length.
   Scalar indexInPiece(StringAttr axis, int64_t ranks, Scalar piece, int64_t size, int64_t global);
   /// This rank's number among those that differ in the mesh axes, major to minor.
   Scalar member(ArrayRef<StringAttr> meshAxes);

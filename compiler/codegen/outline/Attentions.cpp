@@ -1,4 +1,4 @@
-// Writes attention that nobody expands as one step on strides: for each head of k and v the heads of q that attend to it.
+// Rewrites attention that placing has left whole to one step on strides: for each head of k and v, the heads of q that attend to it.
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
 
@@ -41,7 +41,7 @@ public:
 
   ArrayRef<StringAttr> featureAxes() const { return features; }
   ArrayRef<StringAttr> valueAxes() const { return values; }
-  /// Of lse all rows of a group lie together, of a state also what is in them.
+  /// The axes that are contiguous together in the lse of a group; in a state, the axis inside a row follows them.
   ArrayRef<StringAttr> rowAxes() const { return rows; }
   SmallVector<StringAttr> stateAxes(Value state) const {
     SmallVector<StringAttr> all(rows);
@@ -49,7 +49,7 @@ public:
     return all;
   }
 
-  /// Where `columns` do not lie together, in this order, or the heads of a group not at one distance, the operand is copied.
+  /// Adds an operand. It is copied first if `columns` are not contiguous in this order or the heads of a group are not equally spaced.
   void addOperand(Value value, ArrayRef<StringAttr> columns) {
     if (View view(value); !isStrided(view, value.getType(), columns))
       value = inOrder(op, value, lastOf(value.getType(), columns));
@@ -71,7 +71,7 @@ public:
     isOfKeys = false;
   }
 
-  /// What scores are changed by, and of it what has a slope: after all other operands and results.
+  /// Adds the data that change the scores and the slopes of the `sloped` ones, after all other operands and results.
   template <typename Kernels> LogicalResult addScores(ValueRange values, ArrayRef<int64_t> sloped, ValueRange slopes, Kernels make) {
     if (!op.getScores())
       return success();
@@ -208,7 +208,7 @@ private:
     order.append(last);
     return order;
   }
-  /// As rank's attentions have it.
+  /// Appends a datum in the encoding of rank.attention: strides, sizes and the number of its slope.
   void addDatum(const View &view, Type type, int64_t slopeOf) {
     SmallVector<int64_t> each;
     for (StringAttr axis : batch)
@@ -232,7 +232,7 @@ private:
     return size;
   }
 
-  /// Which rows of the sequence a rank has, and which keys.
+  /// Records the rows and the keys of the sequence that a rank has.
   template <typename Step> void setPieces(Step step) {
     if constexpr (std::is_same_v<Op, nn::AttentionOp> || std::is_same_v<Op, nn::AttentionGradOp>) {
       dist::LayoutAttr layout = dist::layoutOf(op.getQ());
@@ -247,7 +247,7 @@ private:
       step.setZigzag(ranks);
   }
 
-  /// The distance between neighbours along the last of some axes that has more than one, if they are as one axis; 0 if there are none.
+  /// The stride of the innermost of `axes` whose size is above 1; 0 if all have size 1, nullopt if the axes cannot be walked as one axis.
   static std::optional<int64_t> strideOf(const View &view, Type type, ArrayRef<StringAttr> axes) {
     std::optional<int64_t> first;
     int64_t next = 0;
@@ -275,7 +275,7 @@ private:
     return strideOf(view, type, heads).has_value();
   }
 
-  /// All axes, with `columns` at the end and heads before them where there are several axes of them.
+  /// All axes in an order that ends with `columns`; if there are several axes of heads, these come right before.
   SmallVector<StringAttr> lastOf(Type type, ArrayRef<StringAttr> columns) const {
     SmallVector<StringAttr> last, order;
     for (StringAttr axis : heads)
@@ -307,7 +307,7 @@ private:
   SmallVector<StringAttr> batch, features, values, rows;
   SmallVector<Value> operands;
   SmallVector<Type> types;
-  SmallVector<std::pair<SmallVector<StringAttr>, bool>> resultColumns; ///< and whether it has keys for rows
+  SmallVector<std::pair<SmallVector<StringAttr>, bool>> resultColumns; ///< columns of each result, and whether its rows are keys
   bool isOfKeys = false;
   SmallVector<int64_t> sloped;
   SmallVector<Attribute> kernels, data;

@@ -101,7 +101,7 @@ bool Grouping::fits(ArrayRef<int> members) {
   if (auto scatter = dyn_cast<nn::ScatterAddOp>(ops[members.front()]))
     return members.size() == 2 && isa<nn::AddOp>(ops[members.back()]) && scatter->hasOneUse() &&
            scatter.getType() == ops[members.back()]->getResult(0).getType();
-  // What grows a state has loops of its own, too (loops/Append.cpp).
+  // An append to a state has its own loops, too (loops/Append.cpp).
   if (llvm::any_of(members, [&](int i) { return isa<nn::AppendOp>(ops[i]); }))
     return false;
   int widest = members.front();
@@ -164,7 +164,7 @@ bool Grouping::fits(ArrayRef<int> members) {
   return operands.size() + results <= 32;
 }
 
-// Whether `from` reaches `to` by a path through at least one group that is neither.
+// Returns whether a path leads from group `from` to group `to` through at least one other group.
 bool Grouping::reaches(int from, int to) {
   int bound = groups[to].last();
   SmallVector<int> stack;

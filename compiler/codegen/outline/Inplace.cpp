@@ -1,4 +1,4 @@
-// Which results of a kernel may take an operand's place: each element is read before the result is stored at the same index.
+// Finds the results of a kernel that may reuse an operand's buffer: each element is read before the result is stored at the same index.
 #include "compiler/codegen/outline/Outline.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// What fusion needs to know of a prim: its loops in walking order, what it reduces, which operands it must find in memory.
+// The properties of a prim that decide fusion: its loops in walking order, its reduced axes, the operands it must find in memory.
 #include "compiler/codegen/outline/Outline.h"
 
 using namespace mlir;

@@ -25,20 +25,20 @@ using ShareKernel = llvm::function_ref<llvm::FailureOr<rank::KernelOp>(rank::Ker
 /// nn.attention and its gradient, which placing has left whole, -> rank.attention, rank.attention_grad.
 llvm::LogicalResult rewriteAttentions(mlir::Block &block, ShareKernel share);
 
-/// What a formula of scores is to be computed on: `scoreRows` rows by `columns`, with queries or keys for rows, new scores or their
-/// gradients.
+/// A block of scores on which a formula is computed: `scoreRows` rows by `columns`. Rows are queries or keys; results are new scores or
+/// their gradients.
 struct ScoreBlocks {
   int64_t columns;
   bool ofKeys = false, differentiates = false;
   llvm::ArrayRef<int64_t> sloped = {};
 };
-/// The kernel as the seam's table Attention wants it, at the end of the module.
+/// The kernel in the form that table Attention of Program.fbs requires, added at the end of the module.
 rank::KernelOp scoreKernel(nn::ScoresOp scores, const ScoreBlocks &blocks);
 
 /// Each user gets its own nn.fill, nn.index, nn.broadcast; column reductions get their own cheap producers instead of stored values.
 void duplicateCheapOps(mlir::Block &block);
 
-/// Whether an op is one that kernels are made of.
+/// Returns whether kernels can contain this op.
 bool isFusable(mlir::Operation *op);
 
 /// The loops of a prim and how it uses them.
@@ -63,7 +63,7 @@ struct OpLoops {
 OpLoops loopsOf(mlir::Operation *op);
 /// A reduction that keeps the axis its operand has contiguous.
 bool isColumnReduction(const OpLoops &loops);
-/// Whether it is rather computed again than stored.
+/// Returns whether the op is cheaper to recompute than to store.
 bool isDoneAgain(mlir::Operation *op);
 
 /// Partitions a block: each entry is a kernel to be (in program order) or a single other op; the entries are in an order that

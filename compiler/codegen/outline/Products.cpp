@@ -144,7 +144,7 @@ static bool rewriteProduct(nn::EinsumOp op) {
   return true;
 }
 
-// Copies both operands to [batch.., m.., k..] and [batch.., n.., k..], which always classifies but for C's contiguous axis.
+// Copies the operands to [batch.., m.., k..] and [batch.., n.., k..], a form that always classifies, except for C's contiguous axis.
 static bool reorderOperands(nn::EinsumOp op) {
   SmallVector<StringAttr> a, b, k;
   for (StringAttr axis : nn::axesOf(op.getType())) {

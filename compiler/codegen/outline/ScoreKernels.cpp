@@ -71,8 +71,8 @@ private:
 
   //===- Gradients ---------------------------------------------------------------------------------------------------------===//
 
-  /// The argument of a sloped datum that `op` brings in: widened and repeated over queries and keys, or a table that it looks up in. What
-  /// is of queries and keys and wide comes in by itself.
+  /// The argument of a sloped datum that `op` widens and repeats over queries and keys, or the table that `op` looks up in. A datum that is
+  /// already wide and has both queries and keys needs no such op.
   BlockArgument datumOf(Operation *op) const {
     Value from;
     if (auto gather = dyn_cast<nn::GatherOp>(op))

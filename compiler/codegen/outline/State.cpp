@@ -58,7 +58,7 @@ static void rewriteSquareSums(nn::SquareSumsOp op) {
     int64_t size = cast<RankedTensorType>(gradient.getType()).getNumElements();
     auto axes = nn::AxesAttr::get(b.getContext(), b.getStringAttr("block"));
     auto type = RankedTensorType::get(llvm::divideCeil(size, rank::SquareSumOp::blockSize()), b.getF64Type(), axes);
-    // A tied parameter's gradient is added up by whoever reads it: its sum would be as large as the parameter.
+    // Each reader of a tied parameter's gradient adds up its parts, because their stored sum would be as large as the parameter.
     auto combined = gradient.getDefiningOp<nn::CombineOp>();
     ValueRange gradients = combined ? ValueRange(combined.getUses()) : ValueRange(gradient);
     auto sum = rank::SquareSumOp::create(b, op.getLoc(), type, gradients, replicasOf(op, gradient));

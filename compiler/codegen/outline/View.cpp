@@ -1,4 +1,4 @@
-// Follows views down to what is stored, and copies what does not lie as it should.
+// Follows views down to the stored value, and copies values that have the wrong memory layout.
 #include "compiler/codegen/outline/View.h"
 
 using namespace mlir;

@@ -82,7 +82,7 @@ LogicalResult checkPartial(Operation *op, const Move &move, ArrayAttr axes, prog
   return success();
 }
 
-/// Whether the move deals out a row-major piece or puts it together again.
+/// Returns whether the move distributes a row-major piece or reassembles it.
 bool isFlat(Operation *op, StringAttr dim) { return dim == cast<DistDialect>(*op->getDialect()).flatName; }
 
 FailureOr<int64_t> checkDim(Operation *op, const Move &move, StringAttr dim) {

@@ -35,9 +35,9 @@ namespace npar::dist {
 /// The mesh of the module around `op`; the empty mesh (one rank) when it names none.
 MeshAttr meshOf(mlir::Operation *op);
 
-/// The order in which an axis lies in memory, before it is split: 0 for the logical one, n for the zigzag order of n ranks. Of 2 n chunks,
-/// place 2 i holds chunk i and place 2 i + 1 chunk 2 n - 1 - i, so that each rank has early and late positions in equal parts. Everything
-/// that means logical positions asks this. Module attribute `dist.zigzag = {seq = 4 : i64}`.
+/// The memory order of an axis before it is split: 0 for the logical order, n for the zigzag order of n ranks. In zigzag order the axis
+/// consists of 2 n chunks; place 2 i holds chunk i and place 2 i + 1 holds chunk 2 n - 1 - i, so that every rank has as many early as late
+/// positions. Code that needs logical positions must call this. Module attribute `dist.zigzag = {seq = 4 : i64}`.
 int64_t zigzagOf(mlir::Operation *op, mlir::StringAttr axis);
 
 /// The layout of a tensor; null before placing.
@@ -47,10 +47,10 @@ inline LayoutAttr layoutOf(mlir::Value value) { return layoutOf(value.getType())
 /// The rank-local tensor type of a layout.
 mlir::RankedTensorType localType(mlir::Type element, LayoutAttr layout, MeshAttr mesh);
 
-/// Removes from partial values the given axes, wherever they are.
+/// Removes the given axes from the layout's partial axes, in any order.
 LayoutAttr withoutPartial(LayoutAttr layout, llvm::ArrayRef<mlir::StringAttr> axes);
 
-/// Makes a layout from dimensions; partial axes, which may be empty, and how what lies along them is reduced.
+/// Builds a layout from its dimensions, its partial axes (possibly none) and the reduction of the partial values.
 LayoutAttr makeLayout(mlir::MLIRContext *context, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes,
                       llvm::ArrayRef<llvm::SmallVector<mlir::StringAttr>> splits, llvm::ArrayRef<mlir::StringAttr> partial = {},
                       program::ReduceOp reduction = program::ReduceOp::Sum);

@@ -51,7 +51,7 @@ def Dist_MeshAttr : Dist_Attr<"Mesh", "mesh"> {
 }
 
 def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods<Nn_NamedAxesAttrInterface>]> {
-  let summary = "how a logical tensor lies on the mesh; the encoding of a rank-local tensor";
+  let summary = "the distribution of a logical tensor over the mesh; the encoding of a rank-local tensor";
   let description = [{
     `#dist.layout<batch : 8 {dp}, seq : 128, partial = {tp : sum}>`: per dimension its name, its global logical size and the mesh axes
     that split it, major to minor. Local size = ceil(global / product of the splits); what a shard holds beyond the global size is padding,
@@ -87,15 +87,15 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
     /// Mesh axes that split a dimension, major to minor.
     ::llvm::SmallVector<::mlir::StringAttr> splitsOf(int64_t dim) const;
     bool isPartial() const { return !getPartialAxes().empty(); }
-    /// Whether a mesh axis splits some dimension, or deals out the flat piece.
+    /// Returns whether a mesh axis splits some dimension or distributes the flat piece.
     bool splitsOver(::mlir::StringAttr meshAxis) const;
     /// Rank-local shape of the tensor: one dimension when it is flat.
     ::llvm::SmallVector<int64_t> localShape(MeshAttr mesh) const;
-    /// Whether shards of a dimension hold padding.
+    /// Returns whether shards of a dimension may hold padding.
     bool isPadded(int64_t dim, MeshAttr mesh) const;
     LayoutAttr withSplits(int64_t dim, ::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
     LayoutAttr withoutPartial() const;
-    /// Dealt out over the given axes; over none: not flat.
+    /// The layout whose piece is distributed over the given axes; not flat if the list is empty.
     LayoutAttr withFlat(::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
   }];
 }

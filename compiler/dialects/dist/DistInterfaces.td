@@ -1,4 +1,4 @@
-// What all collectives can be asked, so that nobody lists them.
+// The interface of all collectives, so that no pass lists them.
 #ifndef NPAR_COMPILER_DIALECTS_DIST_DISTINTERFACES_TD
 #define NPAR_COMPILER_DIALECTS_DIST_DISTINTERFACES_TD
 

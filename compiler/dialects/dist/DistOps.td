@@ -16,7 +16,7 @@ def Dist_Reduction : Attr<CPred<"::npar::dist::isReduction($_self)">, "'sum' or 
 // What the local ops compute is in Local.cpp.
 def Nn_Lowerable : DeclareOpInterfaceMethods<Nn_LowerableOpInterface>;
 
-// What chooses between values has their padding.
+// The ops only select among values, so their padding is zero wherever the operands' padding is.
 class Dist_Op<string mnemonic, list<Trait> traits = []>
     : Op<Dist_Dialect, mnemonic, !listconcat([Pure, Nn_PaddingOpInterface], traits)> {
   let hasVerifier = 1;

@@ -1,4 +1,4 @@
-// What the ops of the dist dialect that stay on their rank compute: slices and padding masks.
+// Scalar formulas of the dist ops that do not communicate: slices and padding masks.
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 
@@ -8,7 +8,7 @@ namespace npar::dist {
 
 using namespace nn;
 
-// Consecutive elements of the row-major operand, which is seen as one dimension; lanes beyond its end are 0.
+// Reads consecutive elements of the row-major operand as if it had one dimension; lanes beyond its end are 0.
 static LogicalResult lowerFlatSlice(SliceOp op, Lowering &lowering) {
   Type result = op.getResult().getType();
   Value whole = lowering.flattened(op.getInput());
@@ -18,7 +18,7 @@ static LogicalResult lowerFlatSlice(SliceOp op, Lowering &lowering) {
   });
 }
 
-// This rank's shard of a whole dimension; what lies beyond the logical end is 0.
+// Reads this rank's shard of a whole dimension; elements beyond the logical end are 0.
 LogicalResult SliceOp::lower(Lowering &lowering) {
   Type input = getInput().getType(), result = getResult().getType();
   if (layoutOf(result).isFlat() && !layoutOf(input).isFlat())

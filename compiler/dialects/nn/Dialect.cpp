@@ -1,4 +1,4 @@
-// What the nn dialect consists of.
+// Registers the attributes and operations of the nn dialect.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/dialects/nn/ops/Chain.h"

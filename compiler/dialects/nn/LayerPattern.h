@@ -5,11 +5,11 @@
 
 namespace npar::nn {
 
-/// The layer that a pattern names on the way to `path`: `h.3.attn` of `h.3.attn.c_attn` for `h.*.attn`; empty when it names none.
-/// `*` stands for exactly one component. The empty path, of what is in no layer, matches no pattern.
+/// The layer on the way to `path` that a pattern names: `h.3.attn` for the path `h.3.attn.c_attn` and the pattern `h.*.attn`; empty if it
+/// names none. `*` matches exactly one component. The empty path, of ops outside all layers, matches no pattern.
 llvm::StringRef matchedLayer(llvm::StringRef pattern, llvm::StringRef path);
 
-/// Whether a layer path or one of its parents matches a pattern: a pattern names all layers inside of a layer, too.
+/// Returns whether a pattern matches a layer path or one of its parents: a pattern also names all layers inside a layer.
 inline bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path) { return !matchedLayer(pattern, path).empty(); }
 
 } // namespace npar::nn

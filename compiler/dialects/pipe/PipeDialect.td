@@ -19,9 +19,9 @@ def Pipe_Number : ConfinedAttr<I64Attr, [IntNonNegative]> {
   let convertFromStorage = "$_self.getInt()";
 }
 
-// F: forward of a micro-batch. B: its backward; where there is a W, what other parts of the model wait for. W: the rest of a split backward,
-// the gradients of the parameters. U: update, once per training step. C: counts in the data of a micro-batch. P: once per training step, from
-// the counts of all micro-batches to what F and B read.
+// F: forward of a micro-batch. B: its backward; if there is a W, only the part that other stages wait for. W: the rest of a split backward,
+// the gradients of the parameters. U: the update, once per training step. C: counts in the data of a micro-batch. P: the prologue, once per
+// training step, which computes values for F and B from the counts of all micro-batches.
 def Pipe_PhaseAttr : Npar_WordAttr<Pipe_Dialect, "Phase", "Phase", "phase"> {
   let summary = "the part of a training step that a fragment is";
   let assemblyFormat = "`` $value";

@@ -1,4 +1,4 @@
-// Verifiers of the pipe ops: what one op and its fragment say. What needs the whole module is the pass verify-pipe's.
+// Verifiers of the pipe ops that need one op and its fragment. The pass verify-pipe checks rules that need the whole module.
 #include "compiler/dialects/pipe/Pipe.h"
 
 using namespace mlir;

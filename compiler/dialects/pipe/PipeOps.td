@@ -57,9 +57,9 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
     $sym_name `stage` `(` $stage `)` (`place` `(` $place^ `)`)? `phase` `(` $phase `)` attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// The index of its part in the chain; S and U, which have none, give their stage.
+    /// The index of the fragment's part in the chain; the stage for fragments without a part (S, the prologue, and U).
     int64_t placeInChain() { return getPlace() ? *getPlace() : getStage(); }
-    /// Whether it runs once per micro-batch, not once per training step.
+    /// Returns whether it runs once per micro-batch; otherwise it runs once per training step.
     bool isPerMicro() { return getPhase() != Phase::Prologue && getPhase() != Phase::Update; }
   }];
 }

@@ -84,12 +84,12 @@ LogicalResult MatmulOp::verify() {
   return success();
 }
 
-/// What an operand or result of an attention is called, what it holds for an index of the batch list, and whether it is of the sums' type.
+/// An operand or result of an attention: its name, its shape per index of the batch list, and whether it has the type of sums.
 struct AttentionSide {
   StringRef name;
   int64_t heads, rows, columns;
   bool isWide = false;
-  /// Heads, rows and columns of an index lie together.
+  /// Heads, rows and columns of an index are contiguous.
   bool isDense = false;
   bool isInteger = false; ///< of i32
 };

@@ -1,4 +1,5 @@
-// What a fragment's arithmetic becomes: launches of outlined kernels, library matrix products and attention, still on SSA tensors.
+// The ops that a fragment's arithmetic is lowered to: launches of outlined kernels, library matrix products and attention, still on SSA
+// tensors.
 #ifndef NPAR_RANK_KERNEL_OPS
 #define NPAR_RANK_KERNEL_OPS
 
@@ -71,17 +72,18 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
   }];
 }
 
-// Operands on strides: `strides` has for each operand, then each result, the element strides of the batch loops (outermost first), of the
-// heads of a group and of its rows; `offsets` counts the elements before the first of each operand. Where a causal mask has to know which rows
-// of the sequence a rank has, `pieces` names the mesh axes that deal it out; the keys are the whole of it, or with `step` the piece of the
-// member so many places before this one on the ring of these axes. `zigzag`: it lies in zigzag order of so many ranks.
+// Operands are described by strides. `strides` has, for each operand and then for each result, the element strides of the batch loops
+// (outermost first), of the heads of a group and of its rows; `offsets` is the number of elements before the first one of each operand. If
+// a causal mask must know which rows of the sequence a rank has, `pieces` names the mesh axes that split the sequence. The keys are the
+// whole sequence or, with `step`, the piece of the member `step` places before this one on the ring of these axes. `zigzag`: the number of
+// ranks of the sequence's zigzag order (0: logical order).
 //
-// Beyond `back` keys before a row and `ahead` after it they hide all, so that whole blocks are left out. With `other` the keys are not those of the rows' sequence;
-// causal all the same, they are those that were kept of it, and the operand before the data has the position of the first row.
-// Scores are changed by `kernels`, on blocks of `scoreRows` rows (engine/program/Attentions.h). Each takes scores, positions of queries and of
-// keys, and data, the step's last operands. `data` says where these lie, and then where results of their slopes do: for each strides of
-// the batch loops, of heads, of queries and of keys (-1 where it has none of them), how many keys it has, and entries of a table (0: it
-// is none); at last for a slope the number of its datum, else -1.
+// Each row sees at most `back` keys before it and `ahead` keys after it, so that whole blocks are skipped. With `other` the keys are those
+// of another sequence. `causal` and `other` together: the keys were kept from the rows' own sequence, and the operand before the data holds
+// the position of the first row. `kernels` change the scores, in blocks of `scoreRows` rows (engine/program/Attentions.h). Each takes
+// scores, the positions of queries and of keys, and the data, which are the step's last operands. `data` describes the data and then the
+// results for their slopes. Each entry consists of the strides of the batch loops, of heads, of queries and of keys (-1 if it lacks queries
+// or keys), its number of keys, the entries of a table (0: not a table), and the number of the datum whose slope it is (-1: not a slope).
 class Rank_AttentionBase<string mnemonic, list<Trait> traits = []> : Rank_Op<mnemonic, !listconcat([Pure], traits)> {
   dag sizes = (ins DenseI64ArrayAttr:$batch, I64Attr:$heads, I64Attr:$rows, I64Attr:$keys, I64Attr:$features, I64Attr:$values,
       F64Attr:$scale, UnitAttr:$causal, UnitAttr:$other, OptionalAttr<StrArrayAttr>:$pieces, OptionalAttr<I64Attr>:$step,
@@ -110,14 +112,14 @@ def Rank_AttentionOp : Rank_AttentionBase<"attention"> {
   let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$further), sizes);
   let results = (outs Variadic<AnyRankedTensor>:$made);
   let extraClassDeclaration = [{
-    /// Whether it makes out and lse.
+    /// Returns whether this is the last step, which yields out and lse.
     bool ends() { return getMade().size() == 2; }
     unsigned getDataCount() { return getData() ? getData()->size() : 0; }
-    /// The softmax so far, or null.
+    /// The softmax state of the previous step, or null.
     ::mlir::Value getBefore() {
       return !isPlaced() && getFurther().size() > getDataCount() ? ::mlir::Value(getFurther().front()) : ::mlir::Value();
     }
-    /// Whether an operand says where the rows stand.
+    /// Returns whether an operand holds the position of the first row.
     bool isPlaced() { return getCausal() && getOther(); }
   }];
 }

@@ -14,12 +14,12 @@ constexpr const char *untestedAttribute = "npar.untested_positions";
 std::unique_ptr<mlir::Pass> createAutodiffBackwardPass();
 std::unique_ptr<mlir::Pass> createAutodiffRecomputePass();
 std::unique_ptr<mlir::Pass> createAutodiffUpdatePass();
-/// For a program of another kind than Training, in place of the others.
+/// Takes the place of the passes above in programs that do not train.
 std::unique_ptr<mlir::Pass> createAutodiffForwardPass(program::ProgramKind kind);
-/// For a program that generates: so many positions at a time, with what attention looks back at kept.
+/// Turns a generation program into one that computes `positions` positions per step and caches keys and values of earlier ones.
 std::unique_ptr<mlir::Pass> createAutodiffDecodePass(int64_t positions = 1);
 /// Backward, recomputation, update, folds and removal of gradients that nothing needs.
-/// `positions`: at a time, of a program that generates; 0: all, and nothing is kept.
+/// `positions`: positions per step of a generation program; 0: the whole sequence, without a cache.
 void buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind = program::ProgramKind::Training, int64_t positions = 0);
 void registerAutodiffPasses();
 

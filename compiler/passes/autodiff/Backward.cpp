@@ -54,7 +54,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     countFlops(micro);
   }
 
-  /// What the model's products take in a training step: nothing is repeated or split yet.
+  /// Counts the floating-point operations of the model's products in a training step. No op is repeated or split yet.
   void countFlops(func::FuncOp micro) {
     double flops = 0;
     micro.walk([&](CostOpInterface op) { flops += op.getProductFlops(); });
@@ -167,7 +167,8 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     accumulated.push_back(read);
   }
 
-  /// A gradient that is kept in float32 although the parameter is of 16 bits: what sums in float32 anyway does not round in between.
+  /// Widens a gradient that is kept in float32 although the parameter has 16 bits. Operations that sum in float32 yield it without rounding
+  /// in between.
   Value widened(OpBuilder &builder, ReadOp read, Value gradient, Type type) {
     if (auto narrowing = gradient.getDefiningOp<ConvertOp>(); narrowing && narrowing.getX().getType() == type)
       return narrowing.getX();
@@ -184,7 +185,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     return ConvertOp::create(builder, read.getLoc(), type, gradient);
   }
 
-  /// In order of the parameters, then of the uses.
+  /// Declares accumulators in the order of the parameters and, per parameter, of the uses.
   void declareAccumulators(func::FuncOp micro) {
     OpBuilder builder(micro);
     llvm::DenseMap<StringAttr, SmallVector<ReadOp>> reads;

@@ -23,8 +23,8 @@ public:
       : module(module), micro(micro), seq(seq), step(StringAttr::get(module.getContext(), seq.getValue() + ".step")), length(length),
         positions(positions), builder(module.getContext()) {}
 
-  /// Whether every op computes a position of itself, of parameters and, by attention, of earlier ones; else warns of the first that may
-  /// not.
+  /// Returns whether each op computes a position from that position, from parameters and, in attention, from earlier positions. Otherwise
+  /// warns about the first op that may need more.
   bool isPossible() {
     for (Operation &op : micro.getOps())
       if (const char *why = obstacle(&op)) {
@@ -132,7 +132,7 @@ private:
     op.setBlocked(true);
   }
 
-  /// What is kept of earlier positions, with that of these.
+  /// Appends the rows of the current positions to the cached rows of earlier ones.
   Value append(AttentionOp op, Value rows, Value at, StringRef name) {
     Type type = exchanged(rows.getType(), step, op.getKeyAttr(), length);
     declare(op.getLoc(), name, type);
@@ -150,7 +150,7 @@ private:
     auto variable = VariableOp::create(builder, location, name, type, VariableKind::State);
     variable.setSlot("kept");
   }
-  /// The last of all: what comes before lies alike in programs of any number of positions.
+  /// Declares the positions last, so that everything before is stored at the same offset for any number of positions.
   void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, withAxes(builder.getI32Type(), {step}, {positions})); }
 
   void describeInputs() {

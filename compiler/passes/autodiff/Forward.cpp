@@ -110,7 +110,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     return isa_and_nonnull<SumOp>(op) ? op->getOperand(0) : Value();
   }
 
-  /// Null where the losses are not made by cross_entropy.
+  /// The logits of the loss; null if the loss is not a cross_entropy.
   static Value logitsOf(Value losses) {
     Operation *op = losses ? losses.getDefiningOp() : nullptr;
     while (isa_and_nonnull<ConvertOp, WhereOp>(op)) // what does not count is 0

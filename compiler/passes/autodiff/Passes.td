@@ -69,10 +69,11 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
 def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
   let summary = "take the other passes' place where nothing is trained: @micro leaves results instead of a loss";
   let description = [{
-    What is left is the forward of @micro, without dropout. `kind=evaluation`: the loss of each position is the result "losses" (of several
-    "loss.NAME"), and who reads it adds up those that count; other results are left by the importer. `kind=generation`: the logits that the loss compares with the targets are the result "logits"; what only
-    the loss needs goes, the input of the targets too. Everything of a training step goes: the loss's sum, the prologue, what the importer left
-    for @update. The kind is written on the module, for the schedule and the export.
+    The forward of @micro remains, without dropout. `kind=evaluation`: the loss of each position becomes the result "losses" (of a model with
+    several losses "loss.NAME"), and readers add up the values that count; the importer has added the other results. `kind=generation`: the
+    logits that the loss compares with the targets become the result "logits"; ops that only the loss needs are removed, and so is the input
+    of the targets. Everything that only a training step needs is removed: the sum of the loss, the prologue, and what the importer added for
+    @update. The kind is set on the module, for the schedule and the export.
 
     ```mlir
     %loss, %lse = nn.cross_entropy %logits, %targets over "vocab" : (L, T) -> (B, B)
@@ -83,11 +84,11 @@ def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
     nn.result "losses", %loss : B
     ```
 
-    Samples must be computed independently of each other, since those that fill up a last batch do not count: what mixes them is refused at
-    its line. For `generation` positions must not depend on later ones, which are not known yet. Attention without a mask is refused; causal
-    attention and operations by position are known to be right. Anything else that mixes positions (a mask of its own, a gather or a cumsum
-    along the sequence) is warned of, and the module gets the attribute `npar.untested_positions`: such a program computes the whole
-    sequence, and `npar generate` tests it.
+    Samples must be computed independently of each other, because those that fill up a last batch do not count: an op that mixes samples is
+    refused at its line. For `generation`, positions must not depend on later ones, which are not known yet. Attention without a mask is
+    refused; causal attention and operations by position are known to be correct. Anything else that mixes positions (a mask of its own, a
+    gather or a cumsum along the sequence) causes a warning, and the module gets the attribute `npar.untested_positions`: such a program
+    computes the whole sequence, and `npar generate` tests it.
   }];
   let options = [Option<"kind", "kind", "std::string", "\"evaluation\"", "evaluation or generation">];
   let dependentDialects = ["::npar::nn::NnDialect"];

@@ -1,13 +1,13 @@
-// What mixed precision means for gradients and the update: types of accumulators, the loss scale of fp16.
+// Consequences of mixed precision for gradients and the update: types of accumulators, the loss scale of fp16.
 #pragma once
 
 #include "compiler/dialects/nn/Nn.h"
 
 namespace npar::nn {
 
-/// Reads the attribute `nn.precision` that prepare-precision left; without it everything is as the parameters are.
+/// Reads the attribute `nn.precision` that prepare-precision set. Without it everything has the types of the parameters.
 struct Precision {
-  /// The symbol of a variable that belongs to no parameter: no identifier of a model can spell it. Its slot has the name without the `#`.
+  /// The symbol of a variable without a parameter. No identifier of a model can have this spelling. Its slot has the name without the `#`.
   static std::string symbolOf(llvm::StringRef slot) { return ("#" + slot).str(); }
   static constexpr llvm::StringLiteral lossScale = "loss_scale"; ///< a slot
   static constexpr double firstLossScale = 65536;
@@ -27,7 +27,7 @@ struct Precision {
   }
 
 private:
-  /// Null where the plan says nothing.
+  /// The type that the plan gives for a key; null if it gives none.
   mlir::Type given(llvm::StringRef key) const {
     auto type = attribute ? attribute.getAs<mlir::TypeAttr>(key) : mlir::TypeAttr();
     return type ? type.getValue() : mlir::Type();

@@ -1,4 +1,4 @@
-// autodiff-recompute: what lies inside a recomputed segment is not kept for the backward but repeated there.
+// autodiff-recompute: values inside a recomputed segment are not kept for the backward but computed again there.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Segments.h"
@@ -48,7 +48,7 @@ private:
     op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));
   }
 
-  /// Whether a value lies inside the segment and is not kept for others anyhow.
+  /// Returns whether a value is computed inside the segment and not kept for other users.
   bool isInside(Value value, unsigned segment) {
     auto found = segmentOf.find(value.getDefiningOp());
     return found != segmentOf.end() && found->second == segment && !kept.contains(value);
@@ -104,11 +104,11 @@ private:
   }
 
   Segments &segments;
-  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< of the forward ops that may be repeated
-  llvm::DenseMap<Operation *, int64_t> order;      ///< of these in the program
+  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< segments of the forward ops that may be repeated
+  llvm::DenseMap<Operation *, int64_t> order;      ///< their positions in the program
   llvm::DenseMap<Operation *, Operation *> copies;
   llvm::DenseMap<std::pair<Value, int64_t>, Value> checkpoints; ///< by value and the block that uses it
-  llvm::DenseSet<Value> kept;                                   ///< for a use outside of their segment
+  llvm::DenseSet<Value> kept;                                   ///< values that are kept for a use outside of their segment
 };
 
 struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {

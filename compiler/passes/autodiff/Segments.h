@@ -1,4 +1,4 @@
-// What a plan's `recompute` means for one model: which ops of @micro are repeated together.
+// Applies a plan's `recompute` to a model: decides which ops of @micro are repeated together.
 #pragma once
 
 #include "compiler/dialects/nn/Nn.h"

@@ -23,7 +23,7 @@ namespace {
 struct Trained {
   VariableOp parameter;
   SmallVector<VariableOp> accumulators; ///< one per use, in order
-  SmallVector<AtAttr> places;           ///< of the uses
+  SmallVector<AtAttr> places;           ///< places of the uses
   Value gradient;                       ///< combined
 };
 

@@ -165,7 +165,7 @@ private:
       return true;
     double allowed = limit.getValueAsDouble();
     double waiting = bubble();
-    if (waiting <= allowed || program.classes.size() == 1) // one stage waits for nobody
+    if (waiting <= allowed || program.classes.size() == 1) // a single stage never waits
       return true;
     auto worst = llvm::max_element(program.classes, [](auto &a, auto &b) { return busyOf(*a) > busyOf(*b); });
     InFlightDiagnostic error = emitError(placeOf("bubble_loc"));

@@ -1,4 +1,4 @@
-// What the plan promises by `require`, asked of what was planned.
+// Checks that the planned program keeps the limits of the plan's `require`.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -6,8 +6,9 @@
 
 namespace npar {
 
-/// Module attribute `npar.require = {memory = bytes, bubble = share, memory_loc, bubble_loc}`: no class of ranks has a larger arena; of the
-/// time from the first to the last planned task that runs per micro-batch, over all stages together, no larger share is waiting.
+/// Module attribute `npar.require = {memory = bytes, bubble = share, memory_loc, bubble_loc}`. `memory` bounds the arena of every class of
+/// ranks. `bubble` bounds the share of waiting in the time from the first to the last planned task that runs per micro-batch, over all
+/// stages together.
 mlir::LogicalResult checkLimits(mlir::ModuleOp module, const program::ProgramT &program);
 
 } // namespace npar

@@ -6,8 +6,8 @@
 
 namespace npar::memory {
 
-/// Of a gathered or scattered dimension: [outer, split, inner] of the smaller piece; of flat pieces, and where the last shards hold
-/// padding: shares of a row.
+/// Describes a gathered or scattered dimension as [outer, split, inner] of the smaller piece. Flat pieces, and dimensions whose last shards
+/// hold padding, are described as shares of a row.
 void cut(program::CollectiveT &entry, mlir::RankedTensorType smaller, mlir::RankedTensorType larger, llvm::StringRef dim, int64_t ranks);
 
 /// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.

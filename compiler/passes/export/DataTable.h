@@ -1,4 +1,4 @@
-// Where the inputs come from, from the module's attribute to the compiled program.
+// Copies the sources of the inputs from the module's attribute to the compiled program.
 #pragma once
 
 #include "engine/program/Program_generated.h"

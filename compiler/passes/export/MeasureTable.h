@@ -1,4 +1,4 @@
-// What an evaluation makes of results: the program's table of the module's attributes.
+// Copies the measures of an evaluation from the module's attributes to the compiled program.
 #pragma once
 
 #include "engine/program/Loader.h"
@@ -6,8 +6,8 @@
 
 namespace npar {
 
-/// Fills in measures and predictions, from `npar.measures` and `npar.predictions`; when the program has its results. Fails with an error
-/// where one names a result that there is not.
+/// Fills in measures and predictions from `npar.measures` and `npar.predictions`; the program must already have its results. Fails with an
+/// error if a measure names a result that does not exist.
 mlir::LogicalResult fillMeasures(mlir::ModuleOp module, program::ProgramT &program);
 
 } // namespace npar

@@ -50,7 +50,7 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   auto piece = std::make_unique<program::PieceT>();
   RankedTensorType type = variable.getTensorType();
   piece->bytes = storageBytes(type);
-  // What @update leaves there is what the variable is to everyone else.
+  // An accumulator that @update has reduced is seen by all other readers in its reduced form.
   if (std::optional<RankedTensorType> reduced = variable.getReduced()) {
     type = *reduced;
     piece->bytes = std::max(piece->bytes, storageBytes(type));

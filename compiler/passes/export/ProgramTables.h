@@ -15,16 +15,16 @@ uint64_t storageBytes(mlir::Type tensor);
 /// The logical variable: global shape from the layout. `of` is left to the caller.
 std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable);
 
-/// How a rank keeps the variable; `variable`, `offset` and `owner` are left to the caller.
+/// The piece of the variable that a rank stores; the caller fills in `variable`, `offset` and `owner`.
 std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable);
 
-/// How a rank keeps a data buffer. `scope` is any op of the module; which input it is and its place are left to the caller.
+/// The data buffer that a rank has for an input. `scope` is any op of the module; the caller fills in the input and the offset.
 std::unique_ptr<program::InputT> inputOf(mlir::RankedTensorType type, mlir::Operation *scope);
 
-/// The same of a result's buffer.
+/// The buffer that a rank has for a result; arguments as for `inputOf`.
 std::unique_ptr<program::ResultBufferT> resultOf(mlir::RankedTensorType type, mlir::Operation *scope);
 
-/// Adds the logical result whose part in one micro-batch a value of this type is; its place in the program.
+/// Adds the logical result that values of this type are parts of, one per micro-batch. Returns its index in the program.
 uint32_t addResult(program::ProgramT &program, llvm::StringRef name, mlir::RankedTensorType type);
 
 /// The place in the user's text that a location stands for; null when there is none.
@@ -37,7 +37,7 @@ mlir::LogicalResult fillProgram(mlir::ModuleOp module, program::ProgramT &progra
 /// Micro-batch and data axes, which are those of any data buffer.
 void fillSamples(const program::InputT &input, program::ProgramT &program);
 
-/// The place of an input in the program, by its name; the number of inputs where there is none, which no verified program refers to.
+/// The index of an input in the program by its name; the number of inputs if there is no such input, which no verified program refers to.
 uint32_t findInput(const program::ProgramT &program, llvm::StringRef name);
 
 } // namespace npar

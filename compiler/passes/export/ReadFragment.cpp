@@ -48,8 +48,8 @@ private:
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
-  IntegerAttr openBucket; ///< of the collective that was read last
-  double bucketBytes = 0; ///< of its action so far
+  IntegerAttr openBucket; ///< bucket of the collective that was read last
+  double bucketBytes = 0; ///< bytes of its action so far
 
   memory::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
@@ -177,7 +177,7 @@ private:
     return success();
   }
 
-  /// What a step makes is made in the result's buffer; anything else, which has another place, is copied there.
+  /// A value computed by a step is written directly to the result's buffer; a value that already has another home is copied there.
   LogicalResult readResult(nn::ResultOp result) {
     auto type = cast<RankedTensorType>(result.getValue().getType());
     if (!elementTypeOf(type))
@@ -272,7 +272,7 @@ private:
     return success();
   }
 
-  /// What is done to the scores of an attention.
+  /// Reads the kernels and the data that change the scores of an attention.
   template <typename Op> LogicalResult readScores(Op attention, program::AttentionT &entry) {
     if (!attention.getKernels())
       return success();
@@ -374,7 +374,7 @@ private:
     return success();
   }
 
-  /// What stands between the brackets of `#dist.layout<...>`.
+  /// The text between the angle brackets of `#dist.layout<...>`.
   static std::string layoutText(Type type) {
     std::string text;
     llvm::raw_string_ostream out(text);

@@ -70,7 +70,7 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
 
 namespace {
 
-/// Whether the stage keeps the variable: by attribute `stages` where the schedule has set it.
+/// Returns whether the stage stores the variable according to the attribute `stages` that the schedule has set.
 bool isStoredOn(nn::VariableOp variable, int64_t stage) {
   auto stages = variable->getAttr("stages");
   if (auto array = dyn_cast_or_null<ArrayAttr>(stages))
@@ -121,7 +121,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
   return model;
 }
 
-/// How many parts its stage has before that of the fragment.
+/// The chunk of the fragment: the number of parts that its stage has before it.
 uint32_t chunkOf(pipe::FragmentOp fragment, pipe::ProgramOp program) {
   SmallVector<int64_t> stages = program.getStageOfPlace();
   size_t place = fragment.isPerMicro() ? fragment.placeInChain() : 0;
@@ -181,7 +181,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
     for (pipe::FragmentOp fragment : module.getOps<pipe::FragmentOp>())
       if (fragment.getStage() == stage && failed(readFragment(fragment, chunkOf(fragment, scheduled), tables, reader)))
         return failure();
-    // What nobody stores by attribute or by use still needs a home.
+    // Variables that no stage stores or uses still need a home: the last stage stores them.
     if (stage + 1 == scheduled.getStages())
       for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
         uint32_t index = tables.variables.lookup(nn::pathOf(variable));

@@ -1,4 +1,4 @@
-// From the pipe dialect to the model that memory is allocated for: fragments of actions over values, variables per stage, timed tasks.
+// Reads the pipe dialect into the model for memory allocation: fragments of actions over values, variables per stage, timed tasks.
 #pragma once
 
 #include "compiler/cost/CostModel.h"
@@ -20,13 +20,13 @@ struct Tables {
   dist::MeshAttr mesh;
   mlir::StringAttr pipelineAxis;                ///< null without a pipeline
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
-  std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
+  std::vector<uint32_t> spanningEvents;         ///< events of the collectives across stages, by their order in a stage's program
   uint32_t nextEvent = 0;
   cost::Machine machine;                                 ///< as one rank sees it; an uneven one has only links
   double together = 1;                                   ///< ranks that share its cores ...
   cost::LinkLevel pipelineLevel = cost::LinkLevel::Host; ///< between neighbours of the pipeline
   double capacity = 1;                                   ///< ... and how many cores' work these do at once
-  /// Reads the mesh of the program, and which of its ranks stand on one machine.
+  /// Reads the mesh of the program, and how many of its ranks share a machine.
   void setMesh(dist::MeshAttr mesh);
   /// Machines as one rank sees them.
   std::vector<cost::Machine> asRanksFind(std::vector<cost::Machine> machines) const;
@@ -36,15 +36,15 @@ struct Tables {
   uint32_t addRule(mlir::NameLoc rule);
 };
 
-/// What a class knows while its fragments are read.
+/// The state of a class while its fragments are read.
 struct ClassReader {
   ClassModel model;
-  std::vector<cost::Machine> machines;         ///< that its ranks stand on, as they see them
+  std::vector<cost::Machine> machines;         ///< the machines that its ranks run on, as the ranks see them
   llvm::StringMap<uint32_t> variables, inputs; ///< names to places in the model
   uint32_t spanning = 0;                       ///< collectives that join stages, so far
 };
 
-/// Reads the body of a fragment of the class's given chunk. Variables and inputs are added to the class as they are met.
+/// Reads the body of a fragment of the class's given chunk. Variables and inputs are added to the class when they first occur.
 mlir::LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tables &tables, ClassReader &reader);
 
 /// The place of a variable in the class's model.
@@ -53,8 +53,8 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
 /// Reads a scheduled module whose arithmetic is outlined: one model per stage, tasks with planned times.
 mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
 
-/// Gives all tasks their planned begin and end from the steps' costs, over all stages together; the update's as if it received nothing
-/// (`timeUpdates`). Ranks that stand on one machine share its cores.
+/// Gives all tasks their planned begin and end from the steps' costs, over all stages together. The update is timed as if it received
+/// nothing (`timeUpdates`). Ranks on one machine share its cores.
 void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes);
 
 } // namespace npar::memory

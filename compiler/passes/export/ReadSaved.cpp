@@ -114,7 +114,7 @@ private:
 
   ModuleOp module;
   std::map<int64_t, int64_t> partOf;    ///< by block
-  std::map<int64_t, int64_t> sentBytes; ///< by part: of what it makes and another part keeps
+  std::map<int64_t, int64_t> sentBytes; ///< by part: bytes of its results that another part keeps
   int64_t narrowest = 64;
   SavedActivations saved;
 };

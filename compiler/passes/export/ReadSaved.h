@@ -1,4 +1,4 @@
-// From a module that is scheduled but not cut into fragments to what its backward keeps.
+// Finds out what the backward of a scheduled module keeps, before the module is cut into fragments.
 #pragma once
 
 #include "compiler/memory/SavedActivations.h"

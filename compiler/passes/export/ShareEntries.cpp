@@ -135,7 +135,7 @@ private:
 
   uint32_t kernel(uint32_t old) { return copied(kernels, program.kernels[old]->symbol, *program.kernels[old]); }
 
-  /// With the kernels of its scores, whose numbers change.
+  /// Copies an attention and the kernels of its scores, which get new numbers.
   uint32_t attention(const program::AttentionT &old) {
     program::AttentionT entry = old;
     for (uint32_t &number : entry.kernels)
@@ -143,7 +143,7 @@ private:
     return copied(attentions, keyOf(entry), entry);
   }
 
-  /// Shares the parts of a bucket, which lie one after the other, as a whole.
+  /// Copies the parts of a bucket, which are consecutive, as a whole.
   uint32_t collective(const program::Step &step) {
     std::vector<CollectiveKey> key;
     for (uint32_t part = 0; part < program::partsOf(step); ++part) {

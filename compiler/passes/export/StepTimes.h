@@ -1,4 +1,4 @@
-// What steps cost, in the cost model's terms.
+// Describes steps in the terms of the cost model.
 #pragma once
 
 #include "compiler/cost/CostModel.h"
@@ -7,14 +7,14 @@
 
 namespace npar::memory {
 
-/// What a kernel does, by the ops in its body. Of an operand that is looked into, a table of embeddings say, as much is read as is made of
-/// it.
+/// The work of a kernel, from the ops in its body. From an operand that is only indexed, such as a table of embeddings, the kernel reads at
+/// most as many bytes as its largest result has.
 cost::Operation operationOf(rank::KernelOp kernel);
 
-/// A step that writes so many bytes and computes nothing.
+/// A step that writes `bytes` bytes and computes nothing.
 cost::Operation movedBytes(uint64_t bytes);
 
-/// The step's planned time: on the slowest of the machines that its ranks stand on.
+/// Sets the step's planned time: that of the slowest machine among those that its ranks run on.
 void setDuration(Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation);
 
 } // namespace npar::memory

@@ -63,7 +63,8 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
                                                        builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
   }
 
-  /// Read where it is used, or a piece of that: never kept. So is what placing has made of nothing for each use.
+  /// Returns whether the value is never kept: it is read where it is used (possibly a piece of it), or placing computes it from nothing at
+  /// each use.
   static bool isFetched(Operation *op) {
     while (isa<dist::ReshardOp>(op) || nn::isOperandItself(op))
       if (Operation *source = op->getOperand(0).getDefiningOp())
@@ -81,8 +82,8 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
         (isa<nn::CheckpointOp>(user) ? uses.crossings : uses.blocks).insert(nn::getAt(user).getBlock());
   }
 
-  /// A statistic, which the papers neglect beside the rows: a further result with a part of the first operand's axes and no others: what a
-  /// norm or an attention over a ring knows of each row.
+  /// Returns whether the value is a statistic, such as a norm or a ring attention stores per row: a further result with a proper subset of
+  /// the first operand's axes. The papers neglect statistics because they are small compared with the rows.
   static bool isOfRows(OpResult result) {
     Operation *op = result.getOwner();
     if (result.getResultNumber() == 0 || op->getNumOperands() == 0)

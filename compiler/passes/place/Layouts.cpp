@@ -20,7 +20,7 @@ bool acceptsPartialOperands(Operation *op) {
   return shardable && shardable.isLinear();
 }
 
-/// Whether an operand is a number to add up: an index is none, it is whole wherever it is used.
+/// Returns whether an operand is a number that can be summed. An index is not; it must be complete wherever it is used.
 static bool isSummand(Value operand) { return isa<FloatType>(getElementTypeOrSelf(operand.getType())); }
 
 /// The axes of a tensor, also once its type is local and perhaps flat.
@@ -82,7 +82,7 @@ LogicalResult Layouts::derive() {
   return success();
 }
 
-/// What autodiff made of attention must be what the rules say now.
+/// Checks that autodiff built attention in the form that the rules now ask for.
 LogicalResult Layouts::checkRings() const {
   for (Operation *op : ops) {
     auto attention = dyn_cast<nn::AttentionOp>(op);
@@ -395,7 +395,7 @@ Operation *Layouts::originOfPartial(Value value) const {
   while (kept.contains(op)) {
     Operation *origin = nullptr;
     for (Value operand : op->getOperands()) {
-      // What was rewritten already has reshards for its operands.
+      // Operands of ops that were already rewritten are behind reshards.
       while (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
         operand = reshard.getInput();
       if (LayoutAttr found = layout(operand); !origin && found && found.isPartial())

@@ -33,7 +33,7 @@ public:
   dist::LayoutAttr variable(llvm::StringRef name) const { return variables.lookup(name); }
   /// A value computed from nothing (index, fill and cheap functions of them): made in the layout of each use.
   bool isFree(mlir::Value value) const { return freeValues.contains(value); }
-  /// How the mesh splits an operation of @count or @micro.
+  /// The mesh axes that split an operation of @count or @micro.
   const Assignment &assignment(mlir::Operation *op) const { return assignments.find(op)->second; }
   /// The operation whose split reduction made the value partial, through operations that kept it so.
   mlir::Operation *originOfPartial(mlir::Value value) const;
@@ -42,7 +42,7 @@ public:
                              llvm::function_ref<mlir::StringAttr(mlir::StringAttr)> loopOf = {}) const;
   dist::LayoutAttr replicated(mlir::Type type) const { return layoutFor(type, Assignment()); }
 
-  /// Whether an operation is in @update, or in @start, which is like it: it runs once per training step, on whole values.
+  /// Returns whether an operation is in @update or in @start, which both run once per training step on whole values.
   bool isUpdate(mlir::Operation *op) const { return updateBlocks.contains(op->getBlock()); }
   /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (RULES.md#N4).
   llvm::ArrayRef<mlir::StringAttr> squareSumAxes() const { return ownerAxes; }
@@ -50,29 +50,30 @@ public:
 private:
   void collect();
   void pairCopies();
-  /// Whether any use of a value cannot take it partial.
+  /// Returns whether some use of a value needs it reduced, because it cannot take partial sums.
   bool isReducedFor(mlir::Value value) const;
   mlir::LogicalResult checkRings() const;
   mlir::LogicalResult placeParameters();
   void placeInputs();
-  /// Per dimension the splits that all these layouts begin with.
+  /// The longest common prefix of the splits of these layouts, per dimension.
   static dist::LayoutAttr common(llvm::ArrayRef<dist::LayoutAttr> layouts);
   void placeUpdate();
   /// The layout in which the parameter of an operand of @update is updated; null when the operand belongs to none.
   dist::LayoutAttr updateLayout(mlir::Value operand) const;
-  /// What an accumulator holds of a gradient in this layout: the piece that `gradients -> ...` stores.
+  /// The layout in which an accumulator stores a gradient of this layout: the piece that `gradients -> ...` keeps.
   dist::LayoutAttr accumulated(dist::LayoutAttr gradient) const;
   void sweep();
   void define(mlir::Operation *op);
   /// The mesh axes over which all operands but indices are partial, if the operation accepts that (RULES.md#P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
-  /// Whether an index would have to come in another layout than by the rules alone, by which data buffers are filled: data is never sent.
+  /// Returns whether an index would need another layout than the rules alone give it. Data buffers are filled by the rules, and data is
+  /// never sent.
   bool wantsOtherIndices(mlir::Operation *op, const Assignment &assignment) const;
   dist::LayoutAttr resultLayout(mlir::Value result) const;
   dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
   dist::LayoutAttr scattered(dist::LayoutAttr raw, llvm::ArrayRef<dist::LayoutAttr> wants) const;
   dist::LayoutAttr operandLayout(mlir::OpOperand &use, const Assignment &assignment) const;
-  /// What a use wants when its operand is not partial.
+  /// The layout that a use wants if its operand is not partial.
   dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;
   bool acceptsPartial(mlir::OpOperand &use) const;
 
@@ -83,16 +84,16 @@ private:
   const Stores &stores;
   llvm::SmallPtrSet<mlir::Block *, 2> updateBlocks;
   std::vector<mlir::Operation *> ops;
-  /// How the mesh splits operations: by the rules alone, and with the mesh axes of operands that stay partial reserved.
+  /// The splits of operations: by the rules alone, and with the mesh axes of operands that stay partial reserved.
   llvm::DenseMap<mlir::Operation *, Assignment> byRules, assignments;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::StringAttr>> kept;
   /// Layout of the parameter that an operation of @update works on.
   llvm::DenseMap<mlir::Operation *, dist::LayoutAttr> updated;
   llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
   llvm::DenseSet<mlir::Value> freeValues, reducedValues;
-  llvm::DenseMap<mlir::Value, mlir::Value> originals; ///< of what a recomputed segment repeats
+  llvm::DenseMap<mlir::Value, mlir::Value> originals; ///< copy in a recomputed segment -> original
   llvm::StringMap<dist::LayoutAttr> variables, inputs;
-  llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which is that of its states
+  llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which its states share
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
 

@@ -31,7 +31,7 @@ public:
   mlir::Value mean(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {});
   /// Splits of the result's axes are those of the operands; contracted axes are not split.
   mlir::Value einsum(mlir::Value a, mlir::Value b, llvm::ArrayRef<mlir::StringAttr> axes, mlir::Type element = {});
-  /// To another element type; the value itself where it has that.
+  /// Converts to another element type; returns the value itself if it already has that type.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
   /// The type with another name for an axis.

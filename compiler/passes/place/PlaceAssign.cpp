@@ -157,8 +157,9 @@ private:
     reduced[value] = again.getResult();
   }
 
-  /// Whether a gradient is partial over the axes of the batch, among which it is scattered, and over others (a norm's under sequence
-  /// parallelism). One all_reduce then adds in the same order as without the store rule, which scattering over some axes alone would not.
+  /// Returns whether a gradient is partial both over axes of the batch among which it is scattered and over other axes (as that of a norm
+  /// under sequence parallelism). A single all_reduce then adds in the same order as without the store rule; scattering over some of the
+  /// axes would not.
   bool mixes(LayoutAttr raw, LayoutAttr target) {
     SmallVector<StringAttr> batch = rules.batchAxes();
     return llvm::any_of(raw.getPartialAxes(), [&](StringAttr axis) { return llvm::is_contained(target.getFlatAxes(), axis); }) &&
@@ -177,7 +178,7 @@ private:
       if (asks)
         why.operation = asks->getName().stripDialect().str();
     }
-    /// By what an axis of the model is split; an empty rule is none.
+    /// Adds an axis of the model and the rule that splits it, if any.
     void add(StringAttr axis, std::string rule) {
       why.axes.push_back(std::make_unique<program::CauseAxisT>());
       why.axes.back()->axis = axis ? axis.str() : "";

@@ -48,8 +48,8 @@ private:
   bool isPartial(StringAttr axis) { return llvm::is_contained(from.getPartialAxes(), axis); }
   bool divides(int64_t dim, ArrayRef<StringAttr> splits) { return from.getSizes()[dim] % mesh.sizeOf(splits) == 0; }
 
-  /// Slices or reduce_scatters one dimension further. A dimension with padding is sliced over all its mesh axes at once, since shards of
-  /// shards would lie elsewhere.
+  /// Slices or reduce_scatters one more dimension. A dimension with padding is sliced over all its mesh axes at once, because shards of
+  /// shards would have other boundaries.
   bool extend() {
     for (int64_t dim = 0, rank = from.getNames().size(); dim < rank; ++dim) {
       SmallVector<StringAttr> axes = missing(dim);
@@ -113,8 +113,8 @@ private:
     return axes;
   }
 
-  /// Under `dist.hierarchical` a gradient that is added over several mesh axes is scattered over the last one, added over the others where
-  /// it is smaller, and gathered again. What has less than a block for each rank goes in one piece.
+  /// Under `dist.hierarchical` a gradient that is added over several mesh axes is scattered over the last one, added over the others while
+  /// it is small, and gathered again. A gradient with less than a block per rank is reduced in one piece.
   bool scatterForHierarchy() {
     auto read = op.getInput().getDefiningOp<nn::ReadOp>();
     SmallVector<StringAttr> axes = leavingPartial();

@@ -1,5 +1,5 @@
-// Marks attention that goes round a ring, and attention whose keys are whole, before gradients are built, which either keep other values
-// than probabilities; chooses the order in which the sequence of a ring lies.
+// Marks attention on a ring and attention with whole keys before gradients are built, because neither keeps probabilities for the backward.
+// Chooses the memory order of a sequence on a ring.
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
@@ -22,7 +22,7 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
   void runOnOperation() override {
     SmallVector<nn::AttentionOp> attentions;
     getOperation().walk([&](nn::AttentionOp op) { attentions.push_back(op); });
-    // Only a rule that says how keys come together may split a sequence; place-assign refuses the others.
+    // Only a rule that states how keys are exchanged (`by`) may split a sequence; place-assign refuses the others.
     auto declared = getOperation()->getAttrOfType<ArrayAttr>("dist.rules");
     if (!declared || llvm::all_of(declared.getAsRange<dist::RuleAttr>(), [](dist::RuleAttr rule) { return rule.getBy().empty(); })) {
       llvm::for_each(attentions, markBlocked);
@@ -90,7 +90,7 @@ private:
     op.getProbs().setType(nn::withAxes(element, names, sizes));
   }
 
-  /// An axis lies as what it is another name of.
+  /// Gives the axis, and all axes that rename it, the order of the rule.
   void order(StringAttr axis, dist::RuleAttr rule, int64_t ranks) {
     auto [entry, isNew] = orders.insert({axis, {rule, ranks}});
     if (isNew) {
@@ -118,9 +118,9 @@ private:
     return emitError(rule.getLoc());
   }
 
-  /// A loop that needs all of its axis knows its places by where they lie, and a lookup finds its rows so.
+  /// Returns whether an op depends on the order of an axis: a loop that needs all of its axis, or a look-up along it.
   static bool countsPlaces(Operation *op, StringAttr axis) {
-    if (isa<nn::AttentionOp>(op)) // it is told how they lie
+    if (isa<nn::AttentionOp>(op)) // attention knows the order
       return false;
     if (auto gather = dyn_cast<nn::GatherOp>(op))
       return gather.getAxisAttr() == axis;
@@ -130,7 +130,7 @@ private:
            });
   }
 
-  /// What cannot have its axis in another order.
+  /// Refuses the order if some op or parameter needs the axis in its logical order.
   void checkUses(StringAttr axis, dist::RuleAttr rule) {
     Operation *user = nullptr;
     std::string what;
@@ -149,7 +149,7 @@ private:
     error.attachNote(rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";
   }
 
-  /// Keys lie as their sequence does, also where they are whole.
+  /// Keys have the order of their sequence even if they are whole.
   void setOrders(ArrayRef<nn::AttentionOp> attentions) {
     SmallVector<NamedAttribute> all;
     Builder builder(&getContext());

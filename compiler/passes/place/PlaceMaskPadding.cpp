@@ -36,7 +36,7 @@ private:
   SmallVector<StringAttr> padded(Value value) {
     SmallVector<StringAttr> axes;
     LayoutAttr layout = dist::layoutOf(value);
-    // What is flat holds zeros in the padding that its shards had, and beyond its end.
+    // A flat value already has zeros in the former padding of its shards and after its end.
     for (size_t dim = 0; layout && !layout.isFlat() && dim < layout.getNames().size(); ++dim)
       if (layout.isPadded(dim, mesh))
         axes.push_back(layout.getNames()[dim]);
@@ -60,7 +60,7 @@ private:
     return some;
   }
 
-  /// Whether a result's padding along `axis` is zero, given that of the operands.
+  /// Returns whether a result's padding along `axis` is zero, given the padding of the operands.
   bool leavesZero(OpResult result, StringAttr axis) {
     auto padding = dyn_cast<nn::PaddingOpInterface>(result.getOwner());
     if (!padding)

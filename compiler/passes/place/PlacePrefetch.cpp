@@ -1,4 +1,4 @@
-// Starts gathering the stored pieces of a block's parameters one block before they are used, so that this runs beside that block's work.
+// Starts gathering the stored pieces of a block's parameters one block before they are used, so that it overlaps with that block's work.
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
@@ -50,7 +50,7 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
     return dist::layoutOf(gather.getInput()).isFlat() ? gather.getInput().getDefiningOp<nn::ReadOp>() : nn::ReadOp();
   }
 
-  /// (MLIR's own numbers of a block's operations would be made anew after every few moves.)
+  /// Keeps its own numbering `places`, because MLIR would renumber the block's operations after every few moves.
   static void moveBefore(dist::AllGatherOp gather, Operation *begin, llvm::DenseMap<Operation *, size_t> &places) {
     nn::ReadOp read = readOf(gather);
     if (size_t place = places.lookup(begin); place < places.lookup(read)) {

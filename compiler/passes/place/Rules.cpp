@@ -180,7 +180,7 @@ void Rules::reportWhole(const Entry &entry) const {
                                     << kindOf(op) << "'";
 }
 
-/// Whether a rule may split the sequence of an attention: it says how keys and values come together, and can do so.
+/// Returns whether a rule may split the sequence of an attention: it must state how keys are exchanged, and that way must be possible here.
 bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, const Assignment &assignment) {
   dist::RuleAttr rule = entry.attribute;
   StringRef axis = rule.getAxis().getValue(), mesh = meshAxis.getValue(), kind = kindOf(op), by = rule.getBy();
@@ -242,10 +242,10 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   for (const nn::LoopAxis &axis : axes)
     if (axis.kind == nn::LoopKind::Internal)
       assignment.internal.push_back(axis.name);
-  // What is read or made where it is needed follows its users, an accumulator the value that it takes.
+  // Ops that are read or computed at each use follow their users; an accumulator follows the value that it takes.
   bool counts = !nn::isFree(op) && !isa<nn::ReadOp, nn::AccumulateOp>(op);
   SmallVector<StringAttr> busy(reserved);
-  llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the rule that says so
+  llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the number of the rule that exempts it
   for (auto [index, entry] : llvm::enumerate(rules)) {
     StringAttr axis = entry.attribute.getAxis();
     const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return candidate.name == axis; });

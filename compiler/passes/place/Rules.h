@@ -10,7 +10,7 @@
 
 namespace npar::place {
 
-/// How the mesh splits the loop axes of one operation.
+/// The mesh axes that split the loop axes of one operation.
 class Assignment {
 public:
   /// Mesh axes of a loop axis, major to minor; empty when it is not split.
@@ -67,7 +67,7 @@ private:
   void refuseWhole(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis);
   void reportWhole(const Entry &entry) const;
   bool splitsContext(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis, const Assignment &assignment);
-  /// Notes where a mesh axis is declared, if `dist.mesh_lines` says it.
+  /// Attaches a note with the declaration of a mesh axis, if `dist.mesh_lines` has its line.
   void noteMesh(mlir::InFlightDiagnostic &error, mlir::StringAttr meshAxis) const;
   /// Notes the exemption that kept a rule from an operation; false when there was none.
   bool noteExemption(mlir::InFlightDiagnostic &error, const Entry &entry) const;

@@ -36,7 +36,7 @@ private:
     mlir::LocationAttr loc;
   };
   struct Entry {
-    llvm::StringLiteral what, name; ///< as in the plan, and in a sentence
+    llvm::StringLiteral what, name; ///< word in the plan, and wording in messages
     llvm::SmallVector<mlir::StringAttr> axes, perMicro;
     llvm::SmallVector<Rule> rules; ///< one per axis, size 1 included
   };

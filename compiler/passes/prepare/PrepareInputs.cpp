@@ -30,20 +30,20 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
 
   static bool isInteger(InputOp input) { return getElementTypeOrSelf(input.getType()).isInteger(); }
 
-  /// The loss that compares its logits with the input, where `use` is one.
+  /// The loss that compares its logits with the input; null if `use` is no such use.
   static CrossEntropyOp lossOf(OpOperand &use) {
     auto loss = llvm::dyn_cast<CrossEntropyOp>(use.getOwner());
     return loss && use.getOperandNumber() == loss.getTargetsMutable().getOperandNumber() ? loss : CrossEntropyOp();
   }
 
-  /// Whether an input is compared alone, with logits and, in conditions, with numbers or what was predicted.
+  /// Returns whether an input is only compared: with the logits of a loss and, in conditions, with numbers or predictions.
   static bool isCompared(InputOp input) {
     auto compares = [](OpOperand &use) { return lossOf(use) || isa<CompareOp, KeepValidOp>(use.getOwner()); };
     return llvm::all_of(input->getUses(), compares) && llvm::any_of(input->getUses(), [](OpOperand &use) { return bool(lossOf(use)); });
   }
 
-  /// A stream of tokens feeds integers over [batch, SEQ]: what is but compared with logits is the shifted one, the other one is the stream.
-  /// Where several may be meant nothing is guessed.
+  /// A stream of tokens feeds integers over [batch, SEQ]: the input that is only compared with logits gets the shifted tokens, the other
+  /// one the tokens. If several inputs qualify, none is chosen.
   void findStream(ArrayRef<InputOp> inputs) {
     SmallVector<InputOp> compared, others;
     for (InputOp input : inputs)
@@ -57,7 +57,7 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
     stream = others.empty() ? InputOp() : others[0];
   }
 
-  /// What says by itself how large the input's integers may be, without an axis; null where nothing does.
+  /// The op that states a bound for the input's integers although they index no axis; null if no op does.
   static ToFloatOp boundOf(InputOp input) {
     for (Operation *user : input->getUsers())
       if (auto target = llvm::dyn_cast<ToFloatOp>(user); target && target.getBelow())

@@ -18,7 +18,7 @@ using namespace nn;
 
 namespace {
 
-/// What is left when all axes are summed is the loss, or a part of it; so is what importing marks, the choice of what counts.
+/// A value without axes is the loss or a part of it. Importing marks other ops of the loss, which select the positions that count.
 bool isOfLoss(Operation *op) {
   bool scalar = op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty();
   return scalar || op->hasAttr(ofLossAttribute);
@@ -150,8 +150,8 @@ private:
 
   static bool isUnrounded(Operation *op) { return op && op->hasAttr(unroundedAttribute); }
 
-  /// What the plan says last about an operation; without a word of it, f32 where 16 bits lose what averages and exponentials need.
-  /// Positions are always f32.
+  /// The type of an operation: that of the last matching `keep` of the plan; without one, f32 for operations that lose too much in 16 bits,
+  /// such as averages and exponentials. Positions are always f32.
   Type typeOf(Operation *op) {
     if (positions.contains(op) || isUnrounded(op))
       return Float32Type::get(&getContext());
@@ -198,7 +198,8 @@ private:
 
   static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
-  /// What makes integers of floats takes them as they are, but of one type: a maximum is looked for among what it was taken of.
+  /// Operations that compute integers from floats take floats of any type, but all of one type: the position of a maximum is searched in
+  /// the values that gave it.
   static bool mixesFloats(Operation *op) {
     Type first;
     for (Type type : op->getOperandTypes())

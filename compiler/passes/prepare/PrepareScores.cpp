@@ -21,8 +21,8 @@ using namespace nn;
 
 namespace {
 
-/// The formula of one attention. A value is taken into it if it would be of the size of queries by keys, or is made of positions alone;
-/// what it is made of otherwise stays outside and becomes a datum.
+/// The formula of one attention. It absorbs a value whose size would be queries by keys or that depends only on positions; the other
+/// operands of absorbed ops stay outside and become data.
 class Formula {
 public:
   explicit Formula(AttentionOp op)
@@ -76,7 +76,7 @@ private:
     return x;
   }
 
-  /// Samples and heads are numbered outside, in the order in which the probabilities would lie.
+  /// Samples and heads are numbered outside of the formula, in the order of the axes of the probabilities.
   Value factors(double rate) {
     auto probs = cast<RankedTensorType>(op.getProbs().getType());
     Value row;
@@ -199,7 +199,7 @@ private:
     return true;
   }
 
-  /// Whether positions are looked up in a table that has neither queries nor keys.
+  /// Returns whether a gather looks up positions in a table that has neither queries nor keys.
   bool looksUp(GatherOp gather) {
     return gather && !hasAxis(gather.getTable().getType(), seq) && !hasAxis(gather.getTable().getType(), key) &&
            llvm::all_of(axesOf(gather.getTable().getType()),
@@ -245,7 +245,7 @@ private:
       return lookUp(gather, isSwapped);
     if (!made || !(position || spansScores(value)) || !isElementwise(made))
       return datum(value, /*isTable=*/false);
-    // All floats are of one type here, and operands broadcast by name.
+    // All floats have the same type here, and operands broadcast by name.
     if (isa<BroadcastOp, ConvertOp>(made))
       return take(made->getOperand(0), isSwapped);
     SmallVector<Value> operands;
@@ -270,7 +270,7 @@ private:
     return GatherOp::create(inside, op.getLoc(), withElement(index.getType(), element), table, index, tableAxis);
   }
 
-  /// What stands for a value outside. Of a table each use is a datum of its own, since its slope goes to other entries.
+  /// The argument for a value from outside. Each use of a table gets its own datum, because its slope goes to other entries.
   Value datum(Value value, bool isTable) {
     Datum entry{value, dependsOnParameter(value)};
     auto type = cast<RankedTensorType>(value.getType());
@@ -290,7 +290,7 @@ private:
     if (isTable)
       return argument;
     argument = widened(argument);
-    // Every product with a slope is of queries by keys: the engine adds up over what the datum lacks.
+    // Every product with a slope has queries and keys; the engine sums over the axes that the datum lacks.
     return entry.isSloped ? BroadcastOp::create(inside, op.getLoc(), score.getType(), argument).getResult() : argument;
   }
 
@@ -347,7 +347,7 @@ private:
   Type sums; ///< what scores are in
   Value score, queryPositions, keyPositions;
   SmallVector<Datum> data;
-  llvm::DenseMap<std::pair<Value, unsigned>, Value> taken; ///< and whether swapped
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> taken; ///< by value and `isSwapped`
   llvm::DenseMap<Value, bool> parameters;
 };
 

@@ -8,7 +8,7 @@
 
 namespace npar {
 
-/// Where an op runs: for C, F, B and W the place of its part in the chain, for P and U its stage.
+/// The fragment that an op runs in: for C, F, B and W `at` is the place of its part in the chain, for P and U its stage.
 struct FragmentKey {
   int64_t at;
   pipe::Phase phase;
@@ -25,7 +25,7 @@ public:
   int64_t stages() const { return stageCount; }
   int64_t parts() const { return static_cast<int64_t>(stageOfPlace.size()); }
   int64_t stageOf(FragmentKey place) const { return place.isOfStage() ? place.at : stageOfPlace[place.at]; }
-  /// Whether the backward of the part is B and W.
+  /// Returns whether the backward of the part is split into B and W.
   bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::Weight})); }
 
   /// The fragment; null when the part or stage has none of the phase.

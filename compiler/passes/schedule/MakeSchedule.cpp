@@ -48,7 +48,7 @@ static std::string microBatches(double number) {
 LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedules::Schedule &schedule) {
   if (pipeline.live == 0 || isForwardOnly(module))
     return success();
-  // What a stage holds follows from the order of its tasks, whatever they cost.
+  // The number of micro-batches that a stage holds depends only on the order of its tasks, not on their cost.
   std::vector<double> held = schedules::simulate(schedule, std::vector<schedules::StageCost>(schedule.stages())).peakLive;
   auto most = llvm::max_element(held);
   if (*most <= pipeline.live + 1e-9)

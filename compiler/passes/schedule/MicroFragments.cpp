@@ -35,7 +35,7 @@ public:
 private:
   using Key = std::pair<Value, unsigned>; ///< a value and the number of a fragment
 
-  /// How a value comes to a fragment: kept by an earlier one of the stage, or sent by one of the same phase on another stage.
+  /// The source of a value in a fragment: kept by an earlier one of the stage, or sent by one of the same phase on another stage.
   struct Arrival {
     FragmentKey from;
     bool kept;
@@ -50,7 +50,7 @@ private:
     return {part, op->hasAttr(weightAttribute) && fragments.isSplit(part) ? Phase::Weight : Phase::Backward};
   }
 
-  /// Whether for each micro-batch the task of `a` ends before that of `b` begins, wherever in the chain they are.
+  /// Returns whether, for each micro-batch, the task of `a` ends before that of `b` begins, regardless of their places in the chain.
   static bool precedes(FragmentKey a, FragmentKey b) {
     if (a.phase == b.phase)
       return a.phase == Phase::Forward ? a.at < b.at : a.phase == Phase::Backward && a.at > b.at;
@@ -143,7 +143,7 @@ private:
     stash(value, to);
   }
 
-  /// Where a value has come to be: keeps it when later fragments of the stage take it from there.
+  /// Stashes a value at `place` if later fragments of the stage take it from there.
   void stash(Value value, FragmentKey place) {
     Key key{value, fragments.number(place)};
     if (!kept.contains(key))
@@ -165,9 +165,9 @@ private:
 
   Fragments &fragments;
   llvm::DenseMap<Key, Arrival> arrivals;
-  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<FragmentKey>> holders; ///< on a stage: where it is defined or received
-  llvm::DenseMap<Value, SmallVector<FragmentKey>> receivers;                   ///< from where it is defined
-  llvm::DenseSet<Key> kept;                                                    ///< by these for later fragments
+  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<FragmentKey>> holders; ///< fragments of a stage that define or receive the value
+  llvm::DenseMap<Value, SmallVector<FragmentKey>> receivers;                   ///< fragments that receive it from the one that defines it
+  llvm::DenseSet<Key> kept;                                                    ///< values that these fragments keep for later ones
   llvm::DenseMap<Key, std::string> slotOf;
   SmallVector<int64_t> slots; ///< so far, per stage
 };

@@ -1,4 +1,4 @@
-// What an op of a placed program costs, by the cost model: for the balance of stages.
+// Estimates the cost of an op of a placed program with the cost model, for balancing stages.
 #pragma once
 
 #include "compiler/cost/CostModel.h"

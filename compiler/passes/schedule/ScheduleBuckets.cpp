@@ -27,7 +27,7 @@ int64_t bytesOf(Value value) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// What the members of a bucket have in common: kind of operation, operator, mesh axes, element type.
+/// The properties that the members of a bucket share: kind of operation, operator, mesh axes, element type.
 struct Signature {
   StringRef operation;
   Attribute reduce, axes;
@@ -70,7 +70,7 @@ public:
 private:
   using Completion = std::pair<size_t, size_t>; ///< task in the stage's order, op in its fragment
 
-  /// When each accumulator has got its last part.
+  /// Finds the point at which each accumulator receives its last part.
   void findCompletions() {
     llvm::StringMap<size_t> last;
     for (OrderOp order : module.getOps<OrderOp>())
@@ -86,7 +86,7 @@ private:
           }
   }
 
-  /// When the gradient that an operation reduces is complete; null unless it reduces an accumulator as it is.
+  /// The point at which the gradient that an operation reduces is complete; null unless the operation reduces an accumulator directly.
   const Completion *completionOf(Operation *op) const {
     auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
     auto variable = read ? nn::findVariable(symbols, read.getVariable()) : nn::VariableOp();

@@ -51,8 +51,8 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
       update.erase();
   }
 
-  /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated, what the prologue writes there.
-  /// What nothing touches in a micro-batch is stored on stage 0, with the parameter that it is of.
+  /// Variables are stored on the stages that use them: a parameter and its states where it is read, an accumulator where it is accumulated,
+  /// a variable of the prologue where it is written. A variable that no micro-batch touches is stored with its parameter on stage 0.
   llvm::StringMap<Stages> findStages(ModuleOp module) {
     llvm::StringMap<Stages> stored;
     auto touch = [&](StringRef name, int64_t stage) {

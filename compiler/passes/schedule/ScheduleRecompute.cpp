@@ -1,4 +1,4 @@
-// schedule-recompute: ends recomputed segments where the chain of blocks is cut, removes copies that are dead then, marks weight ops anew.
+// schedule-recompute: ends recomputed segments where the chain of blocks is cut, removes copies that become dead, marks weight ops again.
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"

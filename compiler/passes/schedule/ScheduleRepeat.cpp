@@ -26,8 +26,8 @@ int64_t partOf(Operation *op) {
 
 int64_t blockOf(Operation *op) { return nn::getAt(op) ? nn::getAt(op).getBlock() : -1; }
 
-/// Whether each element of the result follows from the operands' elements there, at a cost that vanishes beside reading and writing them.
-/// A select is a view of its operand, or a copy.
+/// Returns whether each element of the result depends only on the same elements of the operands, and computing it costs little compared
+/// with reading and writing them. A select counts as cheap: it is a view of its operand, or a copy.
 bool isCheap(Operation *op) {
   if (isa<nn::SelectOp>(op))
     return true;
@@ -77,7 +77,7 @@ private:
       needed.insert({value, part});
   }
 
-  /// Who needs all parts of a value needs the value: so q, k and v of a joint projection are views of one kept tensor, not copies.
+  /// If all parts of a value are needed, the value itself is: so q, k and v of a joint projection are views of one kept tensor, not copies.
   void needWhole(Value value, int64_t part) {
     double bytes = 0;
     llvm::SmallDenseSet<std::pair<StringAttr, int64_t>> parts;
@@ -89,13 +89,14 @@ private:
       needed.insert({value, part});
   }
 
-  /// Of two needed values that follow from each other the first is kept. What another part has computed is always kept.
+  /// If one of two needed values can be computed from the other, only the other is kept. Values computed by another part are always kept.
   bool isKept(Value value, int64_t part) const {
     Operation *definition = value.getDefiningOp();
     return needed.contains({value, part}) && !(partOf(definition) == part && makeable.contains(definition));
   }
 
-  /// Whether the backward of a part has a value or makes it within the block: a chain of sums through all blocks is not walked again.
+  /// Returns whether the backward of a part has a value or can compute it within the block; a chain of sums through all blocks is not
+  /// repeated.
   bool isThere(Value value, int64_t part, int64_t block) const {
     Operation *definition = value.getDefiningOp();
     if (isRepeated(definition))
@@ -103,7 +104,7 @@ private:
     return isKept(value, part) || (partOf(definition) == part && blockOf(definition) == block && makeable.contains(definition));
   }
 
-  /// The value as the backward of a part has it: kept, or made before the op where `builder` stands.
+  /// The value for the backward of a part: the kept one, or a copy computed before the insertion point of `builder`.
   Value again(OpBuilder &builder, Value value, int64_t part) {
     Operation *definition = value.getDefiningOp();
     if (isBackward(definition) || (!isRepeated(definition) && isKept(value, part)))

@@ -23,9 +23,9 @@ namespace npar {
 
 namespace {
 
-/// What the ops of @micro cost on some machines, by their place in the chain of blocks.
+/// The cost of the ops of @micro on some machines, by their place in the chain of blocks.
 struct Chain {
-  std::vector<schedules::StageCost> blocks; ///< of each block, F, B and W
+  std::vector<schedules::StageCost> blocks; ///< F, B and W of each block
   schedules::StageCost before, after;
 
   static double total(const schedules::StageCost &cost) { return cost.forward + cost.backward + cost.weight; }
@@ -53,7 +53,7 @@ void add(schedules::StageCost &sum, const schedules::StageCost &cost) {
   sum.weight += cost.weight;
 }
 
-/// Where the blocks go.
+/// The distribution of the blocks over parts and stages.
 struct Parts {
   schedules::Placement placement;
   std::vector<int> counts;                 ///< blocks of each part
@@ -118,7 +118,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return success();
   }
 
-  /// The number of repeated blocks. Where the module does not say it: the loss comes after the last block, so its number is that.
+  /// The number of repeated blocks. If the module does not state it, it is the block number of the loss, which follows the last block.
   int64_t chainLength(ModuleOp module, func::FuncOp micro) {
     if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
       return blocks.getInt();
@@ -164,7 +164,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return chains;
   }
 
-  /// What the plan says of the blocks of each part; the language has checked it where it knew enough.
+  /// Checks the block counts per part in the plan; the language has checked them already if it knew enough.
   LogicalResult checkCounts(const Pipeline &pipeline, const Chains &chain) {
     ArrayRef<int64_t> counts = pipeline.counts;
     if (counts.empty())
@@ -192,7 +192,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     request.chunks = static_cast<int>(pipeline.chunks);
     request.transfer = chain.transfer;
     request.memoryCap = pipeline.live;
-    // A kind that chooses its chunks has as many as the plan counts, and one where there are not blocks for more.
+    // A schedule kind that chooses its number of chunks follows the counts of the plan; without enough blocks for two chunks it uses one.
     const schedules::ScheduleKind *kind = pipeline.text ? nullptr : schedules::findSchedule(pipeline.schedule);
     if (kind && kind->chunks == 0 && request.chunks == 0) {
       if (!pipeline.counts.empty())

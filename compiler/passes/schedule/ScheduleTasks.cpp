@@ -54,7 +54,7 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     return program.emitError("schedule '") << program.getSchedule() << "' places the parts of the chain otherwise than the program says";
   }
 
-  /// The counts of all micro-batches come before the first forward, and what is made of them.
+  /// Tasks before the first forward: the counts of all micro-batches, then the prologue that reads them.
   SmallVector<std::string> prologueOf(pipe::ProgramOp program, int64_t stage) {
     SmallVector<std::string> names;
     for (int64_t part : countedParts(getOperation()))

@@ -1,4 +1,4 @@
-// The machines that a pipeline's stages stand on: one for all, or on an uneven machine those of the hosts that hold a stage's ranks.
+// The machines that a pipeline's stages run on: one for all, or on an uneven machine those of the hosts with the stage's ranks.
 #pragma once
 
 #include "compiler/cost/CostModel.h"
@@ -12,13 +12,13 @@ namespace npar {
 /// A step of a stage takes as long as on the slowest of its machines, for its ranks do the same at the same time.
 class StageMachines {
 public:
-  /// Ranks fill the machine's hosts in the order that the plan's `place` says. `axis` may be null. Fails with an error at the module where
-  /// that order makes no sense; there is a place for each rank.
+  /// Ranks fill the machine's hosts in the order of the plan's `place`. `axis` may be null. Fails with an error at the module if the
+  /// machine cannot be filled in that order. The machine must have a slot for each rank.
   static mlir::FailureOr<StageMachines> of(mlir::ModuleOp module, mlir::StringAttr axis, int64_t stages);
 
-  /// All sets of machines that stages stand on, each once; of several machines the links are those that join them.
+  /// The distinct sets of machines that stages run on. If a set has several machines, their links are those that join them.
   const std::vector<std::vector<cost::Machine>> &sets() const { return distinct; }
-  /// The set that a stage stands on, an index into them.
+  /// The index in `sets` of the machines of a stage.
   size_t setOf(int64_t stage) const { return ofStage[static_cast<size_t>(stage)]; }
   const std::vector<cost::Machine> &machinesOf(int64_t stage) const { return distinct[setOf(stage)]; }
 

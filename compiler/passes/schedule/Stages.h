@@ -1,4 +1,4 @@
-// What the passes of this phase share: the pipeline that a plan asks for, its schedule, and the attributes of ops and variables.
+// Definitions for all passes of this phase: the pipeline that a plan asks for, its schedule, and the attributes of ops and variables.
 #pragma once
 
 #include "compiler/dialects/dist/Dist.h"
@@ -12,8 +12,8 @@ namespace npar {
 /// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.live`, `pipe.schedule_text`, `pipe.counts`, `npar.micro_count`.
 struct Pipeline {
   mlir::StringAttr axis; ///< null without a pipeline
-  std::string schedule;  ///< name of a kind; of the file where there is a text
-  mlir::StringAttr text; ///< the schedule itself; null: the kind makes it
+  std::string schedule;  ///< name of a schedule kind, or of the file if `text` is set
+  mlir::StringAttr text; ///< the text of the schedule; null: the kind makes it
   int64_t stages = 1;
   int64_t micros = 1;
   int64_t chunks = 0;                ///< per stage; 0: the schedule's own number
@@ -21,7 +21,7 @@ struct Pipeline {
   llvm::SmallVector<int64_t> counts; ///< blocks of each part along the chain, as the plan has them; empty: balanced by cost
 };
 
-/// Whether an op is of the backward of a micro-batch.
+/// Returns whether an op belongs to the backward of a micro-batch.
 inline bool isBackward(mlir::Operation *op) {
   nn::AtAttr at = nn::getAt(op);
   return at && at.getPhase() == nn::Phase::Backward;
@@ -43,7 +43,7 @@ public:
   explicit ScheduleMaker(mlir::Operation *) {}
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
-  /// The schedule of this name, or what `text` says (null: nothing), made for a request and checked. Fails with an error at `op`.
+  /// The schedule of this name, or the one in `text` (may be null), made for a request and checked. Fails with an error at `op`.
   mlir::FailureOr<schedules::Schedule> make(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text, schedules::Request request);
 
 private:
@@ -52,26 +52,26 @@ private:
     schedules::Request request;
     schedules::Schedule schedule;
   };
-  std::vector<Entry> made;                                         ///< and found good
-  llvm::DenseMap<mlir::StringAttr, schedules::ReadSchedule> texts; ///< as checked
+  std::vector<Entry> made;                                         ///< schedules that were made and checked
+  llvm::DenseMap<mlir::StringAttr, schedules::ReadSchedule> texts; ///< texts that were read and checked
 
   mlir::FailureOr<schedules::Schedule> read(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text,
                                             const schedules::Request &request);
 };
 
-/// Whether the module's program has no backward and no update: autodiff-forward has written its kind.
+/// Returns whether the module's program has no backward and no update; reads the kind that autodiff-forward has set.
 bool isForwardOnly(mlir::ModuleOp module);
 
-/// `F3`: the fragment of a phase for the part at a place of the chain; U of a stage.
+/// The name of a fragment, such as `F3`: phase and place in the chain; S (the prologue) and U have their stage as number.
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 
 /// Attribute of an op between schedule-stages and schedule-fragments: the place of its part in the chain.
 constexpr llvm::StringLiteral placeAttribute = "pipe.place";
 
-/// Attribute of a backward op then: it belongs to W where the backward of its part is split.
+/// Attribute of a backward op in the same passes: the op belongs to W if the backward of its part is split.
 constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
 
-/// Attribute of the reductions of one bucket, which stand side by side in an update: its number there.
+/// Attribute of the reductions of one bucket, which are adjacent in an update: the number of the bucket there.
 constexpr llvm::StringLiteral bucketAttribute = "pipe.bucket";
 
 /// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.

@@ -80,7 +80,7 @@ private:
     return axes && llvm::is_contained(axes, pipelineAxis);
   }
 
-  /// Whether a stage takes an operand: of the squares those of the parameters that it owns, of all else every one.
+  /// Returns whether a stage takes an operand: of nn.square_sums only those of the parameters that it owns, of other ops all.
   bool takes(Operation *op, size_t place, int64_t stage) {
     auto squares = dyn_cast<nn::SquareSumsOp>(op);
     return !squares || owners.lookup(squares.getParameters()[place]) == stage;

@@ -10,7 +10,7 @@ namespace npar {
 
 using Stages = llvm::SmallVector<int64_t>; ///< ascending
 
-/// `stored`: the stages of every parameter, state and accumulator by name; those of the outputs are added. `pipelineAxis` may be null.
+/// `stored`: the stages of every parameter, state and accumulator by name; outputs are added to it. `pipelineAxis` may be null.
 void outlineUpdate(mlir::func::FuncOp update, Fragments &fragments, llvm::StringMap<Stages> &stored, mlir::StringAttr pipelineAxis);
 
 } // namespace npar

@@ -18,7 +18,7 @@ bool isRepeated(Operation *op) {
 
 namespace {
 
-/// Whether a use of a value of `op` by `user`, or by what a repeated user passes it on to, keeps `op` in B.
+/// Returns whether `op` must stay in B because `user`, or a user of the repeated op `user`, uses a value of it.
 bool needs(Operation *user, Operation *op) {
   if (isRepeated(user))
     return llvm::any_of(user->getUsers(), [&](Operation *next) { return needs(next, op); });

@@ -450,7 +450,8 @@ TYPED_TEST(Kernel, Einsum) {
   expectNear(results[2].as<T>(), gradient, tolerance<T>());
 }
 
-// In TF32 what becomes no product, here for its last axis is of the batch, rounds operands as products do; infinities stay.
+// An einsum that does not become a matrix product, here because its last axis is one of the batch, also rounds operands to TF32; infinities
+// are kept.
 TEST(KernelInTf32, Einsum) {
   std::string a = tensorText("m=3 k=20 batch=17", "f32"), b = tensorText("k=20 n=5 batch=17", "f32"),
               c = tensorText("m=3 n=5 batch=17", "f32");

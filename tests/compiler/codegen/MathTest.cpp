@@ -10,7 +10,7 @@ using namespace npar::codegen;
 
 namespace {
 
-/// What `op` makes of these.
+/// The results of `op` for the numbers `x`.
 std::vector<double> valuesOf(const std::string &op, const std::vector<double> &x) {
   std::string type = tensorText("embed=" + std::to_string(x.size()), "f64");
   CompiledFunction f("module { func.func @f(%x: " + type + ") -> (" + type + ") {\n%y = " + op + " %x : (" + type + ") -> " + type +
@@ -19,7 +19,7 @@ std::vector<double> valuesOf(const std::string &op, const std::vector<double> &x
   return f.run({x})[0].as<double>();
 }
 
-/// Between two numbers, or as far apart in their logarithms as it gets.
+/// Random numbers between two bounds, uniform in value or in logarithm.
 std::vector<double> drawn(double low, double high, bool byLogarithm = false) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> between(byLogarithm ? std::log(low) : low, byLogarithm ? std::log(high) : high);
@@ -74,7 +74,7 @@ TEST(MathF64, ErfIsWithinOneAndAHalf) {
   EXPECT_EQ(valuesOf("nn.gelu", {10.0, -10.0}), (std::vector<double>{10, -0.0}));
 }
 
-// Of angles in which a small part of a turn is left of many.
+// Uses angles of many turns, whose reduction leaves a small part of a turn.
 TEST(MathF64, WavesAreWithinTwoUnits) {
   constexpr int64_t count = 500, half = 8;
   std::mt19937_64 random(3);

@@ -119,7 +119,7 @@ TYPED_TEST(NarrowKernel, RowsStayInTheirRoom) {
   }
 }
 
-// Between two neighbours: the middle goes to the even one, what is beside it to the nearer.
+// Rounds numbers between two neighbours: the midpoint to the even one, numbers next to it to the nearer one.
 TYPED_TEST(NarrowKernel, RoundsToNearestEven) {
   std::vector<float> inputs;
   std::vector<uint16_t> expected;

@@ -1,4 +1,4 @@
-// Logical positions where an axis lies in zigzag order, and what a step of a ring computes by the rank's coordinate.
+// Logical positions of axes in zigzag order, and the results of ring steps for each coordinate of the rank.
 #include "compiler/codegen/Text.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/rank/Rank.h"

@@ -123,7 +123,7 @@ TEST(SquareSum, PartsAddUpToTheWhole) {
   }
 }
 
-// What is not finite ends in the last bin, beside everything else.
+// Infinities and NaN end up in the last bin, separate from all other values.
 TEST(SquareSum, InfinityAndNaNComeThrough) {
   CompiledFunction f(ofOne(3000, "f32"));
   ASSERT_TRUE(f.ok());

@@ -58,8 +58,8 @@ TEST(Balance, SmallestMaximumOfAllPartitions) {
   }
 }
 
-/// With one part per stage the cut is that of balanceBlocks; with several a stage's parts count together: the first stage of a V has both
-/// ends of the chain, so it gets fewer blocks.
+/// With one part per stage the cut equals that of balanceBlocks. With several, the parts of a stage count together: the first stage of a V
+/// has both ends of the chain, so it gets fewer blocks.
 TEST(Balance, PartsOfAStageCountTogether) {
   using Alike = std::vector<ChainCosts>;
   EXPECT_EQ(balanceParts(Alike{{{1, 1, 1, 1, 1}, 0, 1}}, {0, 1}), balanceBlocks({1, 1, 1, 1, 1}, 2, 0, 1));

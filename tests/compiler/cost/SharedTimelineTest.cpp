@@ -1,11 +1,11 @@
-// Lanes that share cores: who runs alone is as fast as ever, who runs beside others shares.
+// Lanes that share cores: a lane that runs alone has full speed, and lanes that run together share the cores.
 #include "compiler/cost/Timeline.h"
 
 #include <gtest/gtest.h>
 
 namespace npar::cost {
 
-/// Lanes with one task of so many seconds each.
+/// Lanes with one task each, of the given seconds.
 TaskGraph lanesOf(std::vector<double> seconds, double cores) {
   TaskGraph graph;
   graph.cores = cores;

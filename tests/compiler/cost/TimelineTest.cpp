@@ -1,4 +1,4 @@
-// The event simulation: waiting, messages, cycles, tasks that nobody runs.
+// The event simulation: waiting, messages, cycles, tasks that no lane runs.
 #include "compiler/cost/Timeline.h"
 
 #include <gtest/gtest.h>

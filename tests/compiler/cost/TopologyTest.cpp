@@ -66,7 +66,8 @@ TEST(Topology, KindsOfHostsFillUpInOrder) {
   EXPECT_EQ(dsl::placeCount(alike), 0);
 }
 
-/// Inside a kind its own links count, between kinds the file's; who stands on both is no faster than the slower kind inside a host.
+/// Groups inside a kind use its own links, groups across kinds the links in the file. Inside a host, the latter are as slow as the slower
+/// kind.
 TEST(Topology, LinksOfKinds) {
   Machine machine = uneven();
   Topology topology(machine, unevenHosts(), 24);

@@ -13,7 +13,7 @@ namespace {
 struct OperationTableTest : testing::Test {
   OperationTableTest() { context.loadDialect<nn::NnDialect>(); }
 
-  /// What the context reports while `run` does something.
+  /// Returns the diagnostics that the context reports during `run`.
   template <typename Function> std::string reports(Function run) {
     std::string said;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { said += diagnostic.str() + "\n"; });
@@ -50,7 +50,7 @@ struct OperationTableTest : testing::Test {
     ((name.hasTrait<Traits>() ? void(count = next) : void(), ++next), ...);
     return count;
   }
-  /// As the op declares it; `anyNumber` for lists.
+  /// The number of operands that the op declares; `anyNumber` for lists.
   static int operandCount(OperationName name) {
     if (name.hasTrait<OpTrait::VariadicOperands>() || name.hasTrait<OpTrait::AtLeastNOperands<3>::Impl>())
       return dsl::NodeKind::anyNumber;

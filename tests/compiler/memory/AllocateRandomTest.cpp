@@ -167,7 +167,7 @@ uint64_t fingerprint(uint32_t label, uint32_t micro, uint32_t output, const std:
   return value;
 }
 
-/// What every action reads, by (label, micro), and the variables at the end, computed on values.
+/// Reference results, computed on values instead of memory: the inputs of every action by (label, micro), and the variables at the end.
 struct Expected {
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> inputs;
   std::vector<uint64_t> variables;

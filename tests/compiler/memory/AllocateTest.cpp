@@ -1,4 +1,4 @@
-// Where single values of a class lie: what is used again, what is freed and when, what lies in the memory of gradients.
+// Allocation of single values of a class: reuse, when memory is freed, and values in the memory of gradients.
 #include "compiler/memory/AllocateFragment.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ FragmentModel keeping(const std::string &name, Phase phase, const std::vector<st
   return fragment;
 }
 
-/// What only B uses is free after B; what W uses lives on until W, in regions of their own.
+/// Values that only B uses are freed after B; values that W uses stay until W, in separate regions.
 TEST(Allocate, FreesWhatOnlyTheBackwardKeeps) {
   ClassModel model;
   model.fragments.push_back(keeping("F0", Phase::Forward, {"b", "w", "both"}, {}));
@@ -128,7 +128,8 @@ uint64_t scratchAfterKept(bool twoSlots, bool usedTwice, bool keptAgain) {
   return rankClass ? rankClass->regions[scratchRegion]->bytes : 0;
 }
 
-/// What is kept for one fragment alone may be overwritten there once it has died; what others find under this or another slot stays.
+/// A value kept for a single fragment may be overwritten there after its last use; a value that others read under this or another slot
+/// stays.
 TEST(Allocate, OverwritesWhatWasKeptForOneFragmentAlone) {
   EXPECT_EQ(scratchAfterKept(false, false, false), 0u);
   EXPECT_EQ(scratchAfterKept(true, false, false), 1024u);
@@ -184,8 +185,9 @@ std::unique_ptr<program::RankClassT> keepingBesideGradients(uint32_t micros, boo
   return rankClass;
 }
 
-/// With one micro-batch a kept value lies where a gradient is written after its last use: the accumulators stand in the order in which
-/// they are written. Not so with more, and not where somebody reads what an accumulator holds at first.
+/// If there is one micro-batch, a kept value can be stored in the memory of a gradient written after its last use; the accumulators are
+/// in the order in which they are written. This does not happen with more micro-batches, or if the initial contents of an accumulator are
+/// read.
 TEST(Allocate, KeepsValuesWhereGradientsWillBe) {
   auto one = keepingBesideGradients(1, false);
   EXPECT_EQ(one->pieces[1]->offset, 0u);
@@ -203,7 +205,8 @@ TEST(Allocate, KeepsValuesWhereGradientsWillBe) {
   EXPECT_EQ(read->fragments[1]->operands[read->fragments[1]->steps[0].first_operand()].offset(), 1024u);
 }
 
-/// Parts of a stage keep values for each other: their memory comes in the order in which they run, wherever they stand.
+/// Parts of a stage keep values for each other: their memory is allocated in the order in which they run, regardless of their order in the
+/// model.
 TEST(Allocate, AllocatesPartsInTheOrderOfTheirValues) {
   ClassModel model;
   model.fragments.push_back(keeping("B0", Phase::Backward, {}, {"d"}));

@@ -78,7 +78,7 @@ TEST(TimeUpdates, MeetsInCollectives) {
   }
 }
 
-/// A message that nobody sends leaves the times as they were: the checks say what is wrong.
+/// A message without a sender leaves the times unchanged; the checks report the error.
 TEST(TimeUpdates, LeavesWhatNeverRuns) {
   Example example({0});
   example.add(0, StepKind::Receive, 1, 5);

@@ -17,7 +17,7 @@ template <typename Body> void forAllSizes(Body body, int leastPerStage = 1) {
     }
 }
 
-/// What is left of the cost when the work is taken away.
+/// The cost beyond the work itself.
 double bubble(const Simulation &simulation, int micros) { return simulation.cost - 3 * micros; }
 
 /// The least and the greatest value seen.
@@ -85,7 +85,7 @@ TEST(ClosedForm, BackwardFirst) {
   });
 }
 
-// The bubble shrinks by the number of chunks, stage 0 holds p (1 + (p - 1) / (p v)) micro-batches where there are as many.
+// The number of chunks divides the bubble; stage 0 holds p (1 + (p - 1) / (p v)) micro-batches, or all if there are fewer.
 TEST(ClosedForm, Interleaved) {
   for (int v = 1; v <= 4; ++v)
     forAllSizes([v](int p, int m) {
@@ -188,7 +188,8 @@ TEST(ClosedForm, DualPipeV) {
   std::cout << "dualpipe_v: bubble - (p - 1)(F + 2 B - W) / 2 is " << bubbles << ", live - p is " << live << "\n";
 }
 
-// What a search goes by before it makes a schedule. Tasks for weights' gradients are exactly where a kind says so.
+// Compares the estimates that guide a search with simulated schedules. A schedule has tasks for weight gradients exactly if its kind states
+// it.
 TEST(ClosedForm, Estimates) {
   for (const ScheduleKind &kind : scheduleKinds())
     for (int stages : {2, 4, 8})

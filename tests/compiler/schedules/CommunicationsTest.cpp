@@ -1,5 +1,5 @@
-// Communications that a text gives: what is missing, twice, in the wrong place or waits for ever has a place; beside a second way to find
-// out.
+// Communications in a schedule's text: actions that are missing, duplicated, misplaced or wait for ever are reported with their place. A
+// second, independent check confirms the result.
 #include "compiler/schedules/Text.h"
 
 #include "Make.h"
@@ -51,7 +51,7 @@ TEST(Communications, BehindTheirTaskAndBeforeTheirUse) {
             "1:1: '0SEND_F0' comes before '0F0', which makes what it sends\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n"),
             "2:5: '1RECV_F0' comes after '1F0', which uses what it receives\n");
-  // Where a backward is split, its input part makes and uses gradients.
+  // If a backward is split, its input part makes and uses gradients.
   EXPECT_EQ(errors("0F0,0SEND_F0,0I0,0RECV_B0,0W0\n1RECV_F0,1F0,1I0,1SEND_B0,1W0\n"),
             "1:18: '0RECV_B0' comes after '0I0', which uses what it receives\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0WAIT_SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"), "");
@@ -121,7 +121,8 @@ static Words withCommunications(const Schedule &schedule, std::mt19937 &chance, 
   return words;
 }
 
-/// Whether all actions end, by another way than the check's: rounds over all stages on the words themselves, until none gets on.
+/// Returns whether all actions complete, found differently than by the check: in rounds over all stages on the words themselves, until none
+/// advances.
 static bool allEnd(const Words &words, Sending sending) {
   std::map<std::string, std::pair<size_t, size_t>> where;
   for (size_t stage = 0; stage < words.size(); ++stage)
@@ -161,7 +162,7 @@ static bool allEnd(const Words &words, Sending sending) {
   return true;
 }
 
-/// Whether each link of a cycle is one: the two ends of a message, or an earlier place in a row.
+/// Expects that each link of a cycle is valid: the two ends of a message, or an earlier place in a row.
 static void isCycle(const TextError &error, const Words &words) {
   for (size_t i = 0; i < error.cycle.size(); ++i) {
     const TextLink &link = error.cycle[i], &next = error.cycle[(i + 1) % error.cycle.size()];

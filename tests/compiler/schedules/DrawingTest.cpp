@@ -1,4 +1,4 @@
-// The timelines drawn in the schedules' sources are what the functions return: each is drawn anew and compared.
+// Checks the timelines drawn in the schedules' sources: each is drawn again from the schedule that its function returns, and compared.
 #include "compiler/schedules/Simulate.h"
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace npar::schedules {
 
 namespace {
 
-/// One row per stage, one cell per unit of time: F, B and W in capitals for chunk 0 and small for chunk 1, `--` where a task goes on.
+/// One row per stage, one cell per unit of time: F, B and W in capitals for chunk 0 and small for chunk 1, `--` while a task continues.
 std::string draw(const Schedule &schedule, const Simulation &simulation) {
   std::string text;
   size_t width = static_cast<size_t>(simulation.timeline.makespan + 0.5);

@@ -1,4 +1,4 @@
-// What holds for every schedule of the registry, for numbers and costs drawn at random, and the times at 64 stages x 512 micro-batches.
+// Properties of every schedule of the registry, with random sizes and costs, and the times for 64 stages x 512 micro-batches.
 #include "Make.h"
 #include "compiler/schedules/Validate.h"
 
@@ -108,7 +108,7 @@ void checkDependencies(const Schedule &schedule, const Request &request, const T
     }
 }
 
-/// What is sent from a stage to another is what that one waits for.
+/// Checks that each stage receives exactly the messages that other stages send to it.
 void checkMessages(const Schedule &schedule) {
   using Message = std::tuple<Phase, int, int, int>; // receiving place, micro-batch, sending stage
   std::set<Message> sent, received;

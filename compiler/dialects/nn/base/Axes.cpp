@@ -141,7 +141,7 @@ double nn::loopVolume(Operation *op) {
   return volume;
 }
 
-/// A result that lacks a loop which may be split is put together from parts: the op has to say how.
+/// If a result lacks a loop that may be split, it is assembled from parts; the op must state how.
 LogicalResult nn::verifyReduction(Operation *operation) {
   auto op = llvm::dyn_cast<ShardableOpInterface>(operation);
   if (!op || op.getReduction())

@@ -8,7 +8,7 @@
 
 namespace npar::nn {
 
-/// Whether the type is a ranked tensor of static shape whose encoding names its dimensions.
+/// Returns whether the type is a ranked tensor of static shape whose encoding names its dimensions.
 bool isNamedTensor(mlir::Type type);
 /// The axis names of a tensor with named axes, major to minor; empty for every other type.
 llvm::ArrayRef<mlir::StringAttr> axesOf(mlir::Type type);
@@ -35,7 +35,7 @@ llvm::SmallVector<LoopAxis> defaultLoopAxes(mlir::Operation *op);
 llvm::SmallVector<LoopAxis> withKind(llvm::SmallVector<LoopAxis> axes, mlir::StringAttr axis, LoopKind kind);
 /// The axes of the first result.
 llvm::SmallVector<mlir::StringAttr> defaultLoopOrder(mlir::Operation *op);
-/// Whether an operand of floating-point numbers has an axis that the first result lacks.
+/// Returns whether a floating-point operand has an axis that the first result lacks.
 bool isContracted(mlir::Operation *op, unsigned operand, mlir::StringAttr axis);
 /// Elements of the largest operand or result.
 double defaultFlops(mlir::Operation *op);

@@ -1,4 +1,4 @@
-// What all ops of the nn dialect stand on: its attributes, interfaces and traits, tensors with named axes, and an op's place in the model.
+// The basis of all nn ops: attributes, interfaces and traits of the dialect, tensors with named axes, and an op's place in the model.
 #pragma once
 
 #include "compiler/dialects/Words.h"
@@ -37,16 +37,16 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 
 /// Verifies that every loop has one size over all operands and results.
 mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
-/// Verifies that the op says what joins the parts of a result over a loop that the result lacks.
+/// Verifies that the op states how the parts of a result are combined over each loop that the result lacks.
 mlir::LogicalResult verifyReduction(mlir::Operation *op);
 
 template <typename Op> struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAxesAgree(op); }
-  /// After the op's own verifier: what that finds is told first.
+  /// Runs after the op's own verifier, so that its errors come first.
   static mlir::LogicalResult verifyRegionTrait(mlir::Operation *op) { return verifyReduction(op); }
 };
 
-/// Marks an op whose axes are split alike where they have one name, although their sizes may differ.
+/// Marks an op whose axes of equal names must be split equally, although their sizes may differ.
 template <typename Op> struct SplitsAgree : mlir::OpTrait::TraitBase<Op, SplitsAgree> {};
 
 /// Marks an op that placing expands into local ones, or leaves with `blockedAttribute`.
@@ -57,19 +57,20 @@ AtAttr getAt(mlir::Operation *op);
 void setAt(mlir::Operation *op, AtAttr at);
 void setAt(mlir::Operation *op, Phase phase, llvm::StringRef path, int64_t block);
 
-/// Whether the value is the operand's own data under another name, or in more bits: of it nothing is kept but the operand.
+/// Returns whether the value is the operand's own data under another name or in more bits; then keeping the operand suffices.
 bool isOperandItself(mlir::Operation *op);
-/// Made of nothing: indices, constants and what is made again of them. Placing makes it at each use.
+/// Returns whether the value depends on no data: indices, constants, and cheap ops on such values. Placing computes it at each use.
 bool isFree(mlir::Operation *op);
-/// Read where it is used: parameters and data, renamed or widened or not. What else is made of them is kept like any value.
+/// Returns whether the value is read where it is used: a parameter or data, possibly renamed or widened. Other values computed from it are
+/// kept as usual.
 bool isFetched(mlir::Operation *op);
 
-/// Attribute of an op that is built as the gradient of another kind of op, which it names: plans speak of that kind.
+/// Attribute of an op that is the gradient of an op of another kind, whose name it holds; plans refer to that kind.
 constexpr llvm::StringLiteral gradientOfAttribute = "gradient_of";
 
 /// Attribute of a composite op that placing leaves as it is: one step of the engine computes it.
 constexpr llvm::StringLiteral blockedAttribute = "blocked";
-/// Whether placing expands the op into local ones; none is left after it.
+/// Returns whether placing expands the op into local ones; none remains afterwards.
 bool isExpanded(mlir::Operation *op);
 
 /// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.

@@ -7,7 +7,7 @@
 
 namespace npar::nn {
 
-/// Of an element or of a tensor; none for a type that no program holds.
+/// The element type of an element or of a tensor's elements; none for a type that programs cannot hold.
 std::optional<program::ElementType> elementTypeOf(mlir::Type elementOrTensor);
 
 mlir::Type typeOf(program::ElementType type, mlir::MLIRContext *context);

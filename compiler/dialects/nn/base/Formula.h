@@ -22,7 +22,7 @@ private:
   enum class Kind { Name, Number, Function };
   struct Node {
     Kind kind = Kind::Number;
-    size_t index = 0; ///< of the name, or of the function in the table
+    size_t index = 0; ///< index of the name, or of the function in the table
     double number = 0;
     llvm::SmallVector<size_t, 3> operands;
   };

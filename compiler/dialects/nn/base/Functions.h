@@ -1,11 +1,11 @@
-// Which operations take a kernel many instructions for each element, an exponential or a look-up say.
+// Finds the operations that need many instructions per element in a kernel, such as an exponential or a look-up.
 #pragma once
 
 #include "mlir/IR/Operation.h"
 
 namespace npar::nn {
 
-/// The elements for which the op does so; 0 for all other ops, which take an instruction or two.
+/// Number of elements for which the op needs many instructions; 0 for ops that need one or two.
 double functionsOf(mlir::Operation *op);
 
 } // namespace npar::nn

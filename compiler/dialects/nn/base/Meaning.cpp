@@ -1,4 +1,4 @@
-// What formulas of several families share.
+// Pieces of formulas that several families of ops share.
 #include "compiler/dialects/nn/base/Meaning.h"
 
 using namespace mlir;

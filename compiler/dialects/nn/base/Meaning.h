@@ -1,5 +1,5 @@
-// How ops write what they compute: a formula over scalars for one element, in loops that are named by axes, with indices in global
-// coordinates. The dialect only writes formulas; codegen/lowering implements what they ask for.
+// The form in which ops define what they compute: a formula over scalars for one element, in loops that are named by axes, with indices in
+// global coordinates. The dialect only writes formulas; codegen/lowering implements the interface.
 #pragma once
 
 #include "compiler/dialects/nn/base/Base.h"
@@ -7,7 +7,7 @@
 
 namespace npar::nn {
 
-/// What a formula may ask for besides its operands.
+/// The context of a formula: everything it can use in addition to its operands.
 class Body {
 public:
   explicit Body(mlir::ImplicitLocOpBuilder &b) : b(b) {}
@@ -19,11 +19,11 @@ public:
   virtual Scalar index(mlir::StringAttr axis) = 0;
   /// Offset of this rank's shard of an axis of a tensor, i64.
   virtual Scalar shardOffset(mlir::Type type, mlir::StringAttr axis) = 0;
-  /// Index in the logical tensor, also where its axis lies in zigzag order.
+  /// Index in the logical tensor, even if its axis is in zigzag order.
   virtual Scalar globalIndex(mlir::Type type, mlir::StringAttr axis) = 0;
   /// Size of an axis of the logical tensor.
   virtual int64_t globalSize(mlir::Type type, mlir::StringAttr axis) = 0;
-  /// Whether this rank's shards of an axis may hold padding.
+  /// Returns whether this rank's shards of an axis may hold padding.
   virtual bool isPadded(mlir::Type type, mlir::StringAttr axis) = 0;
   /// i1: the current index along an axis is not padding. Only for padded axes.
   virtual Scalar isLogical(mlir::Type type, mlir::StringAttr axis) = 0;
@@ -50,20 +50,20 @@ public:
   using Function = llvm::function_ref<llvm::SmallVector<Scalar>(Body &, Scalars)>;
 
   virtual ~Lowering() = default;
-  /// What stands for a value, for `Body::extract`.
+  /// The lowered value of `value`, for `Body::extract`.
   virtual mlir::Value get(mlir::Value value) const = 0;
-  /// The same of an operand as one dimension, in row-major order.
+  /// An operand as a tensor with one dimension, in row-major order.
   virtual mlir::Value flattened(mlir::Value operand) = 0;
   /// results[i...] = body(operands[i...]) over the axes of the op's first result; operands broadcast by name. An operand's axis that the
   /// result lacks has the index that `fixed` gives.
   virtual llvm::LogicalResult map(mlir::Operation *op, mlir::ValueRange operands, Function body,
                                   llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {}) = 0;
-  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator is
-  /// f32 where the result is of 16 bits.
+  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator of a
+  /// 16-bit result is f32.
   virtual llvm::LogicalResult reduce(KernelOpInterface op, mlir::ValueRange operands, double neutral, Function body) = 0;
 };
 
-/// An index that may be read at: the nearest one within [0, size).
+/// The index nearest to `index` within [0, size), so that reading there is safe.
 Scalar clampIndex(Scalar index, int64_t size);
 
 /// The formula of ops that only move elements.

@@ -47,17 +47,17 @@ def Nn_SavingOpInterface : OpInterface<"SavingOpInterface"> {
 
 def Nn_OriginOpInterface : OpInterface<"OriginOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What needs not be kept for later uses, nor repeated by a recomputed segment.";
+  let description = "The origin of a value, which decides whether it is kept for later uses and repeated by a recomputed segment.";
   let methods = [
     InterfaceMethod<"Where the value comes from.", "::npar::nn::Origin", "getOrigin", (ins), "", [{ return ::npar::nn::Origin::Computed; }]>,
     InterfaceMethod<
-      "Whether it is made again at each use where its first operand is made of nothing.",
+      "Whether it is computed again at each use if its first operand depends on no data.",
       "bool", "isMadeAgain", (ins), "", [{ return false; }]>];
 }
 
 def Nn_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What mixed precision needs to know of an op; scalars are f32 whatever makes them.";
+  let description = "Properties of an op for mixed precision; scalars are always f32.";
   let methods = [
     StaticInterfaceMethod<
       "Whether it computes in f32 unless the plan says otherwise: averages and exponentials lose too much in 16 bits.",
@@ -69,7 +69,7 @@ def Nn_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
 
 def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What placing needs to know of an op (RULES.md#P1 to P4).";
+  let description = "Properties of an op for placing (RULES.md#P1 to P4).";
   let methods = [
     InterfaceMethod<
       [{The op's loop axes in a fixed order. By default from the types: axes of a result are parallel, those of operands only reduce.}],
@@ -82,7 +82,7 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       [{What joins the parts of a result over a split loop that it lacks. An op with such a loop has to say: its verifier refuses nothing.}],
       "::std::optional<::npar::program::ReduceOp>", "getReduction", (ins), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<
-      "The loop that walks an axis of an operand: the axis itself but for ops that know it under an alias (keys are the sequence).",
+      "The loop that walks an axis of an operand: the axis itself, except for ops that use an alias (keys are the sequence).",
       "::mlir::StringAttr", "loopOfOperand", (ins "unsigned":$operand, "::mlir::StringAttr":$axis), "", [{ return axis; }]>,
     InterfaceMethod<
       "The loop that walks an axis of a result.",
@@ -91,7 +91,7 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
 
 def Nn_PaddingOpInterface : OpInterface<"PaddingOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What becomes of the padding of split axes (RULES.md#P8). The defaults are safe: they mask once too often.";
+  let description = "Treatment of the padding of split axes (RULES.md#P8). The defaults are safe: they mask once too often.";
   let methods = [
     InterfaceMethod<
       "Whether the results are zero in the padding of an axis.",
@@ -122,7 +122,7 @@ def Nn_CostOpInterface : OpInterface<"CostOpInterface"> {
       "Floating-point operations on the op's own (global or local) shapes. By default one per element of the largest tensor.",
       "double", "getFlops", (ins), "", [{ return ::npar::nn::defaultFlops($_op); }]>,
     InterfaceMethod<
-      "Those of them that are matrix products, which libraries do at another rate.",
+      "The part of getFlops that is matrix products, which libraries compute at another rate.",
       "double", "getProductFlops", (ins), "", [{ return 0; }]>];
 }
 
@@ -136,7 +136,7 @@ def Nn_LowerableOpInterface : OpInterface<"LowerableOpInterface"> {
 
 def Nn_KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What fusion needs to know of an op that kernels are made of.";
+  let description = "Properties of an op for fusion into kernels.";
   let methods = [
     InterfaceMethod<
       [{The axes of its loops, outermost first; those that the first result lacks are reduced. By default the first result's: they are

@@ -7,7 +7,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "compiler/dialects/nn/base/NnBase.td"
 
 def Nn_AxesAgree : NativeOpTrait<"AxesAgree"> { let cppNamespace = "::npar::nn"; }
-// Equal names are split alike, though their sizes may differ.
+// Axes of equal names are split equally, although their sizes may differ.
 def Nn_SplitsAgree : NativeOpTrait<"SplitsAgree"> { let cppNamespace = "::npar::nn"; }
 // An op that stays whole through autodiff and placing and is expanded into local ops afterwards (RULES.md#P5): passes/place/expand. With the
 // attribute `blocked` it is local itself.

@@ -74,7 +74,7 @@ inline Scalar toTf32(Scalar x) {
   Scalar word = select(equali(both(bits, exponent), exponent), bits, nearest);
   return word.make<mlir::arith::BitcastOp>(x.type(), word);
 }
-/// Between floating-point types; no value of a body is of 16 bits but what it loads and yields (codegen/lowering).
+/// Converts between floating-point types. In a body only loaded and yielded values have 16 bits (codegen/lowering).
 inline Scalar convert(Scalar x, mlir::Type to) {
   if (x.type() == to)
     return x;

@@ -46,7 +46,7 @@ LogicalResult FirstMaxOp::verify() {
                  failed(requireWithout(*this, getType(), "the result", x, "x", {getAxisAttr()})));
 }
 
-/// Whether `b` has the axes of `a`, but `to` for `from`.
+/// Verifies that `b` has the axes of `a` with `to` in place of `from`.
 static LogicalResult verifyExchange(Operation *op, Type a, StringRef what, StringAttr from, Type b, StringRef where, StringAttr to) {
   if (failed(requireAxis(op, a, what, from)) || failed(requireAxis(op, b, where, to)) || failed(requireNoAxis(op, b, where, from)) ||
       failed(requireNoAxis(op, a, what, to)))
@@ -126,7 +126,7 @@ LogicalResult ScatterMatchOp::verify() {
 
 //===- Loops and padding -------------------------------------------------------------------------------------------------===//
 
-/// The result's axes, and behind the one that they are compared with those that are added up: what lies further in stays contiguous.
+/// The result's axes, with the reduced axes right after the axis that they are compared with, so that the axes further in stay contiguous.
 static SmallVector<StringAttr> reducedBehind(Operation *op, StringAttr compared) {
   ArrayRef<StringAttr> axes = axesOf(op->getResult(0).getType());
   SmallVector<StringAttr> order, reduced;

@@ -1,12 +1,12 @@
-// What an entry of an axis has to do with the others: order, running sums, parts, and what is looked up along any axis. An operand that is
-// needed whole along an axis has it under another name (nn.rename), which no rule of a plan splits.
+// Relations among the entries of an axis: order, running sums, parts, and look-ups along any axis. If an operand is needed whole along an
+// axis, it has that axis under another name (nn.rename), which no rule of a plan splits.
 #ifndef NPAR_NN_ALONG_TD
 #define NPAR_NN_ALONG_TD
 
 include "compiler/dialects/nn/base/OpBase.td"
 
 class Nn_AlongOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
-  // Of ops that reduce: reduced loops inside.
+  // Reducing ops run their reduced loops inside the others.
   code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder();";
 }
 
@@ -21,7 +21,7 @@ def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language]> {
 }
 
 def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
-  let summary = "how many entries come before that of `axis`: larger ones, equal ones with a lower index; NaN is the largest";
+  let summary = "the rank of each entry of `axis`: the number of larger entries and of equal ones with a lower index; NaN is the largest";
   let description = "`others` is x again, whole, with the axis under the name `other`.";
   let arguments = (ins Nn_Float:$x, Nn_Float:$others, StrAttr:$axis, StrAttr:$other);
   let results = (outs Nn_Integer:$result);
@@ -32,7 +32,7 @@ def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
 }
 
 def Nn_FindOp : Nn_AlongOp<"find", [Nn_Language]> {
-  let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 where there is none";
+  let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 if x never has that number";
   let arguments = (ins Nn_Integer:$x, StrAttr:$axis, StrAttr:$along);
   let results = (outs Nn_Integer:$result);
   let reduction = "Sum";

@@ -18,7 +18,7 @@ void nn::addAttention(NnDialect &dialect) {
 
 static bool isPlaced(Type type) { return !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(type).getEncoding()); }
 
-/// What the second result, or the operand in its place, is called: the probabilities or the logarithms of their sums.
+/// The name of the second result and of the corresponding operand: the probabilities, or the logarithms of their sums.
 template <typename Op> static StringRef kept(Op op) { return op.keepsLse() ? "lse" : "probs"; }
 
 /// Axes of q that probs (or lse) lacks: q and k are multiplied over them.
@@ -103,7 +103,7 @@ template <typename Op> static LogicalResult verifyOut(Op op, Type out, StringRef
   return requireAxes(op, out, what, axes, kept(op));
 }
 
-/// What `sloped` numbers is there, and the scores' formula where there are data.
+/// Verifies that `sloped` numbers existing floating-point data, and that there is a formula of scores if there are data.
 template <typename Op> static LogicalResult verifyData(Op op, size_t bare) {
   ValueRange data = op.getData();
   if (!op.getScores() && data.size() != bare)
@@ -114,10 +114,10 @@ template <typename Op> static LogicalResult verifyData(Op op, size_t bare) {
   return success();
 }
 
-/// What is said of scores as the language says it, and not yet by `scores`.
+/// The number of `data` in the imported form, a bias and a mask; 0 once `scores` holds their formula.
 static size_t bareData(AttentionOp op) { return size_t(op.getBiased().value_or(false)) + size_t(op.getMasked().value_or(false)); }
 
-/// That the last of `data` says where queries stand among keys that were kept.
+/// Verifies that attention over kept keys has the positions of its queries as the last of `data`.
 static LogicalResult verifyPositions(AttentionOp op) {
   if (!op.getKeysAttr() || !op.getCausal())
     return success();
@@ -192,8 +192,8 @@ template <typename Op> static StringAttr loopOfKey(Op op, StringAttr axis) {
   return op.getRing() && !op.getKeysAttr() ? axis : op.getKeyAttr();
 }
 
-/// On a ring data go with the keys that they are of, unless they are of queries, too: these have all keys.
-/// The op knows their numbers: what is stored in shares does not show its axes.
+/// With a ring, data travel with the keys that they belong to, except those that also have queries, which are stored for all keys. The op
+/// stores the numbers of these, because a value stored in shares does not show its axes.
 template <typename Op> static StringAttr loopOfDatum(Op op, int64_t number, StringAttr axis) {
   if (axis != op.getDataAxis())
     return axis;
@@ -237,13 +237,13 @@ template <typename Op> static double contractedSize(Op op) {
   return size;
 }
 
-/// Operations of the products: so many with q or k and with v for each pair of positions.
+/// Floating-point operations of products, per pair of positions: `contracted` products with q or k, `values` products with v.
 template <typename Op> static double productFlops(Op op, int contracted, int values) {
   return 2 * pairs(op) * (contracted * contractedSize(op) + values * static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
 }
 
-// Two products forward, four backward, with the scores again five, and the softmax. An attention that is repeated for its probabilities
-// only computes the scores.
+// The forward pass has two products; the backward has four, or five if it recomputes the scores; each also has the softmax. An attention
+// that is repeated for its probabilities only computes the scores.
 double AttentionOp::getFlops() { return productFlops(*this, 1, 1) + 7 * pairs(*this); }
 double AttentionGradOp::getFlops() { return getProductFlops() + 6 * pairs(*this); }
 double AttentionOp::getProductFlops() { return productFlops(*this, 1, getBlocked() || !getOut().use_empty()); }

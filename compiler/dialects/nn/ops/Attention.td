@@ -46,13 +46,13 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
                        UnitAttr:$ring, UnitAttr:$blocked);
   let results = (outs Nn_Float:$out, Nn_Float:$probs);
   let extra = [{
-    /// Whether the second result is the logarithm of the sum of exponentials.
+    /// Returns whether the second result is the logarithm of the sum of exponentials.
     bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
-    /// What k and v have for keys, and what `data` has.
+    /// The axis of keys in k and v, and that in `data`.
     ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }
     ::mlir::StringAttr getDataAxis() { return getKeysAttr() ? getKeysAttr() : getKeyAttr(); }
-    /// Where the queries stand among keys that were kept; null where they are of one sequence, or of two.
+    /// The positions of the queries among kept keys; null unless the keys were kept from earlier steps.
     ::mlir::Value getPositions() { return getKeysAttr() && getCausal() ? ::mlir::Value(getData().back()) : ::mlir::Value(); }
     /// `data` without the positions.
     ::mlir::ValueRange getScoreData() { return ::mlir::ValueRange(getData()).drop_back(getPositions() ? 1 : 0); }
@@ -73,10 +73,10 @@ def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_Composite, Nn_OwnLoopNa
   let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv, Variadic<Nn_Float>:$slopes);
   let reduction = "Sum";
   let extra = [{
-    /// Whether the fourth operand is the logarithm of the sum of exponentials.
+    /// Returns whether the fourth operand is the logarithm of the sum of exponentials.
     bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
-    /// Null where there is none.
+    /// The result of the forward pass; null if the op does not have it.
     ::mlir::Value getOut() { return getFurther().empty() ? ::mlir::Value() : getFurther().front(); }
     ::mlir::ValueRange getData() { return ::mlir::ValueRange(getFurther()).drop_front(getFurther().empty() ? 0 : 1); }
     ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }

@@ -49,7 +49,7 @@ def Nn_SiluOp : Nn_UnaryOp<"silu"> {
 }
 def Nn_ConvertOp : Nn_UnaryOp<"convert", [Nn_Differentiable]> {
   let summary = "conversion to the result's floating-point element type, rounded to nearest even";
-  let description = "Linear, but for widening a 16-bit type: partial sums travel and are reduced in the narrower type.";
+  let description = "Linear, except when it widens a 16-bit type: partial sums are sent and reduced in the narrower type.";
   let extra = "bool isLinear();\n::npar::nn::Origin getOrigin();";
   let hasFolder = 1;
   let hasCanonicalizer = 1;

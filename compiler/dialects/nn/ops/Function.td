@@ -19,7 +19,7 @@ def Nn_AbsOp : Nn_FunctionOp<"abs"> {
 }
 def Nn_StopGradientOp : Nn_FunctionOp<"stop_gradient"> {
   let summary = "x, as a constant to the gradient";
-  let description = "`neutral` where what is made of it does not depend on it but for rounding, so that the gradient is that of the loss.";
+  let description = "`neutral`: the values computed from it depend on it only by rounding, so that the gradient is still that of the loss.";
   let arguments = (ins Nn_Float:$x, OptionalAttr<BoolAttr>:$neutral);
   let zeroPadding = "WhereOperandsAre";
   let effort = "None";

@@ -18,8 +18,8 @@ void nn::addGather(NnDialect &dialect) {
       >(dialect);
 }
 
-// The relation that gather and scatter_add have in common: rows has the axes of idx and those of the table without `axis`. What both have
-// is walked once: each of its entries has a table of its own.
+// The relation that gather and scatter_add share: `rows` has the axes of `idx` and those of the table except `axis`. An axis that table and
+// index share is walked once: each of its entries has a table of its own.
 static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis, bool shares) {
   if (failed(requireAxis(op, table, "the table", axis)) || failed(requireNoAxis(op, rows, "the rows", axis)) ||
       failed(requireNoAxis(op, idx, "the index", axis)) || failed(requireWithin(op, idx, "the index", rows, "the rows")))

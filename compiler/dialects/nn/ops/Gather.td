@@ -19,7 +19,7 @@ def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Lowerable, Nn_Language, Nn_Differentia
 
 def Nn_ScatterAddOp : Nn_PureOp<"scatter_add", [Nn_OwnLoopAxes]> {
   let summary = "the gradient of nn.gather's table: result[row] = sum of dy where idx == row, in ascending order";
-  let description = "The sum has the result's type: f32 where dy is of 16 bits.";
+  let description = "The sum has the result's type: f32 if dy has 16 bits.";
   let arguments = (ins Nn_Integer:$idx, Nn_Float:$dy, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
   let linear = 1;

@@ -9,12 +9,12 @@ namespace npar::nn {
 mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
 /// Repeats or permutes `value` to exactly the axes of `type` (a superset of its own); itself when the types are equal.
 mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
-/// What `parts` of an axis make together: the gradient of the selects of these parts.
+/// Joins `parts` along an axis: the gradient of the selects that made these parts.
 mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange parts, mlir::StringAttr axis);
 /// value * factor.
 mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, double factor);
 
-/// Whether every axis of `part` is an axis of `whole`.
+/// Returns whether every axis of `part` is an axis of `whole`.
 bool axesWithin(mlir::Type part, mlir::Type whole);
 /// Refuses, unless the axes of `part` (called `what`) are all axes of `whole` (called `where`).
 mlir::LogicalResult requireWithin(mlir::Operation *op, mlir::Type part, llvm::StringRef what, mlir::Type whole, llvm::StringRef where);

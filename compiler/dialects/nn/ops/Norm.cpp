@@ -48,7 +48,7 @@ LogicalResult LayerNormGradOp::verify() {
                  failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
 }
 
-// What a row is normalised by has the row's axes.
+// The types of a row's statistics (mean and scale), which have the axes of y without the normalised axis.
 static SmallVector<Type> typesOfRows(RankedTensorType y, DictionaryAttr attributes, size_t count) {
   return SmallVector<Type>(count, withoutAxes(y, {attributes.getAs<StringAttr>("axis")}));
 }

@@ -22,7 +22,7 @@ void addSelect(NnDialect &dialect);
 void addUpdate(NnDialect &dialect);
 void addVariable(NnDialect &dialect);
 
-/// What each of them does with its list of ops: not all in one file, for that is most of what the dialect takes to compile.
+/// Registers the ops of one family. Each family does so in its own file, because registration is most of the dialect's compile time.
 template <typename... Ops> void addOps(NnDialect &dialect) { (mlir::RegisteredOperationName::insert<Ops>(dialect), ...); }
 
 } // namespace npar::nn

@@ -9,7 +9,7 @@ class Nn_ReduceOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !li
   let arguments = (ins Nn_Tensor:$x);
   let results = (outs Nn_Tensor:$result);
   let masksPadding = 1;
-  // In the operand's order: that is contiguous.
+  // Loops in the operand's order, so that it is read contiguously.
   let extra = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder() { return ::llvm::to_vector(axesOf(getX().getType())); }";
 }
 

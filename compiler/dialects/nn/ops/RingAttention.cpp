@@ -86,7 +86,7 @@ LogicalResult RingAttentionGradOp::verify() {
   return success();
 }
 
-/// What is in a row is whole; each rank has the keys of some rank as it has its own queries.
+/// Axes inside a row must be whole. `seq` is the context: each rank has its own queries and, at every step, the keys of some rank.
 template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
   SmallVector<LoopAxis> axes = defaultLoopAxes(op);
   for (LoopAxis &axis : axes)
@@ -120,7 +120,7 @@ template <typename Op> static double pairs(Op op) {
   return rows * (op.getStep() == 0 ? (keys + 1) / 2 : op.getBalanced() ? keys / 2 : keys);
 }
 
-/// Operations of the products: so many with q or k and with v for each pair.
+/// Floating-point operations of products, per pair of positions: `contracted` products with q or k, `values` products with v.
 template <typename Op> static double productFlops(Op op, int contracted, int values) {
   double features = 1;
   for (StringAttr name : axesOf(op.getQ().getType()))

@@ -26,14 +26,14 @@ def Nn_RingAttentionOp : Nn_PureOp<"ring_attention", [Nn_OwnLoopNames, Nn_OwnPro
                        OptionalAttr<FlatSymbolRefAttr>:$scores, StrArrayAttr:$ring, I64Attr:$step, UnitAttr:$balanced);
   let results = (outs Variadic<Nn_Float>:$made);
   let extra = [{
-    /// Whether it makes out and lse.
+    /// Returns whether this is the last step, which yields out and lse.
     bool ends() { return getMade().size() == 2; }
     /// The axes of lse.
     ::llvm::ArrayRef<::mlir::StringAttr> getRowAxes();
-    /// Null in the first step.
+    /// The softmax state of the previous step; null in the first step.
     ::mlir::Value getBefore() { return getStep() == 0 || getFurther().empty() ? ::mlir::Value() : getFurther().front(); }
     ::mlir::ValueRange getData() { return ::mlir::ValueRange(getFurther()).drop_front(getBefore() ? 1 : 0); }
-    /// What k and v have for keys, and what `data` has.
+    /// The axis of keys in k and v, and that in `data`.
     ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }
     ::mlir::StringAttr getDataAxis() { return getKeysAttr() ? getKeysAttr() : getKeyAttr(); }
   }];

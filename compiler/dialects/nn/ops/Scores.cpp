@@ -1,4 +1,4 @@
-// What attention does to a score: formulas, and which probabilities are dropped.
+// Verifies formulas of scores, and draws the probabilities that attention drops.
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Dropout.h"

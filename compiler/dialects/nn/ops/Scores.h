@@ -9,7 +9,7 @@
 #include "compiler/dialects/nn/ops/Scores.h.inc"
 
 namespace npar::nn {
-/// Of an attention and its gradient: the numbers of the data that have both queries and keys.
+/// Attribute of an attention and its gradient: the numbers of the data that have both queries and keys.
 constexpr llvm::StringLiteral pairedDataAttribute = "nn.paired";
 void addScores(NnDialect &dialect);
 } // namespace npar::nn

@@ -1,4 +1,4 @@
-// What attention does to a score between product and softmax, as a formula that kernels are made of.
+// Formulas by which attention changes scores between product and softmax; kernels are generated from them.
 #ifndef NPAR_NN_SCORES_TD
 #define NPAR_NN_SCORES_TD
 

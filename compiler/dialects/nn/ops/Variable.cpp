@@ -64,11 +64,11 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
-/// Whether a value is what @update makes of an accumulator, which may be another piece than the one accumulated.
+/// Returns whether `type` is that of an accumulator after @update has reduced it, which may be another piece than the accumulated one.
 static bool isReduced(VariableOp variable, Type type) { return variable && variable.getReduced() && *variable.getReduced() == type; }
 
-/// The variable that an op names; null where there is none. The tables are those of the whole verification: searching the module anew for
-/// every use would make it quadratic.
+/// The variable that an op names, or null. The symbol tables are shared by the whole verification, because searching the module at every
+/// use would take quadratic time.
 template <typename Op> static VariableOp variableOf(SymbolTableCollection &symbols, Op op) {
   auto module = op->template getParentOfType<ModuleOp>();
   return module ? symbols.lookupSymbolIn<VariableOp>(module, StringAttr::get(module.getContext(), variableSymbol(op.getVariable())))

@@ -66,7 +66,7 @@ def Nn_ResultOp : Nn_Op<"result", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
                                    Nn_OriginOpInterface]> {
   let summary = "what a forward-only program leaves of this micro-batch: `nn.result \"losses\", %loss : T`";
   let arguments = (ins StrAttr:$name, Nn_Tensor:$value);
-  let masksPadding = 1; // nobody reads it
+  let masksPadding = 1; // no op reads the result
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
 }
 

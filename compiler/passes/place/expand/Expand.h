@@ -1,4 +1,4 @@
-// How expansions are attached to the composite ops that they replace.
+// Attaches expansions to the composite ops that they replace.
 #pragma once
 
 #include "compiler/dialects/nn/Nn.h"

@@ -65,7 +65,7 @@ static void expandAttentionGrad(nn::AttentionGradOp op) {
   LocalBuilder b(op);
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key), probs = op.getProbs();
-  // Those of keys and values are summed over the groups of queries: partial where groups are split.
+  // Gradients of keys and values are summed over the groups of queries: partial if the groups are split.
   Value dv = b.build("einsum", b.renamed(op.getDv().getType(), seq, key), {probs, op.getDout()});
   Type wide = nn::withElement(probs.getType(), softmaxType(op));
   Value dprobs = b.build("einsum", wide, {op.getDout(), v});

@@ -1,10 +1,10 @@
-// Ring attention: keys and values travel past the queries, and nobody ever holds all of them (Liu et al. 2023, "Ring Attention with
-// Blockwise Transformers"). In zigzag order with a causal mask each rank computes half of every step, and all the same (Brandon et al.
-// 2023, "Striped Attention"; the zigzag order is Llama 3's).
+// Ring attention: keys and values travel past the queries, and no rank ever holds all of them (Liu et al. 2023, "Ring Attention with
+// Blockwise Transformers"). In zigzag order with a causal mask every rank computes half of every step, so that the work is balanced
+// (Brandon et al. 2023, "Striped Attention"; the zigzag order is Llama 3's).
 //
-// With n ranks, at step t rank i holds the keys of rank j = (i - t) mod n: an nn.ring_attention each, which leaves out what the positions
-// of its keys mask. In natural order that is all of the step or nothing. In zigzag order rank i has the chunks i ("early") and 2 n - 1 - i
-// ("late") of 2 n, so that at every step t > 0 two of four products are left:
+// With n ranks, rank i holds the keys of rank j = (i - t) mod n at step t. Each step is an nn.ring_attention, which skips what the
+// positions of its keys mask. In natural order it skips all of the step or nothing. In zigzag order rank i has the chunks i ("early") and 2
+// n - 1 - i ("late") of 2 n, so that at every step t > 0 two of four products remain:
 //
 //            keys of j:  early   late
 //   early queries of i   j < i   never
@@ -21,7 +21,7 @@ using npar::dist::LayoutAttr;
 namespace npar::place {
 namespace {
 
-/// What goes round together: keys and values, and what is known of keys alone.
+/// The values that travel round the ring together: keys, values and the data that have keys but no queries.
 struct Pair {
   Value k, v;
   SmallVector<Value> data = {};
@@ -61,7 +61,7 @@ public:
     }
   }
 
-  /// Those of q, k and v, then those of data: each a sum over the steps, in at least float32.
+  /// Gradients of q, k and v, then of the data: each is a sum over the steps, in at least float32.
   SmallVector<Value> backward(Value dout, Value out) {
     Pair keys{op.getK(), op.getV(), travellers()}, next, sums; // the sums are on their way with the keys
     Value dq;
@@ -121,7 +121,7 @@ private:
       nn::setAt(made, at);
   }
 
-  /// Of each row of lse: sums of exponentials times values, their maximum, their sum.
+  /// The type of the softmax state, which holds for each row of lse: sums of exponentials times values, their maximum, their sum.
   Type stateType() {
     LayoutAttr rows = dist::layoutOf(op.getLse());
     SmallVector<StringAttr> names(rows.getNames());
@@ -157,7 +157,7 @@ private:
   LocalBuilder b;
   StringAttr seq, key;
   Type wide;
-  SmallVector<StringAttr> axes; ///< of the mesh that split the sequence: the ring
+  SmallVector<StringAttr> axes; ///< mesh axes that split the sequence: the ring
   int64_t members;
   bool isBalanced;
 };

@@ -43,7 +43,7 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
     }
   }
 
-  /// What an expansion has made between two ops for a result that nothing uses: an attention that the backward repeats needs no output.
+  /// Removes unused ops that an expansion has added between two ops: an attention that the backward repeats needs no output.
   void dropUnused(mlir::Operation *before, mlir::Operation *after) {
     if (!after)
       return;

@@ -1,4 +1,4 @@
-// What ops tell placing and the cost model about themselves: loop axes, linearity, floating-point operations.
+// Properties of ops for placing and the cost model: loop axes, linearity, floating-point operations.
 #include "compiler/dialects/nn/Nn.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

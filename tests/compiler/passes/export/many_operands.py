@@ -1,4 +1,4 @@
-"""Writes a fragment of one step: a kernel of so many operands."""
+"""Writes a fragment with one step: a kernel with the given number of operands."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Writes the recorded dumps of PyTorch's pipeline schedules beside this file. Needs PyTorch (2.15 made them), no GPU and no process group."""
+"""Writes dumps of PyTorch's pipeline schedules next to this file. Needs PyTorch (2.15 wrote them), no GPU and no process group."""
 
 import pathlib
 
