@@ -3,6 +3,7 @@
 
 #include "dsl/Diagnostics.h"
 #include "dsl/Optimizer.h"
+#include "engine/program/Enums_generated.h"
 
 #include <cstdint>
 #include <map>
@@ -17,9 +18,29 @@ namespace npar::dsl {
 
 struct Machine; // dsl/machine/Machine.h
 
+/// Types of the language: those of a program, and truth values.
 enum class ElementType { F32, F64, I32, BF16, F16, U8, Bool };
-/// Truth values are computed with as integers that are 0 or 1.
+/// True for numbers without a fraction; truth values are the integers 0 and 1.
 inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8 || type == ElementType::Bool; }
+/// The type of these values in a program: truth values are I32.
+inline program::ElementType programType(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return program::ElementType::F32;
+  case ElementType::F64:
+    return program::ElementType::F64;
+  case ElementType::I32:
+  case ElementType::Bool:
+    return program::ElementType::I32;
+  case ElementType::U8:
+    return program::ElementType::U8;
+  case ElementType::BF16:
+    return program::ElementType::BF16;
+  case ElementType::F16:
+    break;
+  }
+  return program::ElementType::F16;
+}
 
 /// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
 struct Axis {
@@ -56,7 +77,7 @@ struct Node {
   Location location;
 };
 
-enum class InitKind { Zeros, Ones, Normal };
+using program::InitKind; // not Constant
 
 struct Parameter {
   std::string path;            ///< Hugging Face name, such as "h.0.attn.c_attn.weight"
@@ -76,7 +97,7 @@ struct Repeat {
   std::string inside = {}; ///< Model::nested: label of the repeat around it
 };
 
-enum class CheckpointRuleKind { Rename, Ignore, Same, Fresh };
+using program::CheckpointRuleKind;
 
 /// A rule of a model for files with its weights. A pattern has at most one '*', which matches any text, including points.
 struct CheckpointRule {
@@ -95,12 +116,12 @@ struct Loss {
   Location location;
 };
 
-enum class MetricKind { Mean, Perplexity, F1, Correlation };
+using program::MeasureKind;
 
 /// A number that an evaluation reports, computed from the values of nodes over the same axes, [batch, ...], where the condition holds.
 struct Metric {
   std::string name;
-  MetricKind kind = MetricKind::Mean;
+  MeasureKind kind = MeasureKind::Mean; ///< not Loss
   std::vector<int> nodes; ///< one; predicted and actual truth values (F1) or the two that are correlated
   int condition = -1;     ///< truth values over axes of the nodes; -1: everywhere
   Location location;
@@ -250,9 +271,9 @@ struct Plan {
   Location location;
 };
 
-enum class DataFormat { Tensors, Bytes, U16, I32 };
-enum class DataOrder { Shuffled, Sequential };
-enum class DataLast { Join, Drop, Pad };
+using program::DataFormat;
+using program::DataLast;
+using program::DataOrder;
 
 struct DataFile {
   std::string path; ///< found from the folder of the text that names it

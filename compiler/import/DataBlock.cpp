@@ -1,6 +1,7 @@
 // Copies a data block to the module; `emit` writes it into the compiled program.
 #include "compiler/import/DataBlock.h"
-#include "compiler/import/Enumerations.h"
+
+#include "engine/program/Words.h"
 
 using namespace mlir;
 
@@ -18,8 +19,8 @@ public:
     for (const dsl::DataGroup &each : data.groups)
       groups.push_back(group(each));
     SmallVector<NamedAttribute> entries{text("name", data.name),
-                                        text("order", wordOf(seamOf(data.order))),
-                                        text("last", wordOf(seamOf(data.last))),
+                                        text("order", wordOf(data.order)),
+                                        text("last", wordOf(data.last)),
                                         list("groups", groups),
                                         entry("shares", builder.getF64ArrayAttr(data.shares)),
                                         number("split_seed", static_cast<int64_t>(data.splitSeed)),
@@ -38,7 +39,7 @@ private:
   Attribute group(const dsl::DataGroup &group) {
     SmallVector<Attribute> files, feeds;
     for (const dsl::DataFile &file : group.files)
-      files.push_back(builder.getDictionaryAttr({text("path", file.path), text("format", wordOf(seamOf(file.format))),
+      files.push_back(builder.getDictionaryAttr({text("path", file.path), text("format", wordOf(file.format)),
                                                  number("weight", file.weight), text("lengths", file.lengths)}));
     for (const dsl::DataFeed &feed : group.feeds)
       feeds.push_back(builder.getDictionaryAttr({text("input", feed.input), text("tensor", feed.tensor), number("shift", feed.shift),

@@ -6,7 +6,6 @@
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
-#include "compiler/import/Enumerations.h"
 #include "compiler/import/MeasureList.h"
 #include "compiler/import/ModuleAttributes.h"
 #include "dsl/Nodes.h"
@@ -23,7 +22,7 @@ public:
   Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind,
            ArrayRef<int> unrounded)
       : builder(&context), program(program), model(program.model), sources(sources), kind(kind), unrounded(unrounded) {
-    compute = typeOf(seamOf(program.plan.compute));
+    compute = typeOf(dsl::programType(program.plan.compute));
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
   }
@@ -124,7 +123,7 @@ private:
       }
       auto variable = VariableOp::create(builder, location(parameter.location), parameter.path, type, VariableKind::Parameter);
       variable.setStoredAttr(builder.getI64ArrayAttr(stored));
-      InitKind initial = seamOf(parameter.init);
+      InitKind initial = parameter.init;
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
       if (index < program.train.parameters.size()) // a program that is made by hand may have no rules
@@ -269,7 +268,7 @@ private:
   }
 
   /// The element type of the values in a batch for an input of this type: floating-point values are f32 regardless of the compute type.
-  Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32); }
+  Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? dsl::programType(type) : program::ElementType::F32); }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
   Operation *createOp(const dsl::Node &node, At at) {
@@ -382,7 +381,7 @@ private:
         Value one = fill(location(metric.location), type, 1, at), zero = fill(location(metric.location), type, 0, at);
         addResult(counted, place(WhereOp::create(builder, location(metric.location), type, values[metric.condition], one, zero), at), at);
       }
-      measures.add(metric.name, seamOf(metric.kind), 1, results, counted);
+      measures.add(metric.name, metric.kind, 1, results, counted);
     }
     for (const dsl::Prediction &prediction : model.predictions) {
       std::string result = "output." + prediction.name;

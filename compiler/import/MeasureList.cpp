@@ -1,6 +1,8 @@
 // Builds a dictionary for each measure and prediction.
 #include "compiler/import/MeasureList.h"
 
+#include "engine/program/Words.h"
+
 using namespace mlir;
 
 namespace npar {

@@ -2,7 +2,7 @@
 #include "compiler/import/PlanClauses.h"
 
 #include "compiler/dialects/nn/base/Elements.h"
-#include "compiler/import/Enumerations.h"
+#include "engine/program/Words.h"
 
 using namespace mlir;
 
@@ -79,7 +79,7 @@ void setPrecision(ModuleOp module, const dsl::Plan &plan, Builder &builder, Loca
   if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16 && !plan.tf32)
     return;
   auto type = [&](StringRef name, dsl::ElementType type) {
-    return builder.getNamedAttr(name, TypeAttr::get(nn::typeOf(seamOf(type), builder.getContext())));
+    return builder.getNamedAttr(name, TypeAttr::get(nn::typeOf(dsl::programType(type), builder.getContext())));
   };
   Entries entries{plan.tf32 ? builder.getNamedAttr("compute", TypeAttr::get(FloatTF32Type::get(builder.getContext())))
                             : type("compute", plan.compute)};

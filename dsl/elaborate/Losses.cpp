@@ -148,17 +148,17 @@ namespace {
 /// A metric that an evaluation can compute from values.
 struct MetricForm {
   const char *name;
-  MetricKind kind;
+  MeasureKind kind;
   std::vector<Formal> formals;
 };
 
 const std::vector<MetricForm> &metricForms() {
   static const std::vector<MetricForm> all = {
-      {"mean", MetricKind::Mean, {{"x"}}},
-      {"accuracy", MetricKind::Mean, {{"predicted"}, {"actual"}}},
-      {"perplexity", MetricKind::Perplexity, {{"losses"}}},
-      {"f1", MetricKind::F1, {{"predicted"}, {"actual"}}},
-      {"correlation", MetricKind::Correlation, {{"x"}, {"y"}}},
+      {"mean", MeasureKind::Mean, {{"x"}}},
+      {"accuracy", MeasureKind::Mean, {{"predicted"}, {"actual"}}},
+      {"perplexity", MeasureKind::Perplexity, {{"losses"}}},
+      {"f1", MeasureKind::F1, {{"predicted"}, {"actual"}}},
+      {"correlation", MeasureKind::Correlation, {{"x"}, {"y"}}},
   };
   return all;
 }
@@ -179,8 +179,8 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
   Metric metric{s.name.text, form->kind, {}, -1, s.location};
   checkMeasure(s.name, "metric");
   const std::string name = std::string("'") + form->name + "'";
-  bool truths = form->kind == MetricKind::F1, whole = std::string(form->name) == "accuracy",
-       mean = form->kind == MetricKind::Mean && !whole;
+  bool truths = form->kind == MeasureKind::F1, whole = std::string(form->name) == "accuracy",
+       mean = form->kind == MeasureKind::Mean && !whole;
   for (const ast::Argument *argument : matchArguments(reporter, name, value.location, form->formals, value.suffixes[0].arguments)) {
     int node = tensor(*argument->value, scope, "an argument of " + name);
     auto wants = [&](bool fits, const std::string &what) {

@@ -1,7 +1,6 @@
 // Fills the tables that describe weights.
 #include "tools/lib/models/ParameterProgram.h"
 
-#include "compiler/import/Enumerations.h"
 #include "engine/program/Loader.h"
 
 #include <map>
@@ -26,7 +25,7 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
     auto variable = std::make_unique<program::VariableT>();
     variable->name = parameter.path;
     variable->kind = program::VariableKind::Parameter;
-    variable->type = seamOf(parameter.type.element);
+    variable->type = dsl::programType(parameter.type.element);
     size_t next = 0;
     for (int axes : parameter.storedRank) {
       int64_t stored = 1;
@@ -41,7 +40,7 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
   }
   for (const dsl::CheckpointRule &rule : model.checkpoint) {
     auto entry = std::make_unique<program::CheckpointRuleT>();
-    entry->kind = seamOf(rule.kind), entry->file = rule.file, entry->model = rule.model;
+    entry->kind = rule.kind, entry->file = rule.file, entry->model = rule.model;
     program.checkpoint.push_back(std::move(entry));
   }
   bytes = program::packProgram(program);
