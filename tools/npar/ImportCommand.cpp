@@ -5,12 +5,12 @@
 #include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/readable/Printable.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/huggingface/ImportConfig.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ParameterProgram.h"
-#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>
@@ -20,6 +20,9 @@
 #include <set>
 
 namespace npar::driver {
+
+using readable::printableName;
+
 namespace {
 
 namespace fs = std::filesystem;

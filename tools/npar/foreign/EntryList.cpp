@@ -1,11 +1,13 @@
 // Limits totals: a small file can repeat a long key before many short ones, or a whole tree by one alias.
 #include "tools/npar/foreign/EntryList.h"
 
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
 
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+using readable::printableName;
 
 bool EntryList::refuse(dsl::Location at, const std::string &message) {
   if (!refused)

@@ -1,12 +1,15 @@
 // What was understood of another program's run, as a table and as JSON.
 #include "tools/npar/foreign/ForeignModel.h"
 
-#include "tools/npar/terminal/TableRow.h"
+#include "engine/readable/TableRow.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::TableRow;
+
 namespace {
 
 /// What is stored in shares.

@@ -3,13 +3,16 @@
 
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/files/RangeFile.h"
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
 namespace npar::driver {
+
+using readable::printableName;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

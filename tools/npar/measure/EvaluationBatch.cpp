@@ -1,13 +1,16 @@
 // Weighs what a step costs against what its samples do.
 #include "tools/npar/measure/EvaluationBatch.h"
 
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+using readable::humanBytes;
 
 const char *EvaluationBatch::word() const {
   switch (reason) {

@@ -2,9 +2,9 @@
 #include "tools/npar/model/ModelOptions.h"
 
 #include "compiler/import/KnownSchedules.h"
+#include "engine/readable/NearestWord.h"
+#include "engine/readable/Printable.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/Printable.h"
-#include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -14,6 +14,10 @@
 #include <map>
 
 namespace npar::driver {
+
+using readable::nearestWord;
+using readable::printableName;
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -1,0 +1,15 @@
+// What the backward of a micro-batch needs of the forward, as a table for people and as JSON.
+#pragma once
+
+#include "compiler/memory/SavedActivations.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace npar::annotate {
+
+/// Blocks that keep the same are one row.
+std::string savedText(const compiler::SavedActivations &saved);
+nlohmann::ordered_json savedJson(const compiler::SavedActivations &saved);
+
+} // namespace npar::annotate
