@@ -6,8 +6,8 @@
 
 namespace npar::readable {
 
-/// Replaces control characters (C0 except newline and tab, DEL, C1) and the characters that override the direction of text (U+202A to U+202E,
-/// U+2066 to U+2069) by \u001b and the like, which JSON reads as the same, and bytes that are no UTF-8 by \x9b.
+/// Replaces control characters (C0 except newline and tab, DEL, C1) and the characters that override the direction of text (U+202A to
+/// U+202E, U+2066 to U+2069) by \u001b and the like, which JSON reads as the same, and bytes that are not UTF-8 by \x9b.
 class Escaper {
 public:
   /// Adds what is certain so far; a character may come in two parts.

@@ -5,8 +5,8 @@
 
 namespace npar::readable {
 
-/// `TableRow(2).left("reduce_scatter", 15).right("12", 8).str()`: a cell is padded to its width. One that fills or exceeds it is followed by
-/// a single space, so the columns after it move, but no two cells run together.
+/// `TableRow(2).left("reduce_scatter", 15).right("12", 8).str()`: a cell is padded to its width. A cell that fills or exceeds its width is
+/// followed by a single space, so the columns after it move, but no two cells run together.
 class TableRow {
 public:
   explicit TableRow(size_t indent = 0) : line(indent, ' ') {}

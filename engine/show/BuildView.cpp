@@ -159,7 +159,7 @@ std::vector<uint32_t> byStage(const Program &program) {
   return order;
 }
 
-/// From the program's numbers of classes to the view's.
+/// Maps the program's class numbers to the view's.
 void pointPeers(View &view) {
   std::vector<int32_t> place(view.classes.size());
   for (size_t index = 0; index < view.classes.size(); ++index)

@@ -1,4 +1,4 @@
-// Groups equal collectives and says what asks for them.
+// Groups equal collectives and finds the rules that ask for them.
 #include "engine/show/CollectiveCauses.h"
 
 #include "engine/program/Words.h"

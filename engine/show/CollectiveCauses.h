@@ -7,7 +7,7 @@
 
 namespace npar::show {
 
-/// Collectives that are alike in all but the block they belong to.
+/// Collectives that differ only in the block they belong to.
 struct WhyEntry {
   std::string kind, over, phase, from, to;
   program::CauseT cause;
@@ -21,7 +21,7 @@ struct WhyEntry {
   std::string remedy; ///< what would remove it
 };
 
-/// In the order of the program: forward, backward, update.
+/// Returns the entries in the order of the program: forward, backward, update.
 std::vector<WhyEntry> whyOf(const View &view, const ClassView &part);
 
 /// Bytes that each of `members` ranks sends at least: an all-reduce 2 (n - 1) / n of its input, and so on.

@@ -1,4 +1,4 @@
-// What repeats in equal blocks is said once: the words for it.
+// Names for steps that repeat in equal blocks, so that they are listed once.
 #pragma once
 
 #include "engine/program/Program_generated.h"

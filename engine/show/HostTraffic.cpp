@@ -38,12 +38,12 @@ private:
   std::vector<uint64_t> changes;
 };
 
-/// What a rank of a class sends to one other member of its group, in bytes of a training step.
+/// Bytes that a rank of a class sends to one other member of its group in a training step.
 struct GroupVolume {
   explicit GroupVolume(size_t members) : to(members), from(members) {}
-  Ranges to;                         ///< by receiving member, whoever sends
-  Ranges from;                       ///< by sending member, whoever receives
-  std::map<uint32_t, uint64_t> next; ///< to the member so many places on
+  Ranges to;                         ///< by receiving member, the same for every sender
+  Ranges from;                       ///< by sending member, the same for every receiver
+  std::map<uint32_t, uint64_t> next; ///< by distance: to the member that many places later
 };
 
 class Counter {
@@ -106,7 +106,7 @@ private:
       }
   }
 
-  /// Shares of a row or of a dimension: the last ones may be short, or nothing, and nobody sends padding.
+  /// Shares of a row or of a dimension. The last ones may be short or empty; padding is never sent.
   static void addShares(const Collective &collective, uint64_t members, uint64_t element, Ranges &ranges) {
     auto split = static_cast<uint64_t>(collective.split());
     uint64_t rows = static_cast<uint64_t>(collective.outer() * collective.inner()) * element;

@@ -1,5 +1,5 @@
-// What one training step moves inside hosts and between them, for ranks placed on hosts: counted from the program alone, before anything
-// runs.
+// Counts the bytes that one training step moves inside hosts and between them, for ranks placed on hosts. It reads the program alone,
+// before anything runs.
 //
 // A collective of n members counts with the volume of a ring: (n - 1) / n of the whole vector from each member, twice for an all-reduce. It
 // is made as the engine makes it (RULES.md#n5): a reduction is an exchange, in which each member sends every other one its part of the sum,
@@ -37,19 +37,19 @@ struct HostShare {
 struct HostTraffic {
   std::string order;            ///< the axes, major to minor: "pp, dp, tp"
   std::string inside;           ///< those of them that stay inside a host; may be empty
-  std::string source;           ///< who says so: "--place", "place at gpt2.npar:14:5"; empty: nobody
+  std::string source;           ///< origin of the order: "--place", "place at gpt2.npar:14:5"; empty: the default
   std::vector<TrafficRow> rows; ///< by axes as the mesh has them, then by kind
   TrafficBytes all;
   std::vector<HostShare> hosts;
 };
 
-/// `places[h]` are the ranks of host h (placeOnHosts); every rank of the program stands there once.
+/// `places[h]` are the ranks of host h (placeOnHosts); they contain every rank of the program once.
 HostTraffic hostTraffic(const program::Program &program, const program::PlaceWords &words, std::vector<std::vector<int64_t>> places);
 
 /// `{place: {order, inside, source}, traffic: [{over, kind, inside_bytes, between_bytes}], inside_bytes, between_bytes,
 /// hosts: [{ranks, sent_bytes, received_bytes}]}`.
 nlohmann::ordered_json hostTrafficJson(const HostTraffic &traffic);
-/// For people: where ranks stand, what crosses.
+/// The same for people: the ranks of each host and the bytes between hosts.
 std::string hostTrafficText(const program::Program &program, const HostTraffic &traffic);
 
 } // namespace npar::show

@@ -1,4 +1,4 @@
-// The table of Looks.h.
+// The table of Legend.h.
 #include "engine/show/Legend.h"
 
 #include "engine/program/Steps.h"

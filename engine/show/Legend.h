@@ -1,4 +1,4 @@
-// How phases, communication and kinds of memory are named and coloured: the one table for terminal, SVG, page and trace.
+// The only table of names and colours for phases, communication and kinds of memory, shared by terminal, SVG, page and trace.
 //
 // Colours by Okabe and Ito (2008, "Color Universal Design"), told apart by colour-blind people; neighbours differ in lightness or hatching
 // too, so that a picture survives a black-and-white print.
@@ -32,7 +32,7 @@ const std::vector<Look> &phaseLooks();
 const Look &collectiveLook();
 const Look &transferLook();
 
-/// What a byte of the arena is for.
+/// The use of a byte of the arena.
 enum class MemoryKind { Parameters, Optimizer, Gradients, Inputs, Boxes, Stash, Scratch };
 constexpr size_t memoryKinds = static_cast<size_t>(MemoryKind::Scratch) + 1;
 struct MemoryLook {

@@ -99,7 +99,7 @@ private:
     bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   }
 
-  /// In step order; a step that reads and writes a segment has one access.
+  /// The list is in step order; a step that reads and writes a segment has one access.
   std::vector<Access> accessesOf(uint32_t index, uint32_t region) {
     std::vector<Access> result;
     std::map<std::pair<uint32_t, uint32_t>, size_t> known; // step, segment
@@ -179,7 +179,7 @@ void addVariables(const Program &program, const RankClass &rankClass, ClassMemor
   }
 }
 
-/// Bytes that get live or free, so many ns from the task's begin.
+/// Bytes that become live or free at a time in ns after the task begins.
 struct Change {
   int64_t at;
   MemoryKind kind;
@@ -197,7 +197,7 @@ void addChange(std::vector<Change> &changes, const Change &change) {
   changes.push_back(change);
 }
 
-/// What a task changes, as ns, kind and bytes of each change in order; those of one time and kind are added up.
+/// The changes of a task in order, each as ns, kind and bytes. Changes of the same time and kind are added up.
 std::vector<int64_t> patternOf(std::vector<Change> &changes) {
   std::sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.kind < b.kind; });
   std::vector<int64_t> pattern;

@@ -1,4 +1,4 @@
-// Which bytes of an arena are live when: from the operands of the steps and the times of the tasks.
+// Finds when the bytes of an arena are live, from the operands of the steps and the times of the tasks.
 #pragma once
 
 #include "engine/show/View.h"
@@ -12,7 +12,7 @@ namespace npar::show {
 void findLiveMemory(const program::Program &program, const program::RankClass &rankClass, const std::vector<ViewLabel> &labels,
                     ClassView &view);
 
-/// By which changes are put in order: sums of seconds that stand for one moment may differ in their last bits.
+/// Converts a time to whole nanoseconds, by which changes are sorted: sums of seconds for the same moment may differ in their last bits.
 int64_t nanoseconds(double seconds);
 
 } // namespace npar::show

@@ -129,7 +129,7 @@ void moveToMeasured(View &view, const std::vector<std::vector<std::vector<Mean>>
     for (size_t t = 0; t < one.tasks.size(); ++t) {
       ViewTask &task = one.tasks[t];
       const ViewFragment &fragment = one.fragments[task.fragment];
-      // Messages are under way beside the tasks; a task of messages alone has nothing else to be timed by.
+      // Messages overlap with tasks. Only messages can time a task that has nothing else.
       bool computes = std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const ViewStep &step) { return !step.transfers(); });
       bool first = true;
       for (size_t s = 0; s < fragment.steps.size(); ++s) {
@@ -188,7 +188,7 @@ void countKinds(const View &planned, const std::vector<Event> &events, MeasuredR
 double exposedOf(const View &planned, const std::vector<Event> &events, int64_t trainingSteps) {
   struct Edge {
     double time;
-    int computing, communicating; ///< so many more from then on
+    int computing, communicating; ///< change of the count from then on
   };
   std::map<std::pair<int64_t, uint32_t>, std::vector<Edge>> edges; // training step, rank
   for (const Event &event : events) {

@@ -1,4 +1,4 @@
-// Planned beside measured: joins the trace of a run (engine/logging/Trace.h) with the plan, by the plan's own ids.
+// Compares a run with its plan: joins the run's trace (engine/logging/Trace.h) with the plan by the plan's own ids.
 #pragma once
 
 #include "engine/show/View.h"

@@ -1,4 +1,4 @@
-// Prints planned beside measured, for people and for machines.
+// Writes planned and measured figures as tables and as JSON.
 #include "engine/show/MeasuredRun.h"
 
 #include "engine/readable/HumanUnits.h"

@@ -15,7 +15,7 @@ using namespace npar::program;
 
 namespace {
 
-/// Which line a variable counts for; empty: it is no state of the model.
+/// The line that a variable counts for; empty if it is not state of the model.
 std::string lineOf(const Variable &variable) {
   switch (variable.kind()) {
   case VariableKind::Parameter:

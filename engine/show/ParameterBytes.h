@@ -16,7 +16,7 @@ struct ParameterBytes {
   double perParameter; ///< bytes over all parameters of the model
 };
 
-/// What a rank of the class holds: parameters, gradients, then the optimizer's slots in the order of the program.
+/// Lists the state of a rank of the class: parameters, gradients, then the optimizer's slots in the order of the program.
 std::vector<ParameterBytes> parameterBytesOf(const program::Program &program, const program::RankClass &rankClass);
 
 std::string parameterBytesText(const program::Program &program);

@@ -1,4 +1,4 @@
-// What a compiled program does, in numbers per rank and training step: read from its root only, so that any size is answered at once.
+// Counts the work of a compiled program per rank and training step. It reads only the root, so that the answer is immediate for any size.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -18,7 +18,7 @@ struct CollectiveSummary {
   uint64_t bytes = 0; ///< of the rank's input
 };
 
-/// What a program's all_reduces and reduce_scatters are, each counted once, whichever step or bucket has it.
+/// Counts of a program's all_reduces and reduce_scatters. Each counts once, whichever step or bucket has it.
 struct Reductions {
   uint64_t all = 0;
   uint64_t library = 0; ///< that a library may add up in its own order

@@ -16,7 +16,7 @@ struct TimelineBox {
   uint32_t chunk = 0;        ///< later chunks are drawn lighter
 };
 
-/// A collective, or a message between stages, beside the tasks.
+/// A collective, or a message between stages; drawn below the tasks.
 struct TimelineMessage {
   bool collective = false;
   double begin = 0, end = 0; ///< seconds
@@ -47,11 +47,11 @@ struct Timeline {
   std::string origin = "planned";
 };
 
-/// One lane per stage; classes of the same stage are alike, the first is taken.
+/// Makes one lane per stage, from the first class of the stage; classes of the same stage have equal tasks.
 Timeline timelineOf(const View &view);
 
 /// A self-contained SVG picture: lanes with micro-batch numbers where they fit, communication as a strip below each lane, live memory of
-/// the stages (of the first, the highest and the last where there are many), axis, legend.
+/// the stages (if there are many, of the first, the highest and the last), axis, legend.
 std::string timelineSvg(const Timeline &timeline);
 
 } // namespace npar::show

@@ -1,4 +1,4 @@
-// Draws a Timeline: stages as lanes, tasks as boxes with micro-batch numbers, communication and memory below. Looks.h has the colours.
+// Draws a Timeline: stages as lanes, tasks as boxes with micro-batch numbers, communication and memory below. Legend.h has the colours.
 #include "engine/show/Timeline.h"
 
 #include "engine/readable/HumanUnits.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-/// How a look is painted: a colour, or a hatched pattern of it.
+/// The paint of a look: a colour, or a hatched pattern of it.
 std::string paintOf(const Look &look) { return look.hatch == Hatch::None ? look.fill : fmt::format("url(#{})", look.name); }
 
 std::string patternsText() {
@@ -66,7 +66,7 @@ struct Frame {
 class Path {
 public:
   void add(double x, double y, double width, double height) {
-    // What continues the last rectangle within a third of a pixel is the same to the eye.
+    // A rectangle that begins within a third of a pixel after the last one is drawn as part of it; the eye sees no difference.
     if (open && y == lastY && x - lastEnd < 0.33) {
       lastEnd = std::max(lastEnd, x + width);
       return;

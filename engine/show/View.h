@@ -1,4 +1,4 @@
-// What the inspector knows of one compiled program: computed once from its root, then printed as text, JSON, SVG, page and trace.
+// The inspector's model of one compiled program: computed once from its root, then printed as text, JSON, SVG, page and trace.
 //
 //   program root --viewOf--> View --+--> viewText, viewJson      (ViewText.cpp, ViewJson.cpp)
 //                                   +--> timelineOf, timelineSvg (Timeline.h)
@@ -28,7 +28,7 @@ struct ViewLabel {
   std::string place() const;
 };
 
-/// What a step sends, receives or reduces.
+/// The data that a step sends, receives or reduces.
 struct ViewMessage {
   std::string kind;                        ///< "all_reduce", ..., "send", "receive"; empty: the step computes
   program::CollectiveKind collective = {}; ///< of a collective: what `kind` is the word of
@@ -44,7 +44,7 @@ struct ViewMessage {
 struct ViewStep {
   program::StepKind kind = program::StepKind::Kernel;
   uint32_t label = 0;
-  double begin = 0, end = 0; ///< seconds from the task's begin; a message may lie outside its task
+  double begin = 0, end = 0; ///< seconds from the task's begin; a message may begin before its task or end after it
   uint64_t bytes = 0;        ///< read and written; of a message: its payload on this rank
   double flops = 0;
   std::vector<uint32_t> dependencies; ///< earlier steps of the fragment
@@ -90,7 +90,7 @@ struct PeakTensor {
 struct ClassMemory {
   std::array<uint64_t, memoryKinds> always{};      ///< from begin to end: parameters, states, accumulators, outputs
   std::array<uint64_t, memoryKinds> atStart{};     ///< there at the step's start, freed by patterns: data
-  std::vector<std::vector<MemoryChange>> patterns; ///< by time; tasks that change memory alike share one
+  std::vector<std::vector<MemoryChange>> patterns; ///< by time; tasks with the same changes of memory share one
   uint64_t peakBytes = 0;
   double peakAt = 0;
   std::vector<PeakTensor> peak; ///< descending bytes, all of them

@@ -192,7 +192,7 @@ std::string pageData(const std::vector<const View *> &views) {
 }
 
 std::string viewPage(const std::vector<const View *> &views) {
-  // A mark is searched from the beginning and those that stand before the data are replaced first to last: no name is taken for a mark.
+  // The search for a mark starts at the beginning, and the last mark is replaced first: no name in the data is taken for a mark.
   std::string page = pageHtml;
   replaceOnce(page, "/*script*/", pageScript);
   replaceOnce(page, "/*data*/", pageData(views));

@@ -5,7 +5,7 @@
 
 namespace npar::show {
 
-/// The page's text. Views lie one above the other on one time axis, the first on top. The template is engine/show/page/.
+/// The page's text. All views share one time axis, the first on top. The template is engine/show/page/.
 std::string viewPage(const std::vector<const View *> &views);
 
 /// The data inside, as page.js reads it: JSON without a '<', so that no name can end the script element around it.
@@ -15,7 +15,7 @@ std::string viewPage(const std::vector<const View *> &views);
 /// chunk, steps: [[kind, label, begin, end, bytes, flops, [dependencies], message]]}], tasks: [fragment, micro, begin, end, pattern, ...],
 /// patterns: [[at, kind, bytes, ...]], waits: [[fragment, step, onFragment, onStep, distance, firstMicro, lastMicro]]}]}]}
 ///
-/// Times are whole nanoseconds. What repeats is written once: steps per fragment, memory per pattern, waits per run of micro-batches.
+/// Times are whole nanoseconds. Repeated data is written once: steps per fragment, memory per pattern, waits per run of micro-batches.
 std::string pageData(const std::vector<const View *> &views);
 
 } // namespace npar::show

@@ -110,7 +110,7 @@ std::string collectivesText(const View &view) {
   for (const ClassView &one : view.classes) {
     if (one.collectives.empty())
       continue;
-    // Inner stages of a long pipeline are alike.
+    // The inner stages of a long pipeline have the same collectives.
     if (&one != &view.classes.front() && &one != &view.classes.back() && view.classes.size() > 4)
       continue;
     text += fmt::format("\ncollectives of stage {} ({}) and their causes\n", one.stage, one.ranks);

@@ -1,4 +1,4 @@
-// Writes a View as Chrome trace events, with the plan's own ids, so that a measured trace lies beside it.
+// Writes a View as Chrome trace events with the plan's own ids, so that it can be shown next to a measured trace.
 //
 // A process per class; threads: tasks, steps, collectives, sends, receives. A message is a flow arrow from its send to its receive, a
 // collective over several classes one through all of them. The counter "live memory" is stacked by kind.
@@ -47,7 +47,7 @@ public:
   }
 
 private:
-  /// Where a communication step is drawn.
+  /// The place where a communication step is drawn.
   struct End {
     size_t process = 0;
     Thread thread = Collectives;

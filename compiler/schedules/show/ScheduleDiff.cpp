@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Where the orders of one stage part: the length of what they share; nothing when they are the same.
+/// Returns the number of tasks after which the orders of one stage differ; nothing if they are the same.
 std::optional<size_t> parting(const TimedSchedule &a, const TimedSchedule &b, size_t stage) {
   const std::vector<Task> none, &left = stage < a.schedule.lists.size() ? a.schedule.lists[stage] : none,
                                 &right = stage < b.schedule.lists.size() ? b.schedule.lists[stage] : none;

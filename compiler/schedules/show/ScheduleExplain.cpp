@@ -36,7 +36,7 @@ private:
   using Key = std::tuple<int, int, int>;
   static Key key(const Task &task) { return {task.chunk, static_cast<int>(task.phase), task.micro}; }
 
-  /// What ends a wait: the need that arrives last.
+  /// The last need to arrive; it ends a wait.
   struct Arrival {
     Need need;
     int place = 0;

@@ -1,4 +1,4 @@
-// Where the bubble of a schedule is, which dependency makes it, and what would help.
+// Explains the bubble of a schedule: its place, the dependency that causes it, and changes that would reduce it.
 #pragma once
 
 #include "compiler/schedules/show/TimedSchedule.h"
@@ -34,8 +34,8 @@ struct ScheduleExplanation {
   std::vector<std::string> advice;
 };
 
-/// `schedule` has `times`. The schedules that advice comes from are made for the same stages, micro-batches and costs; where there are too
-/// many tasks for that to be quick the advice says so.
+/// `schedule` must have `times`. For its advice, it makes other schedules for the same stages, micro-batches and costs. If there are too
+/// many tasks to do that quickly, the advice is that no other schedule was tried.
 ScheduleExplanation explain(const TimedSchedule &schedule);
 
 std::string explanationText(const TimedSchedule &schedule, const ScheduleExplanation &explanation);

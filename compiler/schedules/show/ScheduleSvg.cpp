@@ -117,7 +117,7 @@ private:
                         wide >= 3 ? " stroke=\"#FFF\" stroke-width=\"0.7\"" : "");
     if (wide + 0.01 >= number) {
       double middle = x(box.begin) + wide / 2, line = at + lane / 2 + 4;
-      // Numbers on hatching stand on a plain patch.
+      // A number on a hatched box gets a plain background.
       if (box.phase == program::Phase::Weight)
         text += fmt::format("<rect x=\"{:.2f}\" y=\"{:g}\" width=\"{:.1f}\" height=\"{:g}\" fill=\"{}\"/>", middle - number / 2 + 1.5,
                             at + lane / 2 - 5.5, number - 3, 11.0, colourOf(program::Phase::Weight, box.chunk, picture.chunks));
@@ -138,7 +138,7 @@ private:
                           x(i * every), at, at + 17, i * every);
   }
 
-  /// One sample per phase that the picture has; with several chunks, its shades beside each other.
+  /// Draws one sample per phase of the picture; with several chunks, a row of its shades.
   void legend(double at) {
     double across = left;
     for (program::Phase phase : {program::Phase::Forward, program::Phase::Backward, program::Phase::Weight}) {

@@ -30,7 +30,7 @@ struct SchedulePicture {
 };
 
 /// Phases differ in colour (Okabe and Ito's), in lightness, and W by hatching, so that a black-and-white print keeps them; chunks are
-/// shades of a phase's colour. Micro-batch numbers stand in all boxes of a width that has room for the longest.
+/// shades of a phase's colour. A box shows its micro-batch number if the longest number fits its width.
 std::string drawSchedule(const SchedulePicture &picture);
 
 /// A self-contained picture; needs `times`.

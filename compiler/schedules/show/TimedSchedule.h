@@ -11,8 +11,8 @@
 
 namespace npar::schedules {
 
-/// Why a schedule does not pass: `place` is in the stage's list of tasks, of a fault of communications of tasks and communications; row and
-/// column are of its file, 0 when it comes from a name.
+/// The reason why a schedule does not pass. `place` counts in the stage's list of tasks, or of tasks and communications if the fault is one
+/// of communications. Row and column are positions in the schedule's file; they are 0 if it was made from a name.
 struct ScheduleFault {
   int stage = 0, place = 0;
   std::string reason;
@@ -21,7 +21,7 @@ struct ScheduleFault {
   std::vector<TextLink> cycle; ///< of sends and receives that wait for each other
 };
 
-/// A schedule beside the costs that it is looked at with.
+/// A schedule with the costs that it is timed with.
 struct TimedSchedule {
   std::string name; ///< of the kind, or the file
   std::string text; ///< of the file, for messages

@@ -1,4 +1,4 @@
-// The pages' templates as text inside the driver; EmbedPage.cmake makes it from the files beside this one when they change.
+// The pages' templates as text inside the program. EmbedPage.cmake makes it from the files in this folder when they change.
 #pragma once
 
 namespace npar::show {

@@ -1,4 +1,4 @@
-// What `npar inspect --why` and `--bytes-per-parameter` find: equal collectives as one entry, rules with their lines, state per parameter.
+// Tests `npar inspect why` and `npar inspect bytes`: equal collectives are one entry, rules have lines, state is counted per parameter.
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/ParameterBytes.h"
 #include "tests/engine/show/Packed.h"
@@ -65,7 +65,7 @@ TEST(Why, EqualBlocksAreOneEntry) {
   EXPECT_EQ(json["reason"]["axes"][0]["rule"], "hidden -> tp");
 }
 
-// What is moved to another layout is another entry, even when kind, cause and rule agree.
+// A collective with another target layout is another entry, even if kind, cause and rule are the same.
 TEST(Why, OtherLayoutsAreOtherEntries) {
   ProgramT program = withRules();
   program.collectives.back()->to = "embed : 16 {tp}";

@@ -1,4 +1,4 @@
-// What crosses hosts, beside numbers worked out by hand.
+// Compares the traffic between hosts with numbers worked out by hand.
 #include "engine/show/HostTraffic.h"
 #include "engine/comm/process/Geometry.h"
 #include "tests/engine/show/Packed.h"
@@ -112,7 +112,7 @@ uint64_t movedBytes(const npar::engine::Operation &operation, const npar::engine
   return bytes;
 }
 
-// What is counted is what processes of one rank each send each other, byte for byte, for collectives of any shape.
+// The count equals, byte for byte, what processes of one rank each send each other, for collectives of any shape.
 TEST(HostTraffic, CountsWhatTheEngineMoves) {
   std::mt19937 random(5);
   auto draw = [&](uint32_t most) { return 1 + random() % most; };

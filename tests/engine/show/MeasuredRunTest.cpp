@@ -1,4 +1,4 @@
-// Planned beside measured: a trace made by hand from the plan's ids is averaged, judged and refused where it does not belong.
+// A trace made by hand from the plan's ids is averaged and judged; a trace of another program is refused.
 #include "engine/show/MeasuredRun.h"
 #include "tests/engine/show/Packed.h"
 
@@ -83,7 +83,7 @@ TEST_F(ActualTest, TheFirstStepWarmsUpAndDoesNotCount) {
     EXPECT_NEAR(kind.measured, 2 * kind.planned, 1e-6) << kind.kind;
 }
 
-// All messages last from 50 to 51 s, twice over; what is computed beside them hides them.
+// All messages last from 50 to 51 s, twice over; computation at the same time hides them.
 TEST_F(ActualTest, CommunicationThatNothingHidesIsExposed) {
   auto apart = [](int64_t, int64_t, const ViewStep &step, Times times) { return step.communicates() ? Times{50, 51} : times; };
   auto beside = [](int64_t, int64_t, const ViewStep &step, Times) { return step.communicates() ? Times{50, 51} : Times{50.2, 50.6}; };

@@ -1,4 +1,4 @@
-// What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
+// Tests the counts of inspect: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
 #include "engine/show/Summary.h"
 #include "tests/engine/show/Packed.h"
 
@@ -7,8 +7,6 @@
 
 using namespace npar::program;
 using namespace npar::show;
-
-namespace {} // namespace
 
 // Two stages of two ranks, two micro-batches: stage 0 reduces over tp and sends once per micro-batch; the update reduces over both axes.
 TEST(Summary, CountsPerRankAndTrainingStep) {

@@ -1,4 +1,4 @@
-// What the inspector finds in a program: bubble, balance, messages and their other ends, causes counted together, the terminal's text.
+// Tests the inspector's view: bubble, balance, messages and their other ends, causes counted together, the terminal's text.
 #include "engine/show/View.h"
 #include "engine/show/Summary.h"
 #include "engine/show/ViewJson.h"

@@ -74,7 +74,7 @@ private:
       found[at.line].push_back(std::move(text));
   }
 
-  /// Per rule: how many collectives of a kind there are in each block, elsewhere per micro-batch, and per step.
+  /// Counts the collectives of each kind that a rule causes: in each block, elsewhere per micro-batch, and per step.
   void addCollectives() {
     struct Counts {
       std::map<std::string, uint64_t> block, elsewhere, update;
@@ -165,7 +165,7 @@ private:
     return compiled.ok() ? *compiled : nullptr;
   }
 
-  /// What the largest arena of a program has of a purpose, and the arena itself.
+  /// The largest number of bytes that any class of ranks has for a purpose, or for the arena.
   static uint64_t largest(const program::Program &program, uint64_t (program::RankClass::*bytes)() const) {
     uint64_t most = 0;
     for (const program::RankClass *one : *program.classes())

@@ -1,4 +1,4 @@
-// Which repeated block of a model something is in, by its path.
+// Finds the repeated block of a model that a path belongs to.
 #pragma once
 
 #include "dsl/Program.h"
@@ -12,7 +12,7 @@ namespace npar::annotate {
 /// "h.3" of "h.3.attn", "model.layers.3" of "model.layers.3.mlp": the block that a path is in; empty outside of blocks.
 std::string blockOf(const std::string &path, const std::vector<dsl::Repeat> &repeats);
 
-/// How many blocks each stage computes.
+/// Number of blocks that each stage computes.
 std::vector<size_t> blocksOfStages(const program::Program &program, const std::vector<dsl::Repeat> &repeats);
 
 } // namespace npar::annotate

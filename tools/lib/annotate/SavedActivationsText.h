@@ -1,4 +1,4 @@
-// What the backward of a micro-batch needs of the forward, as a table for people and as JSON.
+// Lists the activations that the backward of a micro-batch needs from the forward, as a table for people and as JSON.
 #pragma once
 
 #include "compiler/memory/SavedActivations.h"

@@ -1,4 +1,4 @@
-// What `npar schedule` shows: the drawing, the bubble of the published tables, who waits for whom, and the picture's boxes.
+// Tests how schedules are shown: the drawing, the bubble of the published tables, the causes of waiting, and the picture's boxes.
 #include "compiler/schedules/show/ScheduleDiff.h"
 #include "compiler/schedules/show/ScheduleExplain.h"
 #include "compiler/schedules/show/ScheduleSvg.h"
