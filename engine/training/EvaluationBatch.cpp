@@ -1,13 +1,16 @@
 // Weighs what a step costs against what its samples do.
 #include "engine/training/EvaluationBatch.h"
 
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace npar::training {
+
+using readable::humanBytes;
 
 const char *EvaluationBatch::word() const {
   switch (reason) {
@@ -40,7 +43,7 @@ std::string EvaluationBatch::text(int64_t there, uint64_t room) const {
   case BatchReason::Data:
     return many + ": all samples";
   case BatchReason::Memory:
-    return many + fmt::format(": more would need over {}, a quarter of the free memory", driver::humanBytes(static_cast<double>(room)));
+    return many + fmt::format(": more would need over {}, a quarter of the free memory", readable::humanBytes(static_cast<double>(room)));
   case BatchReason::Time:
     return many + ": more would hardly be faster";
   }

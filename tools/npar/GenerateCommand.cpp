@@ -6,7 +6,7 @@
 #include "engine/training/Generator.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"

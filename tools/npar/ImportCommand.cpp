@@ -4,13 +4,13 @@
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/readable/Printable.h"
 #include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
-#include "tools/npar/terminal/Printable.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -21,6 +21,9 @@
 #include <set>
 
 namespace npar::driver {
+
+using readable::printableName;
+
 namespace {
 
 namespace fs = std::filesystem;

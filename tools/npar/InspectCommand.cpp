@@ -2,6 +2,18 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/BoundedText.h"
+#include "engine/show/CollectiveCauses.h"
+#include "engine/show/HostTraffic.h"
+#include "engine/show/MeasuredRun.h"
+#include "engine/show/ParameterBytes.h"
+#include "engine/show/Summary.h"
+#include "engine/show/Timeline.h"
+#include "engine/show/TraceText.h"
+#include "engine/show/View.h"
+#include "engine/show/ViewJson.h"
+#include "engine/show/ViewPage.h"
+#include "tools/lib/annotate/Annotate.h"
+#include "tools/lib/annotate/SavedActivationsText.h"
 #include "tools/lib/foreign/AsRun.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/machine/MachineFile.h"
@@ -10,18 +22,6 @@
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
-#include "tools/npar/view/Actual.h"
-#include "tools/npar/view/Annotate.h"
-#include "tools/npar/view/HostTraffic.h"
-#include "tools/npar/view/ParameterBytes.h"
-#include "tools/npar/view/SavedText.h"
-#include "tools/npar/view/Summary.h"
-#include "tools/npar/view/Timeline.h"
-#include "tools/npar/view/TraceText.h"
-#include "tools/npar/view/View.h"
-#include "tools/npar/view/ViewJson.h"
-#include "tools/npar/view/ViewPage.h"
-#include "tools/npar/view/Why.h"
 
 #include <deque>
 #include <iostream>
@@ -59,12 +59,12 @@ ModelOptions otherModel(const InspectFlags &flags, const std::string &other) {
 }
 
 /// The views to compare with: other models or programs, then the same model under other settings.
-ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<View> &views) {
+ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<show::View> &views) {
   auto add = [&](const ModelOptions &options, const std::string &remark) {
     Outcome<ProgramPointer> loaded = loadModel(options, files, /*withoutKernels=*/true);
     if (!loaded.ok())
       return loaded.code();
-    views.push_back(viewOf((*loaded)->root()));
+    views.push_back(show::viewOf((*loaded)->root()));
     views.back().title += " (" + remark + ")";
     return ExitCode::Good;
   };
@@ -96,18 +96,18 @@ ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<V
 }
 
 /// Joins the trace of a run with the plan.
-Outcome<Actual> loadActual(const std::string &path, const program::Program &program, const View &planned) {
-  engine::Result<std::string> text = program::readBoundedText(path, "", largestTrace);
+Outcome<show::MeasuredRun> loadActual(const std::string &path, const program::Program &program, const show::View &planned) {
+  engine::Result<std::string> text = program::readBoundedText(path, "", show::largestTrace);
   if (!text.ok())
     return fail(text.status());
-  engine::Result<Actual> actual = actualOf(program, planned, *text, path);
+  engine::Result<show::MeasuredRun> actual = show::measuredRunOf(program, planned, *text, path);
   if (!actual.ok())
     return fail(actual.status());
   return std::move(*actual);
 }
 
 /// The ranks placed on hosts, and what they send each other there.
-Outcome<HostTraffic> placeRanks(const InspectFlags &flags, const program::Program &program) {
+Outcome<show::HostTraffic> placeRanks(const InspectFlags &flags, const program::Program &program) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
@@ -117,7 +117,7 @@ Outcome<HostTraffic> placeRanks(const InspectFlags &flags, const program::Progra
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, rooms);
   if (!places.ok())
     return fail(places.status());
-  return hostTraffic(program, *words, std::move(*places));
+  return show::hostTraffic(program, *words, std::move(*places));
 }
 
 /// Activations that the backward pass needs, from the model's text: a compiled program has buffers, not what gradients use.
@@ -132,25 +132,28 @@ ExitCode showSaved(const InspectFlags &flags) {
   if (!saved.ok())
     return saved.code();
   if (flags.json)
-    std::cout << savedJson(*saved).dump(2) << '\n';
+    std::cout << annotate::savedJson(*saved).dump(2) << '\n';
   else
-    std::cout << savedText(*saved);
+    std::cout << annotate::savedText(*saved);
   return ExitCode::Good;
 }
 
-/// The plan in the words of another program.
+ExitCode printText(const engine::Result<std::string> &text) {
+  if (!text.ok())
+    return fail(text.status());
+  std::cout << *text;
+  return ExitCode::Good;
+}
+
+/// The plan as a file of another program.
 ExitCode showAs(const InspectFlags &flags) {
   if (flags.json || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty())
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
   for (const auto &[name, format] : foreign::foreignFormats())
-    if (name == flags.as) {
-      Outcome<std::string> text = reported(foreign::planAs(flags.model, format, terminal()));
-      if (text.ok())
-        std::cout << *text;
-      return text.code();
-    }
+    if (name == flags.as)
+      return printText(foreign::planAs(flags.model, format, terminal()));
   return fail(ExitCode::Internal, "no writer for '" + flags.as + "'");
 }
 
@@ -172,14 +175,14 @@ ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
 }
 
 /// Writes the files that were asked for. They come before text, so that a file that cannot be written leaves no half answer.
-ExitCode writePictures(const InspectFlags &flags, const View &first, const std::vector<const View *> &all) {
+ExitCode writePictures(const InspectFlags &flags, const show::View &first, const std::vector<const show::View *> &all) {
   if (!flags.svg.empty())
-    if (ExitCode code = writeText(flags.svg, timelineSvg(timelineOf(first))); code != ExitCode::Good)
+    if (ExitCode code = writeText(flags.svg, show::timelineSvg(show::timelineOf(first))); code != ExitCode::Good)
       return code;
   if (!flags.html.empty())
-    if (ExitCode code = writeText(flags.html, viewPage(all)); code != ExitCode::Good)
+    if (ExitCode code = writeText(flags.html, show::viewPage(all)); code != ExitCode::Good)
       return code;
-  return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, viewTrace(first));
+  return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, show::viewTrace(first));
 }
 
 ExitCode inspect(const InspectFlags &flags, InspectView view) {
@@ -196,30 +199,30 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (view == InspectView::Saved)
     return showSaved(flags);
   if (view == InspectView::Annotate)
-    return annotatePlan(flags.model, flags.json);
+    return printText(annotate::annotatedPlan(flags.model, flags.json, terminal()));
   Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
-  std::optional<HostTraffic> traffic;
+  std::optional<show::HostTraffic> traffic;
   if (view == InspectView::Hosts) {
-    Outcome<HostTraffic> placed = placeRanks(flags, program);
+    Outcome<show::HostTraffic> placed = placeRanks(flags, program);
     if (!placed.ok())
       return placed.code();
     traffic = std::move(*placed);
   }
-  std::deque<View> views = {viewOf(program)};
+  std::deque<show::View> views = {show::viewOf(program)};
   if (ExitCode code = loadCompared(flags, files, views); code != ExitCode::Good)
     return code;
-  std::optional<Actual> actual;
+  std::optional<show::MeasuredRun> actual;
   if (view == InspectView::Actual) {
-    Outcome<Actual> joined = loadActual(flags.actual, program, views[0]);
+    Outcome<show::MeasuredRun> joined = loadActual(flags.actual, program, views[0]);
     if (!joined.ok())
       return joined.code();
     actual = std::move(*joined);
   }
-  std::vector<const View *> all;
-  for (const View &one : views) {
+  std::vector<const show::View *> all;
+  for (const show::View &one : views) {
     all.push_back(&one);
     if (actual && all.size() == 1)
       all.push_back(&actual->measured);
@@ -227,36 +230,36 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (ExitCode code = writePictures(flags, views[0], all); code != ExitCode::Good)
     return code;
 
-  Summary summary = summarize(program);
+  show::Summary summary = show::summarize(program);
   if (flags.json) {
-    nlohmann::ordered_json json = summaryJson(summary);
-    addView(json, views[0]);
+    nlohmann::ordered_json json = show::summaryJson(summary);
+    show::addView(json, views[0]);
     if (traffic)
-      json["placement"] = hostTrafficJson(*traffic);
+      json["placement"] = show::hostTrafficJson(*traffic);
     for (size_t i = 1; i < views.size(); ++i)
-      json["compared"].push_back(comparedJson(views[i]));
+      json["compared"].push_back(show::comparedJson(views[i]));
     if (actual)
-      json["actual"] = actualJson(views[0], *actual);
-    for (const ClassView &part : views[0].classes) {
+      json["actual"] = show::measuredRunJson(views[0], *actual);
+    for (const show::ClassView &part : views[0].classes) {
       nlohmann::ordered_json &one = json["classes"].at(part.programClass);
       if (view == InspectView::Why)
-        one["why"] = whyJson(views[0], part);
+        one["why"] = show::whyJson(views[0], part);
       if (view == InspectView::Bytes)
-        one["bytes_per_parameter"] = parameterBytesJson(program, *program.classes()->Get(part.programClass));
+        one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else if (view == InspectView::Why) {
-    std::cout << whyText(views[0]);
+    std::cout << show::whyText(views[0]);
   } else if (view == InspectView::Bytes) {
-    std::cout << parameterBytesText(program);
+    std::cout << show::parameterBytesText(program);
   } else if (traffic) {
-    std::cout << hostTrafficText(program, *traffic);
+    std::cout << show::hostTrafficText(program, *traffic);
   } else {
-    std::cout << summaryTable(summary) << viewText(views[0]);
+    std::cout << show::summaryTable(summary) << show::viewText(views[0]);
     if (actual)
-      std::cout << actualText(views[0], *actual);
+      std::cout << show::measuredRunText(views[0], *actual);
     if (views.size() > 1)
-      std::cout << comparisonText(all);
+      std::cout << show::comparisonText(all);
   }
   return ExitCode::Good;
 }

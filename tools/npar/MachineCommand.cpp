@@ -1,11 +1,11 @@
 // `npar machine`: measures this machine, and shows machines.
 #include "tools/npar/Command.h"
 
+#include "engine/readable/TableRow.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/machine/Measure.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,9 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::TableRow;
+
 namespace {
 
 struct MachineFlags {

@@ -1,9 +1,11 @@
 // `npar schedule`: makes or reads a pipeline schedule, checks, times, shows, compares and explains it, without any model.
 #include "tools/npar/Command.h"
 
-#include "tools/npar/schedule/ScheduleExplain.h"
-#include "tools/npar/schedule/ScheduleShow.h"
-#include "tools/npar/schedule/ScheduleSvg.h"
+#include "compiler/schedules/show/ScheduleDiff.h"
+#include "compiler/schedules/show/ScheduleExplain.h"
+#include "compiler/schedules/show/ScheduleSvg.h"
+#include "compiler/schedules/show/ScheduleText.h"
+#include "tools/npar/schedule/ScheduleRequest.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
@@ -11,27 +13,7 @@
 
 namespace npar::driver {
 
-std::string scheduleSvg(const TimedSchedule &timed) {
-  SchedulePicture picture;
-  picture.title = scheduleTitle(timed);
-  picture.remark =
-      fmt::format("makespan {:.6g}, bubble rate {:.2f} %, at most {:.4g} live forward activations; F {:g}, B {:g}, W {:g}, message {:g}",
-                  timed.times->timeline.makespan, 100 * timed.bubbleRate, timed.peakLive(), timed.cost.forward, timed.cost.backward,
-                  timed.cost.weight, timed.transfer);
-  picture.span = timed.times->timeline.makespan;
-  picture.chunks = timed.schedule.chunks;
-  for (size_t stage = 0; stage < timed.schedule.lists.size(); ++stage) {
-    picture.lanes.push_back({"stage " + std::to_string(stage), {}});
-    for (size_t i = 0; i < timed.schedule.lists[stage].size(); ++i) {
-      const schedules::Task &task = timed.schedule.lists[stage][i];
-      const cost::Span &span = timed.times->timeline.spans[stage][i];
-      picture.lanes.back().boxes.push_back(
-          {span.begin, span.end, seamOf(task.phase), task.micro, task.chunk,
-           fmt::format("{} on stage {}, {:.6g} to {:.6g}", taskLabel(timed.schedule, task), stage, span.begin, span.end)});
-    }
-  }
-  return drawSchedule(picture);
-}
+using namespace schedules;
 
 namespace {
 
@@ -60,7 +42,7 @@ ExitCode show(const ScheduleFlags &flags, bool check) {
   if (!timed->times)
     return code;
   if (flags.format == "csv")
-    std::cout << schedules::printCsv(timed->schedule);
+    std::cout << printCsv(timed->schedule);
   else if (flags.format == "svg")
     std::cout << scheduleSvg(*timed);
   else
@@ -96,8 +78,7 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
     return code;
   std::vector<TimedSchedule> both;
   // A file says its own numbers: those of the flags, or of the other side, are for kinds.
-  std::vector<size_t> order =
-      schedules::findSchedule(words[0].substr(0, words[0].find('('))) ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 1};
+  std::vector<size_t> order = findSchedule(words[0].substr(0, words[0].find('('))) ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 1};
   both.resize(2);
   for (size_t i : order) {
     Outcome<TimedSchedule> timed = loadSchedule(words[i], flags);

@@ -4,6 +4,8 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
+#include "engine/show/Timeline.h"
+#include "engine/show/ViewPage.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -15,8 +17,6 @@
 #include "tools/npar/simulate/SimulatedView.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
-#include "tools/npar/view/Timeline.h"
-#include "tools/npar/view/ViewPage.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -43,15 +43,15 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
   const Prediction &prediction = outlook.prediction;
   std::string where =
       fmt::format(", on {} of '{}'", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts), prediction.machine);
-  View view =
+  show::View view =
       simulatedView(program, prediction.simulation, outlook.disturbance.deviations, where + (outlook.undisturbed ? ", slowed" : ""));
-  std::optional<View> plain;
+  std::optional<show::View> plain;
   if (outlook.undisturbed && !flags.html.empty())
     plain = simulatedView(program, *outlook.undisturbed, {}, where);
-  auto page = [&] { return plain ? viewPage({&view, &*plain}) : viewPage({&view}); };
+  auto page = [&] { return plain ? show::viewPage({&view, &*plain}) : show::viewPage({&view}); };
   for (const auto &[path, text] :
-       {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
-        std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
+       {std::pair(flags.svg, flags.svg.empty() ? "" : show::timelineSvg(show::timelineOf(view))),
+        std::pair(flags.trace, flags.trace.empty() ? "" : show::viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
     if (!path.empty())
       if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
         return fail(status);

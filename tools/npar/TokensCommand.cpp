@@ -9,7 +9,7 @@
 #include "tools/npar/files/TokenFileWriter.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
-#include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 

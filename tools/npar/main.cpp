@@ -1,11 +1,12 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
+#include "engine/readable/NearestWord.h"
+#include "engine/readable/Printable.h"
+#include "engine/readable/TableRow.h"
 #include "tools/npar/Command.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/terminal/OldSpellings.h"
-#include "tools/npar/terminal/Printable.h"
+#include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/StopSignals.h"
-#include "tools/npar/terminal/Suggest.h"
-#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Thrown.h"
 
@@ -18,6 +19,11 @@
 #include <unistd.h>
 
 namespace npar::driver {
+
+using readable::nearestWord;
+using readable::printableName;
+using readable::TableRow;
+
 namespace {
 
 constexpr const char *introduction =

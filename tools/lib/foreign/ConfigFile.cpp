@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/files/RangeFile.h"
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
 
 #include <algorithm>
 #include <array>
@@ -101,7 +101,7 @@ std::string shown(const nlohmann::json &value) {
 /// Returns false if a key is too long: every key inside of its object would repeat it.
 bool flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[name, value] : object.items()) {
-    std::string key = driver::printableName(name); // what must be escaped is no key that anyone knows
+    std::string key = readable::printableName(name); // what must be escaped is no key that anyone knows
     if (prefix.size() + key.size() > longestKey)
       return false;
     if (value.is_object() && !value.empty()) {
@@ -158,7 +158,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
     return failure("it has no 'model_type', which must name the model's family");
   ConfigFile config;
   config.path = path;
-  config.modelType = driver::printableName((*tree)["model_type"].get<std::string>());
+  config.modelType = readable::printableName((*tree)["model_type"].get<std::string>());
   if (config.modelType.size() > longestFamily)
     return failure("its 'model_type' has " + std::to_string(config.modelType.size()) + " bytes, the name of a family has at most " +
                    std::to_string(longestFamily));
@@ -167,7 +167,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
     if (!classes->is_null() && !classes->is_array())
       return failure("'architectures' is " + shown(*classes) + ", not a list");
     for (const nlohmann::json &each : *classes)
-      config.architectures.push_back(each.is_string() ? driver::printableName(each.get<std::string>()) : shown(each));
+      config.architectures.push_back(each.is_string() ? readable::printableName(each.get<std::string>()) : shown(each));
     tree->erase(classes);
   }
   if (!flatten("", *tree, config.entries))

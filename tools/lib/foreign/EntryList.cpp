@@ -1,7 +1,7 @@
 // Limits totals: a small file can repeat a long key before many short ones, or a whole tree by one alias.
 #include "tools/lib/foreign/EntryList.h"
 
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ bool EntryList::add(std::string key, std::string value, dsl::Location at, bool i
   if (key.size() > longestForeignKey)
     return refuse(at, fmt::format("this name has {} bytes, at most {} are read", key.size(), longestForeignKey));
   entries.push_back(
-      {driver::printableName(key), driver::printableName(value), at, isCertain}); // both are shown, and no setting has a line break
+      {readable::printableName(key), readable::printableName(value), at, isCertain}); // both are shown, and no setting has a line break
   return true;
 }
 

@@ -1,7 +1,7 @@
 // What was understood of another program's run, as a table and as JSON.
 #include "tools/lib/foreign/ForeignModel.h"
 
-#include "tools/npar/terminal/TableRow.h"
+#include "engine/readable/TableRow.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.repli
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled) {
   const ForeignRun &run = model.run;
   std::string text = fmt::format("'{}', a run of {}\n\n", request.from, nameOf(run.format));
-  auto row = [&](const char *name, const std::string &value) { text += driver::TableRow(2).left(name, 22).text(value).str(); };
+  auto row = [&](const char *name, const std::string &value) { text += readable::TableRow(2).left(name, 22).text(value).str(); };
   std::string sizes;
   for (const auto &[key, value] : run.constants)
     sizes += (sizes.empty() ? "" : ", ") + key + " " + value;

@@ -2,8 +2,8 @@
 #include "tools/lib/models/ModelOptions.h"
 
 #include "compiler/import/KnownSchedules.h"
-#include "tools/npar/terminal/Printable.h"
-#include "tools/npar/terminal/Suggest.h"
+#include "engine/readable/NearestWord.h"
+#include "engine/readable/Printable.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -103,7 +103,7 @@ std::string folderOf(const std::string &file) {
 }
 
 engine::Status checkImportable(const std::string &path) {
-  std::string shown = driver::printableName(path);
+  std::string shown = readable::printableName(path);
   if (shown == path && path.find('"') == std::string::npos)
     return {};
   return engine::Status::badInput("the path '" + shown + "' cannot be written as an import, which has no escapes for " +
@@ -123,7 +123,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
       return engine::Status::badInput("cannot read the model '" + model + "': it is a symbolic link that leads to no file");
     std::vector<std::string> known = libraryModels();
     std::string message = "no model '" + model + "': there is no such file";
-    if (std::string nearest = driver::nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
+    if (std::string nearest = readable::nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
       message += "; did you mean '" + nearest + "' of the standard library?";
     else if (!known.empty()) {
       message += "; the standard library has";

@@ -1,8 +1,9 @@
 // How far a walk over many bytes is, as a sign of life.
 #pragma once
 
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/view/View.h"
 
 #include <atomic>
 #include <cstdint>
@@ -18,8 +19,8 @@ public:
   void add(uint64_t bytes) {
     uint64_t before = done.fetch_add(bytes), after = before + bytes;
     if (total && percent(before) != percent(after))
-      waiting.phase(
-          fmt::format("{} %, {} of {}", percent(after), humanBytes(static_cast<double>(after)), humanBytes(static_cast<double>(total))));
+      waiting.phase(fmt::format("{} %, {} of {}", percent(after), readable::humanBytes(static_cast<double>(after)),
+                                readable::humanBytes(static_cast<double>(total))));
   }
   std::function<void(uint64_t)> adder() {
     return [this](uint64_t bytes) { add(bytes); };

@@ -1,4 +1,5 @@
 // Whole logical tensors of a checkpoint as plain safetensors.
+#include "engine/readable/HumanUnits.h"
 #include "tools/npar/checkpoint/ByteProgress.h"
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
@@ -12,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
 
 using engine::Status;
 

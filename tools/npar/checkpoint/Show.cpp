@@ -1,9 +1,10 @@
 // What a manifest says, as text and as JSON. The shards are not opened: also a damaged checkpoint can be looked at.
+#include "engine/readable/HumanUnits.h"
+#include "engine/readable/TableRow.h"
+#include "engine/show/View.h"
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
-#include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/view/View.h"
 
 #include "engine/safetensors/Safetensors.h"
 
@@ -13,6 +14,9 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+using readable::TableRow;
 
 using engine::Manifest;
 using engine::ManifestPiece;

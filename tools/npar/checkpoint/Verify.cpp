@@ -1,4 +1,5 @@
 // Everything that a checkpoint says of itself, compared with what is there.
+#include "engine/readable/HumanUnits.h"
 #include "tools/npar/checkpoint/ByteProgress.h"
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
@@ -11,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
 
 ExitCode verifyCheckpoint(const VerifyCheckpointFlags &flags) {
   engine::Result<std::string> folder = checkpointFolder(flags.path);

@@ -4,9 +4,9 @@
 #include "dsl/machine/ReadMachine.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PrivateFolder.h"
+#include "engine/readable/NearestWord.h"
 #include "tools/npar/machine/Measure.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 namespace npar::driver {
+
+using readable::nearestWord;
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -3,13 +3,13 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Ranks.h"
+#include "tools/lib/annotate/RepeatedBlocks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Lanes.h"
 #include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/simulate/Prediction.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/view/Blocks.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -59,7 +59,7 @@ ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
   nlohmann::ordered_json json = predictionJson(program, *prediction);
   json["fullest_bytes"] = prediction->fullest;
   if (dsl::isUneven(options.machine))
-    json["stages"] = stagesJson(blocksOfStages(program, text->program.model.repeats), *prediction);
+    json["stages"] = stagesJson(annotate::blocksOfStages(program, text->program.model.repeats), *prediction);
   if (options.lanes)
     json["lanes"] = lanesOf(program, prediction->simulation);
   std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,10 +1,11 @@
 // Asks the questions: finds the two plans of each among what was simulated, and simulates those that are missing.
 #include "tools/npar/plan/Explain.h"
 
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/Guess.h"
 #include "tools/npar/trials/Feature.h"
-#include "tools/npar/view/View.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,9 @@
 #include <sstream>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+
 namespace {
 
 constexpr size_t ofEach = 2;  ///< plans with the nearest meshes, and as many best guesses, that are simulated for a side of a question

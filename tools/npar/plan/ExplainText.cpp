@@ -1,13 +1,18 @@
 // Words the answers of `npar explain`: sentences, text and JSON.
 #include "tools/npar/plan/Explain.h"
 
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+using readable::humanTime;
+
 namespace {
 
 constexpr double noticed = 5e-4; ///< a share of time or memory below which two plans are alike

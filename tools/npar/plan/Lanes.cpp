@@ -1,7 +1,7 @@
 // Cuts simulated tasks into columns.
 #include "tools/npar/plan/Lanes.h"
 
-#include "tools/npar/view/Looks.h"
+#include "engine/show/Legend.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ std::string laneOf(const program::RankClass &rankClass, const std::vector<cost::
     for (double share : column)
       busy += share;
     auto most = static_cast<size_t>(std::max_element(column.begin(), column.end()) - column.begin());
-    char letter = busy < 0.5 ? '-' : lookOf(static_cast<program::Phase>(most)).letter;
+    char letter = busy < 0.5 ? '-' : show::lookOf(static_cast<program::Phase>(most)).letter;
     if (letter != last)
       close(), last = letter, length = 0;
     ++length;

@@ -2,12 +2,15 @@
 #include "tools/npar/plan/NothingFits.h"
 
 #include "dsl/machine/Hosts.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/view/View.h"
 
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+using readable::humanBytes;
 
 ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &folder) {
   const Tried *least = nullptr;

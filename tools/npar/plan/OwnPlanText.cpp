@@ -1,14 +1,20 @@
 // Lays a run's own plan beside the best that was found for it.
 #include "tools/npar/plan/OwnPlan.h"
 
-#include "tools/npar/terminal/TableRow.h"
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/readable/TableRow.h"
+#include "engine/show/View.h"
 
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+using readable::humanTime;
+using readable::TableRow;
+
 namespace {
 
 /// The best that is not the run's own; null where nothing else fits.

@@ -1,18 +1,24 @@
 // Writes the page of a search: the picture, and the data that its script shows of the plan that is pointed at.
 #include "tools/npar/plan/PlanPage.h"
 
-#include "tools/npar/page/PageFiles.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/readable/SvgText.h"
+#include "engine/show/Legend.h"
+#include "engine/show/View.h"
+#include "engine/show/page/PageFiles.h"
 #include "tools/npar/plan/Lanes.h"
 #include "tools/npar/plan/Scatter.h"
-#include "tools/npar/view/Looks.h"
-#include "tools/npar/view/SvgText.h"
-#include "tools/npar/view/View.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::escaped;
+using readable::humanBytes;
+using readable::humanTime;
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -69,18 +75,18 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
   scatter.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
                                  result.candidates, refused.size(), result.pruned);
   Json looks = Json::object(); // of the letters of lanes
-  for (const Look &look : phaseLooks())
+  for (const show::Look &look : show::phaseLooks())
     looks[std::string(1, look.letter)] = {{"word", look.word}, {"fill", look.fill}};
   std::string data;
   for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
            -1, ' ', true, nlohmann::json::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
   // The last mark first: those before it stand before all that was put in.
-  std::string page = searchHtml;
-  replaceOnce(page, "/*script*/", searchScript);
+  std::string page = show::searchHtml;
+  replaceOnce(page, "/*script*/", show::searchScript);
   replaceOnce(page, "/*data*/", data);
   replaceOnce(page, "{{picture}}", scatterSvg(scatter));
-  replaceOnce(page, "/*style*/", searchStyle);
+  replaceOnce(page, "/*style*/", show::searchStyle);
   replaceOnce(page, "{{title}}", escaped(scatter.title));
   return page;
 }

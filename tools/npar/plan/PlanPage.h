@@ -7,7 +7,7 @@
 
 namespace npar::driver {
 
-/// Time against memory of all that was simulated, with the text and the figures of each. The template is tools/npar/page/search.html.
+/// Time against memory of all that was simulated, with the text and the figures of each. The template is engine/show/page/search.html.
 std::string planPage(const PlanTask &task, const SearchResult &result);
 
 } // namespace npar::driver

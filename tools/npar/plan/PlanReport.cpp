@@ -1,8 +1,9 @@
 // Writes the chosen plan with its reasons.
 #include "tools/npar/plan/PlanReport.h"
 
-#include "tools/npar/terminal/Printable.h"
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/readable/Printable.h"
+#include "engine/show/View.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,12 @@
 #include <sstream>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+using readable::humanTime;
+using readable::printable;
+using readable::printableName;
+
 namespace {
 
 constexpr size_t mostRunners = 8;

@@ -1,8 +1,9 @@
 // Draws seconds against memory: what fits in full, what does not hollow, a line at what a device has.
 #include "tools/npar/plan/Scatter.h"
 
-#include "tools/npar/view/SvgText.h"
-#include "tools/npar/view/View.h"
+#include "engine/readable/HumanUnits.h"
+#include "engine/readable/SvgText.h"
+#include "engine/show/View.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,12 @@
 #include <iterator>
 
 namespace npar::driver {
+
+using readable::escaped;
+using readable::humanBytes;
+using readable::humanTime;
+using readable::markEvery;
+
 namespace {
 
 constexpr double left = 90, top = 66, width = 640, height = 400, right = 40, bottom = 60;

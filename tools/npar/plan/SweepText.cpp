@@ -1,14 +1,19 @@
 // A sweep as a table, as CSV, as JSON and as a picture.
 #include "tools/npar/plan/Sweep.h"
 
+#include "engine/readable/HumanUnits.h"
+#include "engine/show/View.h"
 #include "tools/npar/plan/Scatter.h"
-#include "tools/npar/view/View.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::humanBytes;
+using readable::humanTime;
+
 namespace {
 
 /// The columns after those of the settings; in a refused row the last one alone has a text.

@@ -1,11 +1,10 @@
 // Reads the flags of `npar schedule`, makes or reads the schedule, checks and times it.
 #include "tools/npar/schedule/ScheduleRequest.h"
 
-#include "compiler/schedules/Validate.h"
 #include "dsl/Diagnostics.h"
 #include "engine/files/BoundedText.h"
+#include "engine/readable/NearestWord.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include <set>
 
 namespace npar::driver {
+
+using readable::nearestWord;
 
 using namespace schedules;
 
@@ -51,21 +52,6 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
   return ExitCode::Good;
 }
 
-void time(TimedSchedule &timed) {
-  timed.times = simulate(timed.schedule, std::vector<StageCost>(timed.schedule.stages(), timed.cost), timed.transfer);
-  timed.bubbleRate = timed.times->bubbleRate;
-  const std::vector<double> &peak = timed.times->peakLive;
-  for (size_t stage = 0; timed.memoryCap > 0 && stage < peak.size(); ++stage)
-    if (peak[stage] > timed.memoryCap + 1e-9)
-      timed.faults.push_back({static_cast<int>(stage),
-                              static_cast<int>(timed.schedule.lists[stage].size()),
-                              fmt::format("holds {:g} forward activations at once, the cap is {:g}", peak[stage], timed.memoryCap),
-                              0,
-                              0,
-                              false,
-                              {}});
-}
-
 Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule timed) {
   timed.name = flags.import;
   // More than a schedule may have, so that --check reports one that is too long like any other.
@@ -92,20 +78,11 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
                             flags.import, read.communications));
   else if (flags.eager)
     printRemark("'" + flags.import + "' has no communications: --eager has no effect");
-  time(timed);
+  addTimes(timed);
   return timed;
 }
 
 } // namespace
-
-double TimedSchedule::peakLive() const { return times ? *std::max_element(times->peakLive.begin(), times->peakLive.end()) : 0; }
-
-int64_t TimedSchedule::messages() const {
-  int64_t hops = 0;
-  for (size_t place = 1; place < schedule.placement.size(); ++place)
-    hops += schedule.placement[place] != schedule.placement[place - 1];
-  return 2 * hops * schedule.micros; // the activation down, its gradient up
-}
 
 void ScheduleFlags::addSource(CLI::App &app) {
   std::string names;
@@ -130,28 +107,6 @@ void ScheduleFlags::addTo(CLI::App &app) {
                "sends in the file end without their receives (default: rendezvous, a send ends when its receive has begun)");
   app.add_option("--memory-cap", memoryCap, "maximum number of forward activations that a stage holds at once; more is an error")
       ->type_name("X");
-}
-
-MadeSchedule makeTimed(const ScheduleKind &kind, int stages, int micros, int chunks, const TimedSchedule &like) {
-  Request request;
-  request.stages = stages;
-  request.micros = micros;
-  request.chunks = chunks;
-  request.costs.assign(std::max(0, stages), like.cost);
-  request.transfer = like.transfer;
-  request.memoryCap = like.memoryCap;
-  Made made = makeSchedule(kind, request);
-  if (!made.refusal.empty())
-    return {std::nullopt, made.refusal};
-  TimedSchedule timed = like;
-  timed.name = kind.name;
-  timed.schedule = std::move(made.schedule);
-  timed.faults.clear();
-  for (const ScheduleError &error : validate(timed.schedule))
-    timed.faults.push_back({error.stage, error.place, error.reason, 0, 0, false, {}});
-  if (timed.faults.empty())
-    time(timed);
-  return {std::move(timed), ""};
 }
 
 Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {

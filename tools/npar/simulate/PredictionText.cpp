@@ -2,13 +2,15 @@
 #include "tools/npar/simulate/Prediction.h"
 
 #include "engine/program/Words.h"
-#include "tools/npar/terminal/TableRow.h"
+#include "engine/readable/TableRow.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::TableRow;
 
 namespace {
 

@@ -62,7 +62,7 @@ private:
   double idle; ///< that no task has yet
 
   double lengthOf(size_t task) const { return spans[task].end - spans[task].begin - waits[task]; }
-  bool repeats(uint32_t fragment) const { return lookOf(rankClass.fragments()->Get(fragment)->phase()).isWork; }
+  bool repeats(uint32_t fragment) const { return show::lookOf(rankClass.fragments()->Get(fragment)->phase()).isWork; }
 
   /// In proportion to what tasks are longer than `lengths` of their fragments.
   void takeAbove(const std::vector<double> &lengths) {
@@ -79,10 +79,10 @@ private:
 };
 
 /// Tasks without a step in the rank's order (messages alone) come as long after the task before them as planned.
-void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const Waits &waits, ClassView &one) {
+void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const Waits &waits, show::ClassView &one) {
   double plannedEnd = 0, end = 0;
   for (size_t index = 0; index < one.tasks.size(); ++index) {
-    ViewTask &task = one.tasks[index];
+    show::ViewTask &task = one.tasks[index];
     const program::Fragment &fragment = *rankClass.fragments()->Get(task.fragment);
     double gap = std::max(0.0, task.begin - plannedEnd), length = task.end - task.begin;
     plannedEnd = std::max(plannedEnd, task.end);
@@ -96,11 +96,11 @@ void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span
   }
 }
 
-void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFragment &shown) {
+void moveSteps(const program::Fragment &fragment, const Stretch &stretch, show::ViewFragment &shown) {
   double factor = stretch.planned > 0 ? stretch.simulated / stretch.planned : 1;
   auto moved = [&](double at) { return at < 0 ? at : at <= stretch.planned ? at * factor : stretch.simulated + at - stretch.planned; };
   for (uint32_t place = 0; place < shown.steps.size(); ++place) {
-    ViewStep &step = shown.steps[place];
+    show::ViewStep &step = shown.steps[place];
     double begin = moved(step.begin);
     double end = program::isAsync(*fragment.steps()->Get(place)) ? begin + step.end - step.begin : moved(step.end);
     step.end = std::min(end, stretch.room);
@@ -110,26 +110,26 @@ void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFr
 
 } // namespace
 
-View simulatedView(const program::Program &program, const cost::Simulation &simulation, const cost::Deviations &deviations,
-                   const std::string &remark) {
+show::View simulatedView(const program::Program &program, const cost::Simulation &simulation, const cost::Deviations &deviations,
+                         const std::string &remark) {
   double slowerMessages = 1;
   for (double times : deviations.messages)
     slowerMessages = std::max(slowerMessages, times);
-  View view = viewOf(program);
+  show::View view = show::viewOf(program);
   view.origin = "simulated";
   view.timed = true;
   view.title += remark;
-  for (ClassView &one : view.classes) {
+  for (show::ClassView &one : view.classes) {
     const program::RankClass &rankClass = *program.classes()->Get(one.programClass);
     std::vector<Stretch> stretches(one.fragments.size());
-    auto shorten = [](double &length, const ViewTask &task) { length = std::min(length, task.end - task.begin); };
-    for (const ViewTask &task : one.tasks)
+    auto shorten = [](double &length, const show::ViewTask &task) { length = std::min(length, task.end - task.begin); };
+    for (const show::ViewTask &task : one.tasks)
       shorten(stretches[task.fragment].planned, task);
     const std::vector<cost::Span> &spans = simulation.tasks[one.programClass];
     double slower = deviations.computing.empty() ? 1 : deviations.computing[one.programClass];
     Waits waits(rankClass, spans, simulation.classes[one.programClass].idle, slower, slowerMessages);
     moveTasks(rankClass, spans, waits, one);
-    for (const ViewTask &task : one.tasks) {
+    for (const show::ViewTask &task : one.tasks) {
       Stretch &stretch = stretches[task.fragment];
       shorten(stretch.simulated, task);
       stretch.room = std::min(stretch.room, simulation.seconds - task.begin);
@@ -138,7 +138,7 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
       if (stretches[index].room != Stretch::unknown)
         moveSteps(*rankClass.fragments()->Get(index), stretches[index], one.fragments[index]);
   }
-  finishTimes(program, view);
+  show::finishTimes(program, view);
   view.span = simulation.seconds;
   return view;
 }

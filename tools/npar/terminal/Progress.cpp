@@ -11,7 +11,7 @@
 namespace npar::driver {
 namespace {
 
-std::string humanTime(double seconds) {
+std::string clockText(double seconds) {
   auto whole = static_cast<int64_t>(seconds + 0.5);
   if (whole < 3600)
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -65,7 +65,7 @@ void Progress::drawBar(int64_t done, double loss) {
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
   std::string back =
-      fmt::format(" {}  {}  {} {}", lossText(loss), speedText(), done == steps ? "took" : "left", humanTime(done == steps ? spent : left));
+      fmt::format(" {}  {}  {} {}", lossText(loss), speedText(), done == steps ? "took" : "left", clockText(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
   if (width >= 5) {

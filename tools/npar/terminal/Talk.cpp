@@ -1,7 +1,8 @@
 // Prints the driver's errors and remarks, or keeps what another process of the job is to say.
 #include "tools/npar/terminal/Talk.h"
 
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
+#include "tools/npar/terminal/PrintableStreams.h"
 
 #include <cstdio>
 #include <fcntl.h>
@@ -11,6 +12,9 @@
 #include <utility>
 
 namespace npar::driver {
+
+using readable::printable;
+
 namespace {
 
 struct Voice {

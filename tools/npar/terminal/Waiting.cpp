@@ -1,7 +1,7 @@
 // Wakes now and then, and says where things are.
 #include "tools/npar/terminal/Waiting.h"
 
-#include "tools/npar/terminal/Printable.h"
+#include "engine/readable/Printable.h"
 
 #include <atomic>
 #include <cstdio>
@@ -11,6 +11,9 @@
 #include <utility>
 
 namespace npar::driver {
+
+using readable::printable;
+
 namespace {
 
 using namespace std::chrono_literals;

@@ -2,14 +2,17 @@
 #include "tools/npar/train/MemoryCheck.h"
 
 #include "engine/program/Ranks.h"
+#include "engine/readable/HumanUnits.h"
 #include "engine/runtime/MachineMemory.h"
 #include "engine/runtime/MemoryNeed.h"
+#include "engine/show/View.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/view/View.h"
 
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+using readable::humanBytes;
 
 ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const engine::Crew &crew, bool saved, bool quiet,
                      const std::string &advice, uint64_t snapshot, const std::vector<int64_t> &ranks) {

@@ -2,13 +2,16 @@
 #include "tools/npar/trials/Feature.h"
 
 #include "compiler/import/KnownSchedules.h"
-#include "tools/npar/terminal/Suggest.h"
+#include "engine/readable/NearestWord.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace npar::driver {
+
+using readable::nearestWord;
+
 namespace {
 
 constexpr auto batch = RulePlace::Batch, narrowed = RulePlace::Narrowed, tensor = RulePlace::Tensor, context = RulePlace::Context,

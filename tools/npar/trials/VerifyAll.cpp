@@ -2,7 +2,7 @@
 #include "tools/npar/trials/VerifyAll.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/terminal/TableRow.h"
+#include "engine/readable/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
@@ -12,6 +12,9 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::TableRow;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

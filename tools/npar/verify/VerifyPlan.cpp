@@ -3,6 +3,7 @@
 
 #include "engine/program/Verify.h"
 #include "engine/program/Words.h"
+#include "engine/show/Summary.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/LoadModel.h"
@@ -15,7 +16,6 @@
 #include "tools/npar/verify/Reference.h"
 #include "tools/npar/verify/RoundingWarning.h"
 #include "tools/npar/verify/VerifyReport.h"
-#include "tools/npar/view/Summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -254,7 +254,7 @@ bool checkItself(const program::LoadedProgram &program, std::vector<Check> &chec
 
 /// Counts the sums that `reduce library` may add in another order, and which therefore agree within rounding only.
 void addLibrary(const program::Program &program, std::vector<Check> &checks) {
-  Reductions reductions = reductionsOf(program);
+  show::Reductions reductions = show::reductionsOf(program);
   if (reductions.library > 0)
     checks.push_back({"reduce library", true, std::nullopt,
                       fmt::format("{} of {} reductions can be summed by a library, in its own order: with NCCL the values compared here "

@@ -2,7 +2,7 @@
 #include "tools/npar/verify/VerifyReport.h"
 
 #include "engine/program/Ranks.h"
-#include "tools/npar/terminal/TableRow.h"
+#include "engine/readable/TableRow.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using readable::TableRow;
 
 namespace {
 

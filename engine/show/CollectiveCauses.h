@@ -1,0 +1,33 @@
+// Explains each collective of a program: the rules that ask for it, the two layouts, bytes, how often, what would remove it.
+#pragma once
+
+#include "engine/show/View.h"
+
+#include <nlohmann/json.hpp>
+
+namespace npar::show {
+
+/// Collectives that differ only in the block they belong to.
+struct WhyEntry {
+  std::string kind, over, phase, from, to;
+  program::CauseT cause;
+  std::string path;                                       ///< numbers of blocks that differ are `*`
+  std::vector<std::pair<std::string, std::string>> rules; ///< of the plan: text and place
+  std::vector<std::string> places;                        ///< source lines of the operations
+  uint64_t steps = 0;                                     ///< of fragments: how many places of the program, each run `count / steps` times
+  uint64_t count = 0;                                     ///< times per training step
+  uint64_t bytes = 0;                                     ///< of the rank's input, all times together
+  uint64_t sent = 0;  ///< bytes that a rank sends with an algorithm that sends the fewest, all times together
+  std::string remedy; ///< what would remove it
+};
+
+/// Returns the entries in the order of the program: forward, backward, update.
+std::vector<WhyEntry> whyOf(const View &view, const ClassView &part);
+
+/// Bytes that each of `members` ranks sends at least: an all-reduce 2 (n - 1) / n of its input, and so on.
+uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members);
+
+std::string whyText(const View &view);
+nlohmann::ordered_json whyJson(const View &view, const ClassView &part);
+
+} // namespace npar::show

@@ -1,0 +1,26 @@
+// What a rank keeps of the model's state, per parameter: the accounting of the ZeRO paper (Rajbhandari et al. 2020, section 3).
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace npar::show {
+
+struct ParameterBytes {
+  std::string what;    ///< "parameters", "gradients", or a slot of the optimizer, such as "exp_avg"
+  std::string type;    ///< of the elements: "F32"; several are joined by "+"
+  uint64_t bytes = 0;  ///< on one rank, padding included
+  double perParameter; ///< bytes over all parameters of the model
+};
+
+/// Lists the state of a rank of the class: parameters, gradients, then the optimizer's slots in the order of the program.
+std::vector<ParameterBytes> parameterBytesOf(const program::Program &program, const program::RankClass &rankClass);
+
+std::string parameterBytesText(const program::Program &program);
+/// {parameters, gradients, ..., total}, each {type, bytes, per_parameter, gigabytes} (decimal).
+nlohmann::ordered_json parameterBytesJson(const program::Program &program, const program::RankClass &rankClass);
+
+} // namespace npar::show
