@@ -16,7 +16,7 @@ struct ParameterPattern {
 struct ParameterRule {
   bool freeze = false;
   std::vector<ParameterPattern> patterns, except;
-  std::string group; ///< the pattern after `for`
+  std::string group; ///< its label in logs: the name given, or the patterns
   std::optional<double> rate, decay;
   std::optional<size_t> optimizer; ///< the number of its call
   Location location;

@@ -45,7 +45,7 @@ struct LinkFigures {
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
   double hop = 0;       ///< seconds that each step of a ring over the level costs; 0: collectives take log2 n latencies
   double tree = 0;      ///< share of the bandwidth that all-reduces along trees reach; 0: there are none
-  double beside = 0; ///< share of a collective that overlaps with the product before or after it, piece by piece
+  double beside = 0;    ///< share of a collective that overlaps with the product before or after it, piece by piece
 };
 
 /// A cache that each core of a processor has for itself.

@@ -69,11 +69,11 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
 def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
   let summary = "take the other passes' place where nothing is trained: @micro leaves results instead of a loss";
   let description = [{
-    The forward of @micro remains, without dropout. `kind=evaluation`: the loss of each position becomes the result "losses" (of a model with
-    several losses "loss.NAME"), and readers add up the values that count; the importer has added the other results. `kind=generation`: the
-    logits that the loss compares with the targets become the result "logits"; ops that only the loss needs are removed, and so is the input
-    of the targets. Everything that only a training step needs is removed: the sum of the loss, the prologue, and what the importer added for
-    @update. The kind is set on the module, for the schedule and the export.
+    The forward of @micro remains, without dropout. `kind=evaluation`: the loss of each position becomes the result "losses" (of a model
+    with several losses "loss.NAME"), and readers add up the values that count; the importer has added the other results.
+    `kind=generation`: the logits that the loss compares with the targets become the result "logits"; ops that only the loss needs are
+    removed, and so is the input of the targets. Everything that only a training step needs is removed: the sum of the loss, the
+    prologue, and what the importer added for @update. The kind is set on the module, for the schedule and the export.
 
     ```mlir
     %loss, %lse = nn.cross_entropy %logits, %targets over "vocab" : (L, T) -> (B, B)

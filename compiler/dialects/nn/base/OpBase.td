@@ -9,8 +9,8 @@ include "compiler/dialects/nn/base/NnBase.td"
 def Nn_AxesAgree : NativeOpTrait<"AxesAgree"> { let cppNamespace = "::npar::nn"; }
 // Axes of equal names are split equally, although their sizes may differ.
 def Nn_SplitsAgree : NativeOpTrait<"SplitsAgree"> { let cppNamespace = "::npar::nn"; }
-// An op that stays whole through autodiff and placing and is expanded into local ops afterwards (RULES.md#P5): passes/place/expand. With the
-// attribute `blocked` it is local itself.
+// An op that stays whole through autodiff and placing and is expanded into local ops afterwards (RULES.md#P5): passes/place/expand. With
+// the attribute `blocked` it is local itself.
 def Nn_Composite : NativeOpTrait<"Composite"> { let cppNamespace = "::npar::nn"; }
 
 // An op whose meaning its family's .cpp writes as a formula over scalars.

@@ -1,5 +1,5 @@
-// Gradients of functions of one element: the incoming gradient, multiplied or divided by the slope (RULES.md#N10). These ops have the bits of
-// nn.mul and nn.div unless something overflows.
+// Gradients of functions of one element: the incoming gradient, multiplied or divided by the slope (RULES.md#N10). These ops have the bits
+// of nn.mul and nn.div unless something overflows.
 #ifndef NPAR_NN_CHAIN_TD
 #define NPAR_NN_CHAIN_TD
 

@@ -1,5 +1,5 @@
-// Integers and truth values: arithmetic, comparisons, selection by a condition, and the ways from and to floats. A truth value is an i32 that
-// is 0 or 1.
+// Integers and truth values: arithmetic, comparisons, selection by a condition, and the ways from and to floats. A truth value is an i32
+// that is 0 or 1.
 #ifndef NPAR_NN_INTEGER_TD
 #define NPAR_NN_INTEGER_TD
 
