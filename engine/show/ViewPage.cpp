@@ -15,7 +15,7 @@ namespace {
 using Out = std::back_insert_iterator<std::string>;
 
 /// A JSON string in which no HTML parser finds a tag or a comment.
-std::string quoted(const std::string &text) {
+std::string jsonForHtml(const std::string &text) {
   std::string result;
   for (char letter : nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
     if (letter == '<' || letter == '>' || letter == '&')
@@ -66,7 +66,8 @@ void writeLooks(std::string &text) {
   text += R"(,"memory":[)";
   for (size_t kind = 0; kind < memoryKinds; ++kind) {
     const MemoryLook &look = lookOf(static_cast<MemoryKind>(kind));
-    fmt::format_to(Out(text), R"({}{{"name":"{}","fill":"{}","about":{}}})", kind ? "," : "", look.name, look.fill, quoted(look.about));
+    fmt::format_to(Out(text), R"({}{{"name":"{}","fill":"{}","about":{}}})", kind ? "," : "", look.name, look.fill,
+                   jsonForHtml(look.about));
   }
   text += "]}";
 }
@@ -76,8 +77,8 @@ void writeStep(std::string &text, const ViewStep &step) {
                  nanoseconds(step.end), step.bytes, step.flops);
   writeList(text, step.dependencies, [&](uint32_t dependency) { fmt::format_to(Out(text), "{}", dependency); });
   if (step.communicates())
-    fmt::format_to(Out(text), ",[{},{},{},{},{}]", quoted(step.message.kind), quoted(step.message.over), step.message.event,
-                   step.message.peerClass, quoted(describe(step.message.cause)));
+    fmt::format_to(Out(text), ",[{},{},{},{},{}]", jsonForHtml(step.message.kind), jsonForHtml(step.message.over), step.message.event,
+                   step.message.peerClass, jsonForHtml(describe(step.message.cause)));
   text += ']';
 }
 
@@ -86,7 +87,7 @@ void writeFragment(std::string &text, const ViewFragment &fragment) {
   for (size_t i = 0; i < phaseLooks().size(); ++i)
     if (std::string(phaseLooks()[i].name) == lookOf(fragment.phase).name)
       phase = i;
-  fmt::format_to(Out(text), R"({{"name":{},"phase":{},"chunk":{},"steps":)", quoted(fragment.name), phase, fragment.chunk);
+  fmt::format_to(Out(text), R"({{"name":{},"phase":{},"chunk":{},"steps":)", jsonForHtml(fragment.name), phase, fragment.chunk);
   writeList(text, fragment.steps, [&](const ViewStep &step) { writeStep(text, step); });
   text += '}';
 }
@@ -122,8 +123,8 @@ void writeMemory(std::string &text, const ClassMemory &memory) {
     if (i >= shown)
       rest += tensor.bytes;
     else
-      fmt::format_to(Out(text), "{}[{},{},{},{},{}]", i ? "," : "", static_cast<int>(tensor.kind), quoted(tensor.name),
-                     quoted(tensor.place), tensor.bytes, tensor.count);
+      fmt::format_to(Out(text), "{}[{},{},{},{},{}]", i ? "," : "", static_cast<int>(tensor.kind), jsonForHtml(tensor.name),
+                     jsonForHtml(tensor.place), tensor.bytes, tensor.count);
   }
   fmt::format_to(Out(text), R"(],"others":{},"otherBytes":{}}},"always":)", memory.peak.size() > shown ? memory.peak.size() - shown : 0,
                  rest);
@@ -143,14 +144,15 @@ void writeMemory(std::string &text, const ClassMemory &memory) {
 void writeCollectives(std::string &text, const ClassView &one) {
   text += R"(,"collectives":)";
   writeList(text, one.collectives, [&](const CollectiveUse &use) {
-    fmt::format_to(Out(text), "[{},{},{},{},{},{},{},{},{}]", quoted(use.kind), quoted(use.over), quoted(use.phase), use.count, use.bytes,
-                   nanoseconds(use.seconds), quoted(use.path), quoted(use.places.front()), quoted(describe(use.cause)));
+    fmt::format_to(Out(text), "[{},{},{},{},{},{},{},{},{}]", jsonForHtml(use.kind), jsonForHtml(use.over), jsonForHtml(use.phase),
+                   use.count, use.bytes, nanoseconds(use.seconds), jsonForHtml(use.path), jsonForHtml(use.places.front()),
+                   jsonForHtml(describe(use.cause)));
   });
 }
 
 void writeClass(std::string &text, const ClassView &one) {
-  fmt::format_to(Out(text), R"({{"name":{},"ranks":{},"stage":{},"arena":{},"busy":{},"bubble":{:.6f},"balance":{:.6f},)", quoted(one.name),
-                 quoted(one.ranks), one.stage, one.arenaBytes, nanoseconds(one.busy), one.bubble, one.balance);
+  fmt::format_to(Out(text), R"({{"name":{},"ranks":{},"stage":{},"arena":{},"busy":{},"bubble":{:.6f},"balance":{:.6f},)",
+                 jsonForHtml(one.name), jsonForHtml(one.ranks), one.stage, one.arenaBytes, nanoseconds(one.busy), one.bubble, one.balance);
   writeMemory(text, one.memory);
   writeCollectives(text, one);
   text += R"(,"fragments":)";
@@ -166,10 +168,11 @@ void writeClass(std::string &text, const ClassView &one) {
 
 void writeView(std::string &text, const View &view) {
   fmt::format_to(Out(text), R"({{"title":{},"origin":{},"schedule":{},"timed":{},"micros":{},"span":{},"bubble":{:.6f},"labels":)",
-                 quoted(view.title), quoted(view.origin), quoted(view.schedule), view.timed, view.microCount, nanoseconds(view.span),
-                 view.bubble);
+                 jsonForHtml(view.title), jsonForHtml(view.origin), jsonForHtml(view.schedule), view.timed, view.microCount,
+                 nanoseconds(view.span), view.bubble);
   writeList(text, view.labels, [&](const ViewLabel &label) {
-    fmt::format_to(Out(text), "[{},{},{},{},{}]", quoted(label.text), quoted(label.path), quoted(label.file), label.line, label.column);
+    fmt::format_to(Out(text), "[{},{},{},{},{}]", jsonForHtml(label.text), jsonForHtml(label.path), jsonForHtml(label.file), label.line,
+                   label.column);
   });
   text += R"(,"classes":)";
   writeList(text, view.classes, [&](const ClassView &one) { writeClass(text, one); });
