@@ -3,9 +3,9 @@
 
 #include "dsl/machine/Hosts.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Explain.h"
 #include "tools/npar/plan/NothingFits.h"
+#include "tools/npar/plan/ParallelFlags.h"
 #include "tools/npar/plan/Task.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -36,7 +36,7 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (ExitCode code = folder.check(); code != ExitCode::Good)
     return code;
   SearchOptions options;
-  options.jobs = flags.task.jobs > 0 ? flags.task.jobs : usualJobs();
+  options.work = stoppableWork(flags.task.jobs);
   Outcome<SearchResult> found = searchPlans(*task, options, folder.path);
   if (!found.ok())
     return found.code();

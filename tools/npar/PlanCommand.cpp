@@ -4,11 +4,11 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/NothingFits.h"
 #include "tools/npar/plan/OtherProgram.h"
 #include "tools/npar/plan/OwnPlan.h"
+#include "tools/npar/plan/ParallelFlags.h"
 #include "tools/npar/plan/PlanPage.h"
 #include "tools/npar/plan/PlanReport.h"
 #include "tools/npar/plan/Task.h"
@@ -93,10 +93,10 @@ Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const Pla
     return code;
   Searched searched{task, {}, {}, {}, ""};
   SearchOptions &options = searched.options;
-  options.goal = flags.goal, options.fixes = fixes, options.jobs = flags.task.jobs > 0 ? flags.task.jobs : usualJobs();
+  options.goal = flags.goal, options.fixes = fixes, options.work = stoppableWork(flags.task.jobs);
   std::optional<OwnPlan> &own = searched.own;
   if (run) {
-    Outcome<OwnPlan> simulated = ownPlanOf(flags.foreign, std::move(*run), task, fixes);
+    Outcome<OwnPlan> simulated = ownPlanOf(flags.foreign, std::move(*run), task, fixes, options.work);
     if (!simulated.ok())
       return simulated.code();
     own = std::move(*simulated);

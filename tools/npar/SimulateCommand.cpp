@@ -109,7 +109,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(*machine, program::worldOf(program), flags.hosts);
+  Outcome<std::vector<program::HostRoom>> rooms = reported(roomsFor(*machine, program::worldOf(program), flags.hosts));
   if (!rooms.ok())
     return rooms.code();
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);

@@ -5,7 +5,7 @@
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
-#include "tools/npar/plan/Children.h"
+#include "tools/npar/plan/ParallelFlags.h"
 #include "tools/npar/plan/Sweep.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -116,11 +116,11 @@ ExitCode runSweep(const SweepFlags &flags) {
   if (ExitCode code = claimText(plans.front(), files); code != ExitCode::Good)
     return code;
   std::string usage;
-  ExitCode tried = tryPlans(plans, {*machine, flags.hosts, flags.jobs > 0 ? flags.jobs : usualJobs()}, [&](size_t, const Attempt &attempt) {
+  ExitCode tried = reported(tryPlans(plans, {*machine, flags.hosts}, stoppableWork(flags.jobs), [&](size_t, const Attempt &attempt) {
     sweep.rows.push_back(attempt);
     usage = attempt.isUsage ? attempt.reason : "";
     return usage.empty();
-  });
+  }));
   if (tried != ExitCode::Good)
     return tried;
   if (!usage.empty())

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dsl/machine/Machine.h"
+#include "engine/status/Status.h"
 #include "tools/npar/model/ModelFlags.h"
-#include "tools/npar/terminal/Outcome.h"
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace npar::driver {
 
-/// What a stage has on an uneven machine.
+/// A pipeline stage on an uneven machine.
 struct StageDeal {
   size_t blocks = 0;
-  std::vector<std::string> kinds; ///< of hosts that its ranks stand on
+  std::vector<std::string> kinds; ///< kinds of hosts that its ranks are on
 };
 
 /// A training step as a prediction has it; what the machine does not say is not there.
@@ -38,18 +38,26 @@ struct StepFigures {
 struct Attempt {
   std::optional<StepFigures> figures;
   std::string reason;
-  bool isUsage = false; ///< refused for a setting that nothing knows, which concerns all plans alike
+  bool isUsage = false; ///< refused for a setting that nothing knows, which all plans share
+};
+
+/// How many plans are compiled at the same time, and what ends the work early.
+struct ParallelWork {
+  int jobs = 0; ///< threads; 0: as many as the machine has cores
+  /// Asked while plans are compiled: the name of the signal that asks to stop ("SIGINT"); null: continue. May be empty.
+  std::function<const char *()> stopSignal;
 };
 
 struct AttemptOptions {
   dsl::Machine machine;
-  int64_t hosts = 0; ///< that the ranks must fill; 0: as many as they take
-  int jobs = 1;
-  bool lanes = false; ///< of each plan the timeline too
+  int64_t hosts = 0;  ///< hosts that the ranks must fill; 0: as many as they take
+  bool lanes = false; ///< also keep the timeline of each plan
 };
 
-/// Tries all. `done` is called in order and says whether to go on.
-ExitCode tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options,
-                  const std::function<bool(size_t, const Attempt &)> &done);
+/// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`
+/// returned false, or after a stop signal, no other plan is started; plans that are being compiled are waited for. RunFailed: stopped by a
+/// signal, or the system refused to start a thread.
+engine::Status tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options, const ParallelWork &work,
+                        const std::function<bool(size_t, const Attempt &)> &done);
 
 } // namespace npar::driver

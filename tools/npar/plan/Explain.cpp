@@ -130,7 +130,7 @@ private:
       if (!places.count(choicesOf(one)) && there.insert(choicesOf(one)).second)
         fresh.push_back(one);
     if (code == ExitCode::Good && !fresh.empty())
-      code = tryCandidates(task, fresh, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
+      code = tryCandidates(task, fresh, options.work, folder, [&](size_t place, const Attempt &attempt) {
         keep({fresh[place], attempt, ""});
       });
   }
@@ -316,7 +316,7 @@ private:
     if (task.blocks > 0)
       pair.push_back(again);
     if (onOne.empty() && code == ExitCode::Good)
-      code = tryCandidates(alone, pair, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
+      code = tryCandidates(alone, pair, options.work, folder, [&](size_t place, const Attempt &attempt) {
         onOne.push_back({pair[place], attempt, ""});
       });
     if (code != ExitCode::Good || onOne.empty())

@@ -84,7 +84,8 @@ Outcome<foreign::ForeignModel> runFor(const ForeignFlags &run, TaskFlags &flags)
   return model;
 }
 
-Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes) {
+Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes,
+                           const ParallelWork &work) {
   OwnPlan own;
   own.flags = flags, own.model = std::move(model);
   const foreign::ForeignRun &run = own.model.run;
@@ -98,10 +99,10 @@ Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel mode
     own.tried.attempt.reason = fmt::format("it takes {} devices, and there are {}", run.world, ranks);
     return own;
   }
-  ExitCode code = tryPlans({own.model.options}, {task.machine, 0, 1, /*lanes=*/true}, [&](size_t, const Attempt &attempt) {
+  ExitCode code = reported(tryPlans({own.model.options}, {task.machine, 0, /*lanes=*/true}, work, [&](size_t, const Attempt &attempt) {
     own.tried.attempt = attempt;
     return true;
-  });
+  }));
   if (code != ExitCode::Good)
     return code;
   Choices choices = choicesOf(own.tried.candidate);

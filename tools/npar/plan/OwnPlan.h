@@ -23,7 +23,8 @@ struct OwnPlan {
 Outcome<foreign::ForeignModel> runFor(const ForeignFlags &run, TaskFlags &flags);
 
 /// Simulates the run's own plan on the machine of the task. What refuses it is no error.
-Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes);
+Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, foreign::ForeignModel model, const PlanTask &task, const Choices &fixes,
+                           const ParallelWork &work);
 
 /// Chooses it where it is better than all that was found and the search did not know of it.
 void consider(const OwnPlan &own, PlanGoal goal, SearchResult &result);

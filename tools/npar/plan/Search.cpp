@@ -4,7 +4,7 @@
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/Guess.h"
-#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Outcome.h"
 
 #include <algorithm>
 #include <array>
@@ -271,7 +271,7 @@ private:
       done[index] = true;
       taken.push_back(index), candidates.push_back(all[index]);
     }
-    ExitCode code = tryCandidates(task, candidates, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
+    ExitCode code = tryCandidates(task, candidates, options.work, folder, [&](size_t place, const Attempt &attempt) {
       double before = best();
       result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place]);
       if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
@@ -322,7 +322,7 @@ ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
   return plan;
 }
 
-ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,
+ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work, const std::string &folder,
                        const std::function<void(size_t, const Attempt &)> &done) {
   std::vector<ModelOptions> plans;
   for (const Candidate &candidate : candidates) {
@@ -331,10 +331,10 @@ ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candi
       return fail(status);
     plans.push_back(optionsFor(task, path));
   }
-  return tryPlans(plans, {task.machine, task.hosts, jobs, /*lanes=*/true}, [&](size_t place, const Attempt &attempt) {
+  return reported(tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true}, work, [&](size_t place, const Attempt &attempt) {
     done(place, attempt);
     return true;
-  });
+  }));
 }
 
 Outcome<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder) {

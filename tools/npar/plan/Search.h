@@ -3,6 +3,7 @@
 
 #include "tools/npar/plan/Attempt.h"
 #include "tools/npar/plan/Candidate.h"
+#include "tools/npar/terminal/Outcome.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ struct Tried;
 struct SearchOptions {
   PlanGoal goal = PlanGoal::Speed;
   Choices fixes; ///< choices that every candidate has
-  int jobs = 1;
+  ParallelWork work;
   double budget = 52;           ///< of compilations: one of a small pipeline is 1, more tasks are more
   double explaining = 8;        ///< of compilations beyond it, which show what the best plan's settings are worth
   const Tried *given = nullptr; ///< a plan that was simulated before, which fills the hosts: the search goes on from there too
@@ -48,7 +49,7 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal);
 ModelOptions optionsFor(const PlanTask &task, const std::string &path);
 
 /// Compiles candidates and predicts their steps; `done` is called in their order. `folder`: for the texts, which the next call overwrites.
-ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,
+ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work, const std::string &folder,
                        const std::function<void(size_t, const Attempt &)> &done);
 
 /// Compiles the most promising: the best guesses of different meshes, then what differs from the best plan so far in one setting until none

@@ -3,13 +3,13 @@
 
 #include "dsl/machine/Machine.h"
 #include "engine/program/HostPlacement.h"
-#include "tools/npar/terminal/Outcome.h"
+#include "engine/status/Status.h"
 
 #include <vector>
 
 namespace npar::driver {
 
-/// So many hosts of the machine, filled one after the other; 0: as many as the ranks take. Another number is an error, which is printed.
-Outcome<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
+/// So many hosts of the machine, filled one after the other; 0: as many as the ranks take. Another number is BadInput.
+engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
 
 } // namespace npar::driver
