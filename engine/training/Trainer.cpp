@@ -2,7 +2,7 @@
 #include "engine/training/Trainer.h"
 
 #include "engine/data/BatchReader.h"
-#include "engine/training/NotFinite.h"
+#include "engine/runtime/NotFinite.h"
 
 #include <algorithm>
 #include <chrono>
@@ -80,8 +80,8 @@ void Trainer::addUp(const engine::Session &session, const StepReport &report) {
   }
   const std::vector<engine::NamedLoss> &losses = result.losses;
   outcome.idle += !losses.empty() && std::all_of(losses.begin(), losses.end(), [](const auto &loss) { return loss.counted == 0; });
-  if (!isSound(result) && outcome.notFinite++ == 0)
-    outcome.firstNotFinite = describeUnsound(session, program, result, report.step);
+  if (!engine::isSound(result) && outcome.notFinite++ == 0)
+    outcome.firstNotFinite = engine::describeUnsound(session, program, result, report.step);
 }
 
 Status Trainer::compareReplicas(engine::Session &session, int64_t done) {
@@ -118,7 +118,7 @@ Status Trainer::run(engine::Session &session, const engine::DataSource &data) {
       break; // nothing that would be written now can be trusted
     TRY(bool end, observer.between(step + 1, report));
     last = shouldEnd(options.alone ? std::vector<StepNote>{StepNote{observer.wantsToEnd(), {}}} : notes);
-    last |= end || (options.endIfNotFinite && !isSound(result));
+    last |= end || (options.endIfNotFinite && !engine::isSound(result));
   }
   outcome.waited = reader.waited();
   outcome.epoch = epochOf(data, outcome.steps);

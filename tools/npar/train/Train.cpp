@@ -8,7 +8,7 @@
 #include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
-#include "engine/training/NotFinite.h"
+#include "engine/runtime/NotFinite.h"
 #include "engine/training/Trainer.h"
 #include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/job/CheckSameFiles.h"
@@ -215,7 +215,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
                 RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
   job.phase("writing the final weights");
   if (trained.ok())
-    training.badParameter = training::firstParameterNotFinite(session, program);
+    training.badParameter = engine::firstParameterNotFinite(session, program);
   bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
     training.checkpoint = checkpoints.atEnd(training.steps, sound);
