@@ -1,4 +1,4 @@
-// Numbers of a training run that are infinite or none at all: which step, which parameter.
+// Looks for infinite values and NaN in parameters and gradients, and words what it finds.
 #include "engine/training/NotFinite.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool isFinite(const engine::Session &session, const program::Variable &variable)
   return !status.ok() || finite;
 }
 
-/// The first parameter with a gradient that is not finite, of any of its uses.
+/// The first parameter with a gradient, in any of its uses, that is not finite.
 std::optional<std::string> firstGradientNotFinite(const engine::Session &session, const program::Program &program) {
   int32_t parameter = 0;
   for (const program::Variable *variable : *program.variables()) {

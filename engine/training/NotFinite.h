@@ -1,4 +1,4 @@
-// Numbers of a training run that are infinite or none at all: which step, which parameter.
+// Finds the step and the parameter where numbers of a training run became infinite or NaN.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -9,15 +9,15 @@
 
 namespace npar::training {
 
-/// Whether loss and gradient norm are finite, or the norm alone is not since fp16's loss scale is still too large: such a step is skipped
-/// and the scale halved, which is no fault of the run.
+/// True if loss and gradient norm are finite. Also true if only the norm is not because the loss scale of fp16 is still too large: such a
+/// step is skipped and the scale halved, which is normal.
 bool isSound(const engine::StepResult &result);
 
-/// Says what is wrong with a step that is not sound: the first parameter, in order of declaration, whose gradient is not finite, or else.
+/// Describes the cause of a step that is not sound, with the first parameter, in declaration order, whose value or gradient is not finite.
 std::string describeUnsound(const engine::Session &session, const program::Program &program, const engine::StepResult &result,
                             int64_t step);
 
-/// The first parameter, in order of declaration, with a value that is not finite.
+/// The first parameter, in declaration order, with a value that is not finite.
 std::optional<std::string> firstParameterNotFinite(const engine::Session &session, const program::Program &program);
 
 } // namespace npar::training
