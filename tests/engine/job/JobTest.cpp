@@ -1,4 +1,4 @@
-// How processes of a job compare their descriptions and clocks, and merge their errors into one report.
+// The processes of a job compare their descriptions and clocks, and merge their errors into one report.
 #include "engine/job/Agreement.h"
 #include "engine/job/ClockOffsets.h"
 #include "engine/job/Introduction.h"

@@ -1,4 +1,4 @@
-// Planned beside measured: a trace made by hand from the plan's ids is averaged, judged and refused where it does not belong.
+// Compares plans with measurements: traces built by hand from the plan's ids are averaged and judged, and traces of other programs refused.
 #include "tools/npar/view/Actual.h"
 #include "tests/tools/npar/Packed.h"
 
@@ -68,7 +68,7 @@ TEST_F(ActualTest, ThePlansOwnTimesAreThePlan) {
     EXPECT_NEAR(kind.planned, kind.measured, 1e-6) << kind.kind;
 }
 
-// Everything takes twice as long from the second training step on; the first one, ten times as long, does not count.
+// The first training step takes ten times as long as planned and does not count; all later steps take twice as long as planned.
 TEST_F(ActualTest, TheFirstStepWarmsUpAndDoesNotCount) {
   auto slow = [](int64_t, int64_t training, const ViewStep &, Times times) {
     double factor = training ? 2 : 10;
@@ -83,7 +83,7 @@ TEST_F(ActualTest, TheFirstStepWarmsUpAndDoesNotCount) {
     EXPECT_NEAR(kind.measured, 2 * kind.planned, 1e-6) << kind.kind;
 }
 
-// All messages last from 50 to 51 s, twice over; what is computed beside them hides them.
+// All messages last from 50 to 51 s. Computation at other times hides none of that; computation from 50.2 to 50.6 s hides 0.4 s.
 TEST_F(ActualTest, CommunicationThatNothingHidesIsExposed) {
   auto apart = [](int64_t, int64_t, const ViewStep &step, Times times) { return step.communicates() ? Times{50, 51} : times; };
   auto beside = [](int64_t, int64_t, const ViewStep &step, Times) { return step.communicates() ? Times{50, 51} : Times{50.2, 50.6}; };
@@ -97,7 +97,7 @@ TEST_F(ActualTest, CommunicationThatNothingHidesIsExposed) {
   EXPECT_NEAR(actual->exposed, 0.6, 1e-6);
 }
 
-// Rank 3 of stage 1 (ranks 2 and 3) computes half again as long.
+// Rank 3, one of the two ranks of stage 1, computes 1.5 times as long as planned.
 TEST_F(ActualTest, FindsTheStraggler) {
   auto late = [](int64_t rank, int64_t, const ViewStep &step, Times times) {
     if (rank == 3 && !step.communicates())
@@ -113,7 +113,7 @@ TEST_F(ActualTest, FindsTheStraggler) {
   EXPECT_TRUE(has(actualText(view, *actual), "rank 3 "));
 }
 
-// Stage 1 works three times as long per task: an uneven pipeline and a larger bubble.
+// The tasks of stage 1 take three times as long as planned: the pipeline is unbalanced and its bubble larger.
 TEST_F(ActualTest, SaysWhichStageIsTooMuch) {
   auto heavy = [](int64_t rank, int64_t, const ViewStep &, Times times) {
     return rank >= 2 ? Times{3 * times.begin, 3 * times.end} : times;
@@ -132,7 +132,7 @@ TEST_F(ActualTest, RefusesWhatIsNotItsOwn) {
   EXPECT_TRUE(has(refused("{}"), "is not a trace"));
   EXPECT_TRUE(has(refused(R"({"traceEvents":[]})"), "no step of a run"));
   EXPECT_TRUE(has(refused(R"({"traceEvents":[{"ph":"X","name":"a"}]})"), "event 0 lacks"));
-  EXPECT_TRUE(has(refused(viewTrace(view)), "lacks")); // the planned trace is no run
+  EXPECT_TRUE(has(refused(viewTrace(view)), "lacks")); // the trace of a plan, not of a run
   json trace = traceOf(view, 1, unmoved);
   json other = trace;
   other["traceEvents"][3]["name"] = "something else";

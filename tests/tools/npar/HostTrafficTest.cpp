@@ -1,4 +1,4 @@
-// What crosses hosts, beside numbers worked out by hand.
+// Compares the bytes counted within and between hosts with numbers worked out by hand and with the engine's messages.
 #include "tools/npar/view/HostTraffic.h"
 #include "engine/comm/process/Geometry.h"
 #include "tests/tools/npar/Packed.h"
@@ -47,8 +47,8 @@ CollectiveT collective(CollectiveKind kind, uint64_t count) {
   return result;
 }
 
-// Four ranks, eight floats (32 bytes). A ring: 3 / 4 of the vector from each of four ranks are 96 bytes, twice for an all-reduce. On two
-// hosts of two ranks each rank has one peer on its host and two on the other: a third stays inside.
+// Four ranks, eight floats (32 bytes). In a ring each of the four ranks sends 3 / 4 of the vector, 96 bytes in total, twice that for an
+// all-reduce. On two hosts of two ranks each rank has one peer on its host and two on the other, so a third of the bytes stays inside.
 TEST(HostTraffic, CountsTheVolumeOfARing) {
   std::vector<std::pair<std::string, uint32_t>> mesh = {{"dp", 4}};
   EXPECT_EQ(bytesOf(count(single(mesh, collective(CollectiveKind::AllReduce, 8)), 1)), "192 0");
@@ -59,7 +59,7 @@ TEST(HostTraffic, CountsTheVolumeOfARing) {
   EXPECT_EQ(bytesOf(count(single(mesh, collective(CollectiveKind::AllToAll, 8)), 2)), "32 64");
 }
 
-// One place on around the ring, 8 floats each: of four such messages two cross (1 to 2, 3 to 0); two places on, all do.
+// Each rank sends 8 floats one place around the ring: two of the four messages cross hosts (1 to 2, 3 to 0). Over two places all do.
 TEST(HostTraffic, CountsWhoIsMeantByAPermute) {
   CollectiveT permute = collective(CollectiveKind::Permute, 8);
   permute.shift = 1;
@@ -68,15 +68,15 @@ TEST(HostTraffic, CountsWhoIsMeantByAPermute) {
   EXPECT_EQ(bytesOf(count(single({{"cp", 4}}, permute), 2)), "0 128");
 }
 
-// 300 floats over four ranks: slices of 64, 64, 64 and 108. Each member gets its slice three times and gives the sum three times, from one
-// rank of its host and two of the other.
+// 300 floats over four ranks: slices of 64, 64, 64 and 108. Each rank receives its slice from its three peers and sends them the sum: one
+// peer is on its own host, two are on the other.
 TEST(HostTraffic, CountsSlicesThatDiffer) {
   HostTraffic traffic = count(single({{"dp", 4}}, collective(CollectiveKind::AllReduce, 300)), 2);
   EXPECT_EQ(bytesOf(traffic), std::to_string(2 * 300 * 4) + " " + std::to_string(2 * 2 * 300 * 4));
-  EXPECT_EQ(traffic.hosts[0].sent, 2u * (64 + 108) * 4 + 2u * (64 + 64) * 4); // parts of their sums, and sums of ours, to both
+  EXPECT_EQ(traffic.hosts[0].sent, 2u * (64 + 108) * 4 + 2u * (64 + 64) * 4); // parts of their slices, and sums of ours, to both ranks
 }
 
-// A row of 2,500 floats in blocks of 1,024 over four ranks: 1,024, 1,024, 452, 0. What is beyond the row is not sent.
+// A row of 2,500 floats in shares of 1,024 over four ranks: 1,024, 1,024, 452 and 0. Padding beyond the row is not sent.
 TEST(HostTraffic, CountsSharesOfARow) {
   CollectiveT scatter = collective(CollectiveKind::ReduceScatter, 2500);
   scatter.split = 1024, scatter.whole = 2500;
@@ -90,14 +90,14 @@ TEST(HostTraffic, CountsSharesOfARow) {
   EXPECT_EQ(bytesOf(count(single({{"dp", 4}}, gather), 2)), bytesOf(traffic));
 }
 
-// Five columns of two rows over four ranks are shares of 2, 2, 1 and 0 columns, of 4 bytes each.
+// Five columns of two rows over four ranks: shares of 2, 2, 1 and 0 columns, 4 bytes per element.
 TEST(HostTraffic, CountsSharesOfADimension) {
   CollectiveT gather = collective(CollectiveKind::AllGather, 4);
   gather.outer = 2, gather.split = 2, gather.whole = 5;
   EXPECT_EQ(bytesOf(count(single({{"tp", 4}}, gather), 2)), "40 80");
 }
 
-/// Bytes between two members of a group, each in a process of its own, as the engine cuts messages.
+/// Bytes of the engine's messages from one member of a group to another if each member is a process of its own.
 uint64_t movedBytes(const npar::engine::Operation &operation, const npar::engine::Group &group, size_t from, size_t to) {
   uint64_t bytes = 0;
   for (const npar::engine::Block &block : npar::engine::movedBlocks(operation, group, from, to))
@@ -112,7 +112,7 @@ uint64_t movedBytes(const npar::engine::Operation &operation, const npar::engine
   return bytes;
 }
 
-// What is counted is what processes of one rank each send each other, byte for byte, for collectives of any shape.
+// For random collectives the counted bytes equal those of the engine's messages between processes of one rank each.
 TEST(HostTraffic, CountsWhatTheEngineMoves) {
   std::mt19937 random(5);
   auto draw = [&](uint32_t most) { return 1 + random() % most; };
@@ -128,7 +128,7 @@ TEST(HostTraffic, CountsWhatTheEngineMoves) {
     if (one.kind == CollectiveKind::Permute)
       one.shift = n > 1 ? draw(n - 1) : 0;
     if (one.kind == CollectiveKind::Permute && n == 1)
-      continue; // there is none
+      continue; // no permute within a single rank
     bool row = random() % 2;
     if (one.kind == CollectiveKind::AllGather && random() % 2)
       one.whole = static_cast<uint64_t>(one.split) * n - std::min<uint64_t>(n - 1, random() % 4);
@@ -136,7 +136,7 @@ TEST(HostTraffic, CountsWhatTheEngineMoves) {
       one.outer = one.inner = 1, one.whole = one.count = draw(300), one.split = draw(2) * 128;
     else if (one.kind == CollectiveKind::ReduceScatter)
       one.count = piece * n;
-    if (one.whole > static_cast<uint64_t>(one.split) * n) // shares that are too few
+    if (one.whole > static_cast<uint64_t>(one.split) * n) // the shares cannot cover the whole
       continue;
 
     npar::engine::Operation operation;
@@ -160,8 +160,8 @@ TEST(HostTraffic, CountsWhatTheEngineMoves) {
   }
 }
 
-// Two stages of two ranks, two micro-batches of 16 floats: stage 0 reduces them over tp (2 groups' worth would be 2; there is one) and
-// sends them on; the update reduces 16 floats over all four. Per kind of axis, by hand:
+// Two stages of two ranks, two micro-batches of 16 floats: stage 0 reduces them over tp (in one group, its own) and sends them to stage 1;
+// the update reduces 16 floats over all four ranks. Bytes per axis, by hand:
 //   tp     all-reduce: 2 micro * 1 group * 2 * (1 / 2) * 64 bytes from each of 2 ranks                = 256
 //   pp,tp  all-reduce: 4 ranks * 2 * (3 / 4) * 64 bytes                                               = 384
 //   pp     send: 2 micro * 2 ranks * 64 bytes                                                         = 256
@@ -173,9 +173,9 @@ TEST(HostTraffic, TellsAxesApart) {
     return text;
   };
   EXPECT_EQ(rows(count(twoStages(), 1)), "pp send 256 0\npp,tp all_reduce 384 0\ntp all_reduce 256 0\n");
-  // A stage on each host: its tp group stays inside.
+  // One stage per host: communication over tp stays inside the host.
   EXPECT_EQ(rows(count(twoStages(), 2)), "pp send 0 256\npp,tp all_reduce 128 256\ntp all_reduce 256 0\n");
-  // The two halves of a stage on two hosts: stages talk inside.
+  // Each stage spread over both hosts: messages between stages stay inside a host.
   EXPECT_EQ(rows(count(twoStages(), 2, "spread")), "pp send 256 0\npp,tp all_reduce 128 256\ntp all_reduce 0 256\n");
   HostTraffic traffic = count(twoStages(), 2);
   EXPECT_EQ(traffic.hosts[0].sent, 256u + 128);

@@ -1,4 +1,4 @@
-// What `npar schedule` shows: the drawing, the bubble of the published tables, who waits for whom, and the picture's boxes.
+// Output of `npar schedule`: the drawing, the bubbles of published tables, the causes of waiting, and the boxes of the picture.
 #include "tools/npar/schedule/ScheduleShow.h"
 #include "tools/npar/schedule/ScheduleExplain.h"
 #include "tools/npar/schedule/ScheduleSvg.h"
@@ -66,8 +66,8 @@ TEST(ScheduleShow, ComparesTwoOrders) {
   EXPECT_EQ(a.messages(), 8);
 }
 
-// Parts and causes of a stage's waiting each add up to it; the path's tasks and messages take the whole makespan, each right after the
-// other.
+// The parts of a stage's waiting time add up to it, and so do its causes. The tasks and messages of the critical path cover the whole
+// makespan without gaps.
 TEST(ScheduleExplain, AddsUp) {
   for (const ScheduleKind &kind : scheduleKinds())
     for (double transfer : {0.0, 0.3}) {

@@ -1,4 +1,4 @@
-// The nearest word is found when it is near, and nothing is said when it is not.
+// Suggests the nearest word if it is near enough, else nothing.
 #include "tools/npar/terminal/Suggest.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
+// The summary of `npar inspect`: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
 #include "tools/npar/view/Summary.h"
 #include "tests/tools/npar/Packed.h"
 

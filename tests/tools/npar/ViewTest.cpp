@@ -1,4 +1,4 @@
-// What the inspector finds in a program: bubble, balance, messages and their other ends, causes counted together, the terminal's text.
+// The inspector's view of a program: bubble, balance, messages with both ends, collectives counted by cause, and the text for terminals.
 #include "tools/npar/view/View.h"
 #include "tests/tools/npar/Packed.h"
 #include "tools/npar/view/Summary.h"
@@ -53,7 +53,7 @@ TEST(View, AMessageKnowsItsOtherEnd) {
   EXPECT_EQ(send.bytes, 64u);
 }
 
-// Classes are shown by stage, in whatever order the program has them; messages follow.
+// Classes are shown in order of their stages, whatever their order in the program, and messages refer to that order.
 TEST(View, SortsClassesByStage) {
   ProgramT program = timedStages();
   std::swap(program.classes[0], program.classes[1]);
@@ -81,7 +81,7 @@ TEST(View, CausesThatDifferInAPathCountTogether) {
     label->path = label->text == "all_reduce" ? "h.0.attn" : "h.1.attn";
   Packed packed(program);
   View view = viewOf(packed.root());
-  ASSERT_EQ(view.classes[0].collectives.size(), 2u); // with the norm of the update
+  ASSERT_EQ(view.classes[0].collectives.size(), 2u); // including the update's gradient norm
   const CollectiveUse &use = view.classes[0].collectives[0];
   EXPECT_EQ(use.count, 4u);
   EXPECT_EQ(use.bytes, 2u * (64 + 32));

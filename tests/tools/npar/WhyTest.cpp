@@ -1,4 +1,4 @@
-// What `npar inspect --why` and `--bytes-per-parameter` find: equal collectives as one entry, rules with their lines, state per parameter.
+// `npar inspect --why` lists equal collectives once, with the lines of their rules; `--bytes-per-parameter` counts the state per parameter.
 #include "tools/npar/view/Why.h"
 #include "tests/tools/npar/Packed.h"
 #include "tools/npar/view/ParameterBytes.h"
@@ -42,7 +42,7 @@ TEST(Why, EqualBlocksAreOneEntry) {
   Packed packed(withRules());
   View view = viewOf(packed.root());
   std::vector<WhyEntry> entries = whyOf(view, view.classes[0]);
-  ASSERT_EQ(entries.size(), 2u); // and the norm of the update
+  ASSERT_EQ(entries.size(), 2u); // including the update's gradient norm
   const WhyEntry &entry = entries[0];
   EXPECT_EQ(entry.path, "h.*.mlp");
   EXPECT_EQ(entry.steps, 2u);
@@ -65,7 +65,7 @@ TEST(Why, EqualBlocksAreOneEntry) {
   EXPECT_EQ(json["reason"]["axes"][0]["rule"], "hidden -> tp");
 }
 
-// What is moved to another layout is another entry, even when kind, cause and rule agree.
+// A collective with a different target layout gets an entry of its own, even if kind, cause and rule agree.
 TEST(Why, OtherLayoutsAreOtherEntries) {
   ProgramT program = withRules();
   program.collectives.back()->to = "embed : 16 {tp}";
@@ -96,7 +96,7 @@ TEST(ParameterBytes, CountsEachKindOfState) {
   add(VariableKind::Accumulator, "", ElementType::F64, 128);
   add(VariableKind::State, "exp_avg", ElementType::F32, 32);
   add(VariableKind::State, "exp_avg", ElementType::F32, 32);
-  add(VariableKind::Output, "", ElementType::F64, 8); // no state of the model
+  add(VariableKind::Output, "", ElementType::F64, 8); // not part of the model's state
   Packed packed(program);
   auto json = parameterBytesJson(packed.root(), *packed.root().classes()->Get(0));
   EXPECT_EQ(json["parameters"]["bytes"], 64);
