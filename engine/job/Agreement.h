@@ -15,11 +15,11 @@ struct Verdict {
 };
 
 std::vector<uint8_t> pack(const Verdict &verdict);
-/// Internal, with a text, for bytes that are no verdict.
+/// Returns code Internal with an error message if the bytes are not a verdict.
 Verdict unpackVerdict(const std::vector<uint8_t> &bytes);
 
-/// The exit code of the first process that has another one than Good, and every text once, in the order of the processes. Whose it is is
-/// said where it is not of all. `names`: of the processes, such as "process 2 on 'b'".
+/// The first exit code that is not Ok, in process order, and each distinct error once. An error that only some processes report gets a line
+/// that names them, unless process 0 is the only one with errors. `names`: one per process, such as "process 2 on 'b'".
 Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::string> &names);
 
 } // namespace npar::job

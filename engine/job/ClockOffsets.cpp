@@ -1,4 +1,4 @@
-// Intersects what each exchange allows.
+// Intersects the intervals of offsets that the exchanges allow.
 #include "engine/job/ClockOffsets.h"
 
 #include <algorithm>

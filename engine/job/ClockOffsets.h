@@ -5,8 +5,7 @@
 
 namespace npar::job {
 
-/// One process's part in one exchange, which nobody finishes before all have begun it: when it began and ended, in seconds of its own
-/// clock.
+/// When one process began and ended one exchange, in seconds on its own clock. No process can finish an exchange before all have begun it.
 struct ClockExchange {
   double begun = 0, ended = 0;
 };
@@ -16,8 +15,9 @@ struct ClockOffset {
   double uncertainty = 0; ///< largest error of the offset in seconds, if the clocks run at the same speed
 };
 
-/// `exchanges`: by process, of each as many, the n-th of all the same. Each bounds the offset from both sides, for a process ends it after
-/// the other has begun it; the offset is the middle of what all leave (Cristian: Probabilistic clock synchronization, 1989).
+/// `exchanges[process][n]` is that process's part in the nth exchange; all processes list the same exchanges. Each exchange bounds the
+/// offset on both sides, because a process ends it only after the other has begun it. The result is the middle of the interval that
+/// satisfies all bounds (Cristian: Probabilistic clock synchronization, 1989).
 std::vector<ClockOffset> clockOffsets(const std::vector<std::vector<ClockExchange>> &exchanges);
 
 } // namespace npar::job

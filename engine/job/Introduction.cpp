@@ -1,4 +1,4 @@
-// Reads what the system knows of this process, and compares processes.
+// Collects a process's description from the operating system, and compares the descriptions of all processes.
 #include "engine/job/Introduction.h"
 
 #include "engine/files/AtomicFile.h"
@@ -30,7 +30,7 @@ std::string hostName() {
   return ::gethostname(name, sizeof(name) - 1) == 0 && *name ? name : "unknown";
 }
 
-/// Vector instructions and what works like them, by the kernel's names.
+/// CPU flags that decide which arithmetic instructions exist (vector, matrix, FMA, bit manipulation), under the Linux kernel's names.
 std::string processorFeatures() {
   std::ifstream file("/proc/cpuinfo");
   std::set<std::string> features;
@@ -55,7 +55,7 @@ std::vector<uint8_t> processorsAllowed() {
   return allowed;
 }
 
-/// Words that one has and the other lacks.
+/// The words of `all` that `some` lacks, separated by commas.
 std::string missingIn(const std::string &some, const std::string &all) {
   std::istringstream words(all);
   std::istringstream found(some);

@@ -31,7 +31,7 @@ std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes) {
   return files;
 }
 
-/// Empty: they are the same as far as the fingerprints tell.
+/// Describes the first difference between two files' paths or fingerprints; empty if they agree.
 static std::string difference(const ReadFile &first, const ReadFile &other, const std::string &firstName, const std::string &otherName) {
   if (first.path != other.path)
     return fmt::format("{} reads '{}', but {} reads '{}': all processes of a job must read the same files", otherName, other.path,

@@ -17,8 +17,8 @@ struct ReadFile {
 std::vector<uint8_t> pack(const std::vector<ReadFile> &files);
 std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes);
 
-/// One message for each file that differs from that of process 0, of many the first few: which file, which process, and both values.
-/// `names`: of the processes, such as "process 2 on 'b'".
+/// One message for each file that differs from process 0's, naming the file, the process and both values. After eight messages the rest
+/// are only counted. `names`: one per process, such as "process 2 on 'b'".
 std::vector<std::string> differences(const std::vector<std::vector<ReadFile>> &processes, const std::vector<std::string> &names);
 
 } // namespace npar::job

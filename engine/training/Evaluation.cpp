@@ -1,4 +1,4 @@
-// Adds up measures in the order of the data, whatever ranks the values come from.
+// Sums up measures in data order, so that the result does not depend on which ranks computed the values.
 #include "engine/training/Evaluation.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ Status Evaluation::run(engine::Session &session, const engine::OncePass &data,
   int64_t first = 0;
   for (int64_t step = 0; step < data.steps(); ++step) {
     engine::CountedBatch batch = data.batch(step);
-    if (Status status = data.intact(); !status.ok()) { // nothing is measured on what is not there
+    if (Status status = data.intact(); !status.ok()) { // the file was cut: missing data must not be evaluated
       session.abandon(status);
       return status;
     }

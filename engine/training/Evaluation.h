@@ -1,4 +1,4 @@
-// What an evaluation comes to: every measure of a forward-only program over data gone through once, each sample once.
+// Evaluates a forward-only program: one pass over the data, each sample once, with all measures summed up.
 #pragma once
 
 #include "engine/data/OncePass.h"
@@ -11,7 +11,8 @@
 
 namespace npar::training {
 
-/// A measure of the program with what was added up. A program without measures has one, the loss, which counts where the data say so.
+/// A measure and its running sum. A program that lists no measures but computes losses gets an unnamed one, the loss over the tokens that
+/// the data mark as counting.
 struct Measured {
   std::string name;
   program::MeasureKind kind = program::MeasureKind::Loss;
@@ -23,22 +24,22 @@ class Evaluation {
 public:
   explicit Evaluation(const program::Program &program);
 
-  /// Runs all batches. `each` is told after each of them, when its results can be read: the first sample and how many there are.
+  /// Runs all batches. Calls `each` after every batch, while its results can be read, with its first sample and number of samples.
   engine::Status run(engine::Session &session, const engine::OncePass &data,
                      const std::function<engine::Status(int64_t first, int64_t samples)> &each);
 
   const std::vector<Measured> &measures() const { return all; }
-  /// The weighted sum of the losses; one in which nothing counts adds nothing.
+  /// The weighted sum of the losses; a loss without counting positions adds nothing.
   double loss() const;
-  /// Positions that count in the losses together; 0: there is nothing to evaluate.
+  /// Counting positions, summed over all losses; 0: there is nothing to evaluate.
   int64_t counted() const;
-  /// True if the program lists its measures. Otherwise it has one loss over the tokens of a text, or outputs alone.
+  /// True if the program lists its measures. Otherwise it computes one loss over the tokens of a text, or only outputs.
   bool hasMeasures() const { return program->measures() && program->measures()->size() > 0; }
-  /// True if something is measured or written of each sample, so that an incomplete one cannot count.
+  /// True if the program measures or predicts per sample, so that an incomplete sample cannot be used.
   bool takesWholeSamples() const { return hasMeasures() || (program->predictions() && program->predictions()->size() > 0); }
   /// True if a loss is among the measures.
   bool hasLoss() const;
-  /// Elements of one sample of a result.
+  /// Number of elements that a result has per sample.
   static uint64_t elementsOfSample(const program::LogicalResult &result);
 
 private:

@@ -1,4 +1,4 @@
-// Weighs what a step costs against what its samples do.
+// Weighs the fixed cost of a step against the cost of its samples.
 #include "engine/training/EvaluationBatch.h"
 
 #include "engine/readable/HumanUnits.h"
@@ -51,7 +51,7 @@ std::string EvaluationBatch::text(int64_t there, uint64_t room) const {
 }
 
 EvaluationBatch chooseBatch(const StepCost &one, const StepCost &several, int64_t there, uint64_t room) {
-  constexpr double share = 0.05; // of a step's time that may not depend on its size
+  constexpr double share = 0.05; // largest fixed part of a step's time
   constexpr double most = 65536;
   double more = static_cast<double>(several.batch - one.batch);
   double bytesEach = std::max(1.0, (static_cast<double>(several.bytes) - static_cast<double>(one.bytes)) / more);

@@ -7,12 +7,12 @@
 namespace npar::training {
 
 enum class BatchReason {
-  Given,   ///< by a setting
-  Program, ///< it is compiled already
+  Given,   ///< set explicitly
+  Program, ///< fixed by a program that is compiled already
   Plan,    ///< the plan's micro-batches, no more of them than the data need
   Data,    ///< all samples at once
-  Memory,  ///< more would take too much
-  Time     ///< more would be hardly faster
+  Memory,  ///< a larger batch would need too much memory
+  Time     ///< a larger batch would hardly be faster
 };
 
 /// The planned cost of a program's step.
@@ -28,13 +28,13 @@ struct EvaluationBatch {
 
   /// The word of the reason, for --json.
   const char *word() const;
-  /// "12 of 300 samples at a time: more would take over 512 MiB". `there`: how many samples the data have, 0: unknown; `room`: bytes.
+  /// "12 of 300 samples at a time: more would take over 512 MiB". `there`: samples in the data, 0: unknown; `room`: bytes.
   std::string text(int64_t there, uint64_t room) const;
 };
 
-/// Between steps of two sizes bytes and seconds are taken to be linear. The batch is so large that what a step costs whatever its size is a
-/// twentieth at most, unless `there` samples are fewer (0: unknown) or would take more than `room` bytes. All steps have about
-/// the same size, so that the last one is not nearly empty.
+/// Memory and time are taken to be linear in the batch size, through the two given steps. The batch is large enough that the fixed cost of
+/// a step is at most a twentieth of its time, unless the data have fewer samples (`there`; 0: unknown) or the batch would need more than
+/// `room` bytes. All steps have about the same size, so that the last one is not nearly empty.
 EvaluationBatch chooseBatch(const StepCost &one, const StepCost &several, int64_t there, uint64_t room);
 
 } // namespace npar::training

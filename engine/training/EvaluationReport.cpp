@@ -1,4 +1,4 @@
-// Measures by their names as JSON, rows of logs and text.
+// Formats measures under their names as JSON, log rows and text.
 #include "engine/training/EvaluationReport.h"
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace {
 /// True for one loss over tokens, which has a perplexity and bits per token: any other loss is listed as a measure.
 bool isOfTokens(const Evaluation &evaluation) { return !evaluation.hasMeasures() && evaluation.hasLoss(); }
 
-/// Of the mean loss of a text, in nats.
+/// The mean loss per token, converted from nats to bits.
 double bitsOf(const Evaluation &evaluation) { return evaluation.loss() / std::log(2.0); }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What an evaluation came to, for people, tools and logs.
+// Reports the result of an evaluation as text, as JSON and as a log row.
 #pragma once
 
 #include "engine/logging/LogFormat.h"
@@ -10,19 +10,19 @@
 
 namespace npar::training {
 
-/// Of what a file holds (--tokens): the name of the number of bits that a token takes.
+/// The metric's name for the bits per token: "bits_per_byte" if `tokens` (the value of --tokens) is "bytes", else "bits_per_token".
 const char *bitsName(const std::string &tokens);
 
-/// {"loss": .., "losses": {..}, "metrics": {..}, "counted": {..}, "samples": n}, null where a measure has no value; for a
+/// {"loss": .., "losses": {..}, "metrics": {..}, "counted": {..}, "samples": n}, with null for a measure without a value. For a
 /// single loss over tokens: loss, perplexity, tokens and {"metrics": {"bits_per_token": ..}}.
 nlohmann::ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
 
-/// The same as a row of a log: NaN where a measure has no value. The step is left to the caller.
+/// The same as a log row, with NaN for a measure without a value. The caller fills in the step.
 engine::EvaluationRecord recordOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
-/// What the values of such rows are called.
+/// The names of a record's values, in order.
 std::vector<std::string> namesOf(const engine::EvaluationRecord &record);
 
-/// One line: the loss, what has a name, and of how many samples or tokens.
+/// One line: the loss, the named measures, and the number of samples or tokens.
 std::string textOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
 
 } // namespace npar::training

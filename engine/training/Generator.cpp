@@ -1,4 +1,4 @@
-// Fills batches with tokens, reads the logits of the last one, and tests that later tokens change none.
+// Fills batches with tokens, reads the logits of the last one, and checks that later tokens change none of them.
 #include "engine/training/Generator.h"
 
 #include "engine/program/Kept.h"
@@ -32,7 +32,7 @@ Result<GeneratorShape> GeneratorShape::of(const program::Program &program) {
 }
 
 Status Generator::compute(const GeneratorPart &part, int64_t first, int64_t end, int64_t position) {
-  // What comes after these tokens is any token: a causal model does not look there, and what is kept of them the next ones replace.
+  // The padding after these tokens can be any token: a causal model ignores it, and the next tokens overwrite its cache entries.
   std::vector<int32_t> row(static_cast<size_t>(part.shape.positions));
   std::copy(sequence.begin() + first, sequence.begin() + end, row.begin());
   if (keeps) {
@@ -65,7 +65,7 @@ Status Generator::readWithOthers(int64_t start, int64_t end) {
   int64_t kinds = part.shape.tokens > 1 ? std::min<int64_t>(part.shape.tokens, INT32_MAX) : 2;
   std::vector<int32_t> row(static_cast<size_t>(all));
   std::copy(sequence.begin() + start, sequence.begin() + end, row.begin());
-  for (int64_t i = same; i < all; ++i) // none is what it was: a prime steps through the kinds
+  for (int64_t i = same; i < all; ++i) // every token changes: adds 1 to kinds - 1, stepped by a prime
     row[static_cast<size_t>(i)] = static_cast<int32_t>((row[static_cast<size_t>(i)] + 1 + 7919 * i % (kinds - 1)) % kinds);
   if (Status status = step(part, row); !status.ok())
     return status;
@@ -116,7 +116,7 @@ Result<std::vector<double>> Generator::scores() {
   int64_t end = static_cast<int64_t>(sequence.size()), start = std::max<int64_t>(0, end - length);
   if (!keeps)
     return wholeScores(start, end);
-  if (start != begin) // all stand elsewhere in what is looked at
+  if (start != begin) // the window moved, so every token has a new position
     begin = start, known = 0;
   for (;;) {
     int64_t left = end - begin - known;

@@ -1,4 +1,4 @@
-// Sums of an evaluation, and what they come to.
+// Updates the sums of a measure and computes its value from them.
 #include "engine/training/MeasureSum.h"
 
 #include <cmath>

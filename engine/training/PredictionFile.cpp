@@ -1,4 +1,4 @@
-// Writes each batch's part of every prediction where it belongs.
+// Writes each batch's part of every prediction at its offset in the file.
 #include "engine/training/PredictionFile.h"
 
 #include "engine/training/Evaluation.h"
@@ -11,7 +11,7 @@ using program::ElementType;
 
 namespace {
 
-/// As what a result is written.
+/// The safetensors type in which results of a type are stored.
 const char *storedType(ElementType type) {
   switch (type) {
   case ElementType::F64:

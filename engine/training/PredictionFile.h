@@ -1,4 +1,4 @@
-// Predictions of an evaluation as a safetensors file: a tensor for each output of the model, the samples first, in the order of the data.
+// Writes the predictions of an evaluation to a safetensors file: one tensor per output of the model, samples first, in data order.
 #pragma once
 
 #include "engine/runtime/Session.h"
@@ -11,11 +11,11 @@ namespace npar::training {
 
 class PredictionFile {
 public:
-  /// For so many samples. Floats of 16 bits are written as float32. With an empty path nothing is written: for processes that only take
-  /// part in reading results.
+  /// Creates a file for `samples` samples. 16-bit floats are written as float32. With an empty path nothing is written, for processes that
+  /// only take part in reading results.
   static engine::Result<PredictionFile> create(const std::string &path, const program::Program &program, int64_t samples);
-  /// What the last step left of the first `samples` of its batch, which are samples `first` and on of the data. Every session takes part.
-  /// What cannot be written is told by `commit`, so that nobody waits for a process that has stopped.
+  /// Writes the last step's results for the first `samples` samples of its batch, which start at sample `first` of the data. Every session
+  /// must call it. Write errors are reported by `commit`, so that a failing process still takes part and the others do not wait for it.
   engine::Status add(const engine::Session &session, int64_t first, int64_t samples);
   engine::Status commit();
 
@@ -25,7 +25,7 @@ private:
 
   std::unique_ptr<engine::SafetensorsWriter> writer; ///< null: nothing is written
   const program::Program *program;
-  engine::Status written; ///< why nothing more is
+  engine::Status written; ///< the first write error, after which nothing more is written
 };
 
 } // namespace npar::training

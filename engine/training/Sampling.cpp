@@ -25,14 +25,14 @@ std::optional<int32_t> nextToken(const std::vector<double> &scores, const Sampli
   size_t kept = sampling.topK > 0 ? std::min(order.size(), static_cast<size_t>(sampling.topK)) : order.size();
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(), better);
 
-  std::vector<double> sums; // of the probabilities so far, times what makes them add up to 1
+  std::vector<double> sums; // cumulative probabilities, not normalized
   for (size_t i = 0; i < kept; ++i)
     sums.push_back((i ? sums.back() : 0) + std::exp((scores[order[i]] - *best) / sampling.temperature));
   double enough = sums.back() * std::min(sampling.topP, 1.0);
   size_t few = static_cast<size_t>(std::lower_bound(sums.begin(), sums.end(), enough) - sums.begin());
   sums.resize(std::min(few + 1, sums.size()));
 
-  constexpr uint64_t stream = 0x67656E6572617465; // "generate": no parameter's and no site's, which are hashes
+  constexpr uint64_t stream = 0x67656E6572617465; // "generate": differs from the streams of parameters and dropout sites, which are hashes
   std::array<uint32_t, 4> bits = engine::philox(sampling.seed, stream, position);
   double drawn = engine::uniform(bits[0], bits[1]) * sums.back();
   size_t place = static_cast<size_t>(std::lower_bound(sums.begin(), sums.end(), drawn) - sums.begin());

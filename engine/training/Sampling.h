@@ -1,4 +1,4 @@
-// The next token from the scores that a model gives each class: the best one, or one drawn at random.
+// Chooses the next token from a model's scores of all classes: the best one, or one drawn at random.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,15 @@
 namespace npar::training {
 
 struct Sampling {
-  /// By which scores are divided before their exponentials are the probabilities; 0: always the best class, of equals the one with the
-  /// least number.
+  /// Divisor of the scores before the softmax; 0: always the best class, the lowest number among equals.
   double temperature = 0;
-  int64_t topK = 0; ///< only the so many best can be drawn; 0: all
-  double topP = 1;  ///< of these only the fewest best whose probabilities reach this sum
+  int64_t topK = 0; ///< only the `topK` best classes can be drawn; 0: all
+  double topP = 1;  ///< of these, only the best ones whose probabilities together reach this sum
   uint64_t seed = 0;
 };
 
-/// The class that follows `position` tokens. Random numbers come from a counter (seed, position): the same arguments give the same class,
-/// on any machine and under any plan that gives the same scores. Nothing where a score is no number or all are -infinity.
+/// The class that follows `position` tokens. Random numbers are a function of (seed, position), so equal scores give the same class on
+/// any machine and under any plan. Nothing if a score is NaN or +infinity, or if all scores are -infinity.
 std::optional<int32_t> nextToken(const std::vector<double> &scores, const Sampling &sampling, uint64_t position);
 
 } // namespace npar::training

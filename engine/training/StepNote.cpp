@@ -1,4 +1,4 @@
-// Packs notes, and hashes batches sample by sample, so that processes that have read different samples find the hash of the whole.
+// Packs notes, and hashes batches sample by sample, so that processes that read different samples can compute the hash of the whole batch.
 #include "engine/training/StepNote.h"
 
 #include "engine/checkpoint/PieceHash.h"
@@ -52,7 +52,7 @@ std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Bat
 }
 
 std::string hashOfBatch(const std::vector<StepNote> &notes) {
-  std::map<int64_t, RowHash> rows; // several processes may have read the same
+  std::map<int64_t, RowHash> rows; // ordered; several processes may have read the same sample
   for (const StepNote &note : notes)
     for (const RowHash &row : note.rows)
       rows.emplace(row.row, row);

@@ -1,4 +1,4 @@
-// What each process of a job tells the others at the end of a training step: whether it would stop, and which samples it has seen.
+// The note that each process of a job sends to the others after a training step: whether it wants to stop, and hashes of its samples.
 #pragma once
 
 #include "engine/runtime/Batch.h"
@@ -16,21 +16,22 @@ struct RowHash {
 };
 
 struct StepNote {
-  /// Why the training should end here, for all processes alike: a signal's name, or `cannotWrite`; empty: it should go on.
+  /// Why training should end after this step in all processes: a signal's name, or `cannotWrite`; empty: training continues.
   std::string stop;
-  std::vector<RowHash> rows; ///< that this process has read; empty: nobody wants to know
+  std::vector<RowHash> rows; ///< hashes of the samples that this process has read; empty if batches are not hashed
 
   static constexpr const char *cannotWrite = "!";
 };
 
 std::vector<uint8_t> pack(const StepNote &note);
-/// Of bytes that `pack` made.
+/// Unpacks bytes that `pack` produced.
 StepNote unpackNote(const std::vector<uint8_t> &bytes);
 
-/// Of a batch that holds these of its samples, or all where `rows` is as long as the batch.
+/// Hashes the samples that `batch` contains. `rows`: their numbers in the whole batch, in the same order.
 std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Batch &batch, const std::vector<int64_t> &rows);
 
-/// Of the whole batch, by what the processes have read of it: the same however it was shared out. 32 hex digits; empty for no rows.
+/// Combines the hashes of all processes into one of the whole batch, which does not depend on how samples were distributed. 32 hex digits;
+/// empty if there are no rows.
 std::string hashOfBatch(const std::vector<StepNote> &notes);
 
 } // namespace npar::training

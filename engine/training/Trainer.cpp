@@ -1,4 +1,4 @@
-// Runs steps and adds up what they come to.
+// Runs the steps and accumulates their results.
 #include "engine/training/Trainer.h"
 
 #include "engine/data/BatchReader.h"
@@ -16,13 +16,13 @@ using engine::Status;
 
 namespace {
 
-/// Tokens of a sample if each of them is predicted. 0: the model reads a text and says one thing about it, so samples count.
+/// Tokens per sample if each of them is predicted. 0: the model predicts something about a whole sample, so samples are counted.
 int64_t predictedTokens(const engine::BatchShape &shape) {
   bool predicted = shape.find(program::InputRole::Shifted) || shape.inputs.size() == 1;
   return predicted ? shape.tokensOfSample() : 0;
 }
 
-/// Complete passes over the data before a step; nothing if data have no end.
+/// Number of complete passes over the data before a step; nothing if data have no end.
 std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
   return data.samples() ? std::optional(data.position(step) / data.samples()) : std::nullopt;
 }
@@ -37,7 +37,7 @@ Trainer::Trainer(const program::Program &program, const TrainerOptions &options,
 
 std::vector<uint8_t> Trainer::note() { return pack(StepNote{observer.wantsToEnd(), rows}); }
 
-/// Whether all processes end here because one of them wants to. Remembers a signal's name.
+/// True if all processes must end after this step because one of them wants to. Remembers the signal's name.
 bool Trainer::shouldEnd(const std::vector<StepNote> &notes) {
   bool end = false;
   for (const StepNote &note : notes) {
@@ -95,13 +95,13 @@ Status Trainer::compareReplicas(engine::Session &session, int64_t done) {
 
 Status Trainer::run(engine::Session &session, const engine::DataSource &data) {
   using Clock = std::chrono::steady_clock;
-  // A single process also stops for a signal that came before the first step; several hear of each other's at the end of a step.
+  // A single process also stops for a signal received before the first step; several processes exchange signals at the end of a step.
   bool last = options.alone && shouldEnd({StepNote{observer.wantsToEnd(), {}}});
   engine::BatchReader reader(data, outcome.first, last ? outcome.first : options.steps);
   for (int64_t step = outcome.first; step < options.steps && !last; ++step) {
     engine::BatchReader::Read read = reader.next();
     rows = options.hashBatches ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
-    if (!read.intact.ok()) { // the file was cut: nothing is trained on missing data
+    if (!read.intact.ok()) { // the file was cut: missing data must not be trained on
       session.abandon(read.intact);
       return read.intact;
     }
@@ -115,7 +115,7 @@ Status Trainer::run(engine::Session &session, const engine::DataSource &data) {
     observer.finished(report);
     TRY_STATUS(compareReplicas(session, step + 1));
     if (outcome.corrupt)
-      break; // nothing that would be written now can be trusted
+      break; // a checkpoint written now could not be trusted
     TRY(bool end, observer.between(step + 1, report));
     last = shouldEnd(options.alone ? std::vector<StepNote>{StepNote{observer.wantsToEnd(), {}}} : notes);
     last |= end || (options.endIfNotFinite && !engine::isSound(result));

@@ -1,4 +1,4 @@
-// `npar autopsy`: reads the flight records that the processes of a job left behind and says where their ranks went apart first.
+// `npar autopsy`: reads the flight records that the processes of a job left, and reports where its ranks first diverged.
 #include "tools/npar/Command.h"
 
 #include "tools/npar/model/FlagChecks.h"
@@ -27,7 +27,7 @@ bool isRecord(const std::string &name) {
   return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-/// What can be read, and why the rest cannot.
+/// The readable records, and for each other one the reason why it cannot be read.
 struct Records {
   std::vector<engine::FlightLog> logs;
   std::vector<std::string> damaged;

@@ -1,4 +1,4 @@
-// `npar completion`: a script that completes command lines in bash, made of the commands and flags that the driver has.
+// `npar completion`: prints a script for completion in bash, generated from the driver's commands and flags.
 #include "tools/npar/Command.h"
 
 #include "tools/npar/model/ModelFlags.h"
@@ -10,7 +10,7 @@
 namespace npar::driver {
 namespace {
 
-/// The words that an option's check allows, which its type lists as "TEXT:{cpu,cuda}"; empty where anything may stand.
+/// The values that an option's check allows, which its type lists as "TEXT:{cpu,cuda}"; empty if any value is allowed.
 std::string allowedWords(const CLI::Option &option) {
   std::string type = option.get_type_name();
   size_t open = type.find('{'), close = type.find('}');
@@ -21,12 +21,12 @@ std::string allowedWords(const CLI::Option &option) {
   return words;
 }
 
-/// Cases of the script, of a command and all commands inside it.
+/// Cases of the script for a command and all its subcommands.
 struct Cases {
-  std::string path;   ///< which words lead from a command to one inside it
-  std::string flags;  ///< the words that may come next in a command
-  std::string values; ///< the words that may follow a flag
-  std::string files;  ///< flags after which a name of a file comes
+  std::string path;   ///< words that lead from a command to a subcommand
+  std::string flags;  ///< words that can come next in a command
+  std::string values; ///< words that can follow a flag
+  std::string files;  ///< flags that take a file name
 
   void add(const CLI::App &app, const std::string &name) {
     std::vector<std::string> next, inner;

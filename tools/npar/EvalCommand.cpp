@@ -1,4 +1,4 @@
-// `npar eval`: losses, metrics and predictions of a trained model over data, every sample once.
+// `npar eval`: computes losses, metrics and predictions of a trained model over data, each sample once.
 #include "tools/npar/Command.h"
 
 #include "dsl/UnfedMeasures.h"
@@ -39,16 +39,16 @@ using engine::Status;
 struct EvalFlags {
   UseFlags use;
   DataFlags data;
-  int64_t part = 0; ///< of a split; 0: not given
+  int64_t part = 0; ///< part of a split, from 1; 0: not given
   std::vector<std::string> logs;
-  std::string outputs; ///< where predictions go
+  std::string outputs; ///< file for predictions
 
-  /// The one file of tokens, where such is given; else empty.
+  /// The token file, if exactly one is given; else empty.
   std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
 };
 
-/// What a file of tokens holds where --tokens does not say: what its name ends with, what the checkpoint was trained on, or bytes for a
-/// model that knows 256 tokens. Empty: unknown.
+/// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
+/// "bytes" for a model with 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
     if (endsWith(flags.stream(), std::string(".") + kind))
@@ -65,7 +65,7 @@ std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const p
   return "";
 }
 
-/// A checkpoint keeps the model's texts, not the data: what a data block names beside them is elsewhere now.
+/// Checks that the files of the data block exist: a checkpoint stores the model's texts, but not the data files that they name.
 ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const engine::DataPlan &plan) {
   if (named.folder.empty() || !flags.data.files.empty())
     return ExitCode::Good;
@@ -80,30 +80,30 @@ ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const e
   return ExitCode::Good;
 }
 
-/// Returns true if each token of a file after the first is a target, also where the last sample is not full.
+/// True if each token of a file except the first is a target, even if the last sample is incomplete.
 bool takesTokens(const EvalFlags &flags, const program::Program &program) {
   return !flags.stream().empty() && !flags.part && !training::Evaluation(program).takesWholeSamples();
 }
 
-/// The samples of the data block and other files, of a split the part that is evaluated.
+/// The samples of the data block or of given files. Of split data only the part to evaluate.
 Outcome<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
                                     const engine::BatchShape &shape) {
   Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
   if (!plan.ok())
     return plan.code();
-  if (!flags.data.files.empty() && !flags.part) // what is named is gone through whole
+  if (!flags.data.files.empty() && !flags.part) // files given by flags are evaluated whole
     plan->split = {};
   if (ExitCode code = findBlockFiles(flags, named, *plan); code != ExitCode::Good)
     return code;
   auto parts = static_cast<int64_t>(plan->split.shares.size());
-  if (flags.part > parts) // where nothing is split there is no part 1: without the flag everything is evaluated
+  if (flags.part > parts) // data without a split have no part 1; without the flag all of them are evaluated
     return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
                                                 parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
   plan->split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
   return plan;
 }
 
-/// Says what a file of tokens holds, where no flag does.
+/// Sets the kind of tokens in a token file if --tokens is not given.
 ExitCode findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   if (!flags.stream().empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
@@ -171,7 +171,7 @@ Outcome<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const Name
   return made.program;
 }
 
-/// Goes through the data, and writes predictions where that is asked for.
+/// Evaluates all data, and writes predictions if --outputs is given.
 ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
                   training::Evaluation &evaluation) {
   using Clock = std::chrono::steady_clock;
@@ -202,14 +202,14 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
     return Status();
   });
   progress.finish();
-  if (!status.ok()) // others may be gone: nobody waits for them
+  if (!status.ok()) // other processes may have ended, so do not wait for them
     return fail(status);
   if (predictions)
     status = predictions->commit();
   return job.agree(status.ok() ? ExitCode::Good : fail(status));
 }
 
-/// The training step that the parameters are of; 0 where nobody knows.
+/// The training step of the checkpoint that the parameters come from; 0 if they come from other files.
 int64_t stepOf(const NamedModel &named) {
   if (named.folder.empty() || !engine::isCheckpoint(named.folder))
     return 0;
@@ -252,7 +252,7 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
   return ExitCode::Good;
 }
 
-/// Which kind of file it is, and that it fits the program, in every process.
+/// Opens the data in every process, and checks that data and --outputs fit the program.
 ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Program &program, std::unique_ptr<engine::OncePass> &data) {
   if (!flags.outputs.empty() && !(program.predictions() && program.predictions()->size() > 0))
     return fail(ExitCode::BadInput,

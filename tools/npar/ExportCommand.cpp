@@ -1,4 +1,4 @@
-// `npar export`: weights of a checkpoint, a file or a folder to a folder that Hugging Face's libraries read.
+// `npar export`: writes the weights of a checkpoint, a file or a folder as a folder for Hugging Face's libraries.
 #include "tools/npar/Command.h"
 
 #include "dsl/Families.h"
@@ -26,19 +26,19 @@ namespace {
 
 struct ExportFlags {
   std::string source, folder, type;
-  std::optional<uint64_t> most; ///< bytes of a file
+  std::optional<uint64_t> most; ///< largest size of a file, in bytes
   ModelOptions model;           ///< `model` empty: the source's own
   bool json = false;
 };
 
-/// "F16" for "f16".
+/// The name of a type in safetensors files: "F16" for "f16".
 std::string storedType(std::string word) {
   for (char &c : word)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return word;
 }
 
-/// How transformers calls the type of all tensors; empty when they are of several.
+/// The name in transformers of the type that all tensors have; empty if their types differ.
 std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
   static const std::pair<const char *, const char *> words[] = {
       {"F32", "float32"}, {"F16", "float16"}, {"BF16", "bfloat16"}, {"F64", "float64"}};
@@ -48,7 +48,7 @@ std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
   return "";
 }
 
-/// The model that the source says it is of, unless --model does. `base` is then its config.json, where it has one.
+/// Finds the model that the source folder states, unless --model is given. Sets `base` to the folder's config.json if it has one.
 ExitCode findModel(ExportFlags &flags, std::string &base) {
   std::error_code error;
   if (!flags.model.model.empty())
@@ -69,7 +69,7 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   return ExitCode::Good;
 }
 
-/// The tensors of the folder: every parameter under the family's name for it.
+/// The tensors to write: every parameter under its name in the family.
 Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &weights, const program::Program &program,
                                                       const std::string &type) {
   const engine::FileNames &names = weights.names();
@@ -125,7 +125,7 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
 }
 
 ExitCode runExport(ExportFlags flags) {
-  if (engine::isCheckpoint(flags.source)) { // a training may write a newer one between two looks
+  if (engine::isCheckpoint(flags.source)) { // fixed here, because a running training may write a newer one
     engine::Result<std::shared_ptr<const engine::CheckpointStore>> checkpoint = engine::openCheckpointStore(flags.source);
     if (!checkpoint.ok())
       return fail(checkpoint.status());

@@ -1,4 +1,4 @@
-// `npar generate`: what a trained model makes of the beginning of a text.
+// `npar generate`: continues a text with a trained model.
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
@@ -39,7 +39,7 @@ struct GenerateFlags {
   bool samples() const { return sampling.topK > 0 || sampling.topP < 1 || seed; }
 };
 
-/// The prompt as tokens, and the tokenizer that says them; null where none is known.
+/// The prompt as tokens, and the tokenizer, null if unknown.
 struct Prompt {
   TokenizerPointer tokenizer;
   std::vector<int32_t> tokens;
@@ -53,7 +53,7 @@ bool hasTokenizer(const std::string &folder) {
   return false;
 }
 
-/// The one that is asked for, the one beside the weights, or bytes for a model with 256 classes.
+/// The tokenizer that --tokenizer names, else the one in the folder of the weights, else "bytes" for a model with 256 classes.
 Outcome<TokenizerPointer> findTokenizer(const GenerateFlags &flags, const NamedModel &named, int64_t classes) {
   bool beside = hasTokenizer(named.folder);
   std::string path = !flags.tokenizer.empty() ? flags.tokenizer : beside ? named.folder : classes == 256 ? "bytes" : "";
@@ -62,14 +62,14 @@ Outcome<TokenizerPointer> findTokenizer(const GenerateFlags &flags, const NamedM
   Result<TokenizerPointer> tokenizer = engine::openTokenizer(path);
   if (tokenizer.ok())
     return *tokenizer;
-  if (flags.tokenizer.empty() && !flags.promptTokens.empty()) { // numbers go in and out without it
+  if (flags.tokenizer.empty() && !flags.promptTokens.empty()) { // token numbers need no tokenizer
     printRemark(tokenizer.status().message() + "; only token numbers are printed");
     return TokenizerPointer();
   }
   return fail(tokenizer.status());
 }
 
-/// "1,2,3"
+/// Reads a list of token numbers such as "1,2,3".
 std::optional<std::vector<int32_t>> readNumbers(const std::string &text) {
   std::vector<int32_t> numbers;
   for (size_t at = 0; at <= text.size();) {
@@ -128,7 +128,7 @@ int64_t sizeOf(const dsl::Model &model, const std::string &name) {
   return 0;
 }
 
-/// How many classes the logits that the loss compares with its targets have; 0 where the loss compares none.
+/// The number of classes of the logits that the loss compares with targets; 0 if the loss has no logits.
 int64_t classesOf(const dsl::Model &model) {
   const dsl::Node &loss = model.mainLoss();
   if (loss.operands.empty())
@@ -139,8 +139,8 @@ int64_t classesOf(const dsl::Model &model) {
   return 0;
 }
 
-/// One sample per data-parallel rank. On one rank no longer than needed where the model has a constant for that; a plan may want a length
-/// that it can split.
+/// Settings for one sample per data-parallel rank. On one rank the sequence is only as long as needed, if the model has a constant for its
+/// length; other plans may need a length that they can split.
 SettingsList settingsFor(const dsl::Program &program, int64_t needed) {
   SettingsList settings = {{"batch", std::to_string(program.plan.dataParallel)}, {"micro", "1"}};
   const dsl::Model &model = program.model;
@@ -167,7 +167,7 @@ nlohmann::ordered_json bestOf(const std::vector<double> &scores, int64_t count) 
   return best;
 }
 
-/// Shows tokens as they come: text where a tokenizer is known, numbers otherwise; with --json nothing before the end.
+/// Prints tokens as they are generated: as text if a tokenizer is known, else as numbers. With --json prints everything at the end.
 class Output {
 public:
   Output(const GenerateFlags &flags, const Prompt &prompt) : flags(flags), prompt(prompt) {
@@ -180,7 +180,7 @@ public:
     text.clear();
   }
 
-  /// False when standard output takes nothing any more.
+  /// False if standard output is closed or full.
   bool add(int32_t token, const std::vector<double> &scores) {
     json["tokens"].push_back(token);
     if (flags.top > 0)
@@ -205,7 +205,7 @@ private:
   void show(int32_t token, const char *before) {
     if (!decoder)
       return put((started ? " " : before) + std::to_string(token));
-    if (Result<std::string> shown = decoder->push(token); shown.ok()) // what is no id of the tokenizer says nothing
+    if (Result<std::string> shown = decoder->push(token); shown.ok()) // ids that the tokenizer does not have print nothing
       put(*shown);
   }
   void put(const std::string &more) {
@@ -219,7 +219,7 @@ private:
   const Prompt &prompt;
   std::optional<engine::TextDecoder> decoder;
   nlohmann::ordered_json json;
-  std::string text; ///< of what was generated
+  std::string text; ///< the generated text
   bool started = false;
 };
 
@@ -263,7 +263,7 @@ ExitCode checkFlags(const GenerateFlags &flags) {
   return ExitCode::Good;
 }
 
-/// A session for each program, all in the memory of the largest.
+/// Starts a session for each program, all in the memory of the largest one, and generates.
 ExitCode startAndGenerate(Job &job, const GenerateFlags &flags, const GeneratingPrograms &programs, const NamedModel &named,
                           const Prompt &prompt) {
   std::vector<TrainedModel> models;
@@ -311,7 +311,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (!named.ok())
     return named.code();
   std::optional<Prompt> prompt;
-  int64_t given = 0; // tokens
+  int64_t given = 0; // tokens in the prompt
   auto choose = [&](const dsl::Program &model) -> Outcome<SettingsList> {
     Outcome<Prompt> read = readPrompt(flags, *named, classesOf(model.model));
     if (!read.ok())
@@ -320,7 +320,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     given = static_cast<int64_t>(prompt->tokens.size());
     return settingsFor(model, given + std::max<int64_t>(flags.count - 1, 0));
   };
-  SettingsList probe; // under a plan: a batch that any number of ranks divides
+  SettingsList probe; // under a plan: a batch divisible by all numbers of ranks up to 16
   if (flags.use.model.plan && *flags.use.model.plan != "none")
     probe = {{"batch", "720720"}, {"micro", "1"}};
   Outcome<GeneratingPrograms> programs = compileToGenerate(*named, files, probe, choose, given, flags.use.quiet);
@@ -335,7 +335,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
       return read.code();
     prompt = std::move(*read);
   }
-  // The last token is said, not looked at.
+  // The last token is only printed: the model never reads it.
   given = static_cast<int64_t>(prompt->tokens.size());
   int64_t needed = given + flags.count - 1, length = programs->whole ? shape->positions : programs->length;
   if (needed > length && !flags.window)
@@ -393,7 +393,7 @@ Command addGenerateCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 31));
   flags->use.addRunTo(*app);
-  for (const char *flag : {"--mpi", "--nccl", "--place", "--flight", "--check"}) // of jobs, which it refuses by name
+  for (const char *flag : {"--mpi", "--nccl", "--place", "--flight", "--check"}) // hidden: flags of jobs, refused by name
     app->get_option(flag)->group("");
   return {app, [flags] { return runGenerate(*flags); }};
 }

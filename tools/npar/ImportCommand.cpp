@@ -1,4 +1,4 @@
-// `npar import`: a folder of Hugging Face's, or its config.json alone, in; the model and the settings that compute the same out.
+// `npar import`: finds the model and settings that compute the same as a Hugging Face folder or config.json.
 #include "tools/npar/Command.h"
 
 #include "engine/checkpoint/HuggingFaceStore.h"
@@ -34,7 +34,7 @@ struct ImportFlags {
   bool json = false;
 };
 
-/// What was found of the weights beside a configuration.
+/// Facts about the weights that belong to a configuration.
 struct FoundWeights {
   std::string path;
   size_t tensors = 0, ignored = 0, fresh = 0;
@@ -42,7 +42,7 @@ struct FoundWeights {
   std::set<std::string> types;
 };
 
-/// The path of weights beside the configuration; empty when there are none.
+/// The source folder if it contains weights, else empty.
 std::string weightsBeside(const ImportFlags &flags) {
   std::error_code error;
   return fs::is_directory(flags.source, error) && engine::hasWeights(flags.source) ? flags.source : "";
@@ -69,7 +69,7 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
   return found;
 }
 
-/// A word for the shell.
+/// The word, quoted for the shell if necessary.
 std::string quoted(const std::string &word) {
   bool plain = !word.empty();
   for (unsigned char c : word)
@@ -89,7 +89,7 @@ std::string commandLine(const foreign::ImportedConfig &config, const std::string
   return line + (weights.empty() ? "" : " --weights " + quoted(weights));
 }
 
-/// The call as a text of its own: the model with these values as a configuration.
+/// A text that imports the model and has these values as a named configuration.
 std::string callText(const ImportFlags &flags, const foreign::ImportedConfig &config) {
   fs::path source = fs::path(flags.source).lexically_normal();
   fs::path text = flags.model.empty() ? fs::path(config.model) : fs::absolute(flags.model).lexically_normal();
@@ -162,7 +162,7 @@ ExitCode runImport(const ImportFlags &flags) {
   model.model = config->model;
   model.plan = "none";
   SettingsList settings = config->settings;
-  settings.emplace_back("batch", "1"); // the parameters are the same for any
+  settings.emplace_back("batch", "1"); // parameters do not depend on it
   Outcome<ElaboratedModel> elaborated = elaborateModel(model, settings, /*withWarnings=*/false);
   if (!elaborated.ok())
     printRemark("this follows from the values of '" + flags.source + "'");

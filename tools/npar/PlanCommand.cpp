@@ -1,4 +1,4 @@
-// `npar plan`: searches the plan that a machine runs a model best under, and writes it as plan text.
+// `npar plan`: searches for the fastest plan of a model on a machine, and writes it as plan text.
 #include "tools/npar/Command.h"
 
 #include "dsl/machine/Hosts.h"
@@ -54,7 +54,7 @@ Outcome<Choices> fixesOf(const PlanFlags &flags) {
   return fixes;
 }
 
-/// No file is written over another one, and what is written has a folder: said before minutes are spent.
+/// Checks, before a search of minutes, that no output overwrites another file and that the folders of outputs exist.
 ExitCode checkFiles(const PlanFlags &flags) {
   FileClaims files;
   files.write("-o", flags.output);
@@ -76,13 +76,13 @@ ExitCode write(const std::string &path, const std::string &text) {
   return status.ok() ? ExitCode::Good : fail(status);
 }
 
-/// What was searched, and what came of it.
+/// A search and its result.
 struct Searched {
   PlanTask task;
   SearchOptions options;
   SearchResult result;
   std::optional<OwnPlan> own;
-  std::string remarks; ///< of the run and its own plan; empty without one
+  std::string remarks; ///< about the run of --from and its own plan; empty without --from
 
   const Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
 };
@@ -116,7 +116,7 @@ Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const Pla
   return searched;
 }
 
-/// What shows the figures of the best plan from its text.
+/// The command that prints the figures of the best plan from its text.
 std::string commandFor(const PlanFlags &flags, const Searched &searched) {
   fs::path machine = flags.task.model.machine.value_or("reference");
   if (machine.parent_path() == fs::path(models::standardLibrary()) / "machines")
@@ -128,7 +128,7 @@ std::string commandFor(const PlanFlags &flags, const Searched &searched) {
   return command + (searched.task.options.config ? modelFlags(searched.task.options) : "");
 }
 
-/// The best plan for another program, by its text: the file that is written, or else one in `folder`.
+/// The best plan in the format of another program, translated from its text: the output file, or a temporary one in `folder`.
 Outcome<std::string> writtenAs(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
   std::string path = flags.output;
   if (path.empty()) {
@@ -142,7 +142,7 @@ Outcome<std::string> writtenAs(const PlanFlags &flags, const Searched &searched,
 ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
   PlanTask task = searched.task;
   std::error_code ignored;
-  if (fs::path(task.importAs).is_absolute()) { // beside the file that is written, or here
+  if (fs::path(task.importAs).is_absolute()) { // relative to the output file, or to the current folder
     fs::path beside = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
     task.importAs = fs::relative(task.importAs, beside, ignored).string();
   }
@@ -206,7 +206,7 @@ ExitCode runPlan(const PlanFlags &flags) {
   Outcome<Searched> searched = search(flags, *fixes, *task, std::move(run), folder.path);
   if (!searched.ok())
     return searched.code();
-  if (!flags.html.empty()) // of a search that found nothing too
+  if (!flags.html.empty()) // even if the search found no plan
     if (ExitCode code = write(flags.html, planPage(*task, searched->result)); code != ExitCode::Good)
       return code;
   if (searched->result.best >= 0)

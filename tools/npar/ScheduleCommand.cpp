@@ -1,4 +1,4 @@
-// `npar schedule`: makes or reads a pipeline schedule, checks, times, shows, compares and explains it, without any model.
+// `npar schedule`: generates or reads a pipeline schedule, and checks, times, draws, compares or explains it, without a model.
 #include "tools/npar/Command.h"
 
 #include "compiler/schedules/show/ScheduleDiff.h"
@@ -17,12 +17,12 @@ using namespace schedules;
 
 namespace {
 
-/// The code of a schedule with faults: a failed check where one was asked for, else a wrong input.
+/// The exit code for a schedule: CheckFailed with --check, which found faults; else BadInput if the schedule cannot run.
 ExitCode faultCode(const TimedSchedule &timed, bool check) {
   return check ? ExitCode::CheckFailed : timed.times ? ExitCode::Good : ExitCode::BadInput;
 }
 
-/// --eager is about what a file gives.
+/// Refuses --eager without a file, since only files have communications for it to apply to.
 ExitCode refuseEager(const ScheduleFlags &flags, bool hasFile) {
   return flags.eager && !hasFile ? fail(ExitCode::Usage, "--eager applies to the communications of a file: give a file") : ExitCode::Good;
 }
@@ -50,7 +50,7 @@ ExitCode show(const ScheduleFlags &flags, bool check) {
   return code;
 }
 
-/// For forms that need a schedule that runs.
+/// Prints the faults of a schedule. BadInput if it cannot run, for forms of output that need its times.
 ExitCode needTimes(const TimedSchedule &timed) {
   printFaults(timed);
   return timed.times ? ExitCode::Good : ExitCode::BadInput;
@@ -77,7 +77,7 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
   if (ExitCode code = refuseEager(flags, namesFile(words[0]) || namesFile(words[1])); code != ExitCode::Good)
     return code;
   std::vector<TimedSchedule> both;
-  // A file says its own numbers: those of the flags, or of the other side, are for kinds.
+  // A file has its own numbers of stages and micro-batches. A kind takes them from the flags or the other schedule, so it is loaded last.
   std::vector<size_t> order = findSchedule(words[0].substr(0, words[0].find('('))) ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 1};
   both.resize(2);
   for (size_t i : order) {

@@ -1,4 +1,4 @@
-// `npar sweep`: a training step of every combination of some settings on a machine, in simulated time.
+// `npar sweep`: simulates a training step on a machine for every combination of some settings.
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
@@ -23,13 +23,13 @@ constexpr size_t mostCombinations = 10'000;
 struct SweepFlags {
   ModelOptions model;
   std::vector<std::string> over; ///< `mesh.tp=1,2,4`
-  int64_t hosts = 0;             ///< 0: as many as the ranks of each need
+  int64_t hosts = 0;             ///< 0: as many as the ranks of each plan need
   int jobs = 0;
   std::string csv, svg;
   bool json = false;
 };
 
-/// The values between commas that stand in no bracket.
+/// Splits a list at its commas, except those inside brackets.
 std::vector<std::string> valuesIn(const std::string &list) {
   std::vector<std::string> values(1);
   int depth = 0;
@@ -96,7 +96,7 @@ ExitCode runSweep(const SweepFlags &flags) {
   files.write("--svg", flags.svg);
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
-  for (const std::string &path : {flags.csv, flags.svg}) // before minutes are spent
+  for (const std::string &path : {flags.csv, flags.svg}) // checked before minutes of simulation
     if (std::filesystem::path parent = std::filesystem::path(path).parent_path(); !parent.empty() && !std::filesystem::is_directory(parent))
       return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);

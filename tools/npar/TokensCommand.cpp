@@ -1,4 +1,4 @@
-// `npar tokens`: a text in, a file of token numbers out, by the tokenizer of a model's folder; and the way back.
+// `npar tokens`: converts a text to a file of token numbers with the tokenizer of a model's folder, and back.
 #include "tools/npar/Command.h"
 
 #include "engine/data/TokenFile.h"
@@ -35,16 +35,16 @@ struct TokensFlags {
   bool plain = false, skipSpecial = false, json = false;
 };
 
-/// What was turned into what.
+/// Totals of a conversion.
 struct Count {
   uint64_t bytes = 0, tokens = 0;
   int32_t largest = -1;
-  std::vector<int32_t> first; ///< those that --count asks for
+  std::vector<int32_t> first; ///< the first N ids, for --count N
 };
 
 constexpr size_t blockBytes = 1 << 20, blockTokens = 1 << 18;
 
-/// A piece of text for a line of a terminal: quotes, line ends and what is not UTF-8 are escaped.
+/// A piece of text for one line of a terminal: quotes, line breaks and invalid UTF-8 are escaped.
 std::string shownText(const std::string &bytes) {
   return nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -82,7 +82,7 @@ ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Coun
   return ExitCode::Good;
 }
 
-/// Where the text comes from: a file, or standard input for `-`. Gives it in blocks.
+/// Reads text in blocks from a file, or from standard input for `-`.
 class TextSource {
 public:
   explicit TextSource(const std::string &path)
@@ -96,7 +96,7 @@ public:
     if (file > STDIN_FILENO)
       ::close(file);
   }
-  /// Nothing at the end.
+  /// The next block; empty at the end.
   Result<std::string_view> next() {
     if (endless)
       return Status::badInput("cannot read text '" + path + "': it is a device");
@@ -117,7 +117,7 @@ private:
   std::string block = std::string(blockBytes, '\0');
 };
 
-/// Takes a text to its end; ids go to the writer, where there is one.
+/// Encodes a text to its end. Ids go to `writer` unless it is null.
 Result<Count> encodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, TokenFileWriter *writer) {
   Waiting waiting("reading '" + flags.text + "'");
   TextSource source(flags.text);
@@ -164,7 +164,7 @@ ExitCode runEncode(const TokensFlags &flags, const Tokenizer &tokenizer) {
   return report(flags, tokenizer, *count);
 }
 
-/// Ids to bytes of text, which go to `write`.
+/// Decodes ids to text, which goes to `write`.
 Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, const engine::TokenFile &tokens,
                         const std::function<Status(const std::string &)> &write) {
   Waiting waiting("reading '" + flags.decode + "'");

@@ -20,12 +20,12 @@
 namespace npar::driver {
 namespace {
 
-/// A run without data, or of tokens of which nobody says what they are, of a text that has no data block. What is wrong with the text
-/// itself is said when it is compiled.
+/// Refuses a text without a data block if no data are given, or a token file of unknown kind. Errors in the text itself are ignored here,
+/// since compilation reports them.
 ExitCode checkFed(const RunFlags &flags) {
   std::error_code error;
   bool clear = flags.data.random || (!flags.data.files.empty() && !flags.data.lacksTokens());
-  if (clear || flags.model.isCompiled() || !std::filesystem::is_regular_file(flags.model.file(), error)) // a pipe is read once
+  if (clear || flags.model.isCompiled() || !std::filesystem::is_regular_file(flags.model.file(), error)) // a pipe can be read only once
     return ExitCode::Good;
   Outcome<dsl::FrontendOptions> frontend = reported(flags.model.frontend());
   if (!frontend.ok())
@@ -37,7 +37,7 @@ ExitCode checkFed(const RunFlags &flags) {
   return flags.data.files.empty() ? noData(/*mayBeRandom=*/true) : noTokens();
 }
 
-/// Mistakes that are known before anything is compiled.
+/// Reports wrong combinations of flags before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps needs --trace FILE.json");
@@ -68,7 +68,7 @@ ExitCode checkFlags(const RunFlags &flags) {
   return flags.data.check();
 }
 
-/// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
+/// Checks all files before anything is compiled. In a job each process checks its inputs, and only the voice claims the outputs.
 ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, RunLogs &logs, RunCheckpoints &checkpoints) {
   files.writeCheckpoints("--checkpoint", flags.checkpoint);
   files.write("--trace", flags.trace, {".json"});
@@ -89,7 +89,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
     if (!path.empty() && job.isVoice())
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
-  SignalsHeld held; // the file that is made here is to go when one ends the process
+  SignalsHeld held; // a signal must not end the process between creating a file and registering it for removal
   if (engine::Status status = logs.claim(); !status.ok())
     return fail(status);
   stopAtOnce(" before the first step: nothing was written", logs.fresh(), /*quiet=*/!job.isVoice());
@@ -104,7 +104,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     return code;
   if (ExitCode code = checkpoints.choose(job); code != ExitCode::Good)
     return code;
-  if (!checkpoints.resumes()) { // else they are not read
+  if (!checkpoints.resumes()) { // a resumed training reads its checkpoint instead
     Outcome<std::string> weights = settleCheckpoint(job, flags.weights);
     if (!weights.ok())
       return weights.code();
@@ -150,7 +150,7 @@ ExitCode runTrain(RunFlags flags) {
     flags.quiet |= !job.isVoice();
     if (flags.quiet)
       Waiting::silence();
-    std::signal(SIGPIPE, SIG_IGN); // a reader of the log or of the progress that goes away is an error at most, not the end
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe for the log or progress must not kill the process
     if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
       return code;
     // Process 0 compiles.

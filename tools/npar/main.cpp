@@ -1,4 +1,4 @@
-// npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
+// npar, the only driver: registers the subcommands, parses the command line and turns the outcome into an exit code.
 #include "engine/readable/NearestWord.h"
 #include "engine/readable/Printable.h"
 #include "engine/readable/TableRow.h"
@@ -33,17 +33,17 @@ constexpr const char *introduction =
     "  npar train gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --set vocab=256 --set width=64 --set heads=4 \\\n"
     "      --set depth=4 --set length=64 --data book.txt --tokens bytes --steps 50\n";
 
-/// The list of subcommands shows one line of each; the rest of a description is for its own help.
+/// Shows only the first line of each description in the list of subcommands; the rest appears in the command's own help.
 class FirstLines : public CLI::Formatter {
 public:
-  /// One empty line between groups, where CLI11 leaves two.
+  /// Puts one empty line between groups, where CLI11 puts two.
   std::string make_help(const CLI::App *app, std::string name, CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
     for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at))
       text.erase(at, 1);
     return text;
   }
-  /// A command that starts another one takes the other's words too.
+  /// Appends "COMMAND [ARGUMENTS]" for a command that starts another one.
   std::string make_usage(const CLI::App *app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
     return app->get_prefix_command() ? usage.insert(usage.find_last_not_of('\n') + 1, " COMMAND [ARGUMENTS]") : usage;
@@ -63,7 +63,7 @@ std::vector<std::string> flagsOf(const CLI::App &app) {
   return flags;
 }
 
-/// Words that no flag or position took: a usage error that names the first, with the nearest flag.
+/// Reports words that no flag or positional argument took: a usage error that names the first one and the nearest flag.
 ExitCode refuseExtras(const CLI::App &app) {
   std::string word;
   for (const std::string &extra : app.remaining())
@@ -85,12 +85,13 @@ ExitCode refuseExtras(const CLI::App &app) {
 ExitCode checkStandardOutput() {
   if (standardOutputArrived())
     return ExitCode::Good;
-  takeOver(); // the job, which would have said it, has ended
+  takeOver(); // the job that would have reported it has ended
   sayErrors();
   return fail(ExitCode::BadInput, "cannot write to standard output: it is closed, or its disk is full");
 }
 
-/// Of `npar launch -n 4 -- run ...`, where the two dashes only part: CLI11 would take what follows them for positional words and forget it.
+/// Moves the separator `--` of `npar launch -n 4 -- run ...` to the end and returns the number of words before it: CLI11 would take the
+/// words after it for positional arguments and drop them.
 int withoutSeparator(int argc, char **argv) {
   char **end = argv + argc;
   if (argc < 2 || std::string(argv[1]) != "launch")
@@ -99,7 +100,7 @@ int withoutSeparator(int argc, char **argv) {
   return found == end ? argc : static_cast<int>(std::rotate(found, found + 1, end) - argv);
 }
 
-/// A name with a line break would forge lines of messages, tables and texts that are made. Only a prompt may have some.
+/// Refuses line breaks in all words except prompts: in a name they could forge lines of messages, tables and generated texts.
 ExitCode refuseLineBreaks(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -119,7 +120,7 @@ ExitCode drive(int argc, char **argv) {
   driver.require_subcommand(0, 1);
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
-  // In the order and the groups of the help.
+  // Subcommands in the order and the groups of the help.
   std::vector<std::pair<const char *, Command>> commands = {
       {"Train", addTrainCommand(driver)},
       {"Train", addEvalCommand(driver)},
@@ -149,7 +150,7 @@ ExitCode drive(int argc, char **argv) {
     command.app->allow_extras();
     command.app->footer(exitCodeText);
     command.app->group(group);
-    if (command.app->get_group().empty()) // what is hidden is not proposed
+    if (command.app->get_group().empty()) // hidden commands are not suggested
       continue;
     names.push_back(command.app->get_name());
     names.insert(names.end(), command.app->get_aliases().begin(), command.app->get_aliases().end());
@@ -187,23 +188,23 @@ ExitCode drive(int argc, char **argv) {
                                    "\nnpar: see 'npar --help'");
 }
 
-/// A standard stream that is closed would be the number of the next file that is opened, which then took what is printed. What stands in
-/// for it refuses to be read or written as a closed one does.
+/// Opens substitutes for closed standard streams. Otherwise the next file opened would get a stream's number and receive printed output.
+/// The substitutes fail on reads and writes, like closed streams.
 void holdClosedStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0)
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// Says what was thrown; the exit code.
+/// Reports the current exception and returns its exit code.
 int failThrown() {
-  takeOver(); // of a job this process alone knows
+  takeOver(); // in a job only this process knows of it
   sayErrors();
   return static_cast<int>(fail(statusOfThrown()));
 }
 
-/// An exception that leaves another thread than the first ends the process too, with the same words: oneTBB throws in a worker that cannot
-/// start the next one.
+/// Handler for exceptions that leave a thread other than the first: ends the process with the same message. oneTBB throws from a worker
+/// that cannot start the next one.
 [[noreturn]] void endTerminated() {
   if (std::current_exception())
     ::_exit(failThrown());
@@ -217,9 +218,9 @@ int main(int argc, char **argv) {
   using namespace npar::driver;
   holdClosedStreams();
   if (!isGuarded(argc, argv))
-    stopAtOnce(); // until a command has more to do then
+    stopAtOnce(); // until a command installs its own handling
   PrintableStreams streams;
-  std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
+  std::signal(SIGXFSZ, SIG_IGN); // writing beyond `ulimit -f` becomes a write error
   std::set_terminate(endTerminated);
   try {
     return static_cast<int>(drive(argc, argv));

@@ -1,4 +1,4 @@
-// What the processes of a job find out about each other, and how they say together what went wrong.
+// The processes of a job compare their descriptions and clocks, and merge their errors into one report.
 #include "engine/job/Agreement.h"
 #include "engine/job/ClockOffsets.h"
 #include "engine/job/Introduction.h"
@@ -53,7 +53,7 @@ TEST(Introduction, ProcessesOfOneJobAreAlike) {
 }
 
 TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {
-  // Four processes on eight processors; two of them alone on another host.
+  // Four processes on eight processors, and two processes on another host.
   std::vector<Introduction> free = {on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
                                     on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
                                     on("a", {1, 1, 1, 1, 1, 1, 1, 1}),
@@ -62,7 +62,7 @@ TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {
                                     on("b", {1, 1, 1, 1})};
   EXPECT_EQ(threadsOf(free, 3), 2);
   EXPECT_EQ(threadsOf(free, 4), 2);
-  // Bound to processors of their own, as a launcher may do.
+  // Each process bound to processors of its own, as some launchers do.
   std::vector<Introduction> bound = {on("a", {1, 1, 0, 0}), on("a", {0, 0, 1, 1})};
   EXPECT_EQ(threadsOf(bound, 0), 2);
   // More processes than processors.
@@ -82,7 +82,7 @@ TEST(Agreement, AnErrorOfSomeSaysWhose) {
   Verdict agreed = agreeOn({{}, {}, bad, bad}, names);
   EXPECT_EQ(agreed.code, engine::Code::BadInput);
   EXPECT_EQ(agreed.errors, Texts{"cannot read 'x'\nnpar: reported by process 2 on 'b', process 3 on 'b'\nnpar: help: copy it"});
-  // What process 0 alone has to say is said as if it were alone.
+  // An error that only process 0 reports is printed without a process name, as in a job of one process.
   EXPECT_EQ(agreeOn({bad, {}, {}, {}}, names).errors, bad.errors);
 }
 
@@ -101,7 +101,7 @@ TEST(Agreement, VerdictsArriveAsTheyWereSent) {
   EXPECT_EQ(unpackVerdict({}).code, engine::Code::Internal);
 }
 
-// Process 1's clock is 40 s ahead, process 2's 7 s behind; who comes last, and how long it takes, changes from exchange to exchange.
+// Process 1's clock is 40 s ahead, process 2's 7 s behind. The process that begins last, and the delays, change with each exchange.
 TEST(ClockOffsets, AreFoundFromBothSides) {
   const double ahead[] = {0, 40, -7};
   std::vector<std::vector<ClockExchange>> exchanges(3);

@@ -6,7 +6,7 @@
 namespace npar::training {
 namespace {
 
-/// A step of `batch` samples: it takes `fixed` seconds and `each` per sample, and 1,000 bytes and 100 per sample.
+/// The cost of a step of `batch` samples: `fixed` + `each` * `batch` seconds, and 1,000 + 100 * `batch` bytes.
 StepCost step(int64_t batch, double fixed, double each) {
   return {batch, 1000 + 100 * static_cast<uint64_t>(batch), fixed + each * static_cast<double>(batch)};
 }

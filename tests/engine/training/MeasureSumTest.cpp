@@ -1,4 +1,4 @@
-// Numbers of an evaluation against their definitions; what has no value says why.
+// Compares measures with their definitions. An undefined measure gives a reason.
 #include "engine/training/MeasureSum.h"
 
 #include <cmath>

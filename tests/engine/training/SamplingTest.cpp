@@ -1,4 +1,4 @@
-// The next token: the best one, or one drawn with the probabilities that temperature, top-k and top-p leave.
+// The next token is the best one, or is drawn with the probabilities that follow from temperature, top-k and top-p.
 #include "engine/training/Sampling.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace npar::training {
 namespace {
 
-/// How often each class is drawn at positions 0 to `draws` - 1.
+/// The fraction of positions 0 to `draws` - 1 at which each class is drawn.
 std::vector<double> shares(const std::vector<double> &scores, const Sampling &sampling, int draws = 20000) {
   std::vector<double> found(scores.size());
   for (int position = 0; position < draws; ++position)

@@ -1,4 +1,4 @@
-// What processes tell each other after a step, and the hash of a batch that several have read.
+// Notes survive packing, and the hash of a batch does not depend on which processes read which samples.
 #include "engine/training/StepNote.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(StepNote, TheHashOfABatchDoesNotDependOnWhoReadIt) {
   std::vector<StepNote> two = {{"", hashRows(shape, some, {1})}, {"", hashRows(shape, others, {0, 2})}};
   EXPECT_EQ(hashOfBatch(one).size(), 32u);
   EXPECT_EQ(hashOfBatch(two), hashOfBatch(one));
-  two.push_back({"", hashRows(shape, some, {1})}); // as of two ranks that share a sample
+  two.push_back({"", hashRows(shape, some, {1})}); // like two ranks that read the same sample
   EXPECT_EQ(hashOfBatch(two), hashOfBatch(one));
   EXPECT_NE(hashOfBatch({{"", hashRows(shape, some, {1})}, {"", hashRows(shape, changed, {0, 2})}}), hashOfBatch(one));
   EXPECT_NE(hashOfBatch({{"", hashRows(shape, some, {0})}, {"", hashRows(shape, others, {1, 2})}}), hashOfBatch(one));

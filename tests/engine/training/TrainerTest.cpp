@@ -1,4 +1,4 @@
-// The training loop on a pipeline written by hand: what it runs, adds up, and who ends it.
+// The training loop on a hand-written pipeline: which steps it runs, what it reports, and how it ends.
 #include "engine/training/Trainer.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
@@ -11,7 +11,7 @@ namespace {
 using namespace engine;
 using namespace training;
 
-/// Remembers what it hears, and ends the training after `most` steps in the way the test wants.
+/// Records the calls, and ends the training after `most` steps in the way that the test selects.
 struct Heard final : TrainingObserver {
   std::vector<int64_t> steps;
   std::vector<double> losses;

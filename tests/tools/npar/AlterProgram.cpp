@@ -1,5 +1,5 @@
-// Makes a wrong program of a good one and seals it again (alter WHAT IN.npx OUT.npx), so that `npar verify` has something to find: no
-// compiler writes such files, and damaged ones are refused by their hash before any check.
+// Introduces a fault into a correct program and renews its hash (alter WHAT IN.npx OUT.npx), for tests of `npar verify`. The compiler never
+// writes such programs, and files damaged in other ways fail the hash check before any other check runs.
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Loader.h"
 
@@ -12,7 +12,7 @@ using namespace npar::program;
 
 namespace {
 
-/// The first step of a kind in a class; null when it has none.
+/// The first step of a kind in a class; null if the class has none.
 Step *firstStep(RankClassT &rankClass, StepKind kind) {
   for (auto &fragment : rankClass.fragments)
     for (Step &step : fragment->steps)
@@ -21,14 +21,14 @@ Step *firstStep(RankClassT &rankClass, StepKind kind) {
   return nullptr;
 }
 
-/// An operand lies in a region that is not there.
+/// An operand refers to a memory region that does not exist.
 bool breakOperand(ProgramT &program) {
   Operand &operand = program.classes.front()->fragments.back()->operands.front();
   operand = Operand(1000000, 0, operand.offset(), operand.bytes());
   return true;
 }
 
-/// The last stage waits for a message that nobody sends.
+/// The last stage waits for a message that no rank sends.
 bool retagReceive(ProgramT &program) {
   Step *receive = firstStep(*program.classes.back(), StepKind::Receive);
   if (receive)
@@ -36,7 +36,7 @@ bool retagReceive(ProgramT &program) {
   return receive;
 }
 
-/// The first stage takes the maximum where the others of its group take the sum.
+/// The first stage computes a maximum in a collective in which the rest of its group computes a sum.
 bool disagree(ProgramT &program) {
   for (auto &fragment : program.classes.front()->fragments)
     for (Step &step : fragment->steps) {
@@ -54,14 +54,14 @@ bool disagree(ProgramT &program) {
   return false;
 }
 
-/// A class issues its first communication last: its peers wait for what comes after it.
+/// A class starts its first communication last, while its peers still start theirs in the original order.
 bool reorder(ProgramT &program) {
   auto &order = program.classes.front()->communication_order;
   std::rotate(order.begin(), order.begin() + 1, order.end());
   return order.size() > 1;
 }
 
-/// Nobody owns the first variable.
+/// No rank owns any piece of the first variable.
 bool disown(ProgramT &program) {
   for (auto &rankClass : program.classes)
     for (auto &piece : rankClass->pieces)
@@ -70,7 +70,7 @@ bool disown(ProgramT &program) {
   return true;
 }
 
-/// Steps of different tasks may use an inbox or outbox at the same time.
+/// Drops the dependencies between tasks, so that different tasks may use an inbox or outbox at the same time.
 bool forgetReuse(ProgramT &program) {
   bool had = false;
   for (auto &rankClass : program.classes) {
@@ -80,7 +80,7 @@ bool forgetReuse(ProgramT &program) {
   return had;
 }
 
-/// Every sum between ranks becomes a maximum: all agree, and all is wrong.
+/// Every sum over ranks becomes a maximum: all ranks agree on a wrong result.
 bool reduceByMaximum(ProgramT &program) {
   bool had = false;
   for (auto &collective : program.collectives)
@@ -91,7 +91,7 @@ bool reduceByMaximum(ProgramT &program) {
   return had;
 }
 
-/// fp16's loss scale begins so high that the first gradients overflow. This program is not wrong, but would take long to come to.
+/// The loss scale of fp16 starts so high that the first gradients overflow. Not wrong, but real training rarely gets there.
 bool raiseLossScale(ProgramT &program) {
   for (auto &variable : program.variables)
     if (variable->slot == "loss_scale") {
@@ -101,11 +101,11 @@ bool raiseLossScale(ProgramT &program) {
   return false;
 }
 
-/// Names that would clear a terminal and turn its lines around.
+/// Adds control characters to names that would clear a terminal and reverse the direction of its text.
 bool obeyed(ProgramT &program) {
   const std::string text = "\x1b[2J\x7f\u009b31m\u202e";
   program.model += text, program.plan += text;
-  program.checkpoint.clear(); // which names parameters as they were
+  program.checkpoint.clear(); // it has the parameters' old names
   for (auto &variable : program.variables)
     variable->name += text;
   return true;

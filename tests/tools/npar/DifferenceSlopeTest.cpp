@@ -1,4 +1,4 @@
-// Finite differences beside functions whose slope is known: a right slope passes whatever kinks are near, a wrong one never does.
+// Checks slopes of functions whose slope is known: the right slope passes even with kinks nearby, a wrong one never passes.
 #include "tools/npar/verify/DifferenceSlope.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ using namespace npar::driver;
 
 namespace {
 
-/// A number of kinks as relu and maxima make them, all to one side of their place: jumps of the slope.
+/// A piecewise linear function like a sum of relus: its slope is 0 left of all `places` and grows by `jumps[i]` at `places[i]`.
 struct Kinks {
   std::vector<double> places, jumps;
   double slope = 0; ///< at 0
@@ -22,7 +22,7 @@ struct Kinks {
   }
 };
 
-/// `count` kinks spread over [-1, 1]; their jumps add up to about as much as a loss has.
+/// `count` kinks with random places in [-1, 1] and normally distributed jumps of standard deviation `size`.
 Kinks spread(size_t count, uint64_t seed, double size) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> place(-1, 1);
@@ -64,7 +64,7 @@ TEST(DifferenceSlope, OfASmoothLoss) {
   }
 }
 
-// A kink at every distance, on either side, alone or with one that balances it.
+// Kinks at several distances on either side, alone or together with a kink of the same or the opposite sign on the other side.
 TEST(DifferenceSlope, BesideAKink) {
   for (double place : {1e-3, 7e-4, 3e-4, 2e-4, 1e-4, 1e-5, 3e-6, 1e-6, 2e-7, 1e-7})
     for (double sign : {-1.0, 1.0})
@@ -79,7 +79,7 @@ TEST(DifferenceSlope, BesideAKink) {
       }
 }
 
-// As many kinks as a relu of 260,000 units has; what they add up to is smooth at no large stride.
+// The kinks of a relu layer with 260,000 units: every large stride contains some.
 TEST(DifferenceSlope, AmongManyKinks) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     Kinks kinks = spread(260'000, seed, 2e-3);
@@ -92,7 +92,7 @@ TEST(DifferenceSlope, AmongManyKinks) {
   }
 }
 
-// At a kink itself there is no slope to compare with: no evidence, whatever is claimed.
+// The slope is undefined at a kink, so the check stays undecided for any claimed value.
 TEST(DifferenceSlope, AtAKink) {
   auto loss = [](double t) { return 1 + t + 0.3 * std::fabs(t); };
   for (double slope : {0.7, 1.3, 1.1, 5.0})
@@ -110,14 +110,14 @@ TEST(DifferenceSlope, WhatIsNotANumberNeverAgrees) {
   }
 }
 
-// A tensor that the loss does not depend on.
+// The loss does not depend on the tensor.
 TEST(DifferenceSlope, OfNothing) {
   EXPECT_TRUE(checked([](double) { return 3.0; }, 0).agrees());
   EXPECT_TRUE(checked([](double) { return 3.0; }, 0, 0).agrees());
   EXPECT_FALSE(checked([](double) { return 3.0; }, 1e-3).agrees());
 }
 
-// A slope that is exactly zero, in a loss that is rounded: differences give no more than noise, which has no relative error.
+// The slope is exactly zero and the loss is rounded: differences are pure noise, for which a relative error means nothing.
 TEST(DifferenceSlope, OfNothingButRounding) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> noise(-1e-16, 1e-16);

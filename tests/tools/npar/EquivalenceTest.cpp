@@ -1,4 +1,4 @@
-// The checks of `npar verify` must fail when something is wrong: on sessions made by hand, one of them wrong on purpose.
+// The checks of `npar verify` must fail when something is wrong. Compares sessions built by hand, one of them wrong on purpose.
 #include "tools/npar/verify/Equivalence.h"
 
 #include "tests/engine/program/ProgramBuilder.h"
@@ -33,7 +33,7 @@ struct OneParameter {
   const program::Program &root() const { return *flatbuffers::GetRoot<program::Program>(builder.GetBufferPointer()); }
 };
 
-/// loss = sum of w^3; a step moves w by -0.1 of its gradient. `wrong` scales the gradient that is used and reported.
+/// loss = sum of w^3; a step subtracts 0.1 times the gradient from w. `wrong` scales the gradient that is used and reported.
 class CubicSession : public engine::Session {
 public:
   explicit CubicSession(double wrong = 1) : wrong(wrong) {}
@@ -79,7 +79,7 @@ private:
   double wrong;
 };
 
-/// loss = mean of relu(x w) over 260,000 vectors x, a sine beside it. `wrong` scales the gradient that is reported.
+/// loss = sin(w[0]) + mean of relu(x w) over 260,000 vectors x. `wrong` scales the reported gradient.
 class ReluSession : public CubicSession {
 public:
   explicit ReluSession(double wrong) : wrong(wrong) {
@@ -114,7 +114,7 @@ private:
   double wrong;
 };
 
-/// A cubic loss; with a choice it has 0.25 more where w[0] is at least what it was after it was disturbed: a tie there.
+/// A cubic loss. If `chooses`, it jumps by 0.25 where w[0] reaches the first value written to it, like a choice between two equal values.
 class ChoiceSession : public CubicSession {
 public:
   explicit ChoiceSession(bool chooses) : chooses(chooses) {}
@@ -226,7 +226,7 @@ TEST(CompareSessions, NeedsAFiniteReference) {
   EXPECT_NE(status.message().find("is not finite: there is nothing to compare"), std::string::npos) << status.message();
 }
 
-// A smooth loss moves as little as the parameters do; a choice between equal values leaps, however little they move.
+// A smooth loss changes as little as the parameters do; a choice between equal values makes it jump at any change, however small.
 TEST(Sensitivity, TellsAChoiceFromWhatIsSmooth) {
   OneParameter program;
   for (double change : {1e-13, 1e-8})
@@ -254,7 +254,7 @@ TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {
   }
 }
 
-// Kinks of relu lie within every large stride: they are told from a wrong gradient.
+// Every large stride contains kinks of relu, which the check must tell apart from a wrong gradient.
 TEST(FiniteDifferences, TellKinksFromWrongGradients) {
   OneParameter program;
   for (double wrong : {1.0, 1.00003, 0.9992}) {

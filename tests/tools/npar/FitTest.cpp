@@ -1,4 +1,4 @@
-// Fits of figures: exact where the equations are, never negative, good for something where little was seen.
+// Fits of costs to measurements: exact for exact equations, never negative, and usable with few observations.
 #include "tools/npar/machine/Fit.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ TEST(Fit, FindsWhatTheEquationsWereMadeOf) {
 }
 
 TEST(Fit, NothingIsNegative) {
-  // The line through these points meets the axis below 0: what is not negative and nearest leaves the constant out.
+  // The line through these points has a negative intercept, so the best non-negative fit has none.
   std::vector<Equation> equations = {{{1, 1}, 1}, {{2, 1}, 3}, {{3, 1}, 5}};
   std::vector<double> found = fitNotNegative(equations, 2);
   EXPECT_GT(found[0], 1);
@@ -29,7 +29,7 @@ TEST(Fit, NothingIsNegative) {
 
 TEST(Fit, WithoutObservationsNothingIsSaid) {
   EXPECT_EQ(fitNotNegative({}, 3), std::vector<double>(3, 0));
-  EXPECT_EQ(fitNotNegative({{{1, 1}, 0}}, 2), std::vector<double>(2, 0)); // a clock that stood
+  EXPECT_EQ(fitNotNegative({{{1, 1}, 0}}, 2), std::vector<double>(2, 0)); // a clock that did not advance
 }
 
 TEST(Fit, WhatNoEquationCountsIsNothing) {

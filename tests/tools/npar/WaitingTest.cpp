@@ -1,4 +1,4 @@
-// What takes long says so, what does not is silent.
+// Operations longer than two seconds report progress; shorter ones print nothing.
 #include "tools/npar/terminal/Waiting.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A YAML of Accelerate (`accelerate config`). Names are those of its src/accelerate/utils/dataclasses.py and commands/launch.py.
+// Reads the YAML of Accelerate (`accelerate config`). Names come from its src/accelerate/utils/dataclasses.py and commands/launch.py.
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
@@ -109,7 +109,7 @@ void readAccelerate(Reading &in) {
   } else if (how == "DEEPSPEED") {
     std::string types = run.precision;
     readDeepSpeed(in, "deepspeed_config.");
-    run.precision = types; // it stands in Accelerate's own file
+    run.precision = types; // mixed_precision of Accelerate's file decides
     run.micro = 1;
     if (const ForeignEntry *stage = in.find("deepspeed_config.zero_stage"))
       run.zero = in.whole(stage, 2, 0);
@@ -125,7 +125,7 @@ void readAccelerate(Reading &in) {
     in.leave(type, "npar does not know it: parameters are not stored in shares");
   }
   readMesh(in);
-  // Sections that the type does not choose say nothing.
+  // Sections of other values of distributed_type have no effect.
   std::vector<const char *> ignored = immaterialToAccelerate;
   for (const auto &[section, of] :
        {std::pair("fsdp_config.*", "FSDP"), std::pair("deepspeed_config.*", "DEEPSPEED"), std::pair("megatron_lm_config.*", "MEGATRON_LM")})

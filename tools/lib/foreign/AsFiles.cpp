@@ -12,7 +12,7 @@
 namespace npar::foreign {
 namespace {
 
-/// "8B" when the model is that one of torchtitan's llama3; else empty.
+/// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
 std::string flavorOf(const dsl::Program &program) {
   if (program.model.name != "Llama")
     return "";
@@ -36,7 +36,7 @@ int64_t lengthOf(const dsl::Program &program) {
   return 0;
 }
 
-/// With a point or an exponent, as TOML's floats have.
+/// The number as a TOML float, which needs a decimal point or an exponent.
 std::string real(double value) {
   std::string text = fmt::format("{}", value);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
@@ -78,7 +78,7 @@ void addOptimizer(Toml &toml, const dsl::Train &train, dsl::Diagnostics &diagnos
 }
 
 void addParallelism(Toml &toml, const ForeignRun &run) {
-  // Without shares all are replicas of each other.
+  // If nothing is sharded, all data-parallel ranks are replicas.
   toml.section("parallelism");
   toml.add("data_parallel_replicate_degree", run.zero > 0 ? run.replicas : run.dp);
   toml.add("data_parallel_shard_degree", run.zero > 0 ? run.dp : 1);

@@ -1,4 +1,4 @@
-// Flags of Megatron-LM for a run of a plan: those of the model, its sizes, its optimizer and its parallelism.
+// Writes a plan as flags of Megatron-LM: model, sizes, optimizer and parallelism.
 #include "tools/lib/foreign/AsRun.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 namespace npar::foreign {
 namespace {
 
-/// The model's sizes, as its text calls them.
+/// Size of the model's axis or product of axes with this name; 0 if there is no such axis.
 int64_t axisSize(const dsl::Model &model, const std::string &name) {
   for (const dsl::Axis &axis : model.axes)
     if (axis.name == name)
@@ -53,7 +53,7 @@ void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
   flags.add("seq-length", axisSize(model, "seq"));
   flags.add("max-position-embeddings", std::max(axisSize(model, "seq"), axisSize(model, "position")));
   flags.add("vocab-size", vocab);
-  flags.add("make-vocab-size-divisible-by", 1); // times tp, as `vocab pad` does
+  flags.add("make-vocab-size-divisible-by", 1); // Megatron multiplies it by tp, like `vocab pad`
   double dropout = attributeOf(model, "dropout", "rate", 0);
   flags.add("hidden-dropout", dropout);
   flags.add("attention-dropout", dropout);

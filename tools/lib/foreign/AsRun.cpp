@@ -1,4 +1,4 @@
-// Finds the roles of mesh axes in a plan, and what of the plan another program has no flag for.
+// Finds the roles of the mesh axes in a plan, and reports the parts of the plan that another program has no flag for.
 #include "tools/lib/foreign/AsRun.h"
 
 #include "tools/lib/foreign/Reading.h"
@@ -45,7 +45,7 @@ private:
         return axis.size;
     return 1;
   }
-  /// Those that are more than one rank.
+  /// The mesh axes of more than one rank.
   std::vector<std::string> real(const std::vector<std::string> &mesh) const {
     std::vector<std::string> kept;
     for (const std::string &axis : mesh)
@@ -84,7 +84,7 @@ private:
               fmt::format("add `{} -> {}`", axis, tp));
   }
 
-  /// "head" of "kv_head": the axis that it is a factor of.
+  /// The product of axes that has `axis` as a factor ("head" for "kv_head"), else `axis` itself.
   std::string wholeOf(const std::string &axis) const {
     for (const dsl::ProductAxis &product : program.model.products)
       if (std::find(product.factors.begin(), product.factors.end(), axis) != product.factors.end())
@@ -120,14 +120,14 @@ private:
     spreadBlocks(pipeline);
   }
 
-  /// Where the blocks go when nothing is said, which must be where the plan has them.
+  /// Checks that the other program, which has no flag for it or a restricted one, puts blocks into the same parts as the plan.
   void spreadBlocks(const dsl::Pipeline &pipeline) {
     int64_t parts = result.pp * result.chunks;
     if (pipeline.counts.empty() && format == ForeignFormat::Megatron && result.layers % parts != 0) {
       error(pipeline.location, fmt::format("Megatron-LM spreads {} blocks evenly over {} parts of the pipeline", result.layers, parts),
             "give the blocks of each part by hand, `stages [...]`: all but those of the first and the last stage must be equal");
     } else if (format == ForeignFormat::DeepSpeed) {
-      return; // of the training script
+      return; // the training script decides
     } else if (pipeline.counts.empty()) {
       diagnostics.warning(pipeline.location, fmt::format("{} spreads the blocks by their number, this plan by their cost", name))
           .help(pipeline.location, "`stages [...]` gives the blocks of each part");
@@ -260,7 +260,7 @@ private:
     const dsl::Recompute &what = plan.recompute;
     switch (what.kind) {
     case dsl::RecomputeKind::None:
-    case dsl::RecomputeKind::Attention: // its probabilities, which none of them keeps
+    case dsl::RecomputeKind::Attention: // no program keeps the attention probabilities anyway
       return;
     case dsl::RecomputeKind::Block:
       result.recompute = "block";
@@ -307,7 +307,7 @@ private:
   std::string name;
   dsl::Diagnostics &diagnostics;
   ForeignRun result = startingRun();
-  std::string outer, dp, tp, pp, cp; ///< mesh axes by what they do; empty: none does
+  std::string outer, dp, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
   std::set<std::string> tensor;
   std::vector<std::pair<std::string, const dsl::Rule *>> sequence;
 

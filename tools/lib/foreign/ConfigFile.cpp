@@ -1,4 +1,4 @@
-// Reads and writes config.json. What is said here is of the file format, which all models share; a family's own keys are said in .npar.
+// Reads and writes config.json. Knows only the file format and the keys that all models share; a family's own keys are declared in .npar.
 #include "tools/lib/foreign/ConfigFile.h"
 
 #include "engine/checkpoint/JsonTree.h"
@@ -18,11 +18,11 @@ using engine::Status;
 
 constexpr uint64_t largestConfig = 10'000'000; ///< bytes
 constexpr engine::JsonLimits limits = {16, 200'000};
-constexpr size_t longestFamily = 200; ///< bytes of its name
-constexpr size_t longestKey = 1000; ///< bytes, with those of the objects around it
+constexpr size_t longestFamily = 200; ///< bytes in a family's name
+constexpr size_t longestKey = 1000;   ///< bytes, including the keys of the enclosing objects
 
-/// What transformers may write for any model: how texts are made with it, names of classes of a task, where the file comes from.
-/// One with a point at its end stands for an object and all in it.
+/// Keys that transformers may write for any model: options of text generation, class names of a task, origin of the file. A key that ends
+/// with a period stands for an object and everything in it.
 constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "_commit_hash",
                                     "_name_or_path",
@@ -83,7 +83,7 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "use_bfloat16",
                                     "use_cache"};
 
-/// What no model of npar is, but where its family says so.
+/// Keys of features that no model of npar has unless its family reads the key; values other than null, false and {} are refused.
 constexpr std::array absentKeys = {"add_cross_attention", "is_encoder_decoder", "pruned_heads", "tie_encoder_decoder"};
 
 bool isGeneral(const std::string &key) {
@@ -92,16 +92,16 @@ bool isGeneral(const std::string &key) {
   });
 }
 
-/// A value as messages show it, not longer than a line.
+/// A value as shown in messages, at most 60 characters.
 std::string shown(const nlohmann::json &value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
-/// Returns false if a key is too long: every key inside of its object would repeat it.
+/// Appends all entries of nested objects. False if a key, which every key inside its object repeats as a prefix, is too long.
 bool flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[name, value] : object.items()) {
-    std::string key = readable::printableName(name); // what must be escaped is no key that anyone knows
+    std::string key = readable::printableName(name); // a known key needs no escapes
     if (prefix.size() + key.size() > longestKey)
       return false;
     if (value.is_object() && !value.empty()) {
@@ -184,7 +184,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
 }
 
 Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
-  // A model that was not made by transformers has no special tokens; left out, they would be those of its published models.
+  // Written as null because transformers would replace missing special tokens by those of the published models.
   Json json = {{"architectures", Json::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr}};
   if (!base.empty()) {
     Result<std::string> text = readText(base);
@@ -193,7 +193,7 @@ Result<std::string> configText(const dsl::FamilyConfig &config, const std::strin
       return tree.status();
     for (const auto &[key, value] : tree->items())
       json[key] = value;
-    for (const char *key : {"dtype", "torch_dtype", "transformers_version", "_name_or_path"}) // of the weights and who wrote them
+    for (const char *key : {"dtype", "torch_dtype", "transformers_version", "_name_or_path"}) // of the old weights
       json.erase(key);
   }
   if (!config.architecture.empty())

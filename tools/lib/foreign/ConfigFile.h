@@ -1,4 +1,4 @@
-// A config.json of Hugging Face's, read without trust: what of it speaks of one family's models, and what of any.
+// Reads an untrusted config.json of Hugging Face, and separates the keys of one model family from those of all models.
 #pragma once
 
 #include "dsl/Families.h"
@@ -12,14 +12,14 @@ namespace npar::foreign {
 struct ConfigFile {
   std::string path, modelType;
   std::vector<std::string> architectures;
-  std::vector<dsl::ConfigEntry> entries; ///< for the family to read; objects inside are taken apart
+  std::vector<dsl::ConfigEntry> entries; ///< keys for the family to read; nested objects are flattened
 };
 
-/// Refuses what is no such file: too large, no JSON, without a model_type.
+/// BadInput if the file is too large, is not JSON or has no model_type.
 engine::Result<ConfigFile> readConfigFile(const std::string &path);
 
-/// The file for a model: `entries` of its family, its class, and the type of its weights ("float32"; empty: not said). What the file at
-/// `base` says besides (numbers of special tokens, dropout) is kept; empty: there is none.
+/// The text of a model's config.json: its family's entries, its class and the type of its weights ("float32"; empty: left out). Other
+/// values, such as special tokens and dropout, are copied from the file at `base`, which may be empty.
 engine::Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base);
 
 } // namespace npar::foreign

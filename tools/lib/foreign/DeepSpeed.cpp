@@ -1,4 +1,4 @@
-// A configuration of DeepSpeed. Names and defaults are those of its documentation and of deepspeed/runtime/config.py.
+// Reads a configuration of DeepSpeed. Names and defaults come from its documentation and from deepspeed/runtime/config.py.
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 namespace npar::foreign {
 namespace {
 
-/// Those of `zero_optimization` stand there.
+/// Settings that do not affect the time or memory of a training step, with the sections they are in.
 // clang-format off
 const std::vector<const char *> immaterialToDeepSpeed = {
     "scheduler.*", "steps_per_print", "wall_clock_breakdown", "dump_state", "tensorboard.*", "wandb.*", "csv_monitor.*", "comet.*",
@@ -29,7 +29,7 @@ const std::vector<const char *> immaterialToDeepSpeed = {
 void readDeepSpeed(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
   auto at = [&](const std::string &key) { return in.find(prefix + key); };
-  /// "auto" stands for what a training script says.
+  /// The entry of a key; null for "auto", which leaves the value to the training script.
   auto given = [&](const std::string &key) -> const ForeignEntry * {
     const ForeignEntry *entry = at(key);
     if (!entry || entry->value != "auto")
@@ -55,12 +55,12 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
   if (micro)
     run.micro = in.whole(micro, 1);
   else if (batch && steps)
-    run.micro = 0; // batch / (accumulation * dp)
+    run.micro = 0; // computed later: batch / (accumulation * dp)
   else
     run.assumed.push_back("a micro-batch has one sequence: train_micro_batch_size_per_gpu is not there");
   int64_t each = run.micro * run.accumulation;
   if (batch && micro && steps && run.batch % each == 0)
-    run.dp = run.batch / each; // all three say how many ranks there are
+    run.dp = run.batch / each; // the three sizes determine dp
   bool isBf16 = in.isTrue(bf16) || in.isTrue(older);
   run.precision = isBf16 ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
   std::string sums = elementType(in.word(given("data_types.grad_accum_dtype"), "")),

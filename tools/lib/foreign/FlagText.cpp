@@ -1,4 +1,4 @@
-// Flags out of a shell script, or a command line, and out of the list of arguments that Megatron-LM prints when it starts.
+// Extracts flags from a shell script or a command line, and from the list of arguments that Megatron-LM prints when it starts.
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ShellText.h"
 
@@ -15,12 +15,12 @@ struct Word {
   std::string text;
   uint32_t line = 1, column = 1;
   bool isQuoted = false, startsLine = false, isCertain = true;
-  bool isEnd = false; ///< of a command: what comes next is no value of a flag before it
+  bool isEnd = false; ///< last word of a command: the next word is not a value of its last flag
 };
 
-constexpr size_t mostWords = 200'000; ///< of a script
+constexpr size_t mostWords = 200'000; ///< in a script
 
-/// Finds the next place of a text, for callers that only move forward: a search starts where the last one ended.
+/// Finds the next occurrence of `word`, for callers that only move forward: each search starts at the last one's result.
 class NextPlace {
 public:
   NextPlace(const std::string &text, const char *word) : text(text), word(word), found(text.find(word)) {}
@@ -36,7 +36,7 @@ private:
   size_t found;
 };
 
-/// The words of a shell's text, without comments; what stands between `if` and `fi` is not certain.
+/// Splits shell text into words, without comments. Words between `if` and `fi`, or `case` and `esac`, are marked as not certain.
 class Words {
 public:
   Words(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics)
@@ -51,7 +51,7 @@ public:
       }
       char c = text[at];
       if (c == '\\' && at + 1 == text.size()) {
-        ++at; // it continues nothing
+        ++at; // no line to continue
       } else if (c == '\\' && isLineEnd(at + 1)) {
         at += text[at + 1] == '\r' ? 2 : 1;
         newLine();
@@ -156,7 +156,7 @@ private:
   bool starts = true, isBroken = false;
 };
 
-/// Flags that take more than one word; what follows the value of another is none of it.
+/// Flags that take several words. All other flags take at most one.
 const std::set<std::string> severalValues = {
     "rampup_batch_size", "cp_comm_type",    "recompute_modules", "data_path",
     "train_data_path",   "valid_data_path", "test_data_path",    "hierarchical_context_parallel_sizes",
@@ -166,7 +166,7 @@ bool isFlag(const std::string &text) {
   return text.size() > 2 && text[0] == '-' && text[1] == '-' && std::isalpha(static_cast<unsigned char>(text[2]));
 }
 
-/// The script of Megatron-LM that gets the flags.
+/// True for the name of a Megatron-LM script that takes the flags, such as pretrain_gpt.py.
 bool isProgram(const std::string &text) {
   return text.find("pretrain_") != std::string::npos && text.size() < 200 && text.rfind(".py") == text.size() - 3 &&
          text.find_first_of(" \t\n") == std::string::npos;
@@ -178,7 +178,7 @@ std::string keyOf(const std::string &flag) {
   return key;
 }
 
-/// A quoted text of several words, as scripts keep flags in: taken apart, at the place of the whole.
+/// Expands variables, and splits quoted strings of several flags into words. Each word gets the location of its string.
 void unfold(std::vector<Word> &words, const Variables &variables) {
   std::vector<Word> all;
   for (Word &word : words) {
@@ -217,7 +217,7 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
       if (first != std::string::npos && value.compare(first, 2, "--") == 0) {
         word.text = value.substr(first), word.isQuoted = true;
         if (word.text.find_first_of(" \t\r\n") == std::string::npos)
-          word.text += " "; // one flag alone is a list too
+          word.text += " "; // makes a single flag a list too
         rest.push_back(std::move(word));
         continue;
       }
@@ -230,7 +230,7 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
   unfold(rest, variables);
 
   EntryList entries(file, diagnostics);
-  std::optional<ForeignEntry> program; // the last one
+  std::optional<ForeignEntry> program; // the last script named
   for (size_t i = 0; i < rest.size() && entries.good(); ++i) {
     const Word &word = rest[i];
     if (isProgram(word.text))

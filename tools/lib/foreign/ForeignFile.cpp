@@ -1,4 +1,4 @@
-// Reads a file of settings and finds out whose it is.
+// Reads a file of settings and detects which program's it is.
 #include "tools/lib/foreign/ForeignFile.h"
 
 #include "engine/files/BoundedText.h"
@@ -12,7 +12,7 @@ namespace npar::foreign {
 namespace {
 
 constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
-constexpr size_t longestLine = 200; ///< bytes of a line that tell whose file it is
+constexpr size_t longestLine = 200; ///< bytes of a line that are examined to detect the format
 
 struct Guess {
   ForeignFormat format;
@@ -22,7 +22,7 @@ struct Guess {
 bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool isWord(char c) { return isLetter(c) || c == '_' || (c >= '0' && c <= '9'); }
 
-/// `[parallelism]`, `[a.b] # comment`
+/// True for a TOML table: `[parallelism]`, `[a.b] # comment`.
 bool isTable(std::string_view line) {
   size_t open = line.find_first_not_of(" \t"), close = line.find(']');
   if (open == std::string_view::npos || line[open] != '[' || close == std::string_view::npos || close == open + 1)
@@ -34,14 +34,14 @@ bool isTable(std::string_view line) {
   return after == std::string_view::npos || line[after] == '#';
 }
 
-/// `num_processes: 8`
+/// True for a YAML key: `num_processes: 8`.
 bool isKey(std::string_view line) {
   size_t colon = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
   return colon != std::string_view::npos && colon > 0 && line[colon] == ':' &&
          (colon + 1 == line.size() || line[colon + 1] == ' ' || line[colon + 1] == '\t');
 }
 
-/// `... --num-layers 4`
+/// True if the line has a flag: `... --num-layers 4`.
 bool hasFlag(std::string_view line) {
   for (size_t at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 1)) {
     constexpr std::string_view before = " \t\"'(=", after = " \t\"'=";
@@ -56,12 +56,12 @@ bool hasFlag(std::string_view line) {
   return false;
 }
 
-/// By the first line that no other of the formats could have.
+/// Guesses the format from the first line that only one format can contain.
 std::optional<Guess> guess(const std::string &text) {
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '{')
     return Guess{ForeignFormat::DeepSpeed};
-  if (isDump(text)) // in the middle of a log, maybe
+  if (isDump(text)) // possibly in the middle of a log
     return Guess{ForeignFormat::Megatron, true};
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -129,7 +129,7 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
     return std::nullopt;
   }
   std::optional<Guess> found = guess(text);
-  if (!found) // its syntax may be broken: the error is to be about that
+  if (!found) // the syntax may be broken, and the error should be about that
     found = byName(path);
   if (!found && !format) {
     diagnostics

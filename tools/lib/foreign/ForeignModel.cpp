@@ -1,4 +1,4 @@
-// Finds the model, reads the run, writes the plan into a file of its own for the front end.
+// Finds the model, reads the run, and writes the plan to a temporary file for the front end.
 #include "tools/lib/foreign/ForeignModel.h"
 
 #include "tools/lib/foreign/ImportConfig.h"
@@ -21,7 +21,7 @@ using models::ModelOptions;
 
 namespace fs = std::filesystem;
 
-/// A file in a folder of $TMPDIR (else /tmp), both gone with it.
+/// A file in a folder of its own under $TMPDIR (else /tmp); the destructor removes both.
 class TemporaryText {
 public:
   TemporaryText(const std::string &name, const std::string &text) {
@@ -80,7 +80,7 @@ std::vector<std::string> joined(const std::vector<std::pair<std::string, std::st
   return settings;
 }
 
-/// Settings of the model's constants go into the text that is made; those of train block and plan stay.
+/// Moves settings of the model's constants into `run`, which puts them into the generated text. Settings of train block and plan stay.
 Status takeConstants(std::vector<std::string> &settings, const std::vector<std::string> &constants, ForeignRun &run) {
   std::vector<std::string> others;
   for (const std::string &setting : settings) {
@@ -101,7 +101,7 @@ Status takeConstants(std::vector<std::string> &settings, const std::vector<std::
   return {};
 }
 
-/// Types that the file says for gradients and sums stay where they are of a 16-bit type.
+/// Overrides the precision. The file's types of gradients and their sums are kept only for a 16-bit precision.
 void compute(ForeignRun &run, const std::string &type) {
   run.precision = type;
   if (type != "bf16" && type != "fp16")

@@ -1,4 +1,4 @@
-// Turns the file of another program into a model with a plan that the compiler takes.
+// Turns another program's settings file into a model and a plan for the compiler.
 #pragma once
 
 #include "engine/status/Observer.h"
@@ -24,7 +24,7 @@ struct ForeignModel {
   ForeignRun run;
   std::string import;                  ///< name of its model in the standard library
   std::string text;                    ///< the plan's text
-  models::ModelOptions options;        ///< name model and plan
+  models::ModelOptions options;        ///< refer to model and plan
   std::shared_ptr<TemporaryText> file; ///< holds the text that `options` name; removed with the last owner
 };
 
@@ -34,11 +34,11 @@ struct RunChanges {
   std::string compute; ///< empty: the file's
 };
 
-/// `devices`: number of devices of the hosts; 0: unknown. `given` has settings and the machine. `observer` gets warnings.
+/// `devices`: number of devices on all hosts; 0: unknown. `given` contributes settings and the machine. `observer` gets warnings.
 engine::Result<ForeignModel> modelOfRun(const ForeignRequest &request, const models::ModelOptions &given, int64_t devices,
                                         engine::Observer &observer, const RunChanges &changes = {});
 
-/// Lists settings that were understood, assumed or not taken. `compiled`: the plan was compiled, so its order is checked.
+/// Lists the settings that were understood, assumed or ignored. `compiled`: the plan was compiled, so its order is checked.
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled = true);
 nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model);
 

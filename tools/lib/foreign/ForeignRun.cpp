@@ -1,4 +1,4 @@
-// Reads the settings of one format, then fills in the sizes that are left and checks that they go together.
+// Reads the settings of one format, then fills in missing sizes and checks that all sizes are consistent.
 #include "tools/lib/foreign/Reading.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace npar::foreign {
 namespace {
 
-/// The mesh: dp from the world, or the world from dp.
+/// Completes the mesh: dp from the world, or the world from dp.
 void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   if (hints.world > 0)
     run.world = hints.world;
@@ -38,14 +38,14 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
     diagnostics.error(run.has("dp") ? run.placeOf("dp") : at,
                       fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
   run.dp = run.world / inner;
-  if (run.zero == 0) // nothing is in shares, so all are replicas
+  if (run.zero == 0) // nothing is sharded, so all ranks of dp are replicas
     run.dp *= run.replicas, run.replicas = 1;
 }
 
 void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   int64_t rows = run.dp * run.replicas;
   dsl::Location at = run.has("batch") ? run.placeOf("batch") : run.placeOf("micro");
-  if (run.micro == 0) { // of DeepSpeed: two of three sizes
+  if (run.micro == 0) { // DeepSpeed: two of the three sizes are given
     run.micro = run.batch / (rows * run.accumulation);
     if (run.micro * rows * run.accumulation != run.batch) {
       diagnostics.error(at,

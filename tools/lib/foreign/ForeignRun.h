@@ -1,4 +1,4 @@
-// A training run of another program in npar's words, and what of it has none.
+// A training run of another program in npar's terms, and the settings for which npar has no term.
 #pragma once
 
 #include "tools/lib/foreign/ForeignFile.h"
@@ -7,21 +7,21 @@
 
 namespace npar::foreign {
 
-/// A setting that has no counterpart here, or that npar does not know.
+/// A setting that is ignored because npar does not know it or has no counterpart.
 struct NotTaken {
   dsl::Location at;
-  std::string setting; ///< as the file has it, with its value
+  std::string setting; ///< as in the file, with its value
   std::string why;
 };
 
 struct ForeignRun {
   ForeignFormat format = ForeignFormat::Megatron;
-  std::string model;                                          ///< of the standard library; empty: the file does not say it
-  std::vector<std::pair<std::string, std::string>> constants; ///< of the model
+  std::string model;                                          ///< model of the standard library; empty: not in the file
+  std::vector<std::pair<std::string, std::string>> constants; ///< the model's constants
   int64_t layers = 0;                                         ///< 0: unknown
-  int64_t world = 0;                                          ///< 0: the file does not say it
-  int64_t length = 0;                                         ///< of a sequence; 0: the model's own
-  int64_t dp = 0, replicas = 1; ///< dp: what shares a replica's storage, 0: what the world leaves; replicas: of that, outside
+  int64_t world = 0;                                          ///< number of ranks; 0: not in the file
+  int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own
+  int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
   bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
   std::string ring = "ring(zigzag)"; ///< how attention sees the whole sequence under cp
@@ -30,38 +30,38 @@ struct ForeignRun {
   int64_t accumulation = 1;
   std::string schedule = "1f1b";
   int64_t chunks = 1;
-  std::vector<int64_t> stages; ///< blocks of each part of the pipeline; empty: as balanced by cost
+  std::vector<int64_t> stages; ///< blocks in each part of the pipeline; empty: balanced by cost
   std::string recompute;       ///< "block", "every 2"; empty: nothing
   int64_t zero = 0;
-  bool gradientsPerStep = true; ///< of stored gradients: reduced once per step
-  bool storeOverContext = true; ///< shares are over cp too
+  bool gradientsPerStep = true; ///< sharded gradients are reduced once per step
+  bool storeOverContext = true; ///< state is sharded over cp too
   bool sequenceParallel = false;
-  std::string precision = "f32", gradients, reduce; ///< the latter two empty: as the precision has it
+  std::string precision = "f32", gradients, reduce; ///< gradients, reduce: empty for the default of the precision
   int64_t bucketBytes = 0;
   std::string optimizer = "AdamW(lr = 1e-4)";
   bool clip = true;
-  // Where errors about the whole point: settings that the run has, by name ("world", "batch", "micro", "tp", "pp", "cp", "dp").
+  // Locations of the sizes that the file sets ("world", "batch", "micro", "tp", "pp", "cp", "dp"), for errors about their combination.
   std::vector<std::pair<std::string, dsl::Location>> places;
   std::vector<NotTaken> notTaken;
-  std::vector<std::string> assumed; ///< sentences: what the file leaves open and how it was read
-  int64_t immaterial = 0;           ///< settings that say nothing of time or memory
+  std::vector<std::string> assumed; ///< sentences about what the file leaves open and how npar reads it
+  int64_t immaterial = 0;           ///< number of settings that do not affect time or memory
   int64_t understood = 0;
 
   dsl::Location placeOf(const std::string &name) const;
-  bool has(const std::string &name) const; ///< such a place
+  bool has(const std::string &name) const; ///< the file sets this size
 };
 
-/// What the caller knows besides the file.
+/// Values from flags that complete or override the file.
 struct ForeignHints {
-  int64_t world = 0;              ///< of --world, or of --hosts; 0: neither
-  int64_t batch = 0;              ///< in place of the file's, whether the mesh divides it or not; 0: the file's
-  bool modelIsKnown = false;      ///< --model-config says it
-  bool vocabularyIsKnown = false; ///< --set says it
-  int64_t layers = 0;             ///< of that model; 0: unknown
+  int64_t world = 0;              ///< ranks by --world or --hosts; 0: neither is given
+  int64_t batch = 0;              ///< overrides the file's batch, even if the mesh does not divide it; 0: the file's
+  bool modelIsKnown = false;      ///< the model comes from --model-config
+  bool vocabularyIsKnown = false; ///< the vocabulary size comes from --set
+  int64_t layers = 0;             ///< layers of the model from --model-config; 0: unknown
 };
 
-/// In npar's words. Nothing when `diagnostics` got errors. Sizes are filled in and checked: the mesh has `world` ranks, the batch is whole
-/// micro-batches.
+/// Translates the file into npar's terms. Nothing if `diagnostics` got errors. Fills in missing sizes and checks that the mesh has `world`
+/// ranks and that the batch consists of whole micro-batches.
 std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints &hints, dsl::Diagnostics &diagnostics);
 
 } // namespace npar::foreign

@@ -1,4 +1,4 @@
-// What was understood of another program's run, as a table and as JSON.
+// Reports how another program's run was understood, as a table and as JSON.
 #include "tools/lib/foreign/ForeignModel.h"
 
 #include "engine/readable/TableRow.h"
@@ -9,7 +9,7 @@
 namespace npar::foreign {
 namespace {
 
-/// What is stored in shares.
+/// The state that a ZeRO stage shards.
 const char *storedBy(int64_t zero) {
   return zero == 0 ? "nothing" : zero == 1 ? "optimizer" : zero == 2 ? "optimizer, gradients" : "optimizer, gradients, parameters";
 }

@@ -15,7 +15,7 @@ using engine::Status;
 
 namespace {
 
-constexpr size_t mostMistakes = 100; ///< of a configuration that are listed
+constexpr size_t mostMistakes = 100; ///< listed per configuration
 
 /// Runs `read(options, sources, diagnostics)` on a model's text. `observer` gets warnings; errors are followed by the line `because`.
 template <typename Read>

@@ -1,4 +1,4 @@
-// From a config.json to the model text and settings that compute the same.
+// Finds the model text and settings that compute the same as the model of a config.json.
 #pragma once
 
 #include "engine/status/Observer.h"
@@ -9,7 +9,7 @@
 namespace npar::foreign {
 
 struct ImportedConfig {
-  std::string model; ///< as `npar train` takes it
+  std::string model; ///< path or name, as for `npar train`
   std::string name;  ///< the model's name in its text
   std::string family;
   std::vector<std::pair<std::string, std::string>> settings; ///< constants, in the order of the family's lines

@@ -80,7 +80,7 @@ public:
 private:
   enum class Place { Object, List, Skipped }; ///< Skipped: inside of a list
   struct Level {
-    std::string path; ///< of the value that comes next, or of the list
+    std::string path; ///< path of the next value, or of the list
     std::set<std::string> names;
     Place place;
     std::string list; ///< its words

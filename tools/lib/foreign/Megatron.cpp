@@ -1,5 +1,5 @@
-// Flags of Megatron-LM, or the list of arguments that it prints. Names and defaults are those of its megatron/training/arguments.py and of
-// the configurations beside it.
+// Reads flags of Megatron-LM, or the list of arguments that it prints. Names and defaults come from its megatron/training/arguments.py and
+// the configuration classes in the same folder.
 #include "tools/lib/foreign/Megatron.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ void readPipeline(Reading &in, const ForeignHints &hints) {
     in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers are fewer than the {} parts of the pipeline", layers, parts));
     return;
   }
-  int64_t inFirst = in.whole(first, 0, 0), inLast = in.whole(last, 0, 0); // of a stage, all its chunks
+  int64_t inFirst = in.whole(first, 0, 0), inLast = in.whole(last, 0, 0); // blocks of a whole stage, over all its chunks
   for (auto [entry, blocks] : {std::pair(first, inFirst), std::pair(last, inLast)})
     if (entry && blocks % run.chunks != 0)
       in.error(*entry, fmt::format("{} layers do not go evenly over the {} chunks of a stage", blocks, run.chunks));
@@ -72,7 +72,7 @@ void readRecompute(Reading &in) {
   }
 }
 
-/// Who stores what, in which types.
+/// Reads which state is sharded, and the types of gradients and their sums.
 void readStorage(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *bf16 = in.find("bf16"), *fp16 = in.find("fp16"), *inBf16 = in.find("grad_reduce_in_bf16"),
@@ -80,7 +80,7 @@ void readStorage(Reading &in) {
   run.precision = in.isTrue(bf16) ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
   if (in.isTrue(bf16) && in.isTrue(fp16))
     in.error(*fp16, "a run is in bf16 or fp16, not both");
-  // bf16 adds gradients up in f32 unless it is told otherwise; fp16 only when it is told to.
+  // Gradients are accumulated in f32 by default with bf16, but with fp16 only on request.
   if (run.precision != "f32")
     run.gradients = (run.precision == "bf16" && !in.isTrue(inBf16)) || in.isTrue(inF32) ? "f32" : "";
   if (mainGrads && in.word(mainGrads, "fp32") == "bf16")
@@ -105,7 +105,7 @@ void readStorage(Reading &in) {
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
     run.assumed.push_back("gradients are reduced as soon as they are there (without --overlap-grad-reduce Megatron-LM waits for the last)");
-  if (const ForeignEntry *stage = in.find("zero_stage")) { // of Megatron-DeepSpeed
+  if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
     run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
     if (run.zero > 3)
       in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
@@ -191,7 +191,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   readPipeline(in, hints);
   readRecompute(in);
   readStorage(in);
-  if (run.model == "gpt2") // all products have biases
+  if (run.model == "gpt2") // Gpt2 has biases in all its products
     in.find("add_qkv_bias");
   if (in.file.isDump) {
     in.skipUnless(megatronSwitches);

@@ -1,18 +1,19 @@
-// What reads the settings of Megatron-LM is in three files: the parallel layout, the model, and names of what is not taken.
+// Reads the settings of Megatron-LM, in three files: parallel layout (Megatron), model (MegatronModel), ignored names (MegatronNames).
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"
 
 namespace npar::foreign {
 
-/// Patterns of names that are about something else than the time and memory of a training step.
+/// Patterns of names that do not affect the time or memory of a training step.
 extern const std::vector<const char *> megatronImmaterial;
-/// Patterns of names that npar has no counterpart for, with what it does in their place.
+/// Patterns of names without a counterpart in npar, with a note on what npar does instead.
 extern const std::vector<std::pair<const char *, const char *>> megatronInexpressible;
-/// Of the list of all arguments: names that mean something only where the other one is on, and values that are no change of anything.
+/// For the printed list of all arguments. `megatronSwitches`: patterns of names that have an effect only if the second name is on.
+/// `megatronDefaults`: names with the value that changes nothing.
 extern const std::vector<std::pair<const char *, const char *>> megatronSwitches, megatronDefaults;
 
-/// Gpt2 or Llama, whichever is nearer; where it differs is named. Nothing when the flags say no model.
+/// Chooses Gpt2 or Llama, whichever is closer to the flags, and reports the differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);
 
 } // namespace npar::foreign

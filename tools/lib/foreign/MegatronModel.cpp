@@ -1,4 +1,4 @@
-// The model that flags of Megatron-LM say: Gpt2 or Llama of the standard library, whichever is nearer.
+// Finds the model that flags of Megatron-LM describe: Gpt2 or Llama of the standard library, whichever is closer.
 #include "tools/lib/foreign/Megatron.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace npar::foreign {
 namespace {
 
-/// Vocabulary as Megatron pads it, for the table of embeddings and for the loss.
+/// The vocabulary size as Megatron pads it, for the embedding table and the loss.
 int64_t vocabulary(Reading &in, int64_t tp) {
   const ForeignEntry *padded = in.find("padded_vocab_size"), *given = in.find("vocab_size"),
                      *multiple = in.find("make_vocab_size_divisible_by");
@@ -30,7 +30,6 @@ int64_t vocabulary(Reading &in, int64_t tp) {
 
 } // namespace
 
-/// Gpt2 or Llama, whichever is nearer; where it differs is named.
 void readMegatronModel(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *layers = in.find("num_layers"), *hidden = in.find("hidden_size"), *headsAt = in.find("num_attention_heads");

@@ -1,9 +1,9 @@
-// Names of Megatron-LM that npar takes nothing of: those that do not matter here, and those that it has no counterpart for.
+// Names of Megatron-LM settings that npar ignores: those that do not matter here, and those without a counterpart.
 #include "tools/lib/foreign/Megatron.h"
 
 namespace npar::foreign {
 
-/// Names that are about something else than the time and memory of a training step.
+/// Names that do not affect the time or memory of a training step.
 // clang-format off
 const std::vector<const char *> megatronImmaterial = {
     "lr", "lr_*", "min_lr", "decoupled_*", "warmup", "adam_*", "sgd_*", "weight_decay*", "start_weight_decay", "end_weight_decay",
@@ -86,7 +86,7 @@ const std::vector<std::pair<const char *, const char *>> megatronDefaults = {
     {"refit_method", "gloo"},
 };
 
-/// What npar has no counterpart for, by name, where it is on.
+/// Names without a counterpart in npar, reported with the note if the setting is on.
 const std::vector<std::pair<const char *, const char *>> megatronInexpressible = {
     {"yaml_cfg", "that file says more"},
     {"*checkpoint_args", "the checkpoint says more"},

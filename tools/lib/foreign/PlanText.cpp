@@ -1,4 +1,4 @@
-// The plan has a line for each setting that says something of time or memory.
+// Writes a plan with one line for each setting that affects time or memory.
 #include "tools/lib/foreign/PlanText.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 std::string joined(const std::vector<std::string> &words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-/// Outermost first, as the programs number their ranks: those of tp stand next to each other.
+/// Mesh axes in the order in which the programs number their ranks, outermost first: ranks of one tp group are adjacent.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
   for (const auto &[name, size] : {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}})
@@ -57,7 +57,7 @@ const char *planNameOf(ForeignFormat format) {
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
   std::string name = planNameOf(run.format), shown;
   for (char c : path)
-    shown += c < ' ' || c > '~' ? '?' : c; // the plan's text is UTF-8, which a file's name may not be
+    shown += c < ' ' || c > '~' ? '?' : c; // a file name may not be valid UTF-8, as the plan must be
   std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
                                  nameOf(run.format), name, target.import);
   std::vector<std::string> constants, tensor;

@@ -1,19 +1,19 @@
-// Writes a run of another program as text of npar's: a configuration of the model, a train block and a plan.
+// Writes another program's run as npar text: a configuration of the model, a train block and a plan.
 #pragma once
 
 #include "tools/lib/foreign/ForeignRun.h"
 
 namespace npar::foreign {
 
-/// The model that the plan is for, as its own text has it.
+/// The model that the plan is for, with names from its text.
 struct ForeignTarget {
-  std::string import;              ///< as `import` takes it
+  std::string import;              ///< argument of `import`
   std::string name;                ///< "Gpt2"
-  std::vector<std::string> axes;   ///< that operations loop over
+  std::vector<std::string> axes;   ///< axes that operations loop over
   std::vector<std::string> chains; ///< labels of repeats
 };
 
-/// What `--plan`, `--train` and `--config` call what is written.
+/// The name of the generated plan, train block and configuration, for `--plan`, `--train` and `--config`.
 const char *planNameOf(ForeignFormat format);
 
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path);

@@ -1,4 +1,4 @@
-// Settings by name, with what is left over.
+// Looks up settings by name, converts their values and lists the ones left over.
 #include "tools/lib/foreign/Reading.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string Reading::shown(const ForeignEntry &entry) const {
     c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   if (file.format != ForeignFormat::Megatron || file.isDump)
     return entry.key + (file.format == ForeignFormat::DeepSpeed || file.format == ForeignFormat::Accelerate ? ": " : " = ") + value;
-  if (entry.key.empty()) // the program that has the flags
+  if (entry.key.empty()) // the program that takes the flags
     return value;
   std::string flag = "--" + entry.key;
   for (char &c : flag)

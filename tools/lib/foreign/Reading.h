@@ -1,4 +1,4 @@
-// Takes settings out of a file by name, and knows afterwards which of them nobody asked for.
+// Reads settings of a file by name, and keeps track of the ones that no reader asked for.
 #pragma once
 
 #include "tools/lib/foreign/ForeignRun.h"
@@ -13,35 +13,36 @@ class Reading {
 public:
   Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics);
 
-  /// The last entry of a name, which counts as understood; null when there is none. Names that a later file format calls otherwise are
-  /// given together.
+  /// The last entry of a name, which then counts as understood; null if there is none. `findAny` takes all names of a setting that was
+  /// renamed between versions of a format, and returns the entry of the first name that the file has.
   const ForeignEntry *find(const std::string &key);
   const ForeignEntry *findAny(std::initializer_list<const char *> keys);
-  static constexpr int64_t mostCount = int64_t{1} << 20; ///< three of these multiplied are a number still
-  static constexpr int64_t mostSize = int64_t{1} << 40;  ///< of what is multiplied with one count: tokens, bytes, sequences
-  /// A whole number from `least` to `most`; what is none is an error at its place, and `otherwise`.
+  static constexpr int64_t mostCount = int64_t{1} << 20; ///< the product of three counts fits 64 bits
+  static constexpr int64_t mostSize = int64_t{1} << 40;  ///< limit of sizes that are multiplied by one count: tokens, bytes, sequences
+  /// A whole number from `least` to `most`; `otherwise` without an entry. Any other value is reported and gives `otherwise`.
   int64_t whole(const ForeignEntry *entry, int64_t otherwise, int64_t least = 1, int64_t most = mostCount);
-  /// Finite, in decimal digits. Larger numbers than `most`, of either sign, are errors too.
+  /// A finite decimal number whose absolute value is at most `most`; `otherwise` without an entry. Any other value is reported.
   double number(const ForeignEntry *entry, double otherwise, double most = 1e300);
   bool isTrue(const ForeignEntry *entry) const { return entry && entry->value != "false" && entry->value != "0"; }
   std::string word(const ForeignEntry *entry, const std::string &otherwise) const { return entry ? entry->value : otherwise; }
 
-  /// The entry, which was found, is one that npar has no words for.
+  /// Lists an entry among the settings that npar ignores, with the reason. Does nothing for null.
   void leave(const ForeignEntry *entry, const std::string &why);
-  /// Each entry of these names whose value is none of nothing ("false", "0", "none", "auto" and what is given) is left.
+  /// Ignores all entries that match the patterns, with their reasons. Values that switch a setting off ("false", "0", "none", "auto" and
+  /// the like) are not listed.
   void leaveAll(const std::vector<std::pair<const char *, const char *>> &reasons);
-  /// Entries of these names say nothing where another is not there or off, which stands after them.
+  /// Marks entries that match the first name of a pair, a pattern, as immaterial if the setting of the second name is missing or off.
   void skipUnless(const std::vector<std::pair<const char *, const char *>> &switches);
-  /// This value of the name says nothing.
+  /// Marks the entry of a name as immaterial if it has this value.
   void skip(const std::string &key, const std::string &value);
-  /// Remembers where a size stands, for errors about the whole.
+  /// Remembers the location of a size, for errors about the combination of sizes.
   void place(const std::string &name, const ForeignEntry *entry);
   void error(const ForeignEntry &entry, const std::string &message);
-  /// Patterns of names that say nothing of time or memory; entries that nobody asked for and that match none are left as unknown. In a list
-  /// of all arguments those that are off, or 0, are no settings.
+  /// Lists the remaining entries as unknown, except those that match the patterns of names without effect on time or memory. In Megatron's
+  /// list of all arguments, entries that are off or 0 are immaterial too.
   void finish(const std::vector<const char *> &immaterial);
 
-  /// As the file writes it: `--tensor-model-parallel-size 8`, `training.steps = 10`.
+  /// The entry in the syntax of the file: `--tensor-model-parallel-size 8`, `training.steps = 10`.
   std::string shown(const ForeignEntry &entry) const;
   const ForeignFile &file;
   ForeignRun &run;
@@ -49,22 +50,23 @@ public:
 
 private:
   std::map<std::string, const ForeignEntry *> last;
-  std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< by another entry of the same name; why
+  std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< entries that another of the same name overrides; why
   std::set<std::string> seen;
 };
 
-/// Precision and stored types by the words of PyTorch: "bf16", "bfloat16", "torch.float32", "fp16"; empty: none of them.
+/// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
 std::string elementType(const std::string &word);
 
 void readMegatron(Reading &in, const ForeignHints &hints);
-/// Of "llama3", with 128,256 tokens.
+/// The sizes of a flavor of torchtitan's "llama3", whose vocabulary has 128,256 tokens.
 struct TorchtitanFlavor {
   const char *name;
   int64_t width, depth, heads, kvHeads, mlp;
 };
 const std::vector<TorchtitanFlavor> &torchtitanFlavors();
 void readTorchtitan(Reading &in, const ForeignHints &hints);
-/// The blocks of each part of the pipeline: where they are spread, what comes before them and after them counts as so many more.
+/// The number of blocks in each part of the pipeline when they are spread evenly. The layers before the first block count as `before`
+/// blocks, those after the last one as `after` blocks.
 std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t before, int64_t after);
 void readDeepSpeed(Reading &in, const std::string &prefix);
 void readAccelerate(Reading &in);

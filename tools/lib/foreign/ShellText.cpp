@@ -30,7 +30,7 @@ size_t skipSpaces(std::string_view text, size_t at) {
   return at;
 }
 
-/// The value of `$((...))` over whole numbers with + - * / from left to right, products first; nothing when it is more than that.
+/// The value of `$((...))` over whole numbers with + - * /, usual precedence. Nothing for any other expression.
 std::optional<int64_t> sumOf(std::string_view text) {
   int64_t sum = 0, product = 1;
   char before = '*', sign = '+';
@@ -62,7 +62,7 @@ std::optional<int64_t> sumOf(std::string_view text) {
 
 /// A reference to a variable, or a sum: `$((SUM))`, `${NAME}`, `${NAME:-OTHERWISE}`, `$NAME`.
 struct Reference {
-  size_t size = 0; ///< bytes; 0: it is none of them
+  size_t size = 0; ///< bytes; 0: not a reference
   std::string_view sum, name;
   std::optional<std::string_view> otherwise;
 };
@@ -96,7 +96,7 @@ Reference referenceAt(std::string_view text, size_t at) {
 
 std::string expandedTo(std::string_view text, const Variables &variables, int depth);
 
-/// Replaces names in a sum, which need no `$` there. The result is longer than a word may be if a value is.
+/// Replaces the names of variables in a sum, where they need no `$`. The result is longer than the limit of words if a value is.
 std::string sumWithNumbers(std::string_view sum, const Variables &variables, int depth) {
   std::string text = expandedTo(sum, variables, depth), numbers;
   for (size_t at = 0; at < text.size() && numbers.size() <= longestShellWord;) {

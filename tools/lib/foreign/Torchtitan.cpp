@@ -1,4 +1,4 @@
-// A TOML of torchtitan. Names and defaults are those of its torchtitan/config/job_config.py.
+// Reads the TOML of torchtitan. Names and defaults come from its torchtitan/config/job_config.py.
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ const std::vector<const char *> immaterialToTorchtitan = {
     "parallelism.spmd_backend", "parallelism.context_parallel_ptrr*"};
 // clang-format on
 
-/// The name in its section, or in [experimental] or [training], where older files have it.
+/// Finds a name in its section, or in [experimental] or [training], where older files have it.
 const ForeignEntry *parallel(Reading &in, const std::string &name) {
   for (const char *section : {"parallelism.", "experimental.", "training."})
     if (const ForeignEntry *entry = in.find(section + name))

@@ -1,4 +1,4 @@
-// Runs front end and compiler, and returns what they report.
+// Runs front end and compiler, and converts their diagnostics into a status.
 #include "tools/lib/models/Compilation.h"
 
 #include "dsl/machine/Hosts.h"
@@ -15,7 +15,7 @@ using engine::Status;
 
 namespace {
 
-/// Whether an error is a bug of npar: the compiler's messages begin with these words.
+/// True if an error is a bug of npar: the compiler marks those with "internal error: ".
 bool isInternal(const dsl::Diagnostics &diagnostics) {
   const std::vector<dsl::Diagnostic> &all = diagnostics.all();
   return std::any_of(all.begin(), all.end(), [](const dsl::Diagnostic &one) { return one.message.rfind("internal error: ", 0) == 0; });
@@ -27,7 +27,7 @@ std::string textOf(const dsl::Diagnostics &diagnostics) {
   return text.str();
 }
 
-/// The errors, or nothing wrong: then the observer gets the warnings.
+/// The errors as a status. If there are none, the observer gets the warnings.
 Status errorsOf(const dsl::Diagnostics &diagnostics, engine::Observer &observer, bool withWarnings) {
   if (diagnostics.hasErrors())
     return Status::located(isInternal(diagnostics) ? Code::Internal : Code::BadInput, textOf(diagnostics));

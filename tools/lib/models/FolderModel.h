@@ -1,4 +1,4 @@
-// The model whose weights a folder holds.
+// Identifies the model whose weights a folder contains.
 #pragma once
 
 #include "engine/status/Status.h"
@@ -9,11 +9,11 @@
 
 namespace npar::models {
 
-/// How to call the text of that model.
+/// The arguments that select the folder's model, and the folder itself.
 struct FolderModel {
-  std::string model;                 ///< as `npar train` takes it: a path, or the name of a model of the standard library
+  std::string model;                 ///< as for `npar train`: a path, or the name of a model of the standard library
   std::vector<std::string> settings; ///< `key=value`
-  std::string folder;                ///< with the weights and, possibly, a tokenizer's files
+  std::string folder;                ///< contains the weights and possibly a tokenizer's files
   std::string config = {};           ///< named configuration of the model's constants; empty: none
 };
 

@@ -1,4 +1,4 @@
-// Which model a command is about, with its plan, train block and settings.
+// The model that a command works on, with its plan, train block and settings.
 #pragma once
 
 #include "dsl/Frontend.h"
@@ -15,7 +15,7 @@ struct ModelOptions {
   std::string model; ///< a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
   std::vector<std::string> settings;  ///< `key=value`
-  std::optional<std::string> machine; ///< path or name of the machine whose times are planned for; empty: the reference machine
+  std::optional<std::string> machine; ///< path or name of the machine to plan for; empty: the reference machine
   std::optional<std::string> place;   ///< on an uneven machine: the order of hosts, overriding the plan
   program::ProgramKind kind = program::ProgramKind::Training; ///< command that the program is compiled for
   bool damped = false;                                        ///< FrontendOptions::damped

@@ -1,4 +1,4 @@
-// Process 0 looks, tells step and manifest, and every other one compares before it reads a byte.
+// Process 0 finds the checkpoint and sends its step and manifest hash; every other process compares them before it reads any data.
 #include "tools/npar/checkpoint/AgreedCheckpoint.h"
 
 #include "tools/npar/terminal/Talk.h"
@@ -21,7 +21,7 @@ std::string withoutSlashes(std::string path) {
 
 std::string describe(const engine::Manifest &manifest) { return fmt::format("step {}, manifest {}", manifest.step, manifest.hash); }
 
-/// The newest checkpoint that this process finds.
+/// Describes the newest checkpoint that this process finds, for messages.
 std::string newestHere(const std::string &path) {
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(path);
   if (!committed.ok() || committed->empty())

@@ -1,4 +1,4 @@
-// Which checkpoint a path means, decided once for all processes of a job: each of them may see another folder, or another newest one in it.
+// Makes all processes of a job use the checkpoint that process 0 finds: the others may see another folder, or another newest checkpoint.
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
@@ -8,28 +8,28 @@
 
 namespace npar::driver {
 
-/// What tells a checkpoint from any other.
+/// Identifies a checkpoint.
 struct CheckpointIdentity {
   bool known = false; ///< false: there is no checkpoint
-  std::string name;   ///< of its folder in the folder that a flag names, "step-4"; empty: the flag names it itself
+  std::string name;   ///< its subfolder ("step-4") of the folder that a flag names; empty: the flag names the checkpoint itself
   uint64_t step = 0;
-  std::string hash; ///< of its manifest
+  std::string hash; ///< hash of its manifest
 
-  /// The path of its folder.
+  /// The path of the checkpoint's folder, if the flag names `path`.
   std::string in(const std::string &path) const { return name.empty() ? path : path + "/" + name; }
 };
 
-/// Of a checkpoint that was found by `path`.
+/// The identity of a checkpoint that was found by `path`.
 CheckpointIdentity identityOf(const engine::CheckpointStore &store, const std::string &path);
 
-/// What process 0 gives, in all processes, which call it together.
+/// Returns process 0's `own` in all processes, which must call it together.
 Outcome<CheckpointIdentity> toldByVoice(Job &job, const CheckpointIdentity &own);
 
-/// Whether this process finds by `path` what process 0 has found. The error has step and manifest of both.
+/// An error, with step and manifest of both checkpoints, if this process finds another one by `path` than process 0.
 engine::Status findsTheSame(const CheckpointIdentity &told, const std::string &path);
 
-/// The path to read weights from. Where `path` is a folder of checkpoints that is the newest one in process 0's, which all others must find
-/// too; the path of anything else stays. All processes call it together.
+/// The path to read weights from. If `path` is a folder of checkpoints, this is the newest one that process 0 finds, and all other
+/// processes must find it too; any other path is returned unchanged. All processes must call it together.
 Outcome<std::string> settleCheckpoint(Job &job, const std::string &path);
 
 } // namespace npar::driver

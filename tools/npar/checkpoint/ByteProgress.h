@@ -1,4 +1,4 @@
-// How far a walk over many bytes is, as a sign of life.
+// Reports the progress of long passes over many bytes.
 #pragma once
 
 #include "engine/readable/HumanUnits.h"
@@ -12,7 +12,7 @@
 
 namespace npar::driver {
 
-/// Tells each percent; may be added to from any thread.
+/// Reports each full percent. Any thread can call `add`.
 class ByteProgress {
 public:
   ByteProgress(std::string what, uint64_t total) : waiting(std::move(what)), total(total) {}

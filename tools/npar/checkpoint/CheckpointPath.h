@@ -1,4 +1,4 @@
-// Which checkpoint a path names, what it consists of, and whether it is whole.
+// Finds the checkpoint that a path names, claims its files and checks that they are intact.
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
@@ -8,17 +8,17 @@
 
 namespace npar::driver {
 
-/// The folder of the checkpoint: `path` itself, or in a folder of checkpoints the newest one's.
+/// The folder of the checkpoint: `path` itself, or the newest checkpoint in a folder of them.
 engine::Result<std::string> checkpointFolder(const std::string &path);
 
-/// Bytes of all tensors.
+/// Total bytes of all tensors.
 uint64_t bytesOf(const engine::Manifest &manifest);
 
 /// Claims every file of a checkpoint as an input.
 void claimFiles(FileClaims &claims, const engine::CheckpointStore &checkpoint);
 
-/// Compares every byte with its hash and prints what is wrong: what is written from a checkpoint gets hashes of its own, or none, and
-/// nobody would see the damage again.
+/// Compares all data with their hashes and prints every mismatch. Without this check damage would go unnoticed, because files written from
+/// a checkpoint get new hashes or none.
 ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint);
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// What `npar checkpoint` does with checkpoints: offline, by ranges of bytes, in memory that does not grow with them.
+// The operations of `npar checkpoint`. They work without a session, on byte ranges, in memory independent of the checkpoint's size.
 #pragma once
 
 #include "tools/npar/model/ModelFlags.h"
@@ -23,15 +23,15 @@ ExitCode verifyCheckpoint(const VerifyCheckpointFlags &flags);
 
 struct DiffFlags {
   std::string left, right;
-  std::string only = "all"; ///< a kind of tensors, "parameter"
+  std::string only = "all"; ///< a kind of tensors, such as "parameter"
   bool json = false;
 };
 ExitCode diffCheckpoints(const DiffFlags &flags);
 
 struct ConsolidateFlags {
   std::string path, output;
-  std::string only = "parameter"; ///< a kind of tensors; "all"
-  std::optional<uint64_t> most; ///< bytes of one file; then `output` is a folder
+  std::string only = "parameter"; ///< a kind of tensors, or "all"
+  std::optional<uint64_t> most;   ///< largest size of a file in bytes; if set, `output` is a folder
   bool json = false;
 };
 ExitCode consolidateCheckpoint(const ConsolidateFlags &flags);
@@ -39,7 +39,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags);
 struct ReshardFlags {
   std::string path, output;
   std::optional<int64_t> shards;
-  ModelOptions model; ///< its plan says the cut; without a model's name the checkpoint's own text
+  ModelOptions model; ///< its plan determines the shards
   bool json = false;
 };
 ExitCode reshardCheckpoint(const ReshardFlags &flags);

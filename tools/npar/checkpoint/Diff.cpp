@@ -1,4 +1,4 @@
-// Two stores of tensors beside each other: checkpoints, safetensors files, folders of them.
+// Compares two stores of tensors: checkpoints, safetensors files or folders of such files.
 #include "engine/checkpoint/TensorDiff.h"
 
 #include "tools/npar/checkpoint/ByteProgress.h"
@@ -102,7 +102,8 @@ Json jsonOf(const TensorDifference &each, const std::string &kind) {
   return json;
 }
 
-/// What of a checkpoint has no place in a file of weights is no difference, where the file has none of it.
+/// If only one side is a checkpoint, removes its tensors that are not parameters and that the other side lacks, since files of weights
+/// usually have no optimizer state. Returns their number.
 size_t leaveOutState(const Side &left, const Side &right, StoreDifference &difference) {
   if (left.isCheckpoint == right.isCheckpoint)
     return 0;

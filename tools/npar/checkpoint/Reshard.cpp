@@ -1,4 +1,4 @@
-// A checkpoint in another cut: for so many files, or as the ranks of another plan own it.
+// Rewrites a checkpoint with other shards: a given number of files, or the pieces that the ranks of another plan own.
 #include "engine/checkpoint/Reshard.h"
 
 #include "tools/npar/checkpoint/ByteProgress.h"
@@ -14,7 +14,7 @@ namespace npar::driver {
 
 namespace {
 
-/// The program whose ranks say the cut, kernels included: the manifest holds its hash.
+/// The program whose ranks determine the shards. Compiled with kernels, because the manifest stores its hash.
 Outcome<ProgramPointer> programOf(const ModelOptions &model, const engine::CheckpointStore &checkpoint) {
   FileClaims files;
   claimFiles(files, checkpoint);

@@ -1,4 +1,4 @@
-// What a manifest says, as text and as JSON. The shards are not opened: also a damaged checkpoint can be looked at.
+// Prints a manifest as text or JSON. Opens no shards, so that it works for damaged checkpoints too.
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 #include "engine/show/View.h"
@@ -29,7 +29,7 @@ uint64_t bytesOf(const ManifestTensor &tensor) { return tensor.elements() * engi
 
 std::string human(uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); }
 
-/// How many pieces lie in each file.
+/// Number of pieces stored in each file.
 std::vector<uint64_t> piecesByFile(const Manifest &manifest) {
   std::vector<uint64_t> count(manifest.files.size(), 0);
   for (const ManifestTensor &tensor : manifest.tensors)

@@ -1,4 +1,4 @@
-// Which devices a command's programs run on.
+// Defines the flags for devices and checks their combinations.
 #include "tools/npar/devices/ChosenDevice.h"
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
@@ -41,7 +41,7 @@ void ChosenDevice::applyTo(engine::SessionOptions &options) const {
   options.record = graphs, options.gpus = gpus;
 }
 
-/// The flag that says something about GPUs where there are none, and what it says.
+/// The message for the first flag that has no effect without a GPU; empty if no such flag is set.
 static std::string withoutGpus(const ChosenDevice &device) {
   if (device.products != "own")
     return "--cuda-products " + device.products + " has no effect without --backend cuda: it selects the matrix products of a GPU";

@@ -1,4 +1,4 @@
-// Which devices a command's programs run on: its flags, and what a text must be compiled for.
+// The devices that a command's programs run on: the flags that select them, and the compilation targets that follow.
 #pragma once
 
 #include "engine/runtime/Session.h"
@@ -12,17 +12,17 @@ namespace npar::driver {
 struct ChosenDevice {
   std::string backend = "cpu", products = "own", attention = "own";
   bool graphs = false;
-  int64_t gpus = 0; ///< of this process; 0: its share of the host's
+  int64_t gpus = 0; ///< GPUs of this process; 0: its share of the host's
 
-  /// `--backend cpu | cuda` for commands that compute, and what `addGpuFlagsTo` adds.
+  /// Adds `--backend cpu | cuda`, for commands that compute, and the flags of `addGpuFlagsTo`.
   void addTo(CLI::App &app);
-  /// All but the backend, for those who have a `--backend` of their own.
+  /// Adds all flags except `--backend`, for commands that define that one themselves.
   void addGpuFlagsTo(CLI::App &app);
   void applyTo(engine::SessionOptions &options) const;
 };
 
-/// A text is compiled for the GPUs that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there
-/// is no GPU that npar can use, or another flag has no meaning.
+/// With backend `cuda`, sets the targets of a text to this machine's GPUs; a compiled program keeps its own. Fails if npar can use no GPU,
+/// or if a flag for GPUs is given without that backend.
 ExitCode chooseTargets(ModelOptions &model, const ChosenDevice &device);
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Asks the system, CUDA's driver and the libraries what there is.
+// Queries the operating system, the CUDA driver and the libraries.
 #include "tools/npar/devices/Survey.h"
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace engine;
 
-/// What stands after `key` and a colon in a file of the system.
+/// The text after `key` and a colon in a file such as /proc/cpuinfo; empty if no line has the key.
 std::string fieldOf(const char *file, const std::string &key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);)

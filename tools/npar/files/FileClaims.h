@@ -1,4 +1,4 @@
-// The files that one command reads and writes: an output that is an input, or another output, is refused before anything is written.
+// The files that one command reads and writes. Refuses an output that is also an input or another output, before anything is written.
 #pragma once
 
 #include "dsl/Diagnostics.h"
@@ -12,26 +12,25 @@
 
 namespace npar::driver {
 
-/// Two claims are on one file when device and inode are the same (links, other spellings), or the path where there is no file yet. Devices
-/// and pipes may be claimed by several: nothing in them can be lost. Standard output and standard error are outputs where they go to a
-/// file.
+/// Two claims conflict if their files have the same device and inode (links, other spellings), or the same path if the file does not exist
+/// yet. Devices and pipes can be claimed several times, because no data in them can be lost. Standard output and standard error are outputs
+/// if they are redirected to a file.
 class FileClaims {
 public:
   FileClaims();
-  /// An output, by the name that messages give it, such as "--log". An empty path is none. `endings`: of names of its format, where names
-  /// of other ones are to be refused.
+  /// Claims an output under a name for messages, such as "--log". Ignores an empty path. `endings`: file name endings of its format, if
+  /// names with the endings of other formats must be refused.
   void write(const std::string &what, const std::string &path, std::vector<std::string> endings = {});
-  /// A folder in which npar itself names what it writes: `step-N`, `best.json` and its lock are no names of other outputs, nor is the
-  /// folder's own.
+  /// Claims a folder of checkpoints, and in it the names that npar writes (`step-N`, `best.json`, its lock): other outputs cannot use them.
   void writeCheckpoints(const std::string &what, const std::string &folder);
-  /// Claims a file as an input; of a folder all files in it.
+  /// Claims a file as an input, or all files in a folder.
   void read(const std::string &what, const std::string &path);
-  /// The texts that a model was read from (its own, imported ones, schedules), and the files that its data block names, whether or not the
-  /// command reads them.
+  /// Claims the texts that a model was read from (its own, imported ones, schedules) and the files that its data block names, even if the
+  /// command does not read them.
   void read(const dsl::Sources &texts, const std::optional<dsl::Data> &data);
-  /// The files that the data block of a compiled program names.
+  /// Claims the files that the data block of a compiled program names.
   void read(const program::Program &compiled);
-  /// Usage, and says which two, when an output is claimed otherwise too.
+  /// Usage, with both claims, if an output conflicts with another claim.
   ExitCode check() const;
 
 private:

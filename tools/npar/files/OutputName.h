@@ -8,12 +8,12 @@
 
 namespace npar::driver {
 
-/// Refuses a name whose ending is that of another format than safetensors, such as `full.pt`, which would mislead its readers. A name
-/// without an ending, a device and a pipe may be anything.
+/// Refuses names with the ending of another format, such as `full.pt`, which would mislead readers of the safetensors file. Names without
+/// an ending, devices and pipes are accepted.
 ExitCode checkSafetensorsName(const std::string &flag, const std::string &path);
 
-/// Empty, or why a name is refused for an output of another format than its ending says: `step.svg` for JSON. `endings` are those that the
-/// format may have; endings that npar does not know say nothing.
+/// Why a name is refused because its ending belongs to another format, such as `step.svg` for JSON; empty if it is accepted. `endings`: the
+/// endings of the format. Endings unknown to npar are accepted.
 std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings);
 
 } // namespace npar::driver

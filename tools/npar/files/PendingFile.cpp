@@ -1,4 +1,4 @@
-// Writes beside the wanted path under a lock, renames at the end.
+// Writes a locked temporary file next to the final path, and renames it at the end.
 #include "tools/npar/files/PendingFile.h"
 
 #include "engine/files/AtomicFile.h"
@@ -26,7 +26,7 @@ namespace {
 
 Status cannotWrite(const std::string &path, int error) { return Status::badInput("cannot write '" + path + "': " + std::strerror(error)); }
 
-/// Signals that a caller holds back come through meanwhile.
+/// Sleeps with all signals unblocked, so that signals held back by the caller are delivered.
 void sleepUntilSignal(double seconds) {
   auto whole = static_cast<time_t>(seconds);
   timespec time = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
@@ -40,7 +40,7 @@ bool isFolder(const std::string &path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// Whether the open file is still the one that the name leads to: its last holder may have renamed it meanwhile.
+/// True if `path` still names the open file, which its last holder may have renamed since it was opened.
 bool stillNamed(int file, const std::string &path) {
   struct stat open, named;
   return ::fstat(file, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
@@ -55,7 +55,7 @@ PendingFile::PendingFile(const std::string &path)
 PendingFile::~PendingFile() {
   if (file < 0)
     return;
-  if (fresh) // the lock still holds
+  if (fresh) // still under the lock
     ::unlink(partial.c_str());
   ::close(file);
 }
@@ -84,7 +84,7 @@ Status PendingFile::claim() {
   while (true) {
     if (Status status = openPartial(); !status.ok())
       return status;
-    if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { // any other failure: there are no such locks
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { // other errors: the file system has no such locks
       ::close(file);
       file = -1, fresh = false;
       return Status::badInput(refusal);
@@ -95,7 +95,7 @@ Status PendingFile::claim() {
   }
 }
 
-/// Opens a regular file or makes one; follows no link, and does not wait for the other end of a pipe.
+/// Opens or creates a regular file. Follows no link and does not wait for the other end of a pipe.
 Status PendingFile::openPartial() {
   constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   fresh = true;
@@ -133,7 +133,7 @@ Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> 
     return bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
   };
   std::string before = textOf(partial);
-  size_t size = kept ? kept(before) : 0; // cut off where it is: no kill can lose it
+  size_t size = kept ? kept(before) : 0; // truncated in place, so a kill cannot lose it
   if (::ftruncate(file, static_cast<off_t>(size)) != 0 || ::lseek(file, 0, SEEK_END) < 0)
     return failure(errno);
   if (kept && size == 0)

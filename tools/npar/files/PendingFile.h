@@ -1,4 +1,4 @@
-// A file that grows while a run goes on and replaces an older one only when it is complete.
+// A file that grows during a run and replaces an older one only when it is complete.
 #pragma once
 
 #include "engine/files/Destination.h"
@@ -12,23 +12,24 @@
 
 namespace npar::driver {
 
-/// Grows as PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for a look.
-/// Only one process can hold it: a lock of the operating system (flock) on PATH.partial, which ends with its holder whatever ended that, so
-/// that a file left behind blocks no other run, and PATH.partial.lock (HeartbeatFile.h) for file systems that ignore those. A PATH.partial that
-/// is a link, a pipe or anything else than a regular file is refused.
-/// A device, a pipe or an open descriptor (/dev/stdout) is written directly and not locked; a pipe waits for its reader.
+/// Writes PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for inspection.
+/// Only one process can hold it. An operating system lock (flock) on PATH.partial ends with its holder in every case, so a leftover file
+/// never blocks another run; PATH.partial.lock (HeartbeatFile.h) covers file systems that ignore such locks. A PATH.partial that is a link,
+/// a pipe or anything else than a regular file is refused.
+/// A device, a pipe or an open descriptor (/dev/stdout) is written directly without a lock; a pipe waits for its reader.
 class PendingFile {
 public:
   explicit PendingFile(const std::string &path);
   PendingFile(const PendingFile &) = delete;
   PendingFile &operator=(const PendingFile &) = delete;
-  /// Closes; a file that claim() made and nothing was written to is removed.
+  /// Closes the file, and removes it if claim() created it and nothing was written.
   ~PendingFile();
 
-  /// Opens and locks, leaving what is there: asked before a long run. An error when it cannot be written or another run holds it.
+  /// Opens and locks the file without changing its content; call it before a long run. An error if the file cannot be written or another
+  /// run holds it.
   engine::Status claim();
-  /// Empties the claimed file and returns its descriptor, which stays this object's. With `kept` it goes on instead: that says how many
-  /// bytes of a text, of one that was left growing or else of the complete one, come before what is to be written now.
+  /// Empties the claimed file and returns its descriptor, which this object owns. With `kept` the file keeps a prefix of PATH.partial, or
+  /// else of PATH, and is continued: `kept` gets the text and returns the number of bytes to keep.
   engine::Result<int> begin(const std::function<size_t(const std::string &)> &kept = nullptr);
   engine::Status commit();
 
@@ -48,7 +49,7 @@ private:
   bool fresh = false;
 };
 
-/// Whether a file could be written whole at `path`: asked before a long run whose last act it is.
+/// An error if no file can be written at `path`; call it before a long run that ends with writing the file.
 engine::Status checkWritable(const std::string &path);
 
 } // namespace npar::driver

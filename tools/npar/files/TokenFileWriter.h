@@ -1,4 +1,4 @@
-// A file of token numbers that grows and appears whole, as `npar train --tokens u16|i32` reads it.
+// Writes a file of token numbers for `npar train --tokens u16|i32`, which appears under its name only when complete.
 #pragma once
 
 #include "engine/data/TokenFile.h"
@@ -10,7 +10,7 @@ namespace npar::driver {
 
 class TokenFileWriter {
 public:
-  /// By the end of the name: .u16 or .i32. `flag` names it in the message for another one.
+  /// The format by the name's ending, .u16 or .i32. The message for other endings names `flag`.
   static engine::Result<engine::TokenFormat> formatOf(const std::string &path, const std::string &flag);
   static engine::Result<TokenFileWriter> create(const std::string &path);
 

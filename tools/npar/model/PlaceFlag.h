@@ -1,4 +1,4 @@
-// The flag --place: in which order ranks go onto hosts, whatever the plan says.
+// The flag --place: the order in which ranks are placed on hosts, overriding the plan.
 #pragma once
 
 #include "engine/program/HostPlacement.h"
@@ -12,7 +12,7 @@ namespace npar::driver {
 
 void addPlaceTo(CLI::App &app, std::optional<std::string> &place);
 
-/// What the flag says, or, where it is not given, what the program's plan says.
+/// The placement given by the flag, else the one in the program's plan.
 Outcome<program::PlaceWords> placeWords(const std::optional<std::string> &place, const program::Program &program);
 
 } // namespace npar::driver

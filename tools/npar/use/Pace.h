@@ -1,4 +1,4 @@
-// How fast tokens come: the first, which waits for the prompt, apart from the others.
+// Measures the speed of generation: the time to the first token, which includes the prompt, and the rate of the others.
 #pragma once
 
 #include "tools/npar/terminal/Talk.h"
@@ -10,12 +10,12 @@ namespace npar::driver {
 
 class Pace {
 public:
-  /// A token has come.
+  /// Counts a generated token.
   void count() {
     if (++tokens == 1)
       first = Clock::now();
   }
-  /// A remark, where there is more than one token.
+  /// Prints a remark, unless fewer than two tokens were counted.
   void say() const {
     if (tokens < 2)
       return;

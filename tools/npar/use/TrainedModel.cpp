@@ -1,4 +1,4 @@
-// From what a person names to a session that holds its weights.
+// Finds the model and weights that the flags name, compiles or loads the program, and loads the weights into a session.
 #include "tools/npar/use/TrainedModel.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
@@ -210,7 +210,7 @@ static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const S
   return files.check();
 }
 
-/// Positions that a prompt is computed at a time: enough that products have work to do.
+/// Number of prompt positions per step: a power of two that gives matrix products enough work.
 static int64_t chunkFor(int64_t tokens, int64_t length) {
   int64_t chunk = 16;
   while (chunk < std::min<int64_t>(tokens, 128))
@@ -218,7 +218,7 @@ static int64_t chunkFor(int64_t tokens, int64_t length) {
   return std::min(chunk, length);
 }
 
-/// Of the sequence: the second axis of the losses of its positions.
+/// Length of the sequence: the size of the second axis of the losses per position; 0 if they have no such axis.
 static int64_t lengthOf(const dsl::Model &model) {
   const dsl::Node &loss = model.mainLoss();
   for (const dsl::Axis &axis : model.axes)
@@ -260,13 +260,13 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
       reported(text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets));
   if (!prompt.ok())
     return prompt.code();
-  // Should a pipeline be cut elsewhere for many positions, the prompt goes by single ones.
+  // If the pipeline is split differently for many positions, the prompt is computed one position at a time.
   if (engine::whyApart((*prompt)->root(), programs.step->root()).empty())
     programs.prompt = std::move(*prompt);
   return programs;
 }
 
-/// That the weights are another model's, or that they are too large, is said before any memory is taken.
+/// Opens the weights. Reports weights of another model, or too little memory, before any memory is allocated.
 static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer &program, const NamedModel &named, const UseFlags &flags,
                                             int threads) {
   engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(named.weights);
@@ -297,7 +297,7 @@ static engine::SessionOptions optionsFor(const program::Program &program, const 
   flags.device.applyTo(options);
   options.seed = program.seed();
   options.timeoutSeconds = flags.timeout;
-  options.initialise = false; // all are loaded
+  options.initialise = false; // all parameters are loaded
   return options;
 }
 

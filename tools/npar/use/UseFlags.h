@@ -1,4 +1,4 @@
-// The flags of commands that use what was trained: which weights, for which model, under which plan.
+// Flags of commands that use trained models: weights, model, plan and how to run.
 #pragma once
 
 #include "tools/npar/devices/ChosenDevice.h"
@@ -13,17 +13,17 @@ namespace npar::driver {
 
 struct UseFlags {
   JobOptions job;
-  ModelOptions model; ///< its name may be a folder with weights
+  ModelOptions model; ///< its name can be a folder with weights
   std::string weights;
   int threads = 0;
   double timeout = 300;
   ChosenDevice device;
   bool quiet = false, json = false;
-  std::vector<std::string> checkpoints; ///< the newest ones in the folders that were named
+  std::vector<std::string> checkpoints; ///< the newest checkpoints in the given folders
 
-  /// What is used: the model, its plan and its weights.
+  /// Adds the flags for model, plan and weights.
   void addModelTo(CLI::App &app);
-  /// How it runs: reports, devices, processes.
+  /// Adds the flags for reports, devices and processes.
   void addRunTo(CLI::App &app);
 };
 
