@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from driver import LONG, ROOT, SMALL, DriverTest, mesh, sample, settings
+from driver import CHECKED, LONG, ROOT, SMALL, DriverTest, mesh, sample, settings
 
 # Every axis may have one rank; `context` names the rules of a way to split the sequence.
 PLANS = {
@@ -41,7 +41,7 @@ class ContextTest(DriverTest):
         self.model.write_text(model + "".join(PLAN.format(name=name, rules=rules) for name, rules in PLANS.items()))
 
     def verify(self, plan, *parts, **more):
-        report = self.npar_json("verify", self.model, "--plan", plan, *settings(SMALL, *parts, **more), code=None)
+        report = self.npar_json("verify", self.model, "--plan", plan, *settings(CHECKED, {"depth": 2}, *parts, **more), code=None)
         bad = [check for check in report["checks"] if not check["ok"]]
         self.assertTrue(report["ok"] and not bad, bad)
 
@@ -129,13 +129,13 @@ class RingTest(ContextTest):
     def test_verify(self):
         """In the short form what is harder, with one of the two ways each."""
         changes = [
-            {**mesh(cp=8), "micro": 8}, {**mesh(cp=2, tp=2), "sequence": "true"}, {**mesh(cp=4), "dropout": 0.1}, mesh(cp=2, pp=2, dp=2, tp=2),
+            {**mesh(cp=8), "micro": 8, "length": 16}, {**mesh(cp=2, tp=2), "sequence": "true"}, {**mesh(cp=4), "dropout": 0.1}, mesh(cp=2, pp=2, dp=2, tp=2),
             mesh(cp=2), mesh(cp=4), mesh(cp=2, dp=2, tp=2), mesh(cp=2, pp=2),
         ]  # fmt: skip
         cases = [(plan, each) for each in changes for plan in ("ring", "zigzag")]
         for plan, each in sample(cases, ("zigzag", changes[0]), ("ring", changes[1]), ("zigzag", changes[2]), ("ring", changes[3])):
             with self.subTest(plan=plan, **each):
-                self.verify(plan, {"depth": 2}, each)
+                self.verify(plan, each)
 
     def test_two_ways_in_one_model(self):
         """The order of an axis is one for the whole model: attention that gathers its keys masks them by their positions, too, and that which has
@@ -185,7 +185,7 @@ class PaddingTest(ContextTest):
         "logits": ("tp", "vocab pad -> tp in op einsum"),
         "hidden": ("tp", "hidden pad -> tp in op einsum"),
     }
-    SIZES = {"width": 16, "heads": 4, "depth": 2, "vocab": 37, "length": 16, "batch": 4, "micro": 2}
+    SIZES = {"width": 16, "heads": 4, "depth": 2, "vocab": 37, "length": 8, "batch": 4, "micro": 2}
 
     def test_verify(self):
         self.model.write_text(
@@ -209,16 +209,16 @@ class CombinationTest(ContextTest):
     def test_zero(self):
         self.clause("store { parameters, gradients, optimizer -> dp }")
         for plan in sample(["ulysses", "zigzag"], "zigzag"):
-            self.verify(plan, mesh(cp=2, dp=2), depth=2)
+            self.verify(plan, mesh(cp=2, dp=2))
 
     def test_zero_over_the_ranks_of_the_sequence(self):
         """Parameters are replicated on the ranks of the sequence, so their optimizer state can be divided among these, too."""
         self.clause("store { optimizer -> dp, cp }")
-        self.verify("ring", mesh(cp=2, dp=2), depth=2)
+        self.verify("ring", mesh(cp=2, dp=2))
 
     def test_recompute(self):
         self.clause("recompute attention")
-        self.verify("zigzag", mesh(cp=2), depth=2)
+        self.verify("zigzag", mesh(cp=2))
 
     def test_bfloat16(self):
         """The running sums of a ring are float32: it loses no more than attention that has all keys at hand."""

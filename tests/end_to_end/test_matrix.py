@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from driver import LONG, ROOT, DriverTest, sample
+from driver import LONG, ROOT, DriverTest, sample, settings
 
 # Combinations that must be equal, not merely refused. Every feature is in one of GPT2.
 GPT2 = [
@@ -50,6 +50,11 @@ if LONG:
     LLAMA += ["tp,dp,sequence,zb_v", "ulysses,1f1b,stages"]
     MLP += ["dp,tp,1f1b"]
 PLANS = 500 if LONG else 12
+# Half of what `npar verify --all` makes of a model in each direction: eight heads as there, an odd vocabulary, and a third of the time.
+SHORT = {"vocab": 35, "context": 8, "length": 8, "width": 16, "heads": 8, "depth": 2}
+SIZES = {model: [] if LONG else settings(sizes) for model, sizes in {
+    "gpt2": SHORT, "llama": {**SHORT, "kv_heads": 2, "mlp": 32}, "mlp": {"vocab": 35, "length": 8, "width": 16, "inner": 32, "depth": 2},
+}.items()}  # fmt: skip
 
 # A loss that is not finite for any numbers: no plan is to blame, and none is equal to anything.
 WRONG = """
@@ -83,7 +88,7 @@ class MatrixTest(DriverTest):
         self.assertGreater(len(every), 50)
         self.assertEqual(set(every) - set(",".join(GPT2).split(",")), set(), "a feature that no combination has: add one")
         for model, combinations in (("gpt2", GPT2), ("llama", LLAMA), ("mlp", MLP)):
-            report = self.verify_all(model, *(word for one in combinations for word in ("--combine", one)))
+            report = self.verify_all(model, *SIZES[model], *(word for one in combinations for word in ("--combine", one)))
             self.check(report)
             self.assertEqual(report["models"][0]["ok"], len(combinations), report)
 
@@ -91,7 +96,7 @@ class MatrixTest(DriverTest):
         """Features alone and random combinations: a sample, or a thousand. The seeds are neighbours, so that every feature is there in the long form."""
         models, alone = [], set()
         for model, seed in (("gpt2", 1), ("llama", 2)):
-            report = self.verify_all(model, "--plans", PLANS, "--seed", seed)
+            report = self.verify_all(model, *SIZES[model], "--plans", PLANS, "--seed", seed)
             self.check(report)
             models += report["models"]
         for model in models:
@@ -107,7 +112,7 @@ class MatrixTest(DriverTest):
         """Exactly as many as asked for, half of them random where that is too few for all features; other seeds, other features."""
         seen = {}
         for count, seed, random in ((1, 1, 0), (2, 1, 1), (4, 1, 2), (4, 2, 2)):
-            report = self.verify_all("mlp", "--plans", count, "--seed", seed)
+            report = self.verify_all("mlp", *SIZES["mlp"], "--plans", count, "--seed", seed)
             names = [plan["name"] for plan in report["models"][0]["plans"]]
             self.assertEqual(len(names), count)
             self.assertEqual(names[0], "plain")
@@ -189,7 +194,7 @@ class MatrixTest(DriverTest):
 class CompatTest(DriverTest):
     def test_pairs(self):
         features = sample(["dp", "nodes", "tp", "one_block", "sequence", "zb_h1"], "dp", "nodes", "tp", "zb_h1")
-        report = self.npar_json("verify", "mlp", "--pairs", "--features", ",".join(features))
+        report = self.npar_json("verify", "mlp", *SIZES["mlp"], "--pairs", "--features", ",".join(features))
         self.assertTrue(report["ok"])
         verdicts = {tuple(pair["features"]): pair["verdict"] for pair in report["pairs"]}
         self.assertEqual(verdicts[("dp", "dp")], "ok")
@@ -213,7 +218,7 @@ class CompatTest(DriverTest):
 
     def test_table(self):
         """A refusal is a footnote with its line."""
-        text = self.npar("verify", "gpt2", "--pairs", "--features", "one_block,sequence").output
+        text = self.npar("verify", "gpt2", *SIZES["gpt2"], "--pairs", "--features", "one_block,sequence").output
         self.assertRegex(text, r"Gpt2: 2 features, alone and in pairs: 2 ok, 1 refused, 0 failed")
         self.assertRegex(text, r"1  'seq -> tp': axis 'seq' cannot be split")
 

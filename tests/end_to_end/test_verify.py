@@ -5,9 +5,9 @@ import random
 import subprocess
 import unittest
 
-from driver import ALTER, LONG, ROOT, SMALL, DriverTest, mesh, sample, settings
+from driver import ALTER, CHECKED, LONG, ROOT, SMALL, DriverTest, mesh, sample, settings
 
-# Settings over SMALL.
+# Settings over CHECKED.
 MATRIX = {
     "one rank": mesh(dp=1, pp=1, tp=1),
     "dp": mesh(dp=2, pp=1, tp=1),
@@ -72,7 +72,7 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
 
     def test_the_own_type_of_a_plan(self):
         """After float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
-        plan = settings(SMALL, mesh(dp=2, pp=1, tp=2))
+        plan = settings(CHECKED, mesh(dp=2, pp=1, tp=2))
         for compute in ("f32", "bf16", "fp16"):
             with self.subTest(compute=compute):
                 checks = {check["name"]: check for check in self.npar_json("verify", "gpt2", *plan, "--set", f"compute={compute}")["checks"]}
@@ -86,7 +86,7 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
         self.verify("mine.npar", *plan)
 
     def test_plain_plan_none(self):
-        self.verify("gpt2", "--plan", "none", *settings(SMALL))
+        self.verify("gpt2", "--plan", "none", *settings(CHECKED))
 
     def test_mlp_with_momentum(self):
         self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
@@ -130,12 +130,12 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
                 "dropout": chance.choice([0.0, 0.2]), "seed": chance.randrange(100), "ignore": chance.choice(["none", -100, 3]),
             }  # fmt: skip
             with self.subTest(**changes):
-                self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))
+                self.verify("gpt2", "--plan", "three_d", *settings(CHECKED, changes))
 
 
 def add_case(name, changes):
     def test(self):
-        self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))
+        self.verify("gpt2", "--plan", "three_d", *settings(CHECKED, changes))
 
     setattr(VerifyTest, "test_" + "".join(letter if letter.isalnum() else "_" for letter in name), test)
 
@@ -195,7 +195,7 @@ train base for Relu {
 class WrongProgramTest(DriverTest):
     """Programs that are sealed correctly but wrong inside: verify names the failed check, and exits with 3."""
 
-    PROGRAM = [*settings(SMALL, compute="f64")]
+    PROGRAM = [*settings(CHECKED, compute="f64")]
 
     def setUp(self):
         super().setUp()
@@ -221,7 +221,7 @@ class WrongProgramTest(DriverTest):
         ]:
             with self.subTest(what):
                 program = self.altered(what)
-                for failing in (self.failing(program), self.failing("gpt2", *settings(SMALL), "--program", program)):
+                for failing in (self.failing(program), self.failing("gpt2", *settings(CHECKED), "--program", program)):
                     self.assertIn(check, failing)
                     self.assertIn(detail, failing[check])
                 self.assertIn("FAILED", self.npar("verify", program, code=3).output)
@@ -231,20 +231,20 @@ class WrongProgramTest(DriverTest):
         """Every rank agrees to take a maximum for a sum: only the comparison with one rank shows it."""
         program = self.altered("maximum")
         self.npar("verify", program)
-        self.assertLessEqual({"loss", "gradients", "parameters"}, set(self.failing("gpt2", *settings(SMALL), "--program", program)))
+        self.assertLessEqual({"loss", "gradients", "parameters"}, set(self.failing("gpt2", *settings(CHECKED), "--program", program)))
 
     def test_good_program(self):
         self.npar("verify", "good.npx")
-        report = self.npar_json("verify", "gpt2", *settings(SMALL), "--program", "good.npx")
+        report = self.npar_json("verify", "gpt2", *settings(CHECKED), "--program", "good.npx")
         self.assertTrue(report["ok"])
         self.assertIn("gradients", [check["name"] for check in report["checks"]])
 
     def test_what_cannot_be_compared(self):
-        self.npar("compile", "gpt2", *settings(SMALL), "-o", "f32.npx")
-        self.assertIn("compute=f64", self.npar("verify", "gpt2", *settings(SMALL), "--program", "f32.npx", code=1).error)
-        for change in ({"batch": 8}, {"width": 16}, {"depth": 3}):
+        self.npar("compile", "gpt2", *settings(CHECKED), "-o", "f32.npx")
+        self.assertIn("compute=f64", self.npar("verify", "gpt2", *settings(CHECKED), "--program", "f32.npx", code=1).error)
+        for change in ({"batch": 8}, {"width": 32}, {"depth": 3}):
             with self.subTest(change):
-                error = self.npar("verify", "gpt2", *settings(SMALL, change), "--program", "good.npx", code=1).error
+                error = self.npar("verify", "gpt2", *settings(CHECKED, change), "--program", "good.npx", code=1).error
                 self.assertIn("cannot be compared", error)
         self.npar("verify", "good.npx", "--program", "good.npx", code=2)
         self.npar("verify", "good.npx", "--set", "batch=8", code=2)
