@@ -20,7 +20,7 @@ namespace npar::driver {
 namespace {
 
 /// Names the descriptor that a guarded process tells its guard by.
-constexpr const char *variable = "NPAR_GUARD";
+constexpr const char *guardVariable = "NPAR_GUARD";
 
 /// Open MPI's mpiexec ends all as soon as one has ended with an error, so those who have to report come first.
 constexpr unsigned secondsToReport = 2;
@@ -51,7 +51,7 @@ void passOn(int signal) {
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0UL, 0UL, 0UL);
   if (::getppid() != parent) // it died before it was asked for
     ::_exit(static_cast<int>(ExitCode::RunFailed));
-  ::setenv(variable, std::to_string(tell).c_str(), 1);
+  ::setenv(guardVariable, std::to_string(tell).c_str(), 1);
   std::vector<std::string> words = {"npar"};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char *> arguments;
@@ -151,14 +151,14 @@ ExitCode guard(const std::vector<std::string> &command) {
   return ExitCode::RunFailed;
 }
 
-bool isGuarded(int argc, char **argv) { return std::getenv(variable) || (argc > 1 && std::strcmp(argv[1], "guard") == 0); }
+bool isGuarded(int argc, char **argv) { return std::getenv(guardVariable) || (argc > 1 && std::strcmp(argv[1], "guard") == 0); }
 
 void tellGuard(double timeoutSeconds) {
-  const char *named = std::getenv(variable);
+  const char *named = std::getenv(guardVariable);
   if (!named)
     return;
   int told = std::atoi(named);
-  ::unsetenv(variable);
+  ::unsetenv(guardVariable);
   if (::write(told, &timeoutSeconds, sizeof(timeoutSeconds)) == sizeof(timeoutSeconds))
     ::close(told);
 }
