@@ -2,7 +2,7 @@
 #include "engine/job/Introduction.h"
 
 #include "engine/files/AtomicFile.h"
-#include "engine/product/InstructionSet.h"
+#include "engine/device/InstructionSet.h"
 
 #include <algorithm>
 #include <cstdlib>

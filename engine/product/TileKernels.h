@@ -1,7 +1,7 @@
 // The instruction-set kernels that the loops of a product need: they pack panels, and multiply and write one register tile.
 #pragma once
 
-#include "engine/product/InstructionSet.h"
+#include "engine/device/InstructionSet.h"
 #include "engine/product/ProductTarget.h"
 
 #include <cstdint>

@@ -31,7 +31,6 @@ std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
 
 Trainer::Trainer(const program::Program &program, const TrainerOptions &options, TrainingObserver &observer)
     : program(program), shape(engine::BatchShape::of(program)), tokens(predictedTokens(shape)), options(options), observer(observer) {
-  outcome.first = outcome.steps = outcome.compared = options.first;
   outcome.loss = std::nan("");
 }
 
@@ -93,12 +92,13 @@ Status Trainer::compareReplicas(engine::Session &session, int64_t done) {
   return {};
 }
 
-Status Trainer::run(engine::Session &session, const engine::DataSource &data) {
+Status Trainer::run(engine::Session &session, const engine::DataSource &data, int64_t first) {
   using Clock = std::chrono::steady_clock;
+  outcome.first = outcome.steps = outcome.compared = first;
   // A single process also stops for a signal received before the first step; several processes exchange signals at the end of a step.
   bool last = options.alone && shouldEnd({StepNote{observer.wantsToEnd(), {}}});
-  engine::BatchReader reader(data, outcome.first, last ? outcome.first : options.steps);
-  for (int64_t step = outcome.first; step < options.steps && !last; ++step) {
+  engine::BatchReader reader(data, first, last ? first : options.steps);
+  for (int64_t step = first; step < options.steps && !last; ++step) {
     engine::BatchReader::Read read = reader.next();
     rows = options.hashBatches ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
     if (!read.intact.ok()) { // the file was cut: missing data must not be trained on

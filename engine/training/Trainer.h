@@ -14,7 +14,6 @@
 namespace npar::training {
 
 struct TrainerOptions {
-  int64_t first = 0;          ///< number of the first step
   int64_t steps = 0;          ///< steps done at the end, including those before `first`
   int64_t checkReplicas = 0;  ///< steps between two comparisons of replicas; 0: none
   bool endIfNotFinite = true; ///< a loss or gradient norm that is not finite ends the training
@@ -41,7 +40,7 @@ struct StepReport {
 
 /// The outcome of a training run.
 struct TrainingResult {
-  int64_t first = 0, steps = 0;                     ///< TrainerOptions::first; steps done, including those before it
+  int64_t first = 0, steps = 0;            ///< the first step of this run; steps done, including those before it
   int64_t notFinite = 0;                            ///< steps whose loss or gradient norm was not finite
   std::string firstNotFinite;                       ///< description of the first of them
   int64_t idle = 0;                                 ///< steps in which no target counted

@@ -32,7 +32,7 @@ struct TrainerTest : ::testing::Test {
     ASSERT_TRUE(program);
     data = DataSource::random(5, BatchShape::of(program->root()));
   }
-  Status train(TrainerOptions options) {
+  Status train(TrainerOptions options, int64_t first = 0) {
     trainer = std::make_unique<Trainer>(program->root(), options, heard);
     SessionOptions own;
     own.threads = 1, own.seed = 3;
@@ -41,11 +41,11 @@ struct TrainerTest : ::testing::Test {
     if (!made.ok())
       return made.status();
     session = std::move(*made);
-    return trainer->run(*session, *data);
+    return trainer->run(*session, *data, first);
   }
-  static TrainerOptions steps(int64_t first, int64_t last) {
+  static TrainerOptions upTo(int64_t steps) {
     TrainerOptions options;
-    options.first = first, options.steps = last;
+    options.steps = steps;
     return options;
   }
   std::shared_ptr<const program::LoadedProgram> program;
@@ -56,7 +56,7 @@ struct TrainerTest : ::testing::Test {
 };
 
 TEST_F(TrainerTest, RunsTheStepsThatSessionsRun) {
-  ASSERT_TRUE(train(steps(0, 4)).ok());
+  ASSERT_TRUE(train(upTo(4)).ok());
   EXPECT_EQ(heard.steps, (std::vector<int64_t>{0, 1, 2, 3}));
   SessionOptions own;
   own.threads = 1, own.seed = 3;
@@ -74,58 +74,58 @@ TEST_F(TrainerTest, RunsTheStepsThatSessionsRun) {
 }
 
 TEST_F(TrainerTest, ContinuesFromALaterStep) {
-  ASSERT_TRUE(train(steps(2, 4)).ok());
+  ASSERT_TRUE(train(upTo(4), 2).ok());
   EXPECT_EQ(heard.steps, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(trainer->result().first, 2);
-  ASSERT_TRUE(train(steps(4, 4)).ok());
+  ASSERT_TRUE(train(upTo(4), 4).ok());
   EXPECT_EQ(heard.steps.size(), 2u) << "all steps were done already";
   EXPECT_TRUE(std::isnan(trainer->result().loss));
 }
 
 TEST_F(TrainerTest, ASignalEndsAfterTheStep) {
   heard.signalAfter = 2;
-  ASSERT_TRUE(train(steps(0, 9)).ok());
+  ASSERT_TRUE(train(upTo(9)).ok());
   EXPECT_EQ(trainer->result().steps, 2);
   EXPECT_EQ(trainer->result().stoppedBy, "SIGTERM");
 }
 
 TEST_F(TrainerTest, ASignalBeforeTheFirstStepEndsAtOnce) {
   heard.signalAfter = 0;
-  ASSERT_TRUE(train(steps(0, 9)).ok());
+  ASSERT_TRUE(train(upTo(9)).ok());
   EXPECT_TRUE(heard.steps.empty());
   EXPECT_EQ(trainer->result().stoppedBy, "SIGTERM");
 }
 
 TEST_F(TrainerTest, TheObserverEndsItWellOrWithAnError) {
   heard.endAfter = 3;
-  ASSERT_TRUE(train(steps(0, 9)).ok());
+  ASSERT_TRUE(train(upTo(9)).ok());
   EXPECT_EQ(trainer->result().steps, 3);
   EXPECT_EQ(trainer->result().stoppedBy, "");
   heard = {};
   heard.failAfter = 2;
-  EXPECT_EQ(train(steps(0, 9)).message(), "the disk is full");
+  EXPECT_EQ(train(upTo(9)).message(), "the disk is full");
   EXPECT_EQ(trainer->result().steps, 2) << "what was done until then is known";
 }
 
 TEST_F(TrainerTest, AWeightThatIsNotFiniteEndsIt) {
-  TrainerOptions options = steps(0, 3);
+  TrainerOptions options = upTo(3);
   trainer = std::make_unique<Trainer>(program->root(), options, heard);
   SessionOptions own;
   own.threads = 1, own.seed = 3;
   session = std::move(*Session::create(program, own));
   ASSERT_TRUE(session->writeFloat("w1", std::vector<float>(4, std::nanf(""))).ok());
-  ASSERT_TRUE(trainer->run(*session, *data).ok());
+  ASSERT_TRUE(trainer->run(*session, *data, 0).ok());
   EXPECT_EQ(trainer->result().steps, 1);
   EXPECT_EQ(trainer->result().notFinite, 1);
   EXPECT_NE(trainer->result().firstNotFinite.find("training step 0: "), std::string::npos) << trainer->result().firstNotFinite;
   options.endIfNotFinite = false;
   trainer = std::make_unique<Trainer>(program->root(), options, heard);
-  ASSERT_TRUE(trainer->run(*session, *data).ok());
+  ASSERT_TRUE(trainer->run(*session, *data, 0).ok());
   EXPECT_EQ(trainer->result().notFinite, 3);
 }
 
 TEST_F(TrainerTest, ReplicasAreComparedAndADifferenceEndsIt) {
-  TrainerOptions options = steps(0, 5);
+  TrainerOptions options = upTo(5);
   options.checkReplicas = 2;
   ASSERT_TRUE(train(options).ok());
   EXPECT_FALSE(trainer->result().corrupt);
@@ -133,7 +133,7 @@ TEST_F(TrainerTest, ReplicasAreComparedAndADifferenceEndsIt) {
 }
 
 TEST_F(TrainerTest, BatchesAreHashedWhereThatIsWanted) {
-  TrainerOptions options = steps(0, 1);
+  TrainerOptions options = upTo(1);
   options.hashBatches = true;
   struct Hashes final : TrainingObserver {
     std::string hash;
@@ -144,7 +144,7 @@ TEST_F(TrainerTest, BatchesAreHashedWhereThatIsWanted) {
   own.threads = 1, own.seed = 3;
   own.note = [this](int64_t) { return trainer->note(); };
   session = std::move(*Session::create(program, own));
-  ASSERT_TRUE(trainer->run(*session, *data).ok());
+  ASSERT_TRUE(trainer->run(*session, *data, 0).ok());
   EXPECT_EQ(hashes.hash.size(), 32u);
 }
 

@@ -5,7 +5,7 @@
 #include "engine/backends/cuda/library/CublasLt.h"
 #include "engine/backends/cuda/library/Cudnn.h"
 #include "engine/backends/cuda/nccl/NcclLibrary.h"
-#include "engine/product/InstructionSet.h"
+#include "engine/device/InstructionSet.h"
 #include "engine/runtime/MachineMemory.h"
 #include "engine/runtime/WorkerCount.h"
 

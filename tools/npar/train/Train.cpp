@@ -255,7 +255,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   Training training;
   RunObserver observer(flags, root, logs, checkpoints, evaluations, training);
   training::TrainerOptions plans;
-  plans.first = checkpoints.firstStep(), plans.steps = flags.steps, plans.checkReplicas = flags.checkReplicas;
+  plans.steps = flags.steps, plans.checkReplicas = flags.checkReplicas;
   plans.endIfNotFinite = flags.nonfinite == "stop", plans.computes = flags.device.backend != "null", plans.alone = job.isAlone();
   plans.hashBatches = checkpoints.wanted() && !flags.logs.empty();
   training::Trainer trainer(root, plans, observer);
@@ -312,7 +312,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   }
   job.phase(""); // where its steps are is seen by itself
   observer.begin(**session, peakOf(flags, job, root));
-  Status trained = trainer.run(**session, *data);
+  Status trained = trainer.run(**session, *data, checkpoints.firstStep()); // which opening a damaged checkpoint can have changed
   observer.end();
   static_cast<training::TrainingResult &>(training) = trainer.result();
   ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);

@@ -1,5 +1,5 @@
 // Finds the instruction sets of this processor and its operating system for products, from plain code to tiles, and masks them on request.
-#include "engine/product/InstructionSet.h"
+#include "engine/device/InstructionSet.h"
 
 #include <algorithm>
 #include <cpuid.h>
