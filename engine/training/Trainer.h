@@ -14,7 +14,7 @@
 namespace npar::training {
 
 struct TrainerOptions {
-  int64_t steps = 0;          ///< steps done at the end, including those before `first`
+  int64_t steps = 0;          ///< steps done at the end, including those of earlier runs
   int64_t checkReplicas = 0;  ///< steps between two comparisons of replicas; 0: none
   bool endIfNotFinite = true; ///< a loss or gradient norm that is not finite ends the training
   bool hashBatches = false;   ///< fill in StepReport::batchHash
@@ -71,8 +71,8 @@ public:
   Trainer(const program::Program &program, const TrainerOptions &options, TrainingObserver &observer);
   /// This process's packed StepNote for the current step; use it as SessionOptions::note of the session passed to `run`.
   std::vector<uint8_t> note();
-  /// Trains to the end. After an error `result` keeps the values of the steps done.
-  engine::Status run(engine::Session &session, const engine::DataSource &data);
+  /// Trains from step `first` to the end. What `result` has until an error stays.
+  engine::Status run(engine::Session &session, const engine::DataSource &data, int64_t first);
   const TrainingResult &result() const { return outcome; }
   /// "tokens", or "samples" if the model predicts no token.
   const char *unit() const { return tokens > 0 ? "tokens" : "samples"; }
