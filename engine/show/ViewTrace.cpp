@@ -20,14 +20,14 @@ using Out = std::back_insert_iterator<std::string>;
 
 enum Thread { Tasks, Steps, Collectives, Sends, Receives };
 
-std::string quoted(const std::string &text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string jsonString(const std::string &text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 class TraceWriter {
 public:
   explicit TraceWriter(const View &view) : view(view) {
     for (const ViewLabel &label : view.labels) {
-      labels.push_back(quoted(label.text));
-      places.push_back(quoted(label.place()));
+      labels.push_back(jsonString(label.text));
+      places.push_back(jsonString(label.place()));
     }
   }
 
@@ -64,7 +64,7 @@ private:
     fmt::format_to(Out(text),
                    R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)"
                    "\n",
-                   process, quoted(fmt::format("stage {} ({})", one.stage, one.ranks)));
+                   process, jsonString(fmt::format("stage {} ({})", one.stage, one.ranks)));
     for (const auto &[thread, name] :
          {std::pair{Tasks, "tasks"}, {Steps, "steps"}, {Collectives, "collectives"}, {Sends, "sends"}, {Receives, "receives"}})
       fmt::format_to(Out(text),
@@ -84,7 +84,7 @@ private:
     const ClassView &one = view.classes[process];
     const ViewTask &task = one.tasks[index];
     const ViewFragment &fragment = one.fragments[task.fragment];
-    addSlice(process, Tasks, quoted(one.taskName(static_cast<uint32_t>(index))), task.begin, task.end,
+    addSlice(process, Tasks, jsonString(one.taskName(static_cast<uint32_t>(index))), task.begin, task.end,
              fmt::format(R"("task":{},"micro":{},"phase":"{}","chunk":{})", index, task.micro, program::EnumNamePhase(fragment.phase),
                          fragment.chunk));
     bool perMicro = lookOf(fragment.phase).perMicro;

@@ -3,9 +3,9 @@
 
 #include "dsl/Frontend.h"
 #include "engine/program/Enums_generated.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
