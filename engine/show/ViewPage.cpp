@@ -1,9 +1,9 @@
 // Writes the data of views for the page, and puts template and data together.
 #include "engine/show/ViewPage.h"
 
+#include "engine/show/LiveMemory.h"
 #include "engine/show/page/PageFiles.h"
 
-#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -31,8 +31,6 @@ std::string escapedHtml(const std::string &text) {
     result += letter == '<' ? "&lt;" : letter == '>' ? "&gt;" : letter == '&' ? "&amp;" : letter == '"' ? "&quot;" : std::string(1, letter);
   return result;
 }
-
-int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 template <typename List, typename Each> void writeList(std::string &text, const List &list, Each each) {
   text += '[';

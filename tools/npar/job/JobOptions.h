@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/files/Fingerprint.h"
+#include "tools/npar/terminal/CliApp.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 

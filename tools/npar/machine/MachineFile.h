@@ -3,9 +3,9 @@
 
 #include "dsl/machine/Machine.h"
 #include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 

@@ -4,6 +4,8 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <CLI/CLI.hpp>
+
 namespace npar::driver {
 
 void ForeignFlags::addTo(CLI::App &app) {

@@ -3,6 +3,7 @@
 
 #include "tools/npar/model/FlagChecks.h"
 
+#include <CLI/CLI.hpp>
 #include <map>
 
 namespace npar::driver {

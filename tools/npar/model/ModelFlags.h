@@ -2,8 +2,7 @@
 #pragma once
 
 #include "tools/lib/models/ModelOptions.h"
-
-#include <CLI/CLI.hpp>
+#include "tools/npar/terminal/CliApp.h"
 
 namespace npar::driver {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "engine/program/HostPlacement.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 

@@ -4,9 +4,9 @@
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/plan/Candidate.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 namespace npar::driver {

@@ -5,6 +5,7 @@
 #include "engine/program/Ranks.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "compiler/cost/Simulation.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -4,8 +4,8 @@
 #include "tools/npar/simulate/Failures.h"
 #include "tools/npar/simulate/Jitter.h"
 #include "tools/npar/simulate/Prediction.h"
+#include "tools/npar/terminal/CliApp.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

@@ -3,6 +3,7 @@
 
 #include "tools/npar/terminal/Talk.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 

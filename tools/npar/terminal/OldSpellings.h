@@ -1,9 +1,9 @@
 // Spellings of commands and flags that earlier versions had: they still work, and a warning names the new one.
 #pragma once
 
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 

@@ -4,9 +4,9 @@
 #include "dsl/Program.h"
 #include "engine/data/DataPlan.h"
 #include "tools/npar/files/FileClaims.h"
+#include "tools/npar/terminal/CliApp.h"
 #include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <set>
 #include <string>

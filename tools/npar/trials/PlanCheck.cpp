@@ -1,6 +1,7 @@
 // Forks a process per plan and reads from its exit code and words what became of it.
 #include "tools/npar/trials/PlanCheck.h"
 
+#include "tools/npar/model/Compilation.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Thrown.h"
