@@ -1,9 +1,9 @@
 """Replays the table of hostile and careless uses, `uses/uses.tsv`: each ends with its exit code and its message, and harms no file.
 
 A row is `exit code`, `command`, `message`, between tabs. The command is what stands after `npar` (after a `$`: a whole line for the shell, with
-the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and `foreign/` and those that `make_files` writes. The message is the first
-line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it stands for any
-text. A code with `long` after it is a slow row, or one whose kind another row shows: for NPAR_LONG=1.
+the functions of HELPERS); it runs in a folder that holds nothing but the files of `uses/` and `foreign/` and those that `make_files` writes. The
+message is the first line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it
+stands for any text. A code with `long` after it is a row that takes longer than three seconds, or one whose kind another row shows: for NPAR_LONG=1.
 
 Whatever a row expects, it fails for a crash, an internal error, more than 20 seconds, an input that is changed, a file left behind that it does
 not name, and --json that prints no JSON.
@@ -22,6 +22,7 @@ import random
 import re
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -107,7 +108,7 @@ class Got:
     """What a row's command did: its code, its message, what it printed, and what is wrong with it whatever the row expects."""
 
     def __init__(self, row, folder, environment):
-        before = contents(folder)
+        before = entries(folder)
         begun = time.monotonic()
         options = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment}
         with subprocess.Popen(["sh", "-c", row.shell()], start_new_session=True, **options) as process:
@@ -120,7 +121,9 @@ class Got:
         self.code = str(process.returncode)
         self.output, self.error = (clean(text, folder) for text in (output, error))
         self.message = first_message(self.code, self.output, self.error)
-        self.faults = list(faults(row, self, before, contents(folder)))
+        after = entries(folder)
+        self.faults = list(faults(row, self, files(before), files(after)))
+        self.restored = not re.search(r"[^&]&[^&]", row.command) and restore(folder, before, after)  # what runs in the background may write later
 
 
 def clean(text, folder):
@@ -128,18 +131,35 @@ def clean(text, folder):
     return text.decode(errors="replace").replace(f"{folder}/", "").replace(f"{ROOT}/", "")
 
 
-def contents(folder):
-    """What tells a change of the regular files below a folder."""
+def entries(folder):
+    """What tells a change of each entry below a folder: number, size, time and mode of a file or link, number and mode of a folder."""
     states, folders, begin = {}, [str(folder)], len(str(folder)) + 1
     while folders:  # twice for each row, so not by pathlib, which takes five times as long
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
+        with os.scandir(folders.pop()) as found:
+            for entry in found:
+                state = entry.stat(follow_symlinks=False)
+                whole = stat.S_ISDIR(state.st_mode)
+                if whole:
                     folders.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    state = entry.stat(follow_symlinks=False)
-                    states[entry.path[begin:]] = state.st_ino, state.st_size, state.st_mtime_ns
+                states[entry.path[begin:]] = state.st_ino, 0 if whole else state.st_size, 0 if whole else state.st_mtime_ns, state.st_mode
     return states
+
+
+def files(states):
+    """Of the entries the regular files, without their modes."""
+    return {name: state[:3] for name, state in states.items() if stat.S_ISREG(state[3])}
+
+
+def restore(folder, before, after):
+    """Removes what a row has added; returns whether the folder is as it was, so that the next row can have it."""
+    if any(after.get(name) != state for name, state in before.items()):
+        return False
+    try:
+        for name in sorted(after.keys() - before.keys(), reverse=True):
+            (os.rmdir if stat.S_ISDIR(after[name][3]) else os.unlink)(folder / name)
+    except OSError:
+        return False
+    return True
 
 
 def first_message(code, output, error):
@@ -341,20 +361,27 @@ def hangup_arrives():
 
 
 def run_rows(rows, use):
-    """Runs rows, a few at a time, each in its own copy of the files; calls `use(row, got)` in the table's order."""
+    """Runs rows, a few at a time, each in a copy of the files that no row has changed; calls `use(row, got)` in the table's order."""
     with tempfile.TemporaryDirectory(prefix="npar-uses-") as name:
-        files = pathlib.Path(name) / "files"
-        files.mkdir()
-        make_files(files)
+        originals = pathlib.Path(name) / "files"
+        originals.mkdir()
+        make_files(originals)
+
+        unused = []  # copies of the files that are as they were
 
         def run(item):
             number, row = item
-            folder = pathlib.Path(name) / str(number)
-            shutil.copytree(files, folder, symlinks=True, copy_function=os.link)
             try:
-                return Got(row, folder, surroundings())
-            finally:
+                folder = unused.pop()
+            except IndexError:
+                folder = pathlib.Path(name) / str(number)
+                shutil.copytree(originals, folder, symlinks=True, copy_function=os.link)
+            got = Got(row, folder, surroundings())
+            if got.restored:
+                unused.append(folder)
+            else:
                 shutil.rmtree(folder, ignore_errors=True)
+            return got
 
         with hangup_arrives(), concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for row, got in zip(rows, pool.map(run, enumerate(rows))):
