@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every test: lit, GoogleTest through ctest, end to end. Ends in `N passed, N failed`; called by tools/test.
 
-By hand, some of it only:  tests/run.py --build build [--only lit|google|end-to-end] [--filter TEXT]
+By hand, some of it only:  tests/run.py --build build [--only lit|google|end-to-end|smoke] [--filter TEXT]
 """
 
 import argparse
@@ -20,10 +20,34 @@ TESTS = pathlib.Path(__file__).resolve().parent
 # Of end-to-end tests, those that begin first where no earlier run says how long each takes: what is long and begins last keeps one core waiting.
 LONGEST = ("test_uses", "test_cuda", "test_matrix", "test_fuzz", "test_examples", "test_verify", "test_plan", "test_schedules", "test_families", "test_recompute")
 
+# Under a minute on two cores, for who has changed something and wants to know at once whether the main things still work: texts and their messages,
+# passes, schedules, programs and communication by lit and GoogleTest; compiling, training, resuming, verifying, planning, processes over TCP by npar.
+SMOKE_LIT = "dsl/(emit|warnings|errors)|passes/(autodiff|place)/|dialects/"
+SMOKE_GOOGLE = r"^(dsl\.Plan|Schedule|ScheduleText|Validate|Loader|Deadlock|Verify|CheckpointTest|ReshardTest|SessionTest|ProductTest|Local/Communicator)"
+SMOKE_END_TO_END = (
+    "test_emit.EmitTest.test_every_stage_reads_back",
+    "test_emit.EmitTest.test_the_exported_program",
+    "test_reference.ReferenceTest.test_float64",
+    "test_checkpoints.ResumeTest.test_any_plan_loads_what_any_plan_saved",
+    "test_eval.EvalTest.test_against_pytorch",
+    "test_generate.GenerateTest.test_every_plan_says_the_same",
+    "test_inspect.InspectTest.test_json_fields",
+    "test_inspect.WhyTest.test_each_collective_names_a_rule_and_its_line",
+    "test_verify.VerifyTest.test_dp_pp_tp__sequence_parallelism",
+    "test_verify.WrongProgramTest.test_structure",
+    "test_plan.PlanTest.test_a_model_beside_the_plan",
+    "test_simulate.SimulateTest.test_parts_add_up",
+    "test_schedule.ScheduleTest.test_what_is_printed_reads_back",
+    "test_process_agreement.EvaluationsTest.test_they_give_what_one_process_gives",
+)
+
 
 class Tally:
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
+
+    def count(self):
+        return self.passed + len(self.failed) + len(self.skipped)
 
     def add_junit(self, path, kind):
         """Adds the cases of a JUnit file; returns how many there were."""
@@ -34,7 +58,9 @@ class Tally:
             name = f"{kind}: {case.get('classname', '')} {case.get('name')}".replace("  ", " ")
             if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
                 self.failed.append(name)
-            elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+            elif (skipped := case.find("skipped")) is not None and "not selected" in skipped.get("message", ""):
+                continue  # by --filter
+            elif skipped is not None or case.get("status") in ("notrun", "disabled"):
                 self.skipped.append(name)
             else:
                 self.passed += 1
@@ -96,6 +122,8 @@ def run_end_to_end(build, choose, tally):
     guesses = {name: 1000 - place for place, name in enumerate(LONGEST)}
     expected = lambda path: last.get(path.stem, guesses.get(path.stem, path.stat().st_size / 1000))
     files = sorted((TESTS / "end_to_end").glob("test_*.py"), key=lambda path: (-expected(path), path.stem))
+    if isinstance(choose, tuple):
+        files = [path for path in files if any(name.startswith(path.stem + ".") for name in choose)]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for done in concurrent.futures.as_completed([pool.submit(run_file, path, choose, pathlib.Path(folder)) for path in files]):
             name, report, output, seconds = done.result()
@@ -115,16 +143,16 @@ def run_end_to_end(build, choose, tally):
 def run_file(path, choose, folder):
     """Its name, what came of it (None: it ended before its end), what it printed, and how long it took."""
     report, begun = folder / f"{path.stem}.json", time.monotonic()
-    command = [sys.executable, __file__, "--file", str(path), "--report", str(report)] + (["--filter", choose] if choose else [])
+    patterns = [] if choose is None else choose if isinstance(choose, tuple) else [f"*{choose}*"]
+    command = [sys.executable, __file__, "--file", str(path), "--report", str(report), *(word for each in patterns for word in ("--pattern", each))]
     output = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode(errors="replace")
     return path.stem, json.loads(report.read_text()) if report.exists() else None, output, round(time.monotonic() - begun, 1)
 
 
-def run_this_file(path, choose, report):
+def run_this_file(path, patterns, report):
     sys.path.insert(0, str(path.parent))
     loader = unittest.TestLoader()
-    if choose:
-        loader.testNamePatterns = [f"*{choose}*"]
+    loader.testNamePatterns = patterns
     suite = loader.discover(str(path.parent), pattern=path.name)
     if not suite.countTestCases():
         report.write_text(json.dumps({"passed": 0, "failed": [], "skipped": []}))
@@ -136,19 +164,32 @@ def run_this_file(path, choose, report):
     report.write_text(json.dumps({"passed": result.good, "failed": failed, "skipped": skipped}))
 
 
+def run_smoke(build, choose, tally):
+    """A few tests of each kind; `choose` chooses among those of npar itself."""
+    if choose is None:
+        run_lit(build, SMOKE_LIT, tally)
+        run_google(build, SMOKE_GOOGLE, tally)
+    names = tuple(name for name in SMOKE_END_TO_END if choose is None or choose in name)
+    before = tally.count()
+    run_end_to_end(build, names, tally)
+    if tally.count() < before + len(names):
+        tally.failed.append("smoke: a test of SMOKE_END_TO_END in tests/run.py is no longer there")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=str(TESTS.parent / "build"))
-    parser.add_argument("--only", choices=["lit", "google", "end-to-end"])
+    parser.add_argument("--only", choices=["lit", "google", "end-to-end", "smoke"])
     parser.add_argument("--filter", help="only tests whose name has this text")
     parser.add_argument("--file", type=pathlib.Path, help=argparse.SUPPRESS)  # one file of end-to-end tests, in this process
     parser.add_argument("--report", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--pattern", action="append", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.file:
-        return run_this_file(options.file, options.filter, options.report)
+        return run_this_file(options.file, options.pattern, options.report)
     build, tally = pathlib.Path(options.build).resolve(), Tally()
-    for kind, run in (("lit", run_lit), ("google", run_google), ("end-to-end", run_end_to_end)):
-        if options.only in (None, kind):
+    for kind, run in (("lit", run_lit), ("google", run_google), ("end-to-end", run_end_to_end), ("smoke", run_smoke)):
+        if options.only == kind or options.only is None and kind != "smoke":
             begun = time.monotonic()
             print(f"== {kind}", flush=True)
             run(build, options.filter, tally)

@@ -3,7 +3,7 @@
 Of the other pages a few are run, and all in the long form.
 
 A person has a text `book.txt`, a model `my.npar` and its program `my.npx`, a folder with a trained model and its tokenizer; what one example writes
-is there for the next ones. In the short form what takes long is made smaller (SMALLER). NPAR_TIMES=1 prints how long each took.
+is there for the next ones. In the short form what takes long is made smaller (SMALLER, FOLLOWED). NPAR_TIMES=1 prints how long each took.
 """
 
 import os
@@ -37,7 +37,11 @@ SAMPLED = 1  # of them, the first ones, in the short form
 SMALLER = {
     "npar machine measure": "npar machine measure --quick",
     "npar plan --from": "npar plan --print-plan --from",  # a search for the example's many ranks takes minutes
-    "npar plan gpt2 ": "npar plan gpt2 --set depth=4 --fix zero=1 --fix bucket=none --fix mesh.cp=1 --fix recompute=none ",
+    "npar plan gpt2 ": "npar plan gpt2 --set depth=4 --fix zero=1 --fix bucket=none --fix mesh.cp=1 --fix recompute=none --fix split=all ",
+    "npar verify gpt2 --set vocab=257 --set width=32 --set heads=4 --set depth=4 --set length=16":
+        "npar verify gpt2 --set vocab=65 --set width=16 --set heads=4 --set depth=2 --set length=8",
+    "--tokens u16 --set width=64 --set heads=4 --set depth=4": "--tokens u16 --set vocab=757 --set width=64 --set heads=4 --set depth=2",
+    "--set context=128 --set width=192": "--set context=32 --set width=192",
     "npar explain gpt2 ": "npar explain gpt2 --set depth=2 --set width=256 --set heads=4 ",
     "--set width=64 --set heads=4 --set length=64": "--set width=64 --set heads=4 --set depth=2 --set length=64",
     "--set width=192 --set heads=6 --set depth=4": "--set width=48 --set heads=6 --set depth=2",
@@ -45,6 +49,13 @@ SMALLER = {
     "--batch 512": "--batch 64",
     "--steps 50": "--steps 10",
     "--plans 4": "--plans 2",
+}
+
+
+# The same for the pages that are followed from beginning to end: what is verified is no step of the way.
+FOLLOWED = {
+    "npar verify hello.npar": "npar verify hello.npar --set width=16 --set length=8",
+    "npar verify parallel.npar": "npar verify parallel.npar --set length=8",
 }
 
 
@@ -66,8 +77,8 @@ def without_comment(line):
     return re.sub(r"\s+# .*$", "", line)
 
 
-def as_run(example):
-    for said, smaller in () if LONG else SMALLER.items():
+def as_run(example, table):
+    for said, smaller in () if LONG else table.items():
         example = example.replace(said, smaller)
     return example
 
@@ -103,7 +114,7 @@ def quickstart_examples():
 class ExamplesTest(DriverTest):
     def setUp(self):
         super().setUp()
-        self.text_file(60000, name="book.txt")
+        self.text_file(60000 if LONG else 20000, name="book.txt")
         text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text()
         self.assertIn("width = 64, inner = 256, depth = 2, length = 64", text)
         if not LONG:
@@ -117,7 +128,7 @@ class ExamplesTest(DriverTest):
         (self.folder / "hello.npar").write_text(next(body for name, body in steps("README.md") if name == "hello.npar"))
         self.npar("compile", "my.npar", "--set", "compute=f64", "-o", "my.npx")
 
-    def run_all(self, examples, smaller):
+    def run_all(self, examples, table):
         shell = 'less() { cat; }; PATH="$1:$PATH"; set -o pipefail; eval "$2"'
         # Measurements made during other tests must not reach other runs, so the cache is private; the cache of kernels is shared.
         caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
@@ -125,7 +136,7 @@ class ExamplesTest(DriverTest):
         for example in examples:
             with self.subTest(example=example):
                 begun = time.monotonic()
-                said = as_run(example) if smaller else example
+                said = as_run(example, table)
                 command = ["timeout", "-k", "5", str(SECONDS), "bash", "-c", shell, "bash", BUILD / "bin", said]  # ends what bash started too
                 result = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True)
                 self.assertEqual(result.returncode, 0, f"{example}\n{result.stderr.decode()[-2000:]}")
@@ -138,8 +149,8 @@ class ExamplesTest(DriverTest):
         self.assertGreater(len(examples), 30)
         unused = [said for said in SMALLER if not any(said in example for example in examples)]
         self.assertEqual(unused, [], "no example has this any more")
-        self.run_all(DONE, smaller=True)
-        self.run_all(dict.fromkeys(examples), smaller=True)
+        self.run_all(DONE, SMALLER)
+        self.run_all(dict.fromkeys(examples), SMALLER)
 
     def follow(self, page):
         """Executes the steps of a page, in a folder with the files that every page may use."""
@@ -148,7 +159,7 @@ class ExamplesTest(DriverTest):
             if name:
                 (self.folder / name).write_text(content)
             else:
-                self.run_all(content, smaller=False)
+                self.run_all(content, FOLLOWED)
                 found += len(content)
         self.assertGreater(found, 0)
 

@@ -8,7 +8,7 @@ import random
 import subprocess
 import unittest
 
-from driver import ALTER, REFERENCE, SMALL, DriverTest, mesh, safetensors_file, sample, settings
+from driver import ALTER, CHECKED, REFERENCE, SMALL, DriverTest, mesh, safetensors_file, sample, settings
 
 # Twenty steps of a small GPT-2 with a warm-up; the largest difference of a loss from float32's that 8 and 11 bits of mantissa explain.
 STEPS = 20
@@ -155,7 +155,7 @@ class PrecisionTest(DriverTest):
             self.assertLess(one[-1]["loss"], one[0]["loss"])
 
     def test_float64_removes_the_plan(self):
-        self.npar("verify", *self.model(dict(dp=2, pp=2, tp=2), compute="fp16"))
+        self.npar("verify", "gpt2", "--plan", "three_d", *settings(CHECKED, mesh(dp=2, pp=2, tp=2), compute="fp16"))
 
 
 class Tf32Test(DriverTest):
@@ -178,7 +178,7 @@ class Tf32Test(DriverTest):
             self.assertGreater(max(abs(a[key] - b[key]) / b[key] for a, b in zip(logs["f32"], recorded["tf32"])), 5 * bound, key)
 
     def test_a_plan_has_the_mathematics_and_the_bits_of_any_instructions(self):
-        plan = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2), depth=2, compute="tf32")]
+        plan = ["gpt2", "--plan", "three_d", *settings(CHECKED, mesh(dp=2, pp=2, tp=2), depth=2, compute="tf32")]
         checks = self.npar("verify", *plan).output
         self.assertIn("in tf32: loss", checks)
         self.assertIn("in tf32: gradient norm", checks)
