@@ -1,5 +1,6 @@
 // Prints kernels for hashing, and answers their extent.
 #include "compiler/codegen/Text.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/loops/Append.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
@@ -20,7 +21,7 @@ std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef nam
   static_cast<Attribute>(mesh).print(stream);
   // Besides the mesh, the only module attribute that a kernel body reads.
   if (auto module = kernel->getParentOfType<ModuleOp>())
-    if (Attribute orders = module->getAttr("dist.zigzag"))
+    if (Attribute orders = attributes::zigzag.get(module))
       orders.print(stream);
   OpPrintingFlags flags;
   flags.enableDebugInfo(false).printGenericOpForm(true).useLocalScope();

@@ -1,16 +1,14 @@
-// Copies the lines of a model's checkpoint block to the module; `emit` writes them into the compiled program.
+// Copies the lines of a model's checkpoint block to the module; `export` writes them into the compiled program.
 #include "compiler/import/CheckpointRules.h"
 
-#include "engine/program/Words.h"
+#include "compiler/attributes/TableAttributes.h"
 
 using namespace mlir;
 
-void npar::setCheckpointRules(ModuleOp module, const dsl::Model &model, Builder &builder) {
-  SmallVector<Attribute> rules;
+void npar::setCheckpointRules(ModuleOp module, const dsl::Model &model) {
+  std::vector<attributes::CheckpointEntry> rules;
   for (const dsl::CheckpointRule &rule : model.checkpoint)
-    rules.push_back(builder.getDictionaryAttr({builder.getNamedAttr("kind", builder.getStringAttr(wordOf(rule.kind))),
-                                               builder.getNamedAttr("file", builder.getStringAttr(rule.file)),
-                                               builder.getNamedAttr("model", builder.getStringAttr(rule.model))}));
+    rules.push_back({rule.kind, rule.file, rule.model});
   if (!rules.empty())
-    module->setAttr("npar.checkpoint", builder.getArrayAttr(rules));
+    attributes::setCheckpointRules(module, rules);
 }

@@ -3,13 +3,12 @@
 
 #include "dsl/Program.h"
 
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace npar {
 
 /// Sets `npar.checkpoint` = [{kind = "rename", file = "transformer.*", model = "*"}] where the model says something; `kind` is rename,
 /// ignore, same or fresh.
-void setCheckpointRules(mlir::ModuleOp module, const dsl::Model &model, mlir::Builder &builder);
+void setCheckpointRules(mlir::ModuleOp module, const dsl::Model &model);
 
 } // namespace npar

@@ -1,61 +1,25 @@
-// Copies a data block to the module; `emit` writes it into the compiled program.
+// Copies a data block to the module; `export` writes it into the compiled program.
 #include "compiler/import/DataBlock.h"
 
-#include "engine/program/Words.h"
+#include "compiler/attributes/TableAttributes.h"
 
 using namespace mlir;
 
-namespace npar {
-namespace {
-
-using Locate = llvm::function_ref<LocationAttr(const dsl::Location &)>;
-
-class Writer {
-public:
-  Writer(Builder &builder, Locate location) : builder(builder), location(location) {}
-
-  Attribute block(const dsl::Data &data) {
-    SmallVector<Attribute> groups;
-    for (const dsl::DataGroup &each : data.groups)
-      groups.push_back(group(each));
-    SmallVector<NamedAttribute> entries{text("name", data.name),
-                                        text("order", wordOf(data.order)),
-                                        text("last", wordOf(data.last)),
-                                        list("groups", groups),
-                                        entry("shares", builder.getF64ArrayAttr(data.shares)),
-                                        number("split_seed", static_cast<int64_t>(data.splitSeed)),
-                                        entry("loc", location(data.location))};
-    if (data.seed)
-      entries.push_back(number("seed", static_cast<int64_t>(*data.seed)));
-    return builder.getDictionaryAttr(entries);
-  }
-
-private:
-  NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
-  NamedAttribute text(StringRef name, StringRef value) { return entry(name, builder.getStringAttr(value)); }
-  NamedAttribute number(StringRef name, int64_t value) { return entry(name, builder.getI64IntegerAttr(value)); }
-  NamedAttribute list(StringRef name, ArrayRef<Attribute> values) { return entry(name, builder.getArrayAttr(values)); }
-
-  Attribute group(const dsl::DataGroup &group) {
-    SmallVector<Attribute> files, feeds;
+void npar::setDataBlock(ModuleOp module, const dsl::Data &data, llvm::function_ref<LocationAttr(const dsl::Location &)> location) {
+  attributes::DataBlockEntry block;
+  block.name = data.name;
+  block.order = data.order;
+  block.last = data.last;
+  for (const dsl::DataGroup &group : data.groups) {
+    attributes::DataGroupEntry &entry = block.groups.emplace_back();
     for (const dsl::DataFile &file : group.files)
-      files.push_back(builder.getDictionaryAttr({text("path", file.path), text("format", wordOf(file.format)),
-                                                 number("weight", file.weight), text("lengths", file.lengths)}));
+      entry.files.push_back({file.path, file.format, file.weight, file.lengths});
     for (const dsl::DataFeed &feed : group.feeds)
-      feeds.push_back(builder.getDictionaryAttr({text("input", feed.input), text("tensor", feed.tensor), number("shift", feed.shift),
-                                                 entry("valid", builder.getBoolAttr(feed.valid)), number("below", feed.below),
-                                                 text("axis", feed.belowAxis), entry("loc", location(feed.location))}));
-    return builder.getDictionaryAttr({list("files", files), list("feeds", feeds)});
+      entry.feeds.push_back({feed.input, feed.tensor, feed.shift, feed.valid, feed.below, feed.belowAxis, location(feed.location)});
   }
-
-  Builder &builder;
-  Locate location;
-};
-
-} // namespace
-
-void setDataBlock(ModuleOp module, const dsl::Data &data, Builder &builder, Locate location) {
-  module->setAttr("npar.data", Writer(builder, location).block(data));
+  block.shares = data.shares;
+  block.splitSeed = data.splitSeed;
+  block.seed = data.seed;
+  block.loc = location(data.location);
+  attributes::setDataBlock(module, block);
 }
-
-} // namespace npar

@@ -1,13 +1,14 @@
 // Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/import/ImportAttributes.h"
 #include "compiler/import/MeasureList.h"
-#include "compiler/import/ModuleAttributes.h"
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -357,9 +358,9 @@ private:
   /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. A lone loss of tokens gets
   /// no measure: its data tell where it counts.
   void addResults(ModuleOp module) {
-    bool measured = module->hasAttr(lossesAttribute) || !model.metrics.empty() ||
+    bool measured = attributes::losses.isOn(module) || !model.metrics.empty() ||
                     llvm::any_of(model.losses, [&](const dsl::Loss &loss) { return loss.condition >= 0 || !isOfTokens(loss); });
-    MeasureList measures(builder);
+    MeasureList measures;
     for (const dsl::Loss &loss : model.losses) {
       if (!measured)
         break;

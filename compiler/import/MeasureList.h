@@ -1,18 +1,12 @@
-// Collects how an evaluation combines results, as module attributes that `emit` writes into the compiled program.
+// Collects how an evaluation combines results, as module attributes that `export` writes into the compiled program.
 #pragma once
 
-#include "engine/program/Words.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
-
-#include <string>
+#include "compiler/attributes/TableAttributes.h"
 
 namespace npar {
 
 class MeasureList {
 public:
-  explicit MeasureList(mlir::Builder &builder) : builder(builder) {}
-
   /// Adds a measure of the results `values` over the positions where the result `counted` is not 0 (if empty, over all).
   void add(llvm::StringRef name, program::MeasureKind kind, double weight, llvm::ArrayRef<std::string> values, llvm::StringRef counted);
   void addPrediction(llvm::StringRef name, llvm::StringRef result);
@@ -20,10 +14,8 @@ public:
   void set(mlir::ModuleOp module) const;
 
 private:
-  mlir::NamedAttribute text(llvm::StringRef key, llvm::StringRef value) { return builder.getNamedAttr(key, builder.getStringAttr(value)); }
-
-  mlir::Builder &builder;
-  llvm::SmallVector<mlir::Attribute> measures, predictions;
+  std::vector<attributes::MeasureEntry> measures;
+  std::vector<attributes::PredictionEntry> predictions;
 };
 
 } // namespace npar

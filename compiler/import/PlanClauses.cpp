@@ -1,8 +1,9 @@
 // Copies the clauses of a plan to module attributes; what they mean is decided by the phases that read them.
 #include "compiler/import/PlanClauses.h"
 
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/base/Elements.h"
-#include "engine/program/Words.h"
 
 using namespace mlir;
 
@@ -10,7 +11,6 @@ namespace npar {
 namespace {
 
 using Locate = llvm::function_ref<LocationAttr(const dsl::Location &)>;
-using Entries = SmallVector<NamedAttribute>;
 
 const char *wordOf(dsl::StoreKind kind) {
   switch (kind) {
@@ -40,91 +40,75 @@ const char *wordOf(dsl::RecomputeKind kind) {
   return "layers";
 }
 
-ArrayAttr strings(Builder &builder, const std::vector<std::string> &list) {
-  return builder.getStrArrayAttr(SmallVector<StringRef>(list.begin(), list.end()));
-}
-
-void setStores(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  SmallVector<Attribute> stores;
+void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {
+  SmallVector<attributes::StoreClause> stores;
   for (const dsl::Store &store : plan.stores) {
-    Entries entries{builder.getNamedAttr("what", builder.getStringAttr(wordOf(store.what))),
-                    builder.getNamedAttr("mesh", strings(builder, store.mesh)), builder.getNamedAttr("loc", location(store.location))};
-    if (store.perStep)
-      entries.push_back(builder.getNamedAttr("per_step", builder.getUnitAttr()));
-    stores.push_back(builder.getDictionaryAttr(entries));
+    attributes::StoreClause &clause = stores.emplace_back();
+    clause.what = wordOf(store.what);
+    for (const std::string &axis : store.mesh)
+      clause.mesh.push_back(StringAttr::get(module.getContext(), axis));
+    clause.perStep = store.perStep;
+    clause.loc = location(store.location);
   }
   if (!stores.empty())
-    module->setAttr("dist.stores", builder.getArrayAttr(stores));
+    attributes::setStores(module, stores);
   if (plan.bucket > 0)
-    module->setAttr("dist.bucket", builder.getI64IntegerAttr(plan.bucket));
+    attributes::bucketBytes.set(module, plan.bucket);
   if (plan.hierarchical)
-    module->setAttr("dist.hierarchical", builder.getUnitAttr());
+    attributes::hierarchical.set(module);
   if (plan.library)
-    module->setAttr("dist.library", builder.getUnitAttr());
+    attributes::librarySums.set(module);
 }
 
-void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &builder, Locate location) {
+void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Locate location) {
   if (recompute.kind == dsl::RecomputeKind::None)
     return;
-  Entries entries{builder.getNamedAttr("kind", builder.getStringAttr(wordOf(recompute.kind))),
-                  builder.getNamedAttr("loc", location(recompute.location))};
+  attributes::RecomputeClause clause;
+  clause.kind = wordOf(recompute.kind);
   if (recompute.kind == dsl::RecomputeKind::Every)
-    entries.push_back(builder.getNamedAttr("k", builder.getI64IntegerAttr(recompute.every)));
+    clause.every = recompute.every;
   if (recompute.kind == dsl::RecomputeKind::Layers)
-    entries.push_back(builder.getNamedAttr("layers", strings(builder, recompute.layers)));
-  module->setAttr("npar.recompute", builder.getDictionaryAttr(entries));
+    clause.layers.assign(recompute.layers.begin(), recompute.layers.end());
+  clause.loc = location(recompute.location);
+  attributes::setRecompute(module, clause);
 }
 
-void setPrecision(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+void setPrecision(ModuleOp module, const dsl::Plan &plan, Locate location) {
   if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16 && !plan.tf32)
     return;
-  auto type = [&](StringRef name, dsl::ElementType type) {
-    return builder.getNamedAttr(name, TypeAttr::get(nn::typeOf(dsl::programType(type), builder.getContext())));
-  };
-  Entries entries{plan.tf32 ? builder.getNamedAttr("compute", TypeAttr::get(FloatTF32Type::get(builder.getContext())))
-                            : type("compute", plan.compute)};
+  MLIRContext *context = module.getContext();
+  auto typeOf = [&](dsl::ElementType type) { return nn::typeOf(dsl::programType(type), context); };
+  attributes::PrecisionClause clause;
+  clause.compute = plan.tf32 ? FloatTF32Type::get(context) : typeOf(plan.compute);
   if (plan.gradients)
-    entries.push_back(type("gradients", *plan.gradients));
+    clause.gradients = typeOf(*plan.gradients);
   if (plan.reduce)
-    entries.push_back(type("reduce", *plan.reduce));
-  SmallVector<Attribute> keeps;
+    clause.reduce = typeOf(*plan.reduce);
   for (const dsl::Keep &keep : plan.keeps)
-    keeps.push_back(builder.getDictionaryAttr({builder.getNamedAttr("what", builder.getStringAttr(keep.what)),
-                                               builder.getNamedAttr("layer", builder.getBoolAttr(keep.layer)), type("type", keep.type),
-                                               builder.getNamedAttr("loc", location(keep.location))}));
-  entries.push_back(builder.getNamedAttr("keep", builder.getArrayAttr(keeps)));
-  module->setAttr("nn.precision", builder.getDictionaryAttr(entries));
+    clause.keeps.push_back({keep.what, keep.layer, typeOf(keep.type), location(keep.location)});
+  attributes::setPrecision(module, clause);
 }
 
-void setLimits(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  Entries entries;
-  if (plan.memoryLimit) {
-    entries.push_back(builder.getNamedAttr("memory", builder.getI64IntegerAttr(*plan.memoryLimit)));
-    entries.push_back(builder.getNamedAttr("memory_loc", location(plan.memoryLimitAt)));
-  }
-  if (plan.bubbleLimit) {
-    entries.push_back(builder.getNamedAttr("bubble", builder.getF64FloatAttr(*plan.bubbleLimit)));
-    entries.push_back(builder.getNamedAttr("bubble_loc", location(plan.bubbleLimitAt)));
-  }
-  if (!entries.empty())
-    module->setAttr("npar.require", builder.getDictionaryAttr(entries));
-}
-
-void setPlace(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  if (plan.place)
-    module->setAttr("npar.place", builder.getDictionaryAttr({builder.getNamedAttr("order", strings(builder, plan.place->order)),
-                                                             builder.getNamedAttr("inside", strings(builder, plan.place->inside)),
-                                                             builder.getNamedAttr("loc", location(plan.place->location))}));
+void setLimits(ModuleOp module, const dsl::Plan &plan, Locate location) {
+  if (!plan.memoryLimit && !plan.bubbleLimit)
+    return;
+  attributes::LimitsClause clause{plan.memoryLimit, plan.bubbleLimit, {}, {}};
+  if (plan.memoryLimit)
+    clause.memoryLoc = location(plan.memoryLimitAt);
+  if (plan.bubbleLimit)
+    clause.bubbleLoc = location(plan.bubbleLimitAt);
+  attributes::setLimits(module, clause);
 }
 
 } // namespace
 
-void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  setStores(module, plan, builder, location);
-  setRecompute(module, plan.recompute, builder, location);
-  setPrecision(module, plan, builder, location);
-  setLimits(module, plan, builder, location);
-  setPlace(module, plan, builder, location);
+void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Locate location) {
+  setStores(module, plan, location);
+  setRecompute(module, plan.recompute, location);
+  setPrecision(module, plan, location);
+  setLimits(module, plan, location);
+  if (plan.place)
+    attributes::setPlace(module, {plan.place->order, plan.place->inside, location(plan.place->location)});
 }
 
 } // namespace npar

@@ -103,6 +103,25 @@ class LayeringTest(unittest.TestCase):
         folders = ("compiler/schedules", "compiler/cost", "compiler/memory")
         self.assertEqual([line for folder in folders for line in includes(folder, r"(mlir|llvm)/")], [])
 
+    def test_attribute_names_are_written_once(self):
+        """Phases name an attribute by its object in ModuleAttributes.h, never by a literal. Names of operations may be literals."""
+        home = "compiler/attributes/ModuleAttributes.h"
+        others = {"nn.variables"}  # the resource that reads and writes of variables affect
+        for path in sorted((ROOT / "compiler/dialects").rglob("*.td")):
+            dialect = path.relative_to(ROOT / "compiler/dialects").parts[0]
+            others |= {f"{dialect}.{name}" for name in re.findall(r'^def \w+ : \w+Op\w*<"(\w+)"', path.read_text(), re.MULTILINE)}
+        self.assertIn("pipe.fragment", others)
+        found = {}
+        for path in sorted((ROOT / "compiler").rglob("*")):
+            if path.suffix in SOURCES and path.is_file():
+                for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                    for name in re.findall(r'"((?:npar|nn|dist|pipe|rank)\.[a-z_][\w.]*)"', re.sub(r"//.*", "", line)):
+                        found.setdefault(str(path.relative_to(ROOT)), []).append((number, name))
+        declared = [name for _, name in found.pop(home)]
+        self.assertGreater(len(declared), 40)
+        self.assertEqual(len(declared), len(set(declared)), "two objects for one attribute")
+        self.assertEqual([f"{path}:{number}: {name}" for path, uses in found.items() for number, name in uses if name not in others], [])
+
     def test_folders_include_each_other_in_one_direction(self):
         """Of any two folders at most one may reach the other through includes, at any depth."""
         reached = {}

@@ -1,5 +1,6 @@
 // The loops of rank.bin_sums for many threads: 56 bins by the 32 lanes of all teams of a block, where the processor has one loop over all
 // block sums.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/device/BlockSums.h"
 #include "compiler/codegen/device/OwnLoops.h"
 
@@ -33,7 +34,7 @@ DeviceLoops emitBinRows(rank::KernelOp kernel) {
         return sums;
       });
     });
-    sums.getDefiningOp()->setAttr(anyOrderAttr, b.getUnitAttr());
+    attributes::anyOrder.set(sums.getDefiningOp());
     auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, loc, x, y); };
     LLVM::StoreOp::create(b, loc, laneTree(b, loc, sums, add), address(b, loc, out, f64, row));
     return Value();

@@ -1,6 +1,7 @@
 // Finds long sums, and rewrites them for a block: terms by all teams, additions by one.
 #include "compiler/codegen/device/BlockSums.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/loops/Vector.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -102,7 +103,7 @@ BlockSums BlockSums::find(func::FuncOp function, int64_t extent) {
     return found;
   for (Operation &op : rows.getBody()->without_terminator()) {
     auto loop = dyn_cast<scf::ForOp>(op);
-    bool isOther = loop ? found || !(loop->hasAttr(anyOrderAttr) || isOrdered(loop)) : op.getNumRegions() > 0;
+    bool isOther = loop ? found || !(attributes::anyOrder.isOn(loop) || isOrdered(loop)) : op.getNumRegions() > 0;
     if (isOther || (stores(&op) && !found))
       return {};
     if (loop)
@@ -111,7 +112,7 @@ BlockSums BlockSums::find(func::FuncOp function, int64_t extent) {
   return found;
 }
 
-int64_t BlockSums::blockThreads() const { return loop->hasAttr(anyOrderAttr) ? 1024 : 256; }
+int64_t BlockSums::blockThreads() const { return attributes::anyOrder.isOn(loop) ? 1024 : 256; }
 
 Value Rewriter::shared(OpBuilder &b, Type element, int64_t vectors) {
   OpBuilder top = OpBuilder::atBlockBegin(cast<ModuleOp>(function->getParentOp()).getBody());
@@ -252,7 +253,7 @@ void Rewriter::storeOnce() {
 
 void BlockSums::rewrite(func::FuncOp function, const BlockThreads &block) {
   Rewriter rewriter(function, block);
-  if (loop->hasAttr(anyOrderAttr))
+  if (attributes::anyOrder.isOn(loop))
     rewriter.inAnyOrder(loop);
   else
     rewriter.inOrder(loop);

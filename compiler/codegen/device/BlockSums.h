@@ -6,9 +6,6 @@
 
 namespace npar::codegen {
 
-/// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
-constexpr llvm::StringLiteral anyOrderAttr = "npar.any_order";
-
 /// The threads of a block, which computes one row of the kernel at a time.
 struct BlockThreads {
   int64_t count, team;      ///< all of them, those of a team

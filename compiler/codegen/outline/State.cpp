@@ -1,4 +1,5 @@
 // Spells out ops on state that hide a read, an add and a write, and splits the sums of squares by parameter.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/outline/Outline.h"
 
 using namespace mlir;
@@ -22,8 +23,7 @@ static void rewriteAccumulate(nn::AccumulateOp op) {
 }
 
 void writeWhatIsAddedOnce(ModuleOp module) {
-  auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count");
-  if (!micros || micros.getInt() != 1)
+  if (attributes::microCount.get(module) != 1)
     return;
   llvm::MapVector<std::pair<Attribute, StringRef>, SmallVector<nn::AccumulateOp>> sums; // stage, accumulator
   for (Operation &fragment : module.getOps())
@@ -42,7 +42,7 @@ static ArrayAttr replicasOf(nn::SquareSumsOp op, Value gradient) {
   MLIRContext *context = op.getContext();
   SmallVector<Attribute> replicas;
   auto module = op->getParentOfType<ModuleOp>();
-  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+  auto pipeline = attributes::pipelineAxis.get(module);
   dist::LayoutAttr sums = dist::layoutOf(op.getType()), layout = dist::layoutOf(gradient);
   if (sums && layout)
     for (StringAttr axis : sums.getPartialAxes())

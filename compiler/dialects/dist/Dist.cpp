@@ -1,6 +1,7 @@
 // Registers the dist dialect and answers the queries about layouts that several phases need.
 #include "compiler/dialects/dist/Dist.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -38,14 +39,14 @@ bool isReduction(Attribute attribute) {
 
 MeshAttr meshOf(Operation *op) {
   for (Operation *parent = op; parent; parent = parent->getParentOp())
-    if (auto mesh = parent->getAttrOfType<MeshAttr>("dist.mesh"))
+    if (auto mesh = attributes::mesh.get(parent))
       return mesh;
   return MeshAttr::get(op->getContext(), {}, {});
 }
 
 int64_t zigzagOf(Operation *op, StringAttr axis) {
   for (Operation *parent = op; parent; parent = parent->getParentOp())
-    if (auto orders = parent->getAttrOfType<DictionaryAttr>("dist.zigzag")) {
+    if (auto orders = attributes::zigzag.get(parent)) {
       auto ranks = orders.getAs<IntegerAttr>(axis);
       return ranks ? ranks.getInt() : 0;
     }

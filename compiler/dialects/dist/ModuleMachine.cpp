@@ -1,14 +1,13 @@
 // Machines to attributes and back, figure by figure.
 #include "compiler/dialects/dist/ModuleMachine.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "dsl/machine/ReadMachine.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace npar::dist {
-
-static constexpr StringRef machineAttribute = "npar.machine";
 
 static DictionaryAttr attributeOf(const dsl::Machine &machine, Builder &builder) {
   dsl::Machine copy = machine;
@@ -28,7 +27,7 @@ static DictionaryAttr attributeOf(const dsl::Machine &machine, Builder &builder)
 
 void setMachine(ModuleOp module, const dsl::Machine &machine) {
   Builder builder(module.getContext());
-  module->setAttr(machineAttribute, attributeOf(machine, builder));
+  attributes::machine.set(module, attributeOf(machine, builder));
 }
 
 static dsl::Machine machineIn(DictionaryAttr entries) {
@@ -57,7 +56,7 @@ dsl::Machine machineOf(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  auto entries = module ? module->getAttrOfType<DictionaryAttr>(machineAttribute) : nullptr;
+  auto entries = module ? attributes::machine.get(module) : nullptr;
   return entries ? machineIn(entries) : dsl::referenceMachine();
 }
 

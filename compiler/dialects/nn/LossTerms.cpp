@@ -1,5 +1,6 @@
-// Reads the terms of the loss from the module, and divides by what counts.
+// Reads and writes the terms of the loss on the module, and divides by what counts.
 #include "compiler/dialects/nn/LossTerms.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
 using namespace mlir;
@@ -7,13 +8,21 @@ using namespace mlir;
 namespace npar::nn {
 
 SmallVector<LossTerm> lossTerms(ModuleOp module) {
-  auto list = module->getAttrOfType<ArrayAttr>(lossesAttribute);
-  if (!list)
+  if (!attributes::losses.isOn(module))
     return {LossTerm{}};
   SmallVector<LossTerm> terms;
-  for (auto entry : list.getAsRange<DictionaryAttr>())
+  for (DictionaryAttr entry : attributes::losses.get(module))
     terms.push_back({entry.getAs<StringAttr>("name").str(), entry.getAs<FloatAttr>("weight").getValueAsDouble()});
   return terms;
+}
+
+void setLossTerms(ModuleOp module, ArrayRef<LossTerm> terms) {
+  Builder builder(module.getContext());
+  SmallVector<Attribute> list;
+  for (const LossTerm &term : terms)
+    list.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(term.name)),
+                                              builder.getNamedAttr("weight", builder.getF64FloatAttr(term.weight))}));
+  attributes::losses.set(module, list);
 }
 
 Value perCounted(OpBuilder &builder, Location location, ModuleOp module, const LossTerm &term, Value value) {

@@ -8,8 +8,7 @@
 
 namespace npar::nn {
 
-/// A term of the loss and the names of its variables. Importing writes the module attribute `nn.losses`, a list of {name, weight}; without
-/// it there is a single term, which is the loss.
+/// A term of the loss and the names of its variables.
 struct LossTerm {
   std::string name; ///< empty if it is the only term
   double weight = 1;
@@ -23,11 +22,12 @@ struct LossTerm {
   std::string result() const { return name.empty() ? "losses" : "loss." + name; }
 };
 
-constexpr const char *lossesAttribute = "nn.losses";
 /// Marks operations that only select the values that count in a loss; they have the loss's type.
 constexpr const char *ofLossAttribute = "of_loss";
 
+/// Reads the module attribute `nn.losses`, a list of {name, weight}. Without it there is a single term, which is the loss.
 llvm::SmallVector<LossTerm> lossTerms(mlir::ModuleOp module);
+void setLossTerms(mlir::ModuleOp module, llvm::ArrayRef<LossTerm> terms);
 
 /// `value` / max(1, positions of the global batch that count) if the module's prologue counts them, an f64 scalar; otherwise `value`, which
 /// importing has already divided. If no position counts, loss and gradients are therefore 0. `builder` must place the ops that it inserts.

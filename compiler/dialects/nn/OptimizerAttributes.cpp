@@ -1,6 +1,7 @@
 // {name = "AdamW", rate = {...}, states = [{...}], weight = "w", gradient = "g", step = {...}, element = {...}}
 #include "compiler/dialects/nn/OptimizerAttributes.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -135,21 +136,20 @@ void setOptimizers(ModuleOp module, ArrayRef<dsl::Optimizer> optimizers) {
   SmallVector<Attribute> list;
   for (const dsl::Optimizer &optimizer : optimizers)
     list.push_back(writer.write(optimizer));
-  module->setAttr(optimizersAttribute, ArrayAttr::get(module.getContext(), list));
+  attributes::optimizers.set(module, list);
 }
 
 FailureOr<std::vector<dsl::Optimizer>> optimizersOf(ModuleOp module) {
   Reader reader;
   std::vector<dsl::Optimizer> result;
-  if (auto list = module->getAttrOfType<ArrayAttr>(optimizersAttribute))
-    for (Attribute each : list) {
-      auto optimizer = dyn_cast<DictionaryAttr>(each);
-      reader.good &= bool(optimizer);
-      if (optimizer)
-        result.push_back(reader.read(optimizer));
-    }
+  for (Attribute each : attributes::optimizers.get(module)) {
+    auto optimizer = dyn_cast<DictionaryAttr>(each);
+    reader.good &= bool(optimizer);
+    if (optimizer)
+      result.push_back(reader.read(optimizer));
+  }
   if (result.empty() || !reader.good)
-    return module.emitError() << "the module needs the attribute '" << optimizersAttribute
+    return module.emitError() << "the module needs the attribute '" << attributes::optimizers.str()
                               << "': a list of optimizers with all their fields";
   return result;
 }

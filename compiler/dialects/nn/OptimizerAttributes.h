@@ -6,12 +6,10 @@
 
 namespace npar::nn {
 
-/// `nn.optimizers`, a list: the train block's own optimizer, then those of rules, by their numbers on `nn.variable`.
-constexpr const char *optimizersAttribute = "nn.optimizers";
-
 /// "constant", "linear" or "cosine".
 const char *scheduleWord(dsl::ScheduleKind kind);
 
+/// Sets `nn.optimizers`, a list: the train block's own optimizer, then those of rules, by their numbers on `nn.variable`.
 void setOptimizers(mlir::ModuleOp module, llvm::ArrayRef<dsl::Optimizer> optimizers);
 
 /// Fails after an error at the module when the attribute is missing or is not what setOptimizers writes.

@@ -8,9 +8,6 @@
 
 namespace npar {
 
-/// Left by autodiff-forward on a module whose text does not show that positions depend on earlier ones alone: who generates has to test it.
-constexpr const char *untestedAttribute = "npar.untested_positions";
-
 std::unique_ptr<mlir::Pass> createAutodiffBackwardPass();
 std::unique_ptr<mlir::Pass> createAutodiffRecomputePass();
 std::unique_ptr<mlir::Pass> createAutodiffUpdatePass();

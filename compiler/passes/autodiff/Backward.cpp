@@ -1,4 +1,5 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
@@ -58,8 +59,8 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
   void countFlops(func::FuncOp micro) {
     double flops = 0;
     micro.walk([&](CostOpInterface op) { flops += op.getProductFlops(); });
-    if (auto count = getOperation()->getAttrOfType<IntegerAttr>("npar.micro_count"))
-      getOperation()->setAttr("npar.flops", Builder(&getContext()).getF64FloatAttr(flops * static_cast<double>(count.getInt())));
+    if (std::optional<int64_t> count = attributes::microCount.get(getOperation()))
+      attributes::flops.set(getOperation(), flops * static_cast<double>(*count));
   }
 
   Precision precision;

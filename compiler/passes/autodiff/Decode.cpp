@@ -1,4 +1,6 @@
 // autodiff-decode: a program that generates, for some positions at a time: what attention looks back at is kept from step to step.
+#include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/passes/autodiff/Autodiff.h"
@@ -54,7 +56,7 @@ public:
     }
     declarePositions();
     describeInputs();
-    module->removeAttr("dist.zigzag");
+    attributes::zigzag.remove(module);
   }
 
 private:
@@ -154,17 +156,13 @@ private:
   void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, withAxes(builder.getI32Type(), {step}, {positions})); }
 
   void describeInputs() {
-    auto described = module->getAttrOfType<ArrayAttr>("npar.inputs");
+    std::optional<std::vector<attributes::InputEntry>> described = attributes::getInputs(module);
     if (!described)
       return;
-    SmallVector<Attribute> all;
-    for (auto each : described.getAsRange<DictionaryAttr>()) {
-      NamedAttrList input(each);
-      if (auto type = each.getAs<TypeAttr>("type"))
-        input.set("type", TypeAttr::get(shortened(type.getValue())));
-      all.push_back(input.getDictionary(module.getContext()));
-    }
-    module->setAttr("npar.inputs", builder.getArrayAttr(all));
+    for (attributes::InputEntry &input : *described)
+      if (input.type)
+        input.type = shortened(input.type);
+    attributes::setInputs(module, *described);
   }
 
   ModuleOp module;
@@ -179,12 +177,11 @@ struct AutodiffDecode : impl::AutodiffDecodeBase<AutodiffDecode> {
 
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    auto kind = getOperation()->getAttrOfType<StringAttr>("npar.kind");
-    if (!micro || !kind || kind.getValue() != npar::program::wordOf(npar::program::ProgramKind::Generation) || positions < 1) {
+    if (!micro || !attributes::kind.is(getOperation(), npar::program::ProgramKind::Generation) || positions < 1) {
       getOperation().emitError("internal error: 'autodiff-decode' takes a program that generates, and at least 1 position");
       return signalPassFailure();
     }
-    if (getOperation()->hasAttr(npar::untestedAttribute)) // warned of: what is tested is the whole sequence
+    if (attributes::untestedPositions.isOn(getOperation())) // warned of: what is tested is the whole sequence
       return;
     for (auto input : micro.getOps<InputOp>()) {
       if (input.getType().getRank() != 2)

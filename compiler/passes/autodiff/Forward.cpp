@@ -1,4 +1,6 @@
 // autodiff-forward: @micro of a program that trains nothing.
+#include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/OptimizerAttributes.h"
@@ -50,7 +52,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     if (failed(generates ? leaveLogits(micro) : leaveLosses(micro)))
       return signalPassFailure();
     removeTraining(micro);
-    module->setAttr("npar.kind", StringAttr::get(&getContext(), npar::program::wordOf(*known)));
+    attributes::kind.set(module, *known);
   }
 
   LogicalResult leaveLosses(func::FuncOp micro) {
@@ -140,7 +142,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     }
     if (!doubtful)
       return success();
-    getOperation()->setAttr(npar::untestedAttribute, UnitAttr::get(&getContext()));
+    attributes::untestedPositions.set(getOperation());
     doubtful->emitWarning("positions of '") << position.getValue()
                                             << "' are mixed here, and not by causal attention: each generated token recomputes the whole "
                                                "sequence, and npar tests with the first token that no "
@@ -191,23 +193,23 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
       if (!variable.isKind(VariableKind::Parameter))
         variable.erase();
     if (Precision(module).roundsSums())
-      module->setAttr("dist.rounded_sums", UnitAttr::get(&getContext()));
-    for (StringRef consumed : {optimizersAttribute, "nn.clip", "nn.precision", "npar.recompute", lossesAttribute})
-      module->removeAttr(consumed);
+      attributes::roundedSums.set(module);
+    for (attributes::Name consumed : std::initializer_list<attributes::Name>{
+             attributes::optimizers, attributes::clip, attributes::precision, attributes::recompute, attributes::losses})
+      consumed.remove(module);
     keepInputs(micro);
   }
 
   /// Keeps the description of the inputs that are left, which the engine needs.
   void keepInputs(func::FuncOp micro) {
-    auto described = getOperation()->getAttrOfType<ArrayAttr>("npar.inputs");
+    std::optional<std::vector<attributes::InputEntry>> described = attributes::getInputs(getOperation());
     if (!described)
       return;
     llvm::SmallDenseSet<StringAttr> left;
     for (auto input : micro.getOps<InputOp>())
       left.insert(input.getNameAttr());
-    SmallVector<Attribute> kept = llvm::filter_to_vector(
-        described, [&](Attribute each) { return left.contains(cast<DictionaryAttr>(each).getAs<StringAttr>("name")); });
-    getOperation()->setAttr("npar.inputs", ArrayAttr::get(&getContext(), kept));
+    llvm::erase_if(*described, [&](const attributes::InputEntry &input) { return !left.contains(input.name); });
+    attributes::setInputs(getOperation(), *described);
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // Consequences of mixed precision for gradients and the update: types of accumulators, the loss scale of fp16.
 #pragma once
 
+#include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 
 namespace npar::nn {
@@ -14,25 +15,21 @@ struct Precision {
   static constexpr int64_t growthInterval = 2000; ///< good steps in a row after which the scale doubles
 
   Precision() = default;
-  explicit Precision(mlir::ModuleOp module) : attribute(module->getAttrOfType<mlir::DictionaryAttr>("nn.precision")) {}
+  explicit Precision(mlir::ModuleOp module) {
+    if (std::optional<attributes::PrecisionClause> clause = attributes::getPrecision(module))
+      compute = clause->compute, gradients = clause->gradients, reduce = clause->reduce;
+  }
 
-  bool scalesLoss() const { return given("compute") && given("compute").isF16(); }
+  bool scalesLoss() const { return compute && compute.isF16(); }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
-  bool roundsSums() const { return given("reduce") && isNarrow(given("reduce")); }
+  bool roundsSums() const { return reduce && isNarrow(reduce); }
   /// The type of a parameter's accumulators: the parameter's own, or f32 with `gradients f32`.
   mlir::Type gradientType(mlir::Type parameter) const {
-    return isNarrow(parameter) && given("gradients") && !isNarrow(given("gradients"))
-               ? mlir::Type(withElement(parameter, given("gradients")))
-               : parameter;
+    return isNarrow(parameter) && gradients && !isNarrow(gradients) ? mlir::Type(withElement(parameter, gradients)) : parameter;
   }
 
 private:
-  /// The type that the plan gives for a key; null if it gives none.
-  mlir::Type given(llvm::StringRef key) const {
-    auto type = attribute ? attribute.getAs<mlir::TypeAttr>(key) : mlir::TypeAttr();
-    return type ? type.getValue() : mlir::Type();
-  }
-  mlir::DictionaryAttr attribute;
+  mlir::Type compute, gradients, reduce; ///< as the plan gives them; null if it does not
 };
 
 } // namespace npar::nn

@@ -1,4 +1,5 @@
 // autodiff-recompute: values inside a recomputed segment are not kept for the backward but computed again there.
+#include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Segments.h"
@@ -113,11 +114,11 @@ private:
 
 struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {
   void runOnOperation() override {
-    auto plan = getOperation()->getAttrOfType<DictionaryAttr>("npar.recompute");
+    std::optional<attributes::RecomputeClause> clause = attributes::getRecompute(getOperation());
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    if (!plan || !micro)
+    if (!clause || !micro)
       return;
-    FailureOr<Segments> segments = Segments::read(getOperation(), micro, plan);
+    FailureOr<Segments> segments = Segments::read(getOperation(), micro, *clause);
     if (failed(segments))
       return signalPassFailure();
     Repeater(*segments).run(micro);

@@ -1,6 +1,7 @@
 // Finds segments by kind of operation, by block or by layer path, and refuses plans that name nothing of the model.
 #include "compiler/passes/autodiff/Segments.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LayerPattern.h"
 
 using namespace mlir;
@@ -17,18 +18,14 @@ static bool keepsProbabilities(Operation *op) {
   return gradient && !gradient.keepsLse();
 }
 
-FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, DictionaryAttr plan) {
+FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, const attributes::RecomputeClause &clause) {
   Segments segments;
-  auto located = plan.getAs<LocationAttr>("loc");
-  Location loc = located ? Location(located) : module.getLoc();
-  auto kind = plan.getAs<StringAttr>("kind");
-  StringRef name = kind ? kind.getValue() : "";
-  if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
-    segments.blocks = blocks.getInt();
+  Location loc = clause.loc ? Location(clause.loc) : module.getLoc();
+  StringRef name = clause.kind;
+  segments.blocks = attributes::blocks.get(module).value_or(0);
 
   if (name == "block" || name == "every") {
-    auto k = plan.getAs<IntegerAttr>("k");
-    segments.every = name == "every" && k ? k.getInt() : 1;
+    segments.every = name == "every" ? clause.every.value_or(1) : 1;
     if (segments.every < 1)
       return emitError(loc) << "recompute every " << segments.every << ": a segment has at least 1 block";
     if (segments.blocks == 0)
@@ -43,9 +40,7 @@ FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, Dictiona
   }
   if (name == "layers") {
     segments.kind = Kind::Layers;
-    if (auto layers = plan.getAs<ArrayAttr>("layers"))
-      for (auto pattern : layers.getAsRange<StringAttr>())
-        segments.patterns.push_back(pattern.getValue());
+    segments.patterns = clause.layers;
     for (StringRef pattern : segments.patterns)
       if (llvm::none_of(micro.getOps(), [&](Operation &op) { return getAt(&op) && matchesLayer(pattern, getAt(&op).getPath()); }))
         return emitError(loc) << "nothing to recompute: no layer of the model matches '" << pattern << "'";

@@ -1,6 +1,7 @@
 // Applies a plan's `recompute` to a model: decides which ops of @micro are repeated together.
 #pragma once
 
+#include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -11,9 +12,8 @@ namespace npar {
 
 class Segments {
 public:
-  /// Module attribute `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc}. Fails with an error at its
-  /// location when the model has nothing of that kind.
-  static mlir::FailureOr<Segments> read(mlir::ModuleOp module, mlir::func::FuncOp micro, mlir::DictionaryAttr plan);
+  /// Fails with an error at the location of the clause if the model has nothing of that kind.
+  static mlir::FailureOr<Segments> read(mlir::ModuleOp module, mlir::func::FuncOp micro, const attributes::RecomputeClause &clause);
 
   /// The segment of an op, or of the op whose gradient it computes; none when that is not repeated.
   std::optional<unsigned> of(mlir::Operation *op);

@@ -1,4 +1,5 @@
 // autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/OptimizerAttributes.h"
@@ -42,9 +43,10 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     build(builder);
     func::ReturnOp::create(builder, getOperation().getLoc());
     if (precision.roundsSums())
-      getOperation()->setAttr("dist.rounded_sums", builder.getUnitAttr());
-    for (StringRef consumed : {optimizersAttribute, "nn.clip", "nn.precision", lossesAttribute})
-      getOperation()->removeAttr(consumed);
+      attributes::roundedSums.set(getOperation());
+    for (attributes::Name consumed :
+         std::initializer_list<attributes::Name>{attributes::optimizers, attributes::clip, attributes::precision, attributes::losses})
+      consumed.remove(getOperation());
   }
 
   func::FuncOp micro;
@@ -153,12 +155,12 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
         scale = read(builder, findVariable(getOperation(), Precision::symbolOf(Precision::lossScale)), {});
       return scale ? place(DivOp::create(builder, loc, scalar, norm, scale), {}).getResult() : norm;
     };
-    auto groups = getOperation()->getAttrOfType<ArrayAttr>("npar.groups");
-    if (!groups)
+    if (!attributes::groups.isOn(getOperation()))
       return normOf(squares({}));
+    auto count = static_cast<int64_t>(attributes::groups.get(getOperation()).size());
     SmallVector<Value> parts;
     OpBuilder outside(micro);
-    for (int64_t number = 0, count = groups.size(); number < count; ++number) {
+    for (int64_t number = 0; number < count; ++number) {
       parts.push_back(squares(number));
       std::string name = "grad_norm." + std::to_string(number);
       VariableOp::create(outside, loc, "#out." + name, scalar, VariableKind::Output).setOutput(name);
@@ -198,8 +200,8 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   Value clipFactor(OpBuilder &builder, Value norm) {
     Location loc = getOperation().getLoc();
-    if (auto clip = getOperation()->getAttrOfType<FloatAttr>("nn.clip"))
-      return place(ClipFactorOp::create(builder, loc, norm.getType(), norm, clip), {});
+    if (std::optional<double> clip = attributes::clip.get(getOperation()))
+      return place(ClipFactorOp::create(builder, loc, norm.getType(), norm, builder.getF64FloatAttr(*clip)), {});
     return place(FillOp::create(builder, loc, norm.getType(), builder.getF64FloatAttr(1)), {});
   }
 

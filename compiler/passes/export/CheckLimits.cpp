@@ -1,6 +1,8 @@
 // Words what is over a limit, arena by arena and stage by stage, and what would help.
 #include "compiler/passes/export/CheckLimits.h"
 
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "engine/program/Steps.h"
 
@@ -29,7 +31,8 @@ std::string percent(double share) { return llvm::formatv("{0:f1} %", 100 * share
 
 class Limits {
 public:
-  Limits(ModuleOp module, DictionaryAttr limits, const program::ProgramT &program) : module(module), limits(limits), program(program) {}
+  Limits(ModuleOp module, const attributes::LimitsClause &limits, const program::ProgramT &program)
+      : module(module), limits(limits), program(program) {}
 
   LogicalResult check() {
     bool good = checkMemory();
@@ -40,13 +43,10 @@ public:
 
 private:
   ModuleOp module;
-  DictionaryAttr limits;
+  const attributes::LimitsClause &limits;
   const program::ProgramT &program;
 
-  Location placeOf(StringRef name) {
-    auto at = limits.getAs<LocationAttr>(name);
-    return at ? Location(at) : module.getLoc();
-  }
+  Location placeOf(LocationAttr clause) { return clause ? Location(clause) : module.getLoc(); }
 
   //===- Memory -------------------------------------------------------------------------------------------------------------===//
 
@@ -62,22 +62,22 @@ private:
   }
 
   bool checkMemory() {
-    auto limit = limits.getAs<IntegerAttr>("memory");
-    if (!limit)
+    if (!limits.memory)
       return true;
+    int64_t limit = *limits.memory;
     const program::RankClassT *worst = nullptr;
     size_t over = 0;
     for (const auto &rankClass : program.classes) {
-      over += static_cast<int64_t>(rankClass->arena_bytes) > limit.getInt();
+      over += static_cast<int64_t>(rankClass->arena_bytes) > limit;
       if (!worst || rankClass->arena_bytes > worst->arena_bytes)
         worst = rankClass.get();
     }
     if (over == 0)
       return true;
     int64_t arena = static_cast<int64_t>(worst->arena_bytes);
-    InFlightDiagnostic error = emitError(placeOf("memory_loc"));
+    InFlightDiagnostic error = emitError(placeOf(limits.memoryLoc));
     error << "each rank of '" << worst->name << "' needs " << human(double(arena)) << " (" << arena << " bytes), but the plan allows "
-          << human(double(limit.getInt())) << " (" << limit.getInt() << " bytes)";
+          << human(double(limit)) << " (" << limit << " bytes)";
     if (over > 1)
       error.attachNote(module.getLoc()) << over << " of " << program.classes.size()
                                         << " classes of ranks need more than allowed, this one the most";
@@ -85,7 +85,7 @@ private:
     for (auto [name, bytes] : contributors(*worst))
       text += (text.empty() ? "" : ", ") + (name + " " + human(double(bytes))).str();
     error.attachNote(module.getLoc()) << "it holds " << text;
-    helpMemory(error, *worst, arena - limit.getInt());
+    helpMemory(error, *worst, arena - limit);
     return false;
   }
 
@@ -93,26 +93,18 @@ private:
   SmallVector<StringAttr> dataAxes() {
     SmallVector<StringAttr> axes;
     dist::MeshAttr mesh = dist::meshOf(module);
-    if (auto rules = module->getAttrOfType<ArrayAttr>("dist.rules"))
-      for (dist::RuleAttr rule : rules.getAsRange<dist::RuleAttr>())
-        for (StringAttr axis : rule.getMesh())
-          if (rule.getAxis().getValue() == "batch" && mesh.sizeOf(axis) > 1 && !llvm::is_contained(axes, axis))
-            axes.push_back(axis);
+    for (dist::RuleAttr rule : attributes::rules.get(module))
+      for (StringAttr axis : rule.getMesh())
+        if (rule.getAxis().getValue() == "batch" && mesh.sizeOf(axis) > 1 && !llvm::is_contained(axes, axis))
+          axes.push_back(axis);
     return axes;
   }
 
   bool isStored(StringRef what) {
-    auto stores = module->getAttrOfType<ArrayAttr>("dist.stores");
-    return stores && llvm::any_of(stores.getAsRange<DictionaryAttr>(), [&](DictionaryAttr store) {
-             auto word = store.getAs<StringAttr>("what");
-             return word && word.getValue() == what;
-           });
+    return llvm::any_of(attributes::getStores(module), [&](const attributes::StoreClause &store) { return store.what == what; });
   }
 
-  bool hasBlocks() {
-    auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks");
-    return blocks && blocks.getInt() > 0;
-  }
+  bool hasBlocks() { return attributes::blocks.get(module).value_or(0) > 0; }
 
   /// The first change that saves enough by its own arithmetic, else the one that touches the largest part.
   void helpMemory(InFlightDiagnostic &error, const program::RankClassT &rankClass, int64_t excess) {
@@ -131,17 +123,17 @@ private:
         whats = what.str() + (whats.empty() ? "" : ", ") + whats;
         if (saved < double(excess))
           continue;
-        error.attachNote(placeOf("memory_loc")) << "help: `store { " << whats << " -> " << mesh << " }` saves about " << human(saved);
+        error.attachNote(placeOf(limits.memoryLoc)) << "help: `store { " << whats << " -> " << mesh << " }` saves about " << human(saved);
         return;
       }
     }
     auto parts = contributors(rankClass);
-    if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute") && hasBlocks())
-      error.attachNote(placeOf("memory_loc")) << "help: activations need the most: `recompute block` keeps only the input of each block"
-                                              << (program.micro == 1 ? "" : ", and a smaller `micro` makes them smaller");
+    if (!parts.empty() && parts.front().first == "activations" && !attributes::recompute.isOn(module) && hasBlocks())
+      error.attachNote(placeOf(limits.memoryLoc)) << "help: activations need the most: `recompute block` keeps only the input of each block"
+                                                  << (program.micro == 1 ? "" : ", and a smaller `micro` makes them smaller");
     else
-      error.attachNote(placeOf("memory_loc")) << "help: split the model over more ranks"
-                                              << (program.micro == 1 ? "" : ", or use a smaller `micro`");
+      error.attachNote(placeOf(limits.memoryLoc))
+          << "help: split the model over more ranks" << (program.micro == 1 ? "" : ", or use a smaller `micro`");
   }
 
   //===- Bubble -------------------------------------------------------------------------------------------------------------===//
@@ -160,15 +152,14 @@ private:
   }
 
   bool checkBubble() {
-    auto limit = limits.getAs<FloatAttr>("bubble");
-    if (!limit)
+    if (!limits.bubble)
       return true;
-    double allowed = limit.getValueAsDouble();
+    double allowed = *limits.bubble;
     double waiting = bubble();
     if (waiting <= allowed || program.classes.size() == 1) // a single stage never waits
       return true;
     auto worst = llvm::max_element(program.classes, [](auto &a, auto &b) { return busyOf(*a) > busyOf(*b); });
-    InFlightDiagnostic error = emitError(placeOf("bubble_loc"));
+    InFlightDiagnostic error = emitError(placeOf(limits.bubbleLoc));
     error << "stages wait " << percent(waiting) << " of the planned time, but the plan allows " << percent(allowed);
     error.attachNote(module.getLoc()) << "'" << (*worst)->name << "' waits the most";
     helpBubble(error, static_cast<int64_t>(program.classes.size()), allowed);
@@ -184,30 +175,27 @@ private:
 
   /// GPipe and 1F1B wait (p - 1) / (m + p - 1) of the time where all stages take equally long.
   void helpBubble(InFlightDiagnostic &error, int64_t stages, double allowed) {
-    auto schedule = module->getAttrOfType<StringAttr>("pipe.schedule");
-    auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count");
-    int64_t has = micros ? micros.getInt() : 1;
+    StringAttr schedule = attributes::schedule.get(module);
+    int64_t has = attributes::microCount.get(module).value_or(1);
     bool closed = schedule && (schedule.getValue() == "1f1b" || schedule.getValue() == "gpipe") && allowed > 0;
     StringRef kind = schedule ? schedule.getValue() : "";
     bool splits = kind.starts_with("zb_") || kind.starts_with("v_") || kind == "dualpipe_v"; // the backward, as those that are advised
     int64_t needed = closed ? static_cast<int64_t>(std::ceil(double(stages - 1) * (1 / allowed - 1) - 1e-9)) : 0;
     if (needed > has)
-      error.attachNote(placeOf("bubble_loc")) << "help: with equal stages " << needed
-                                              << " micro-batches would keep within the limit, the step has " << has
-                                              << (program.micro == 1 ? "; a larger batch has" : "; a smaller `micro` makes")
-                                              << " more of them";
+      error.attachNote(placeOf(limits.bubbleLoc))
+          << "help: with equal stages " << needed << " micro-batches would keep within the limit, the step has " << has
+          << (program.micro == 1 ? "; a larger batch has" : "; a smaller `micro` makes") << " more of them";
     else
-      error.attachNote(placeOf("bubble_loc")) << (program.micro == 1 ? "help: a larger batch has" : "help: a smaller `micro` makes")
-                                              << " more micro-batches"
-                                              << (splits ? "" : "; `by zb_h1` or `by zb_v` wait less");
+      error.attachNote(placeOf(limits.bubbleLoc)) << (program.micro == 1 ? "help: a larger batch has" : "help: a smaller `micro` makes")
+                                                  << " more micro-batches" << (splits ? "" : "; `by zb_h1` or `by zb_v` wait less");
   }
 };
 
 } // namespace
 
 LogicalResult checkLimits(ModuleOp module, const program::ProgramT &program) {
-  auto limits = module->getAttrOfType<DictionaryAttr>("npar.require");
-  return limits ? Limits(module, limits, program).check() : success();
+  std::optional<attributes::LimitsClause> limits = attributes::getLimits(module);
+  return limits ? Limits(module, *limits, program).check() : success();
 }
 
 } // namespace npar

@@ -1,77 +1,64 @@
 // Writes the table of the data block, entry by entry.
 #include "compiler/passes/export/DataTable.h"
 
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/passes/export/ProgramTables.h"
-#include "engine/program/Words.h"
 
 using namespace mlir;
 
 namespace npar {
 namespace {
 
-std::string text(DictionaryAttr entry, StringRef name) {
-  auto attribute = entry.getAs<StringAttr>(name);
-  return attribute ? attribute.str() : std::string();
-}
-
-int64_t number(DictionaryAttr entry, StringRef name) {
-  auto attribute = entry.getAs<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : 0;
-}
-
-/// Takes the value that a word of the entry stands for; false when there is none.
-template <typename Enum> bool take(DictionaryAttr entry, StringRef name, Enum &value) {
-  std::optional<Enum> found = program::valueOf<Enum>(text(entry, name));
-  if (found)
-    value = *found;
-  return found.has_value();
-}
-
-std::unique_ptr<program::DataFeedT> feedOf(DictionaryAttr entry, uint32_t input) {
+std::unique_ptr<program::DataFeedT> feedOf(const attributes::DataFeedEntry &entry, uint32_t input) {
   auto feed = std::make_unique<program::DataFeedT>();
   feed->input = input;
-  feed->tensor = text(entry, "tensor");
-  feed->shift = static_cast<uint32_t>(number(entry, "shift"));
-  feed->valid = entry.getAs<BoolAttr>("valid") && entry.getAs<BoolAttr>("valid").getValue();
-  feed->below = number(entry, "below");
-  feed->axis = text(entry, "axis");
-  if (auto source = entry.getAs<LocationAttr>("loc"))
-    feed->source = sourceOf(source);
+  feed->tensor = entry.tensor.str();
+  feed->shift = static_cast<uint32_t>(entry.shift);
+  feed->valid = entry.valid;
+  feed->below = entry.below;
+  feed->axis = entry.axis.str();
+  if (entry.loc)
+    feed->source = sourceOf(entry.loc);
   return feed;
+}
+
+std::unique_ptr<program::DataFileT> fileOf(const attributes::DataFileEntry &entry) {
+  auto file = std::make_unique<program::DataFileT>();
+  file->path = entry.path.str();
+  file->format = entry.format;
+  file->weight = static_cast<uint32_t>(entry.weight);
+  file->lengths = entry.lengths.str();
+  return file;
 }
 
 } // namespace
 
 LogicalResult fillData(ModuleOp module, program::ProgramT &program) {
-  auto data = module->getAttrOfType<DictionaryAttr>("npar.data");
-  if (!data)
+  FailureOr<std::optional<attributes::DataBlockEntry>> read = attributes::getDataBlock(module);
+  if (failed(read))
+    return failure();
+  if (!*read)
     return success();
+  const attributes::DataBlockEntry &data = **read;
   auto block = std::make_unique<program::DataBlockT>();
-  block->name = text(data, "name");
-  bool known = take(data, "order", block->order) && take(data, "last", block->last);
-  for (auto group : data.getAs<ArrayAttr>("groups").getAsRange<DictionaryAttr>()) {
+  block->name = data.name.str();
+  block->order = data.order;
+  block->last = data.last;
+  for (const attributes::DataGroupEntry &group : data.groups) {
     auto made = std::make_unique<program::DataGroupT>();
-    for (auto entry : group.getAs<ArrayAttr>("files").getAsRange<DictionaryAttr>()) {
-      auto file = std::make_unique<program::DataFileT>();
-      file->path = text(entry, "path"), file->lengths = text(entry, "lengths");
-      file->weight = static_cast<uint32_t>(number(entry, "weight"));
-      known &= take(entry, "format", file->format);
-      made->files.push_back(std::move(file));
-    }
-    for (auto entry : group.getAs<ArrayAttr>("feeds").getAsRange<DictionaryAttr>())
-      if (uint32_t input = findInput(program, text(entry, "input")); input < program.inputs.size())
-        made->feeds.push_back(feedOf(entry, input));
+    for (const attributes::DataFileEntry &file : group.files)
+      made->files.push_back(fileOf(file));
+    for (const attributes::DataFeedEntry &feed : group.feeds)
+      if (uint32_t input = findInput(program, feed.input); input < program.inputs.size())
+        made->feeds.push_back(feedOf(feed, input));
     if (!made->feeds.empty())
       block->groups.push_back(std::move(made));
   }
-  if (!known)
-    return module.emitError("internal error: the data block '") << block->name << "' has a word that no program has";
-  for (auto share : data.getAs<ArrayAttr>("shares").getAsValueRange<FloatAttr>())
-    block->shares.push_back(share.convertToDouble());
-  block->split_seed = static_cast<uint64_t>(number(data, "split_seed"));
-  if (data.get("seed"))
-    block->seed = static_cast<uint64_t>(number(data, "seed"));
-  block->source = sourceOf(data.getAs<LocationAttr>("loc"));
+  block->shares = data.shares;
+  block->split_seed = data.splitSeed;
+  if (data.seed)
+    block->seed = *data.seed;
+  block->source = sourceOf(data.loc);
   program.data = std::move(block);
   return success();
 }

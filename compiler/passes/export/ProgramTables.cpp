@@ -1,5 +1,8 @@
 // Entries of the compiled program from types, variables and locations.
 #include "compiler/passes/export/ProgramTables.h"
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "engine/program/Pieces.h"
@@ -135,16 +138,6 @@ std::unique_ptr<program::SourcePlaceT> sourceOf(Location location) {
   return source;
 }
 
-static std::string text(ModuleOp module, StringRef name) {
-  auto attribute = module->getAttrOfType<StringAttr>(name);
-  return attribute ? attribute.str() : "";
-}
-
-static int64_t number(ModuleOp module, StringRef name, int64_t otherwise) {
-  auto attribute = module->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : otherwise;
-}
-
 static void fillVariables(ModuleOp module, program::ProgramT &program) {
   llvm::StringMap<int32_t> indices;
   for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
@@ -171,14 +164,14 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
 
 /// Fills in the inputs from what prepare-inputs wrote on the module.
 static LogicalResult fillInputs(ModuleOp module, program::ProgramT &program) {
-  auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
+  std::optional<std::vector<attributes::InputEntry>> inputs = attributes::getInputs(module);
   if (!inputs)
     return success();
-  for (auto input : inputs.getAsRange<DictionaryAttr>()) {
+  for (const attributes::InputEntry &input : *inputs) {
     program.inputs.push_back(std::make_unique<program::LogicalInputT>());
     program::LogicalInputT &entry = *program.inputs.back();
-    entry.name = input.getAs<StringAttr>("name").str();
-    auto type = cast<RankedTensorType>(input.getAs<TypeAttr>("type").getValue());
+    entry.name = input.name.str();
+    auto type = cast<RankedTensorType>(input.type);
     std::optional<program::ElementType> element = elementTypeOf(type);
     if (!element)
       return module.emitError("internal error: input '") << entry.name << "' is of " << type << ", which programs do not have";
@@ -188,61 +181,57 @@ static LogicalResult fillInputs(ModuleOp module, program::ProgramT &program) {
     entry.shape.assign(type.getShape().begin(), type.getShape().end());
     if (!entry.shape.empty())
       entry.shape[0] = program.batch;
-    entry.classes = input.getAs<IntegerAttr>("classes").getInt();
-    entry.axis = input.getAs<StringAttr>("axis").str();
-    if (auto source = input.getAs<LocationAttr>("source"))
-      entry.source = sourceOf(source);
-    if (auto word = input.getAs<StringAttr>("role")) {
-      std::optional<program::InputRole> role = program::valueOf<program::InputRole>(word.getValue());
+    entry.classes = *input.classes;
+    entry.axis = input.axis.str();
+    if (input.source)
+      entry.source = sourceOf(input.source);
+    if (input.role) {
+      std::optional<program::InputRole> role = program::valueOf<program::InputRole>(input.role.getValue());
       if (!role)
         return module.emitError("internal error: input '")
-               << entry.name << "' has the role '" << word.getValue() << "', which there is not";
+               << entry.name << "' has the role '" << input.role.getValue() << "', which there is not";
       entry.role = *role;
     }
-    if (auto ignore = input.getAs<IntegerAttr>("ignore"))
-      entry.ignore = static_cast<int32_t>(ignore.getInt());
+    if (input.ignore)
+      entry.ignore = static_cast<int32_t>(input.ignore.getInt());
   }
   return success();
 }
 
 static void fillPlace(ModuleOp module, program::ProgramT &program) {
-  auto place = module->getAttrOfType<DictionaryAttr>("npar.place");
-  if (!place)
+  std::optional<attributes::PlaceClause> clause = attributes::getPlace(module);
+  if (!clause)
     return;
   program.place = std::make_unique<program::PlaceClauseT>();
-  for (StringRef name : place.getAs<ArrayAttr>("order").getAsValueRange<StringAttr>())
-    program.place->order.push_back(name.str());
-  for (StringRef name : place.getAs<ArrayAttr>("inside").getAsValueRange<StringAttr>())
-    program.place->inside.push_back(name.str());
-  program.place->source = sourceOf(place.getAs<LocationAttr>("loc"));
+  program.place->order = clause->order;
+  program.place->inside = clause->inside;
+  program.place->source = sourceOf(clause->loc);
 }
 
 LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
-  program.model = text(module, "npar.model");
-  program.plan = text(module, "npar.plan");
-  program.train = text(module, "npar.train");
-  program.schedule = text(module, "pipe.schedule");
-  program.batch = number(module, "npar.batch", 1);
-  program.micro_count = number(module, "npar.micro_count", 1);
+  program.model = attributes::model.text(module);
+  program.plan = attributes::plan.text(module);
+  program.train = attributes::train.text(module);
+  program.schedule = attributes::schedule.text(module);
+  program.batch = attributes::batch.get(module).value_or(1);
+  program.micro_count = attributes::microCount.get(module).value_or(1);
   program.micro = program.batch / program.micro_count;
-  program.seed = static_cast<uint64_t>(number(module, "npar.seed", 0));
+  program.seed = static_cast<uint64_t>(attributes::seed.get(module).value_or(0));
   dist::MeshAttr mesh = dist::meshOf(module);
   for (auto [name, size] : llvm::zip(mesh.getNames(), mesh.getSizes())) {
     program.mesh.push_back(std::make_unique<program::MeshAxisT>());
     program.mesh.back()->name = name.str();
     program.mesh.back()->size = static_cast<uint32_t>(size);
   }
-  if (std::string word = text(module, "npar.kind"); !word.empty()) {
-    std::optional<program::ProgramKind> kind = program::valueOf<program::ProgramKind>(word);
+  if (StringAttr word = attributes::kind.get(module); word && !word.empty()) {
+    std::optional<program::ProgramKind> kind = program::valueOf<program::ProgramKind>(word.getValue());
     if (!kind)
-      return module.emitError("internal error: the program's kind is '") << word << "', which there is not";
+      return module.emitError("internal error: the program's kind is '") << word.getValue() << "', which there is not";
     program.kind = *kind;
   }
-  if (auto flops = module->getAttrOfType<FloatAttr>("npar.flops"))
-    program.flops = flops.getValueAsDouble();
-  if (auto groups = module->getAttrOfType<ArrayAttr>("npar.groups"))
-    for (StringRef group : groups.getAsValueRange<StringAttr>())
-      program.groups.push_back(group.str());
+  program.flops = attributes::flops.get(module).value_or(program.flops);
+  for (StringAttr group : attributes::groups.get(module))
+    program.groups.push_back(group.str());
   fillPlace(module, program);
   fillVariables(module, program);
   return fillInputs(module, program);

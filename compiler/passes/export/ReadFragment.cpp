@@ -1,4 +1,5 @@
 // Reads the ops of one fragment as actions over values.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/CutPieces.h"
@@ -48,7 +49,7 @@ private:
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
-  IntegerAttr openBucket; ///< bucket of the collective that was read last
+  std::optional<int64_t> openBucket; ///< bucket of the collective that was read last
   double bucketBytes = 0; ///< bytes of its action so far
 
   memory::ValueModel &define(Value result) {
@@ -391,7 +392,8 @@ private:
     bool adds = entry.kind == program::CollectiveKind::AllReduce || entry.kind == program::CollectiveKind::ReduceScatter;
     dist::LayoutAttr layout = dist::layoutOf(op->getResult(0));
     if (!adds || !layout || entry.op == program::ReduceOp::Max || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) ||
-        !op->getParentOfType<ModuleOp>()->hasAttr("dist.library") || (entry.cause && entry.cause->kind == program::CauseKind::AddsOwned))
+        !attributes::librarySums.isOn(op->getParentOfType<ModuleOp>()) ||
+        (entry.cause && entry.cause->kind == program::CauseKind::AddsOwned))
       return false;
     return llvm::all_of(tables.mesh.getNames(), [&](StringAttr axis) {
       return tables.mesh.sizeOf(axis) == 1 || axis == tables.pipelineAxis || llvm::is_contained(op.getAxes(), axis) ||
@@ -408,7 +410,7 @@ private:
       return op->emitOpError("has an element type that no program holds"), nullptr;
     auto entry = std::make_unique<program::CollectiveT>();
     entry->kind = kind;
-    bool rounds = nn::isNarrow(input.getType()) && op->getParentOfType<ModuleOp>()->hasAttr("dist.rounded_sums");
+    bool rounds = nn::isNarrow(input.getType()) && attributes::roundedSums.isOn(op->getParentOfType<ModuleOp>());
     entry->op = reduce == program::ReduceOp::Sum && rounds ? program::ReduceOp::RoundedSum : reduce;
     entry->type = *element;
     bool spans = false;
@@ -425,12 +427,11 @@ private:
     entry->library = mayBeOfLibrary(op, *entry);
     entry->from = layoutText(input.getType());
     entry->to = layoutText(result.getType());
-    if (auto rules = op->getAttrOfType<ArrayAttr>("dist.rule"))
-      for (NameLoc rule : rules.getAsRange<NameLoc>())
-        entry->rules.push_back(tables.addRule(rule));
+    for (NameLoc rule : attributes::causingRules.get(op))
+      entry->rules.push_back(tables.addRule(rule));
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
     double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
-    auto bucket = op->getAttrOfType<IntegerAttr>(bucketAttribute);
+    std::optional<int64_t> bucket = attributes::bucket.get(op);
     bool joins = bucket && bucket == openBucket && !model.actions.empty() && model.actions.back().kind == program::StepKind::Collective;
     openBucket = bucket;
     if (joins)

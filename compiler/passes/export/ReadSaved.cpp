@@ -1,6 +1,8 @@
 // Lays the values on the parts that keep them, and walks each stage's order for the most that it keeps at a time.
 #include "compiler/passes/export/ReadSaved.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/passes/schedule/Stages.h"
 
@@ -23,50 +25,43 @@ public:
 
   SavedActivations run() {
     findParts();
-    if (auto entries = module->getAttrOfType<ArrayAttr>("npar.saved")) {
-      for (auto entry : entries.getAsRange<DictionaryAttr>())
-        narrowest = std::min(narrowest, number(entry, "bits"));
-      for (auto entry : entries.getAsRange<DictionaryAttr>())
-        addValue(entry);
-    }
+    std::vector<attributes::SavedEntry> entries = attributes::getSavedValues(module);
+    for (const attributes::SavedEntry &entry : entries)
+      narrowest = std::min(narrowest, entry.bits);
+    for (const attributes::SavedEntry &entry : entries)
+      addValue(entry);
     addStages();
-    if (auto products = module->getAttrOfType<DictionaryAttr>("npar.products")) {
-      auto flops = [&](StringRef name) { return products.getAs<FloatAttr>(name).getValueAsDouble(); };
-      saved.flops = {flops("forward"), flops("backward"), flops("repeated")};
-    }
+    if (std::optional<attributes::ProductFlops> flops = attributes::getProductFlops(module))
+      saved.flops = {flops->forward, flops->backward, flops->repeated};
     return std::move(saved);
   }
 
 private:
-  static int64_t number(DictionaryAttr entry, StringRef name) { return entry.getAs<IntegerAttr>(name).getInt(); }
-
   void findParts() {
-    if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
-      saved.blocks = blocks.getInt();
+    if (std::optional<int64_t> blocks = attributes::blocks.get(module))
+      saved.blocks = *blocks;
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     for (Operation &op : micro.getOps())
-      if (auto place = op.getAttrOfType<IntegerAttr>(placeAttribute))
-        partOf[nn::getAt(&op).getBlock()] = place.getInt();
+      if (std::optional<int64_t> place = attributes::partPlace.get(&op))
+        partOf[nn::getAt(&op).getBlock()] = *place;
   }
 
   /// Once for each part whose backward uses the value. Into a block of the same part a recomputed segment repeats it instead.
-  void addValue(DictionaryAttr entry) {
-    StringRef as = entry.getAs<StringAttr>("as").getValue();
-    int64_t home = partOf[number(entry, "home")];
+  void addValue(const attributes::SavedEntry &entry) {
+    int64_t home = partOf[entry.home];
     std::map<int64_t, int64_t> first; // block of each part
-    for (int64_t block : entry.getAs<DenseI64ArrayAttr>("uses").asArrayRef())
+    for (int64_t block : entry.uses)
       first.try_emplace(partOf[block], block);
-    if (auto crossings = entry.getAs<DenseI64ArrayAttr>("crossings"))
-      for (int64_t block : crossings.asArrayRef())
-        if (int64_t part = partOf[block]; part != home)
-          if (auto [known, isNew] = first.try_emplace(part, block); !isNew)
-            known->second = std::min(known->second, block);
+    for (int64_t block : entry.crossings)
+      if (int64_t part = partOf[block]; part != home)
+        if (auto [known, isNew] = first.try_emplace(part, block); !isNew)
+          known->second = std::min(known->second, block);
     SavedActivations::Value value;
-    value.operation = entry.getAs<StringAttr>("op").str();
-    value.path = entry.getAs<StringAttr>("path").str();
-    value.as = as == "mask" ? As::Mask : as == "statistic" ? As::Statistic : As::Tensor;
-    value.elements = number(entry, "elements");
-    int64_t wide = number(entry, "bits") > narrowest ? 4 : 2;
+    value.operation = entry.op.str();
+    value.path = entry.path.str();
+    value.as = entry.as == "mask" ? As::Mask : entry.as == "statistic" ? As::Statistic : As::Tensor;
+    value.elements = entry.elements;
+    int64_t wide = entry.bits > narrowest ? 4 : 2;
     value.bytes = value.elements * (value.as == As::Tensor ? wide : value.as == As::Mask ? 1 : 0);
     if (!first.count(home))
       sentBytes[home] += first.empty() ? 0 : value.bytes;

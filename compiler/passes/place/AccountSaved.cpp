@@ -1,4 +1,5 @@
 // place-account-saved: what the backward of a micro-batch needs of the forward, value by value, before composite ops are expanded.
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
 
@@ -33,7 +34,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro)
       return;
-    SmallVector<Attribute> entries;
+    std::vector<attributes::SavedEntry> entries;
     for (Operation &op : micro.getOps()) {
       if (!isPhase(&op, nn::Phase::Forward) || nn::isOperandItself(&op) || isFetched(&op))
         continue;
@@ -47,20 +48,18 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
       if (saving && saving.keepsMask() && !op.hasAttr(nn::recomputeAttribute))
         entries.push_back(entry(op.getResult(0), {{nn::getAt(&op).getBlock()}, {}}, "mask"));
     }
-    getOperation()->setAttr("npar.saved", ArrayAttr::get(&getContext(), entries));
+    attributes::setSavedValues(getOperation(), entries);
     countProducts(micro);
   }
 
   void countProducts(func::FuncOp micro) {
-    double forward = 0, backward = 0, repeated = 0;
+    attributes::ProductFlops flops;
     for (Operation &op : micro.getOps())
       if (auto costly = dyn_cast<nn::CostOpInterface>(op))
-        (isPhase(&op, nn::Phase::Forward) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += costly.getProductFlops();
-    Builder builder(&getContext());
-    getOperation()->setAttr("npar.products",
-                            builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
-                                                       builder.getNamedAttr("backward", builder.getF64FloatAttr(backward)),
-                                                       builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
+        (isPhase(&op, nn::Phase::Forward)     ? flops.forward
+         : op.hasAttr(nn::recomputeAttribute) ? flops.repeated
+                                              : flops.backward) += costly.getProductFlops();
+    attributes::setProductFlops(getOperation(), flops);
   }
 
   /// Returns whether the value is never kept: it is read where it is used (possibly a piece of it), or placing computes it from nothing at
@@ -103,25 +102,19 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     return op->getName().stripDialect();
   }
 
-  Attribute entry(Value value, const Uses &uses, StringRef as) {
-    Builder builder(&getContext());
+  static attributes::SavedEntry entry(Value value, const Uses &uses, StringRef as) {
     auto type = cast<RankedTensorType>(value.getType());
     nn::AtAttr at = nn::getAt(value.getDefiningOp());
-    auto blocks = [&](const std::set<int64_t> &list) {
-      return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(list.begin(), list.end()));
-    };
-    SmallVector<NamedAttribute> fields{
-        builder.getNamedAttr("op", builder.getStringAttr(kindOf(value.getDefiningOp()))),
-        builder.getNamedAttr("path", builder.getStringAttr(at.getPath())),
-        builder.getNamedAttr("as", builder.getStringAttr(as)),
-        builder.getNamedAttr("elements", builder.getI64IntegerAttr(type.getNumElements())),
-        builder.getNamedAttr("bits", builder.getI64IntegerAttr(type.getElementTypeBitWidth())),
-        builder.getNamedAttr("home", builder.getI64IntegerAttr(at.getBlock())),
-        builder.getNamedAttr("uses", blocks(uses.blocks)),
-    };
-    if (!uses.crossings.empty())
-      fields.push_back(builder.getNamedAttr("crossings", blocks(uses.crossings)));
-    return builder.getDictionaryAttr(fields);
+    attributes::SavedEntry saved;
+    saved.op = kindOf(value.getDefiningOp());
+    saved.path = at.getPath();
+    saved.as = as;
+    saved.elements = type.getNumElements();
+    saved.bits = type.getElementTypeBitWidth();
+    saved.home = at.getBlock();
+    saved.uses = llvm::to_vector(uses.blocks);
+    saved.crossings = llvm::to_vector(uses.crossings);
+    return saved;
   }
 };
 

@@ -1,6 +1,7 @@
 // Result layouts of local operations, and the all_reduce after a reduction over a split axis (RULES.md#P5).
 #include "compiler/passes/place/LocalBuilder.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/place/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +80,7 @@ Value LocalBuilder::reduce(StringRef name, program::ReduceOp reduction, Value x,
   auto all =
       dist::AllReduceOp::create(builder, op->getLoc(), whole, partial, dist::stringArray(op->getContext(), ordered), reduction, cause);
   if (SmallVector<Attribute> rules = namedRules(op, axis, ordered); !rules.empty())
-    all->setAttr(ruleAttrName, builder.getArrayAttr(rules));
+    attributes::causingRules.set(all, rules);
   if (auto at = nn::getAt(op))
     nn::setAt(all, at);
   return all.getResult();

@@ -1,4 +1,5 @@
 // Rewrites the global program to local types by the decided layouts, with dist.reshard where definition and use differ.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Layouts.h"
@@ -194,7 +195,7 @@ private:
     Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
     auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, dist::attributeOf(builder.getContext(), cause.why));
     if (!cause.rules.empty())
-      op->setAttr(ruleAttrName, builder.getArrayAttr(cause.rules));
+      attributes::causingRules.set(op, cause.rules);
     if (auto at = nn::getAt(place))
       nn::setAt(op, at);
     return op.getResult();
@@ -203,7 +204,7 @@ private:
   /// Ranks that count a gradient's squares: coordinate 0 along the mesh axes that replicate it; the pipeline's axis is the schedule's
   /// business.
   void nameOwners(nn::SquareSumsOp sums) {
-    auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+    auto pipeline = attributes::pipelineAxis.get(module);
     SmallVector<Attribute> owners;
     for (Value gradient : sums->getOperands()) {
       SmallVector<StringAttr> zero;
@@ -227,9 +228,8 @@ private:
 
   /// The rules by which ranks own different parameters.
   void nameSplits(Cause &cause) {
-    auto list = module->getAttrOfType<ArrayAttr>("dist.rules");
     for (StringAttr axis : layouts.squareSumAxes()) {
-      for (dist::RuleAttr rule : list ? llvm::to_vector(list.getAsRange<dist::RuleAttr>()) : SmallVector<dist::RuleAttr>())
+      for (dist::RuleAttr rule : attributes::rules.get(module))
         if (rule.getAxis().getValue() != "batch" && llvm::is_contained(rule.getMesh(), axis))
           cause.list(namedRule(rule));
       if (llvm::is_contained(stores.optimizer(), axis))
@@ -344,7 +344,7 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
     if (failed(layouts.derive()))
       return signalPassFailure();
     Rewriter(module, rules, stores, layouts).run();
-    module->removeAttr("dist.mesh_lines");
+    attributes::meshLines.remove(module);
     module.walk([](Operation *op) { op->removeAttr(nn::gradientOfAttribute); });
   }
 };

@@ -1,4 +1,5 @@
 // Composes each reshard of slices and collectives, one mesh axis after the other in a fixed order.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
@@ -118,7 +119,7 @@ private:
   bool scatterForHierarchy() {
     auto read = op.getInput().getDefiningOp<nn::ReadOp>();
     SmallVector<StringAttr> axes = leavingPartial();
-    if (!read || axes.size() < 2 || from.isFlat() || to.isFlat() || !op->getParentOfType<ModuleOp>()->hasAttr("dist.hierarchical"))
+    if (!read || axes.size() < 2 || from.isFlat() || to.isFlat() || !attributes::hierarchical.isOn(op->getParentOfType<ModuleOp>()))
       return false;
     StringAttr last = axes.back();
     int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
@@ -193,9 +194,8 @@ private:
       state.addAttribute(key, attribute);
     if (op.getCauseAttr())
       state.addAttribute("cause", op.getCauseAttr());
-    if (Attribute rules = op->getAttr(ruleAttrName))
-      state.addAttribute(ruleAttrName, rules);
     Operation *created = builder.create(state);
+    attributes::causingRules.copy(op, created);
     if (auto at = nn::getAt(op))
       nn::setAt(created, at);
     value = created->getResult(0);

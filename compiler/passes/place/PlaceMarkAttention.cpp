@@ -1,5 +1,6 @@
 // Marks attention on a ring and attention with whole keys before gradients are built, because neither keeps probabilities for the backward.
 // Chooses the memory order of a sequence on a ring.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
@@ -23,8 +24,7 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
     SmallVector<nn::AttentionOp> attentions;
     getOperation().walk([&](nn::AttentionOp op) { attentions.push_back(op); });
     // Only a rule that states how keys are exchanged (`by`) may split a sequence; place-assign refuses the others.
-    auto declared = getOperation()->getAttrOfType<ArrayAttr>("dist.rules");
-    if (!declared || llvm::all_of(declared.getAsRange<dist::RuleAttr>(), [](dist::RuleAttr rule) { return rule.getBy().empty(); })) {
+    if (llvm::all_of(attributes::rules.get(getOperation()), [](dist::RuleAttr rule) { return rule.getBy().empty(); })) {
       llvm::for_each(attentions, markBlocked);
       return;
     }
@@ -163,7 +163,7 @@ private:
       if (auto found = orders.find(op.getSeqAttr()); found != orders.end())
         add(op.getKeyAttr(), found->second.ranks);
     if (!all.empty())
-      getOperation()->setAttr("dist.zigzag", builder.getDictionaryAttr(all));
+      attributes::zigzag.set(getOperation(), builder.getDictionaryAttr(all));
   }
 };
 

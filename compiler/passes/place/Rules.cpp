@@ -1,6 +1,7 @@
 // Tries the rules in order over the loop axes of an operation, and refuses what cannot be (RULES.md#P1 to P3).
 #include "compiler/passes/place/Rules.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LayerPattern.h"
 #include "dsl/Suggestions.h"
 #include "engine/program/Words.h"
@@ -55,10 +56,7 @@ static StringRef kindOf(Operation *op) {
 
 /// The plan was written for training: where the loss is left out its rules may find nothing, which is no mistake of it. Nor do they find
 /// the sequence where autodiff-decode has cut it.
-static bool lacksOps(ModuleOp module) {
-  auto kind = module->getAttrOfType<StringAttr>("npar.kind");
-  return kind && kind.getValue() == program::wordOf(program::ProgramKind::Generation);
-}
+static bool lacksOps(ModuleOp module) { return attributes::kind.is(module, program::ProgramKind::Generation); }
 
 Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
   module.walk([&](Operation *op) {
@@ -66,34 +64,33 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
       for (StringAttr axis : nn::axesOf(type))
         sizes[axis] = nn::sizeOf(type, axis);
   });
-  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
-  if (auto array = module->getAttrOfType<ArrayAttr>("dist.rules"))
-    for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>()) {
-      rules.push_back({rule});
-      if (sizeOf(rule.getAxis()) < 0 && lacksOps(module)) {
-        rules.back().refused = true;
-      } else if (sizeOf(rule.getAxis()) < 0) {
-        InFlightDiagnostic error = emitError(rule.getLoc());
-        error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
-        error.attachNote(rule.getLoc()) << "help: remove it from the rule: the tensors that have it do not affect the result";
-        rules.back().refused = failed = true;
-      }
-      for (StringAttr axis : rule.getMesh()) {
-        if (mesh.indexOf(axis) >= 0 && axis != pipeline)
-          continue;
-        InFlightDiagnostic error = emitError(rule.getLoc());
-        if (axis == pipeline)
-          error << "mesh axis '" << axis.getValue() << "' is taken by the pipeline";
-        else
-          error << "the mesh has no axis '" << axis.getValue() << "'";
-        error.attachNote(rule.getLoc()) << "help: rules may use " << freeMeshAxes();
-        rules.back().refused = failed = true;
-      }
+  auto pipeline = attributes::pipelineAxis.get(module);
+  for (dist::RuleAttr rule : attributes::rules.get(module)) {
+    rules.push_back({rule});
+    if (sizeOf(rule.getAxis()) < 0 && lacksOps(module)) {
+      rules.back().refused = true;
+    } else if (sizeOf(rule.getAxis()) < 0) {
+      InFlightDiagnostic error = emitError(rule.getLoc());
+      error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
+      error.attachNote(rule.getLoc()) << "help: remove it from the rule: the tensors that have it do not affect the result";
+      rules.back().refused = failed = true;
     }
+    for (StringAttr axis : rule.getMesh()) {
+      if (mesh.indexOf(axis) >= 0 && axis != pipeline)
+        continue;
+      InFlightDiagnostic error = emitError(rule.getLoc());
+      if (axis == pipeline)
+        error << "mesh axis '" << axis.getValue() << "' is taken by the pipeline";
+      else
+        error << "the mesh has no axis '" << axis.getValue() << "'";
+      error.attachNote(rule.getLoc()) << "help: rules may use " << freeMeshAxes();
+      rules.back().refused = failed = true;
+    }
+  }
 }
 
 std::string Rules::freeMeshAxes() const {
-  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+  auto pipeline = attributes::pipelineAxis.get(module);
   std::string text;
   for (StringAttr axis : mesh.getNames())
     if (axis != pipeline)
@@ -120,11 +117,11 @@ Attribute namedRule(dist::RuleAttr rule) {
 SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<StringAttr> meshAxes) {
   SmallVector<Attribute> found;
   auto module = op->getParentOfType<ModuleOp>();
-  auto array = module ? module->getAttrOfType<ArrayAttr>("dist.rules") : ArrayAttr();
-  if (!array)
+  if (!module)
     return found;
+  SmallVector<dist::RuleAttr> rules = attributes::rules.get(module);
   for (StringAttr meshAxis : meshAxes)
-    for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>())
+    for (dist::RuleAttr rule : rules)
       if (rule.getAxis() == axis && llvm::is_contained(rule.getMesh(), meshAxis) && matchesRule(rule, op)) {
         if (Attribute named = namedRule(rule); named && !llvm::is_contained(found, named))
           found.push_back(named);
@@ -305,10 +302,10 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
 }
 
 void Rules::noteMesh(InFlightDiagnostic &error, StringAttr meshAxis) const {
-  auto lines = module->getAttrOfType<ArrayAttr>("dist.mesh_lines");
+  SmallVector<LocationAttr> lines = attributes::meshLines.get(module);
   int64_t index = mesh.indexOf(meshAxis);
-  if (lines && index >= 0 && index < static_cast<int64_t>(lines.size()) && !isa<UnknownLoc>(lines[index]))
-    error.attachNote(Location(cast<LocationAttr>(lines[index]))) << "mesh declared here";
+  if (index >= 0 && index < static_cast<int64_t>(lines.size()) && !isa<UnknownLoc>(lines[index]))
+    error.attachNote(Location(lines[index])) << "mesh declared here";
 }
 
 bool Rules::noteExemption(InFlightDiagnostic &error, const Entry &entry) const {

@@ -78,11 +78,7 @@ private:
   bool failed = false;
 };
 
-/// Attribute of a moving operation: the rules and clauses of the plan that ask for it, an array of NameLoc, each the text as the user would
-/// write it at its line. Kept through all phases, for `npar inspect why`.
-constexpr llvm::StringLiteral ruleAttrName = "dist.rule";
-
-/// A rule with its line, as `ruleAttrName` lists them; null for a rule without a line.
+/// A rule with its line, as `attributes::causingRules` lists them; null for a rule without a line.
 mlir::Attribute namedRule(dist::RuleAttr rule);
 /// The rules of the module that give `meshAxes` to `axis` in `op`, each once.
 llvm::SmallVector<mlir::Attribute> namedRules(mlir::Operation *op, mlir::StringAttr axis, llvm::ArrayRef<mlir::StringAttr> meshAxes);

@@ -1,5 +1,7 @@
 // Reads store rules, and refuses those that make no sense at their lines.
 #include "compiler/passes/place/Stores.h"
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -9,30 +11,20 @@ using namespace mlir;
 
 namespace npar::place {
 
-static SmallVector<dist::RuleAttr> rulesOf(ModuleOp module) {
-  auto array = module->getAttrOfType<ArrayAttr>("dist.rules");
-  return array ? llvm::to_vector(array.getAsRange<dist::RuleAttr>()) : SmallVector<dist::RuleAttr>();
-}
-
 Stores::Stores(ModuleOp module, const Rules &rules) : module(module), rules(rules) {
-  auto stores = module->getAttrOfType<ArrayAttr>("dist.stores");
-  if (!stores)
-    return;
-  for (DictionaryAttr store : stores.getAsRange<DictionaryAttr>()) {
-    auto loc = store.getAs<LocationAttr>("loc");
+  for (const attributes::StoreClause &store : attributes::getStores(module))
     for (Entry &entry : entries) {
-      if (store.getAs<StringAttr>("what").getValue() != entry.what)
+      if (store.what != entry.what)
         continue;
-      for (StringAttr axis : dist::stringsOf(store.getAs<ArrayAttr>("mesh"))) {
-        entry.rules.push_back({axis, loc ? loc : LocationAttr(UnknownLoc::get(module.getContext()))});
+      for (StringAttr axis : store.mesh) {
+        entry.rules.push_back({axis, store.loc ? store.loc : LocationAttr(UnknownLoc::get(module.getContext()))});
         if (rules.mesh.sizeOf(axis) <= 1)
           continue;
         entry.axes.push_back(axis);
-        if (!store.contains("per_step"))
+        if (!store.perStep)
           entry.perMicro.push_back(axis);
       }
     }
-  }
 }
 
 LocationAttr Stores::lineOf(const Entry &entry, StringAttr axis) {
@@ -56,9 +48,9 @@ LogicalResult Stores::check() const {
 std::string Stores::legalAxes(StringAttr refused) const {
   llvm::SmallDenseSet<StringAttr> taken;
   taken.insert(refused);
-  taken.insert(module->getAttrOfType<StringAttr>("pipe.axis"));
+  taken.insert(attributes::pipelineAxis.get(module));
   ModuleOp program = module;
-  for (dist::RuleAttr rule : rulesOf(module)) {
+  for (dist::RuleAttr rule : attributes::rules.get(module)) {
     bool ofParameters = llvm::any_of(program.getOps<nn::VariableOp>(), [&](nn::VariableOp variable) {
       return variable.isKind(nn::VariableKind::Parameter) && nn::hasAxis(variable.getType(), rule.getAxis());
     });
@@ -88,7 +80,7 @@ LogicalResult Stores::check(const Entry &entry, StringAttr axis, nn::VariableOp 
     InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
                                                << "', which splits axis '" << name.getValue() << "' of parameter '" << nn::pathOf(parameter)
                                                << "' already";
-    for (dist::RuleAttr rule : rulesOf(module))
+    for (dist::RuleAttr rule : attributes::rules.get(module))
       if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
         error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";
         break;

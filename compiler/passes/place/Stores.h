@@ -27,7 +27,7 @@ public:
   /// `optimizer -> dp`, for causes. Of gradients what is stored in each micro-batch: nothing moves by a rule `per step` but by the
   /// optimizer's.
   std::string text(llvm::StringRef what) const;
-  /// The rule of `what` with its line, as `ruleAttrName` lists rules; null without one.
+  /// The rule of `what` with its line, as `attributes::causingRules` lists rules; null without one.
   mlir::Attribute named(llvm::StringRef what) const;
 
 private:

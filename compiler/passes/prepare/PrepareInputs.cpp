@@ -1,5 +1,7 @@
 // prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them and the losses
 // that compare them with 0 and 1, and what a stream of tokens gives it.
+#include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/passes/prepare/Prepare.h"
@@ -19,11 +21,11 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     auto inputs = llvm::to_vector(micro.getOps<InputOp>());
     findStream(inputs);
-    SmallVector<Attribute> described;
+    std::vector<attributes::InputEntry> described;
     for (InputOp input : inputs)
       described.push_back(describe(input));
-    getOperation()->setAttr("npar.inputs", ArrayAttr::get(&getContext(), described));
-    getOperation()->removeAttr("nn.axis_lines");
+    attributes::setInputs(getOperation(), described);
+    attributes::axisLines.remove(getOperation());
   }
 
   InputOp stream, shifted; ///< null: none
@@ -65,7 +67,7 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
     return {};
   }
 
-  Attribute describe(InputOp input) {
+  attributes::InputEntry describe(InputOp input) {
     StringAttr axis;
     IntegerAttr ignore;
     int64_t classes = 0;
@@ -86,21 +88,19 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
     if (ignore)
       checkIgnored(input, ignore.getInt());
     Builder builder(&getContext());
-    NamedAttrList result;
-    result.set("name", input.getNameAttr());
-    result.set("type", TypeAttr::get(input.getValues() ? withElement(input.getType(), *input.getValues()) : Type(input.getType())));
-    result.set("classes", builder.getI64IntegerAttr(classes));
-    result.set("axis", axis ? axis : builder.getStringAttr(""));
-    if (auto lines = getOperation()->getAttrOfType<DictionaryAttr>("nn.axis_lines"); axis && !axis.empty())
+    attributes::InputEntry result;
+    result.name = input.getNameAttr();
+    result.type = input.getValues() ? withElement(input.getType(), *input.getValues()) : Type(input.getType());
+    result.classes = classes;
+    result.axis = axis ? axis : builder.getStringAttr("");
+    if (auto lines = attributes::axisLines.get(getOperation()); axis && !axis.empty())
       source = lines ? lines.getAs<LocationAttr>(axis) : LocationAttr();
-    if (source)
-      result.set("source", source);
+    result.source = source;
     if (input == stream || input == shifted)
-      result.set("role", builder.getStringAttr(npar::program::wordOf(input == stream ? npar::program::InputRole::Stream
-                                                                                     : npar::program::InputRole::Shifted)));
-    if (ignore)
-      result.set("ignore", ignore);
-    return result.getDictionary(&getContext());
+      result.role = builder.getStringAttr(
+          npar::program::wordOf(input == stream ? npar::program::InputRole::Stream : npar::program::InputRole::Shifted));
+    result.ignore = ignore;
+    return result;
   }
 
   /// A value that the loss leaves out must be an entry of every other axis that the input is looked up on.

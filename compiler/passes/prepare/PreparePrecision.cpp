@@ -1,4 +1,6 @@
 // prepare-precision: the element type of each operation of @micro, by the plan's `compute` and `keep`; conversions where they meet.
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/LayerPattern.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
@@ -41,7 +43,7 @@ struct Keep {
 
 struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
   void runOnOperation() override {
-    auto precision = getOperation()->getAttrOfType<DictionaryAttr>("nn.precision");
+    std::optional<attributes::PrecisionClause> precision = attributes::getPrecision(getOperation());
     if (!precision || !getOperation().lookupSymbol<func::FuncOp>("micro"))
       return;
     // Both functions decide which positions count in a loss, and must agree.
@@ -49,21 +51,20 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
     for (StringRef name : {"count", "micro"})
       if (auto function = getOperation().lookupSymbol<func::FuncOp>(name))
         functions.push_back(function);
-    auto type = precision.getAs<TypeAttr>("compute");
-    compute = type ? type.getValue() : Type();
+    compute = precision->compute;
     for (func::FuncOp function : functions)
       findPositions(function);
     if (compute && compute.isTF32()) {
-      readKeeps(precision);
+      readKeeps(*precision);
       for (func::FuncOp function : functions)
         roundProducts(function);
       compute = Type();
     }
     if (!isNarrowOrNull(compute) || computesInF64()) {
-      getOperation()->removeAttr("nn.precision"); // nothing is mixed
+      attributes::precision.remove(getOperation()); // nothing is mixed
       return;
     }
-    readKeeps(precision);
+    readKeeps(*precision);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -88,13 +89,9 @@ private:
     });
   }
 
-  void readKeeps(DictionaryAttr precision) {
-    auto list = precision.getAs<ArrayAttr>("keep");
-    for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
-      auto entry = cast<DictionaryAttr>(each);
-      auto layer = entry.getAs<BoolAttr>("layer");
-      keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(), entry.getAs<TypeAttr>("type").getValue()});
-    }
+  void readKeeps(const attributes::PrecisionClause &precision) {
+    for (const attributes::KeepClause &keep : precision.keeps)
+      keeps.push_back({keep.what, keep.layer, keep.type});
   }
 
   //===- Positions (RULES.md#N9) -------------------------------------------------------------------------------------------===//

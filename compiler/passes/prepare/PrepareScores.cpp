@@ -1,5 +1,6 @@
 // prepare-scores: what a text says of attention's scores (bias, condition, cap, dropout) becomes one formula for a score, so that no
 // matrix of queries by keys is made of positions, and what the formula needs besides positions becomes the attention's data.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
@@ -121,7 +122,7 @@ private:
     if (!sloped.empty())
       op.setSloped(sloped);
     if (!paired.empty())
-      op->setAttr(pairedDataAttribute, outside.getDenseI64ArrayAttr(paired));
+      attributes::pairedData.set(op, outside.getDenseI64ArrayAttr(paired));
   }
 
   //===- What is hidden for certain ----------------------------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
 // Builds fragments: copies of ops, transfers.
 #include "compiler/passes/schedule/Fragments.h"
+#include "compiler/attributes/ModuleAttributes.h"
 
 using namespace mlir;
 using namespace npar::pipe;
@@ -47,8 +48,8 @@ void Fragments::add(OpBuilder &builder, Location location, FragmentKey place) {
 
 Operation *Fragments::clone(Operation *op, FragmentKey place) {
   Operation *copy = end(place).clone(*op, mappings[number(place)]);
-  copy->removeAttr(placeAttribute);
-  copy->removeAttr(weightAttribute);
+  attributes::partPlace.remove(copy);
+  attributes::weightGradient.remove(copy);
   return copy;
 }
 

@@ -1,4 +1,5 @@
 // The pipeline and the schedule that a module asks for.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/schedules/Simulate.h"
 #include "compiler/schedules/Validate.h"
@@ -16,24 +17,21 @@ namespace npar {
 
 FailureOr<Pipeline> pipelineOf(ModuleOp module) {
   Pipeline pipeline;
-  auto schedule = module->getAttrOfType<StringAttr>("pipe.schedule");
+  StringAttr schedule = attributes::schedule.get(module);
   pipeline.schedule = schedule ? schedule.str() : "1f1b";
-  pipeline.text = module->getAttrOfType<StringAttr>("pipe.schedule_text");
-  if (auto chunks = module->getAttrOfType<IntegerAttr>("pipe.chunks"))
-    pipeline.chunks = chunks.getInt();
-  if (auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count"))
-    pipeline.micros = micros.getInt();
-  if (auto live = module->getAttrOfType<FloatAttr>("pipe.live"))
-    pipeline.live = live.getValueAsDouble();
+  pipeline.text = attributes::scheduleText.get(module);
+  pipeline.chunks = attributes::chunks.get(module).value_or(pipeline.chunks);
+  pipeline.micros = attributes::microCount.get(module).value_or(pipeline.micros);
+  pipeline.live = attributes::live.get(module).value_or(pipeline.live);
   if (pipeline.micros < 1)
     return module.emitError("there are ") << pipeline.micros << " micro-batches; there must be at least one";
-  pipeline.axis = module->getAttrOfType<StringAttr>("pipe.axis");
+  pipeline.axis = attributes::pipelineAxis.get(module);
   if (!pipeline.axis)
     return pipeline;
   pipeline.stages = dist::meshOf(module).sizeOf(pipeline.axis);
   if (pipeline.stages < 1)
     return module.emitError("the mesh has no axis '") << pipeline.axis.getValue() << "' for the pipeline";
-  if (auto counts = module->getAttrOfType<DenseI64ArrayAttr>("pipe.counts"))
+  if (auto counts = attributes::partSizes.get(module))
     pipeline.counts.assign(counts.asArrayRef().begin(), counts.asArrayRef().end());
   return pipeline;
 }
@@ -53,7 +51,7 @@ LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedul
   auto most = llvm::max_element(held);
   if (*most <= pipeline.live + 1e-9)
     return success();
-  auto at = module->getAttrOfType<LocationAttr>("pipe.live_loc");
+  auto at = attributes::liveLine.get(module);
   Location place = at ? Location(at) : module.getLoc();
   std::string keeping;
   for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
@@ -74,8 +72,7 @@ FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
 }
 
 bool isForwardOnly(ModuleOp module) {
-  auto kind = module->getAttrOfType<StringAttr>("npar.kind");
-  return kind && kind.getValue() != program::wordOf(program::ProgramKind::Training);
+  return attributes::kind.isOn(module) && !attributes::kind.is(module, program::ProgramKind::Training);
 }
 
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) {
@@ -87,8 +84,8 @@ SmallVector<int64_t> countedParts(ModuleOp module) {
   SmallVector<int64_t> parts;
   if (auto count = module.lookupSymbol<func::FuncOp>("count"))
     for (Operation &op : count.getOps())
-      if (auto place = op.getAttrOfType<IntegerAttr>(placeAttribute))
-        parts.push_back(place.getInt());
+      if (std::optional<int64_t> place = attributes::partPlace.get(&op))
+        parts.push_back(*place);
   llvm::sort(parts);
   parts.erase(llvm::unique(parts), parts.end());
   return parts;

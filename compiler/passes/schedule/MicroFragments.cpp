@@ -1,6 +1,7 @@
 // First finds how each value comes to every fragment that needs it, then copies the ops in their order, with the moves after definitions.
 #include "compiler/passes/schedule/MicroFragments.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/WeightOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -42,12 +43,11 @@ private:
   };
 
   FragmentKey placeOf(Operation *op) {
-    auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
-    int64_t part = place ? place.getInt() : 0;
+    int64_t part = attributes::partPlace.get(op).value_or(0);
     nn::AtAttr at = nn::getAt(op);
     if (!at || at.getPhase() != nn::Phase::Backward)
       return {part, Phase::Forward};
-    return {part, op->hasAttr(weightAttribute) && fragments.isSplit(part) ? Phase::Weight : Phase::Backward};
+    return {part, attributes::weightGradient.isOn(op) && fragments.isSplit(part) ? Phase::Weight : Phase::Backward};
   }
 
   /// Returns whether, for each micro-batch, the task of `a` ends before that of `b` begins, regardless of their places in the chain.

@@ -1,5 +1,6 @@
 // Each op of the prologue goes to the fragment of its own part or stage.
 #include "compiler/passes/schedule/PrologueFragments.h"
+#include "compiler/attributes/ModuleAttributes.h"
 
 using namespace mlir;
 using namespace npar::pipe;
@@ -8,8 +9,7 @@ namespace npar {
 
 LogicalResult outlinePrologue(func::FuncOp function, Phase phase, Fragments &fragments) {
   for (Operation &op : function.getBody().front().without_terminator()) {
-    auto attribute = op.getAttrOfType<IntegerAttr>(placeAttribute);
-    int64_t part = attribute ? attribute.getInt() : 0;
+    int64_t part = attributes::partPlace.get(&op).value_or(0);
     FragmentKey place{phase == Phase::Count ? part : fragments.stageOf({part, Phase::Count}), phase};
     if (!fragments.at(place))
       return op.emitError("the prologue counts nothing on stage ") << fragments.stageOf(place);

@@ -1,5 +1,6 @@
 // schedule-buckets: joins the reductions of gradients to buckets, in the order in which the last backward completes the gradients, and the
 // gathers of parameters that are updated in shares, in the order in which they are updated.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
@@ -126,18 +127,18 @@ private:
   /// Puts the members side by side before everything else of the update, and after them the reductions of their results over further
   /// mesh axes, which are a bucket again.
   void place(const Bucket &bucket) {
-    auto number = IntegerAttr::get(IntegerType::get(module.getContext(), 64), count++);
+    int64_t number = count++;
     for (Operation *op : bucket.members)
-      if (Operation *source = op->getOperand(0).getDefiningOp(); !source->hasAttr(bucketAttribute))
+      if (Operation *source = op->getOperand(0).getDefiningOp(); !attributes::bucket.isOn(source))
         moveToFront(source);
     for (Operation *op : bucket.members) {
       moveToFront(op);
-      op->setAttr(bucketAttribute, number);
+      attributes::bucket.set(op, number);
     }
     SmallVector<Bucket> next;
     for (Operation *op : bucket.members)
       for (Operation *user : op->getUsers()) {
-        if (!isReduction(user) || user->hasAttr(bucketAttribute))
+        if (!isReduction(user) || attributes::bucket.isOn(user))
           continue;
         Signature signature(user);
         auto *found = llvm::find_if(next, [&](const Bucket &each) { return each.signature == signature && each.members.size() < most; });
@@ -172,12 +173,12 @@ private:
 
   /// Puts the members where the last of them is, and the writes after them.
   void placeLast(const Bucket &bucket) {
-    auto number = IntegerAttr::get(IntegerType::get(module.getContext(), 64), count++);
+    int64_t number = count++;
     Operation *last = bucket.members.back(), *after = last;
     for (Operation *op : bucket.members) {
       if (op != last)
         op->moveBefore(last);
-      op->setAttr(bucketAttribute, number);
+      attributes::bucket.set(op, number);
     }
     for (Operation *op : bucket.members) {
       Operation *write = *op->user_begin();
@@ -207,13 +208,13 @@ struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
   using ScheduleBucketsBase::ScheduleBucketsBase;
 
   void runOnOperation() override {
-    auto limit = getOperation()->getAttrOfType<IntegerAttr>("dist.bucket");
+    std::optional<int64_t> limit = attributes::bucketBytes.get(getOperation());
     if (!limit)
       return;
     SymbolTable symbols(getOperation());
     for (FragmentOp fragment : getOperation().getOps<FragmentOp>())
       if (fragment.getPhase() == Phase::Update && !fragment.getBody().front().empty())
-        Buckets(getOperation(), symbols, fragment, limit.getInt(), members).run();
+        Buckets(getOperation(), symbols, fragment, *limit, members).run();
   }
 };
 

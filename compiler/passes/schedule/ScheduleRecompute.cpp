@@ -1,4 +1,5 @@
 // schedule-recompute: ends recomputed segments where the chain of blocks is cut, removes copies that become dead, marks weight ops again.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"
@@ -23,7 +24,7 @@ struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
       return;
     for (auto checkpoint : llvm::to_vector(micro.getOps<nn::CheckpointOp>())) {
       Operation *kept = checkpoint.getKept().getDefiningOp();
-      bool isCut = kept->getAttr(placeAttribute) != checkpoint->getAttr(placeAttribute);
+      bool isCut = attributes::partPlace.get(kept) != attributes::partPlace.get(checkpoint);
       checkpoint.replaceAllUsesWith(isCut ? checkpoint.getKept() : checkpoint.getAgain());
       checkpoint.erase();
     }
@@ -38,7 +39,7 @@ struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
         op->removeAttr(nn::recomputeAttribute);
     }
     for (Operation &op : micro.getOps())
-      op.removeAttr(weightAttribute);
+      attributes::weightGradient.remove(&op);
     markWeightOps(micro);
   }
 };

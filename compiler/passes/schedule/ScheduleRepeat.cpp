@@ -1,5 +1,6 @@
 // schedule-repeat: what elementwise ops make of values that are kept anyway is made again in the backward instead of kept. It is what the
 // min-cut partitioner of PyTorch's AOTAutograd finds where only what costs next to nothing may be made again.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
@@ -19,10 +20,7 @@ namespace npar {
 
 namespace {
 
-int64_t partOf(Operation *op) {
-  auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
-  return place ? place.getInt() : 0;
-}
+int64_t partOf(Operation *op) { return attributes::partPlace.get(op).value_or(0); }
 
 int64_t blockOf(Operation *op) { return nn::getAt(op) ? nn::getAt(op).getBlock() : -1; }
 

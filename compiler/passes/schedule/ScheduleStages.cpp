@@ -1,4 +1,5 @@
 // schedule-stages: cuts the chain of blocks into parts, balanced over the stages, and marks every op with its part.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/cost/Balance.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/schedule/OpCost.h"
@@ -94,13 +95,12 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     SmallVector<int64_t> placeOfBlock;
     for (auto [place, count] : llvm::enumerate(parts->counts))
       placeOfBlock.append(count, static_cast<int64_t>(place));
-    Builder builder(module.getContext());
     for (func::FuncOp function : placed)
       for (Operation &op : function.getOps())
         if (nn::AtAttr at = nn::getAt(&op)) {
           int64_t block = at.getBlock(), last = static_cast<int64_t>(parts->placement.size()) - 1;
           int64_t place = block < 0 ? 0 : block >= length ? last : placeOfBlock[block];
-          op.setAttr(placeAttribute, builder.getI64IntegerAttr(place));
+          attributes::partPlace.set(&op, place);
         }
     stateProgram(*pipeline, *parts, chain.transfer);
   }
@@ -120,8 +120,8 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
 
   /// The number of repeated blocks. If the module does not state it, it is the block number of the loss, which follows the last block.
   int64_t chainLength(ModuleOp module, func::FuncOp micro) {
-    if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
-      return blocks.getInt();
+    if (std::optional<int64_t> blocks = attributes::blocks.get(module))
+      return *blocks;
     int64_t length = 0;
     for (Operation &op : micro.getOps())
       if (nn::AtAttr at = nn::getAt(&op))
@@ -147,7 +147,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
         double seconds = 0;
         for (const cost::Machine &machine : chains.machines.sets()[set])
           seconds = std::max(seconds, opSeconds(&op, machine, mesh));
-        (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += seconds;
+        (isForward ? cost.forward : attributes::weightGradient.isOn(&op) ? cost.weight : cost.backward) += seconds;
       }
       if (!isForward || isRepeated(&op) || block >= length)
         continue;

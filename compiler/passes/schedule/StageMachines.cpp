@@ -1,6 +1,8 @@
 // Goes through the ranks in the order of places and notes the kinds of hosts that each stage gets.
 #include "compiler/passes/schedule/StageMachines.h"
 
+#include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "dsl/machine/Hosts.h"
 #include "engine/program/HostPlacement.h"
@@ -14,10 +16,9 @@ namespace npar {
 
 static program::PlacedMesh placedMesh(ModuleOp module, dist::MeshAttr mesh, StringAttr pipeline) {
   SmallVector<StringAttr> batch;
-  if (auto rules = module->getAttrOfType<ArrayAttr>("dist.rules"))
-    for (auto rule : rules.getAsRange<dist::RuleAttr>())
-      if (rule.getAxis() == "batch")
-        llvm::append_range(batch, rule.getMesh());
+  for (dist::RuleAttr rule : attributes::rules.get(module))
+    if (rule.getAxis() == "batch")
+      llvm::append_range(batch, rule.getMesh());
   program::PlacedMesh placed;
   for (auto [name, size] : llvm::zip(mesh.getNames(), mesh.getSizes())) {
     program::AxisRole role = llvm::is_contained(batch, name) ? program::AxisRole::Batch
@@ -28,15 +29,11 @@ static program::PlacedMesh placedMesh(ModuleOp module, dist::MeshAttr mesh, Stri
   return placed;
 }
 
-static program::PlaceWords placeWords(ModuleOp module) {
+static program::PlaceWords placeWords(const std::optional<attributes::PlaceClause> &clause) {
   program::PlaceWords words;
   words.source = "place";
-  if (auto place = module->getAttrOfType<DictionaryAttr>("npar.place")) {
-    for (StringRef name : place.getAs<ArrayAttr>("order").getAsValueRange<StringAttr>())
-      words.order.push_back(name.str());
-    for (StringRef name : place.getAs<ArrayAttr>("inside").getAsValueRange<StringAttr>())
-      words.inside.push_back(name.str());
-  }
+  if (clause)
+    words.order = clause->order, words.inside = clause->inside;
   return words;
 }
 
@@ -50,10 +47,10 @@ FailureOr<StageMachines> StageMachines::of(ModuleOp module, StringAttr axis, int
     return result;
   }
   program::PlacedMesh placed = placedMesh(module, mesh, axis);
-  engine::Result<program::PlaceOrder> order = program::placeOrder(placed, placeWords(module));
+  std::optional<attributes::PlaceClause> clause = attributes::getPlace(module);
+  engine::Result<program::PlaceOrder> order = program::placeOrder(placed, placeWords(clause));
   if (!order.ok()) {
-    auto place = module->getAttrOfType<DictionaryAttr>("npar.place");
-    auto at = place ? place.getAs<LocationAttr>("loc") : nullptr;
+    LocationAttr at = clause ? clause->loc : LocationAttr();
     return emitError(at ? Location(at) : module.getLoc(), order.status().message()), failure();
   }
 

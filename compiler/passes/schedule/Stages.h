@@ -65,15 +65,6 @@ bool isForwardOnly(mlir::ModuleOp module);
 /// The name of a fragment, such as `F3`: phase and place in the chain; S (the prologue) and U have their stage as number.
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 
-/// Attribute of an op between schedule-stages and schedule-fragments: the place of its part in the chain.
-constexpr llvm::StringLiteral placeAttribute = "pipe.place";
-
-/// Attribute of a backward op in the same passes: the op belongs to W if the backward of its part is split.
-constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
-
-/// Attribute of the reductions of one bucket, which are adjacent in an update: the number of the bucket there.
-constexpr llvm::StringLiteral bucketAttribute = "pipe.bucket";
-
 /// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.
 llvm::SmallVector<int64_t> countedParts(mlir::ModuleOp module);
 

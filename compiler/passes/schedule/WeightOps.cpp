@@ -1,6 +1,7 @@
 // Finds what only weights need in one walk from the last op to the first: users come before definitions.
 #include "compiler/passes/schedule/WeightOps.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/schedule/Stages.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ bool needs(Operation *user, Operation *op) {
     return llvm::any_of(user->getUsers(), [&](Operation *next) { return needs(next, op); });
   if (!isBackward(user))
     return false;
-  return !user->hasAttr(weightAttribute) || nn::getAt(user).getBlock() != nn::getAt(op).getBlock();
+  return !attributes::weightGradient.isOn(user) || nn::getAt(user).getBlock() != nn::getAt(op).getBlock();
 }
 
 } // namespace
@@ -32,7 +33,7 @@ bool needs(Operation *user, Operation *op) {
 void markWeightOps(func::FuncOp micro) {
   for (Operation &op : llvm::reverse(micro.getBody().front()))
     if (isBackward(&op) && !isRepeated(&op) && llvm::none_of(op.getUsers(), [&](Operation *user) { return needs(user, &op); }))
-      op.setAttr(weightAttribute, UnitAttr::get(op.getContext()));
+      attributes::weightGradient.set(&op);
 }
 
 } // namespace npar

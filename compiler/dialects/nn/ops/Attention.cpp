@@ -1,4 +1,5 @@
 // Attention: softmax(scale * q k) v, one op through autodiff and placing (RULES.md#P5).
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 
@@ -199,7 +200,7 @@ template <typename Op> static StringAttr loopOfDatum(Op op, int64_t number, Stri
     return axis;
   if (!op.getRing())
     return op.getKeyAttr();
-  auto paired = op->template getAttrOfType<DenseI64ArrayAttr>(pairedDataAttribute);
+  auto paired = attributes::pairedData.get(op);
   bool isPaired = paired && llvm::is_contained(paired.asArrayRef(), number);
   return isPaired ? axis : op.getKeysAttr() ? op.getKeyAttr() : op.getSeqAttr();
 }
@@ -286,8 +287,7 @@ SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gr
   auto grad = AttentionGradOp::create(builder, getLoc(), types, getQ(), getK(), getV(), getProbs(), gradients[0], further, getSeqAttr(),
                                       getKeyAttr(), getFeatureAttr(), getCausalAttr(), getScaleAttr(), getKeysAttr(), getScoresAttr(),
                                       getSlopedAttr(), getRingAttr(), getBlockedAttr());
-  if (Attribute paired = (*this)->getAttr(pairedDataAttribute))
-    grad->setAttr(pairedDataAttribute, paired);
+  attributes::pairedData.copy(*this, grad);
   SmallVector<Value> all = {grad.getDq(), grad.getDk(), grad.getDv()};
   all.resize(getNumOperands());
   for (auto [number, slope] : llvm::zip(getSlopeNumbers(), grad.getSlopes())) {

@@ -9,7 +9,5 @@
 #include "compiler/dialects/nn/ops/Scores.h.inc"
 
 namespace npar::nn {
-/// Attribute of an attention and its gradient: the numbers of the data that have both queries and keys.
-constexpr llvm::StringLiteral pairedDataAttribute = "nn.paired";
 void addScores(NnDialect &dialect);
 } // namespace npar::nn

@@ -9,6 +9,7 @@
 //            keys of j:  early   late
 //   early queries of i   j < i   never
 //   late queries of i    always  j > i
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/place/LocalBuilder.h"
 #include "compiler/passes/place/Rules.h"
 #include "compiler/passes/place/expand/Expand.h"
@@ -140,7 +141,7 @@ private:
                                       b.builder.getArrayAttr({key, seq}), b.builder.getStrArrayAttr({"", ""}), {}, {});
     auto moved = dist::PermuteOp::create(b.builder, op.getLoc(), x.getType(), x, ring(), 1, cause);
     if (SmallVector<Attribute> rules = namedRules(op, seq, axes); !rules.empty())
-      moved->setAttr(ruleAttrName, b.builder.getArrayAttr(rules));
+      attributes::causingRules.set(moved, rules);
     copyAt(moved);
     return moved.getResult();
   }

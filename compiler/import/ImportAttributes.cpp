@@ -1,6 +1,7 @@
 // Attributes of the module by the declarations that they come from.
-#include "compiler/import/ModuleAttributes.h"
+#include "compiler/import/ImportAttributes.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/LossTerms.h"
@@ -20,19 +21,19 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
   const dsl::Model &model = program.model;
   const dsl::Plan &plan = program.plan;
   MLIRContext *context = builder.getContext();
-  module->setAttr("npar.model", builder.getStringAttr(model.name));
-  module->setAttr("npar.plan", builder.getStringAttr(plan.name));
-  module->setAttr("npar.train", builder.getStringAttr(program.train.name));
+  attributes::model.set(module, model.name);
+  attributes::plan.set(module, plan.name);
+  attributes::train.set(module, program.train.name);
   if (program.machine)
     dist::setMachine(module, *program.machine);
-  module->setAttr("npar.batch", builder.getI64IntegerAttr(program.train.batch));
-  module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
-  module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
-  module->setAttr("npar.blocks", builder.getI64IntegerAttr(model.blocks));
+  attributes::batch.set(module, program.train.batch);
+  attributes::microCount.set(module, plan.microCount);
+  attributes::seed.set(module, static_cast<int64_t>(program.train.seed));
+  attributes::blocks.set(module, model.blocks);
   SmallVector<NamedAttribute> axes;
   for (const dsl::Axis &axis : model.axes)
     axes.push_back(builder.getNamedAttr(axis.name, location(axis.location)));
-  module->setAttr("nn.axis_lines", builder.getDictionaryAttr(axes));
+  attributes::axisLines.set(module, builder.getDictionaryAttr(axes));
   SmallVector<StringAttr> names;
   SmallVector<int64_t> extents;
   SmallVector<Attribute> lines;
@@ -41,8 +42,8 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
     extents.push_back(axis.size);
     lines.push_back(location(axis.location));
   }
-  module->setAttr("dist.mesh", dist::MeshAttr::get(context, names, extents));
-  module->setAttr("dist.mesh_lines", builder.getArrayAttr(lines));
+  attributes::mesh.set(module, dist::MeshAttr::get(context, names, extents));
+  attributes::meshLines.set(module, lines);
   SmallVector<Attribute> rules;
   for (const dsl::Rule &rule : plan.rules) {
     SmallVector<StringAttr> mesh;
@@ -51,42 +52,43 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
     rules.push_back(dist::RuleAttr::get(context, builder.getStringAttr(rule.axis), rule.pad, mesh, builder.getStringAttr(rule.op),
                                         builder.getStringAttr(rule.layer), builder.getStringAttr(rule.by), location(rule.location)));
   }
-  module->setAttr("dist.rules", builder.getArrayAttr(rules));
-  setPlanClauses(module, plan, builder, location);
+  attributes::rules.set(module, rules);
+  setPlanClauses(module, plan, location);
   if (plan.pipeline) {
-    module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
-    module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
-    module->setAttr("pipe.chunks", builder.getI64IntegerAttr(plan.pipeline->chunks));
+    attributes::schedule.set(module, plan.pipeline->schedule);
+    attributes::pipelineAxis.set(module, plan.pipeline->mesh);
+    attributes::chunks.set(module, plan.pipeline->chunks);
     if (plan.pipeline->live > 0) {
-      module->setAttr("pipe.live", builder.getF64FloatAttr(plan.pipeline->live));
-      module->setAttr("pipe.live_loc", location(plan.pipeline->liveAt));
+      attributes::live.set(module, plan.pipeline->live);
+      attributes::liveLine.set(module, location(plan.pipeline->liveAt));
     }
     if (!plan.pipeline->counts.empty())
-      module->setAttr("pipe.counts", builder.getDenseI64ArrayAttr(plan.pipeline->counts));
+      attributes::partSizes.set(module, builder.getDenseI64ArrayAttr(plan.pipeline->counts));
     if (!plan.pipeline->path.empty())
-      module->setAttr("pipe.schedule_text", builder.getStringAttr(plan.pipeline->text));
+      attributes::scheduleText.set(module, plan.pipeline->text);
   }
 }
 
 void setTrain(ModuleOp module, const dsl::Train &train, Builder &builder) {
   nn::setOptimizers(module, train.optimizers);
   if (train.clip)
-    module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
+    attributes::clip.set(module, *train.clip);
   if (train.groups.size() > 1) {
-    SmallVector<StringRef> groups(train.groups.begin(), train.groups.end());
-    module->setAttr("npar.groups", builder.getStrArrayAttr(groups));
+    SmallVector<Attribute> groups;
+    for (const std::string &group : train.groups)
+      groups.push_back(builder.getStringAttr(group));
+    attributes::groups.set(module, groups);
   }
 }
 
 /// Writes nothing for a loss without a name, of weight 1, and an empty list for a model without a loss.
-void setLosses(ModuleOp module, const dsl::Model &model, Builder &builder) {
+void setLosses(ModuleOp module, const dsl::Model &model) {
   if (!model.losses.empty() && model.losses[0].name.empty() && model.losses[0].weight == 1)
     return;
-  SmallVector<Attribute> terms;
+  SmallVector<nn::LossTerm> terms;
   for (const dsl::Loss &loss : model.losses)
-    terms.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(loss.name)),
-                                               builder.getNamedAttr("weight", builder.getF64FloatAttr(loss.weight))}));
-  module->setAttr(nn::lossesAttribute, builder.getArrayAttr(terms));
+    terms.push_back({loss.name, loss.weight});
+  nn::setLossTerms(module, terms);
 }
 
 } // namespace
@@ -94,10 +96,10 @@ void setLosses(ModuleOp module, const dsl::Model &model, Builder &builder) {
 void setModuleAttributes(ModuleOp module, const dsl::Program &program, Builder &builder, At location) {
   setPlan(module, program, builder, location);
   setTrain(module, program.train, builder);
-  setCheckpointRules(module, program.model, builder);
+  setCheckpointRules(module, program.model);
   if (program.data)
-    setDataBlock(module, *program.data, builder, location);
-  setLosses(module, program.model, builder);
+    setDataBlock(module, *program.data, location);
+  setLosses(module, program.model);
 }
 
 } // namespace npar

@@ -8,8 +8,8 @@
 
 namespace npar {
 
-/// Sets `npar.*` (names, batch, seed, groups), `nn.*` (optimizer, rate, clip, losses, lines of axes), `dist.*` (mesh, rules, machine),
-/// `pipe.*`, and what PlanClauses.h, CheckpointRules.h and DataBlock.h tell.
+/// Sets all attributes of compiler/attributes/ModuleAttributes.h that the program determines: names, batch, seed, optimizers, losses, mesh,
+/// rules, pipeline, and those of PlanClauses.h, CheckpointRules.h and DataBlock.h.
 void setModuleAttributes(mlir::ModuleOp module, const dsl::Program &program, mlir::Builder &builder,
                          llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);
 

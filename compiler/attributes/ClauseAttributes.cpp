@@ -1,0 +1,132 @@
+// Clauses of a plan to dictionaries and back, field by field.
+#include "compiler/attributes/ClauseAttributes.h"
+
+#include "compiler/attributes/Fields.h"
+#include "compiler/attributes/ModuleAttributes.h"
+
+using namespace mlir;
+
+namespace npar::attributes {
+
+//===- Stores ---------------------------------------------------------------------------------------------------------------===//
+
+SmallVector<StoreClause> getStores(ModuleOp module) {
+  SmallVector<StoreClause> clauses;
+  for (DictionaryAttr each : stores.get(module)) {
+    FieldReader fields(each);
+    clauses.push_back({fields.text("what"), fields.list<StringAttr>("mesh"), fields.has("per_step"), fields.location("loc")});
+  }
+  return clauses;
+}
+
+void setStores(ModuleOp module, ArrayRef<StoreClause> clauses) {
+  SmallVector<Attribute> list;
+  for (const StoreClause &clause : clauses) {
+    FieldWriter fields(module.getContext());
+    fields.addText("what", clause.what);
+    fields.addList("mesh", SmallVector<Attribute>(clause.mesh.begin(), clause.mesh.end()));
+    fields.addGiven("loc", clause.loc);
+    if (clause.perStep)
+      fields.add("per_step", UnitAttr::get(module.getContext()));
+    list.push_back(fields.get());
+  }
+  stores.set(module, list);
+}
+
+//===- Recomputation --------------------------------------------------------------------------------------------------------===//
+
+std::optional<RecomputeClause> getRecompute(ModuleOp module) {
+  DictionaryAttr found = recompute.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  RecomputeClause clause{fields.text("kind"), fields.givenInteger("k"), {}, fields.location("loc")};
+  llvm::append_range(clause.layers, fields.texts<StringRef>("layers"));
+  return clause;
+}
+
+void setRecompute(ModuleOp module, const RecomputeClause &clause) {
+  FieldWriter fields(module.getContext());
+  fields.addText("kind", clause.kind);
+  fields.addGiven("loc", clause.loc);
+  if (clause.every)
+    fields.addInteger("k", *clause.every);
+  if (!clause.layers.empty())
+    fields.addTexts("layers", clause.layers);
+  recompute.set(module, fields.get());
+}
+
+//===- Precision ------------------------------------------------------------------------------------------------------------===//
+
+std::optional<PrecisionClause> getPrecision(ModuleOp module) {
+  DictionaryAttr found = precision.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  PrecisionClause clause{fields.type("compute"), fields.type("gradients"), fields.type("reduce"), {}};
+  for (auto each : fields.list<DictionaryAttr>("keep")) {
+    FieldReader keep(each);
+    clause.keeps.push_back({keep.text("what"), keep.boolean("layer"), keep.type("type"), keep.location("loc")});
+  }
+  return clause;
+}
+
+void setPrecision(ModuleOp module, const PrecisionClause &clause) {
+  FieldWriter fields(module.getContext());
+  fields.addGiven("compute", clause.compute);
+  fields.addGiven("gradients", clause.gradients);
+  fields.addGiven("reduce", clause.reduce);
+  SmallVector<Attribute> keeps;
+  for (const KeepClause &each : clause.keeps) {
+    FieldWriter keep(module.getContext());
+    keep.addText("what", each.what);
+    keep.addBool("layer", each.layer);
+    keep.addGiven("type", each.type);
+    keep.addGiven("loc", each.loc);
+    keeps.push_back(keep.get());
+  }
+  fields.addList("keep", keeps);
+  precision.set(module, fields.get());
+}
+
+//===- Limits ---------------------------------------------------------------------------------------------------------------===//
+
+std::optional<LimitsClause> getLimits(ModuleOp module) {
+  DictionaryAttr found = limits.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  return LimitsClause{fields.givenInteger("memory"), fields.givenReal("bubble"), fields.location("memory_loc"),
+                      fields.location("bubble_loc")};
+}
+
+void setLimits(ModuleOp module, const LimitsClause &clause) {
+  FieldWriter fields(module.getContext());
+  if (clause.memory)
+    fields.addInteger("memory", *clause.memory);
+  if (clause.bubble)
+    fields.addReal("bubble", *clause.bubble);
+  fields.addGiven("memory_loc", clause.memoryLoc);
+  fields.addGiven("bubble_loc", clause.bubbleLoc);
+  limits.set(module, fields.get());
+}
+
+//===- Placement ------------------------------------------------------------------------------------------------------------===//
+
+std::optional<PlaceClause> getPlace(ModuleOp module) {
+  DictionaryAttr found = placement.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  return PlaceClause{fields.texts<std::string>("order"), fields.texts<std::string>("inside"), fields.location("loc")};
+}
+
+void setPlace(ModuleOp module, const PlaceClause &clause) {
+  FieldWriter fields(module.getContext());
+  fields.addTexts("order", clause.order);
+  fields.addTexts("inside", clause.inside);
+  fields.addGiven("loc", clause.loc);
+  placement.set(module, fields.get());
+}
+
+} // namespace npar::attributes

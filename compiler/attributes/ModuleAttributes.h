@@ -1,0 +1,101 @@
+// All attributes that import, passes, export and codegen pass to each other on the module and on operations. Their names occur only here
+// (tests/end_to_end/test_layering.py checks it); ClauseAttributes.h and TableAttributes.h read and write those with fields as structs.
+#pragma once
+
+#include "compiler/attributes/TypedAttribute.h"
+
+namespace npar::dist {
+class MeshAttr;
+class RuleAttr;
+} // namespace npar::dist
+
+namespace npar::attributes {
+
+//===- The program, on the module -------------------------------------------------------------------------------------------===//
+
+/// Names of the declarations in the user's text.
+inline constexpr Text model{"npar.model"}, plan{"npar.plan"}, train{"npar.train"};
+/// Samples per training step.
+inline constexpr Integer batch{"npar.batch"};
+/// Micro-batches per training step.
+inline constexpr Integer microCount{"npar.micro_count"};
+/// The bits of the unsigned seed.
+inline constexpr Integer seed{"npar.seed"};
+/// Blocks that the model repeats; 0 if it repeats none.
+inline constexpr Integer blocks{"npar.blocks"};
+/// Groups of parameters in the train block, if there are several.
+inline constexpr List<mlir::StringAttr> groups{"npar.groups"};
+/// What the program is for; autodiff-forward sets it, and training programs lack it.
+inline constexpr Word<program::ProgramKind> kind{"npar.kind"};
+/// Floating-point operations of the model's products in a training step.
+inline constexpr Real flops{"npar.flops"};
+/// The machine that times are planned for: read and written by dialects/dist/ModuleMachine.h.
+inline constexpr Value<mlir::DictionaryAttr> machine{"npar.machine"};
+/// Left by autodiff-forward on a module whose text does not show that positions depend on earlier ones only: generation must test it.
+inline constexpr Mark untestedPositions{"npar.untested_positions"};
+/// Lists and blocks whose fields TableAttributes.h has as structs.
+inline constexpr List<mlir::DictionaryAttr> inputs{"npar.inputs"}, measures{"npar.measures"}, predictions{"npar.predictions"},
+    checkpointRules{"npar.checkpoint"}, savedValues{"npar.saved"};
+inline constexpr Value<mlir::DictionaryAttr> dataBlock{"npar.data"}, productFlops{"npar.products"};
+
+//===- Training, on the module ----------------------------------------------------------------------------------------------===//
+
+/// The terms of the loss: read and written by dialects/nn/LossTerms.h.
+inline constexpr List<mlir::DictionaryAttr> losses{"nn.losses"};
+/// The train block's own optimizer, then those of rules, by their numbers on `nn.variable`: dialects/nn/OptimizerAttributes.h.
+inline constexpr List<mlir::Attribute> optimizers{"nn.optimizers"};
+/// The largest norm of the gradients.
+inline constexpr Real clip{"nn.clip"};
+/// For each axis of the model, the line that declares it.
+inline constexpr Value<mlir::DictionaryAttr> axisLines{"nn.axis_lines"};
+
+//===- The plan, on the module ----------------------------------------------------------------------------------------------===//
+
+inline constexpr Value<dist::MeshAttr> mesh{"dist.mesh"};
+/// The lines that declare the axes of the mesh, in its order.
+inline constexpr List<mlir::LocationAttr> meshLines{"dist.mesh_lines"};
+/// The rules of `split`, in the plan's order.
+inline constexpr List<dist::RuleAttr> rules{"dist.rules"};
+/// Largest number of bytes of a bucket of reductions.
+inline constexpr Integer bucketBytes{"dist.bucket"};
+/// Reductions over several mesh axes are scattered over the last one first.
+inline constexpr Mark hierarchical{"dist.hierarchical"};
+/// A library may add up in its own order.
+inline constexpr Mark librarySums{"dist.library"};
+/// Sums of 16-bit floats between ranks round after each addition.
+inline constexpr Mark roundedSums{"dist.rounded_sums"};
+/// For each axis in zigzag order in memory, the number of ranks: `{seq = 4}`.
+inline constexpr Value<mlir::DictionaryAttr> zigzag{"dist.zigzag"};
+/// The name of a schedule kind, or of the file whose text `scheduleText` is.
+inline constexpr Text schedule{"pipe.schedule"}, scheduleText{"pipe.schedule_text"};
+/// The mesh axis of the pipeline.
+inline constexpr Text pipelineAxis{"pipe.axis"};
+/// Parts of the model per stage; 0 for the schedule's own number.
+inline constexpr Integer chunks{"pipe.chunks"};
+/// Blocks of each part along the chain.
+inline constexpr Value<mlir::DenseI64ArrayAttr> partSizes{"pipe.counts"};
+/// Largest number of micro-batches that a stage holds at once, and the line that states it.
+inline constexpr Real live{"pipe.live"};
+inline constexpr Value<mlir::LocationAttr> liveLine{"pipe.live_loc"};
+/// Clauses whose fields ClauseAttributes.h has as structs.
+inline constexpr List<mlir::DictionaryAttr> stores{"dist.stores"};
+inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precision{"nn.precision"}, limits{"npar.require"},
+    placement{"npar.place"};
+
+//===- On operations --------------------------------------------------------------------------------------------------------===//
+
+/// On a moving operation: the rules and clauses of the plan that ask for it, each the text as the user would write it at its line. Kept
+/// through all phases, for `npar inspect why`.
+inline constexpr List<mlir::NameLoc> causingRules{"dist.rule"};
+/// On an attention and its gradient: the numbers of the data that have both queries and keys.
+inline constexpr Value<mlir::DenseI64ArrayAttr> pairedData{"nn.paired"};
+/// On an op between schedule-stages and schedule-fragments: the place of its part in the chain.
+inline constexpr Integer partPlace{"pipe.place"};
+/// On a backward op in the same passes: the op belongs to W if the backward of its part is split.
+inline constexpr Mark weightGradient{"pipe.weight"};
+/// On the reductions of one bucket, which are adjacent in an update: the number of the bucket there.
+inline constexpr Integer bucket{"pipe.bucket"};
+/// On a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
+inline constexpr Mark anyOrder{"npar.any_order"};
+
+} // namespace npar::attributes

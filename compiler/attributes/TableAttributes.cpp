@@ -1,0 +1,260 @@
+// Entries of tables to dictionaries and back, field by field.
+#include "compiler/attributes/TableAttributes.h"
+
+#include "compiler/attributes/Fields.h"
+#include "compiler/attributes/ModuleAttributes.h"
+
+using namespace mlir;
+
+namespace npar::attributes {
+
+//===- Inputs ---------------------------------------------------------------------------------------------------------------===//
+
+std::optional<std::vector<InputEntry>> getInputs(ModuleOp module) {
+  if (!inputs.isOn(module))
+    return std::nullopt;
+  std::vector<InputEntry> entries;
+  for (DictionaryAttr each : inputs.get(module)) {
+    FieldReader fields(each);
+    entries.push_back({fields.get<StringAttr>("name"), fields.type("type"), fields.givenInteger("classes"), fields.get<StringAttr>("axis"),
+                       fields.location("source"), fields.get<StringAttr>("role"), fields.get<IntegerAttr>("ignore")});
+  }
+  return entries;
+}
+
+void setInputs(ModuleOp module, ArrayRef<InputEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const InputEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addGiven("name", entry.name);
+    fields.addGiven("type", entry.type);
+    if (entry.classes)
+      fields.addInteger("classes", *entry.classes);
+    fields.addGiven("axis", entry.axis);
+    fields.addGiven("source", entry.source);
+    fields.addGiven("role", entry.role);
+    fields.addGiven("ignore", entry.ignore);
+    list.push_back(fields.get());
+  }
+  inputs.set(module, list);
+}
+
+//===- The data block -------------------------------------------------------------------------------------------------------===//
+
+/// Takes the value that a word of the entry stands for; false if there is none.
+template <typename Enum> static bool takeWord(const FieldReader &fields, StringRef name, Enum &value) {
+  std::optional<Enum> found = program::valueOf<Enum>(fields.text(name));
+  if (found)
+    value = *found;
+  return found.has_value();
+}
+
+static bool readGroup(DictionaryAttr from, DataGroupEntry &group) {
+  bool known = true;
+  FieldReader lists(from);
+  for (auto each : lists.list<DictionaryAttr>("files")) {
+    FieldReader fields(each);
+    DataFileEntry file;
+    file.path = fields.text("path"), file.lengths = fields.text("lengths");
+    file.weight = fields.integer("weight");
+    known &= takeWord(fields, "format", file.format);
+    group.files.push_back(file);
+  }
+  for (auto each : lists.list<DictionaryAttr>("feeds")) {
+    FieldReader fields(each);
+    group.feeds.push_back({fields.text("input"), fields.text("tensor"), fields.integer("shift"), fields.boolean("valid"),
+                           fields.integer("below"), fields.text("axis"), fields.location("loc")});
+  }
+  return known;
+}
+
+static DictionaryAttr writeGroup(MLIRContext *context, const DataGroupEntry &group) {
+  SmallVector<Attribute> files, feeds;
+  for (const DataFileEntry &file : group.files) {
+    FieldWriter fields(context);
+    fields.addText("path", file.path);
+    fields.addText("format", wordOf(file.format));
+    fields.addInteger("weight", file.weight);
+    fields.addText("lengths", file.lengths);
+    files.push_back(fields.get());
+  }
+  for (const DataFeedEntry &feed : group.feeds) {
+    FieldWriter fields(context);
+    fields.addText("input", feed.input);
+    fields.addText("tensor", feed.tensor);
+    fields.addInteger("shift", feed.shift);
+    fields.addBool("valid", feed.valid);
+    fields.addInteger("below", feed.below);
+    fields.addText("axis", feed.axis);
+    fields.addGiven("loc", feed.loc);
+    feeds.push_back(fields.get());
+  }
+  FieldWriter lists(context);
+  lists.addList("files", files);
+  lists.addList("feeds", feeds);
+  return lists.get();
+}
+
+FailureOr<std::optional<DataBlockEntry>> getDataBlock(ModuleOp module) {
+  DictionaryAttr found = dataBlock.get(module);
+  if (!found)
+    return std::optional<DataBlockEntry>();
+  FieldReader fields(found);
+  DataBlockEntry block;
+  block.name = fields.text("name");
+  bool known = takeWord(fields, "order", block.order) && takeWord(fields, "last", block.last);
+  for (auto each : fields.list<DictionaryAttr>("groups"))
+    known &= readGroup(each, block.groups.emplace_back());
+  if (!known)
+    return module.emitError("internal error: the data block '") << block.name << "' has a word that no program has";
+  for (auto share : fields.list<FloatAttr>("shares"))
+    block.shares.push_back(share.getValueAsDouble());
+  block.splitSeed = static_cast<uint64_t>(fields.integer("split_seed"));
+  if (std::optional<int64_t> seed = fields.givenInteger("seed"))
+    block.seed = static_cast<uint64_t>(*seed);
+  block.loc = fields.location("loc");
+  return std::optional(std::move(block));
+}
+
+void setDataBlock(ModuleOp module, const DataBlockEntry &block) {
+  SmallVector<Attribute> groups;
+  for (const DataGroupEntry &group : block.groups)
+    groups.push_back(writeGroup(module.getContext(), group));
+  FieldWriter fields(module.getContext());
+  fields.addText("name", block.name);
+  fields.addText("order", wordOf(block.order));
+  fields.addText("last", wordOf(block.last));
+  fields.addList("groups", groups);
+  fields.add("shares", Builder(module.getContext()).getF64ArrayAttr(block.shares));
+  fields.addInteger("split_seed", static_cast<int64_t>(block.splitSeed));
+  fields.addGiven("loc", block.loc);
+  if (block.seed)
+    fields.addInteger("seed", static_cast<int64_t>(*block.seed));
+  dataBlock.set(module, fields.get());
+}
+
+//===- Evaluation -----------------------------------------------------------------------------------------------------------===//
+
+FailureOr<std::vector<MeasureEntry>> getMeasures(ModuleOp module) {
+  std::vector<MeasureEntry> entries;
+  for (DictionaryAttr each : measures.get(module)) {
+    FieldReader fields(each);
+    StringRef word = fields.text("kind");
+    std::optional<program::MeasureKind> kind = program::valueOf<program::MeasureKind>(word);
+    if (!kind)
+      return module.emitError("internal error: '") << word << "' is no kind of measure";
+    entries.push_back(
+        {fields.text("name").str(), *kind, fields.real("weight"), fields.texts<std::string>("values"), fields.text("counted").str()});
+  }
+  return entries;
+}
+
+void setMeasures(ModuleOp module, ArrayRef<MeasureEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const MeasureEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addText("name", entry.name);
+    fields.addText("kind", wordOf(entry.kind));
+    fields.addReal("weight", entry.weight);
+    fields.addTexts("values", entry.values);
+    if (!entry.counted.empty())
+      fields.addText("counted", entry.counted);
+    list.push_back(fields.get());
+  }
+  measures.set(module, list);
+}
+
+std::vector<PredictionEntry> getPredictions(ModuleOp module) {
+  std::vector<PredictionEntry> entries;
+  for (DictionaryAttr each : predictions.get(module)) {
+    FieldReader fields(each);
+    entries.push_back({fields.text("name").str(), fields.text("result").str()});
+  }
+  return entries;
+}
+
+void setPredictions(ModuleOp module, ArrayRef<PredictionEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const PredictionEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addText("name", entry.name);
+    fields.addText("result", entry.result);
+    list.push_back(fields.get());
+  }
+  predictions.set(module, list);
+}
+
+//===- Weight files ---------------------------------------------------------------------------------------------------------===//
+
+FailureOr<std::vector<CheckpointEntry>> getCheckpointRules(ModuleOp module) {
+  std::vector<CheckpointEntry> entries;
+  for (DictionaryAttr each : checkpointRules.get(module)) {
+    FieldReader fields(each);
+    StringRef word = fields.text("kind");
+    std::optional<program::CheckpointRuleKind> kind = program::valueOf<program::CheckpointRuleKind>(word);
+    if (!kind)
+      return module.emitError("internal error: a checkpoint rule of unknown kind '") << word << "'";
+    entries.push_back({*kind, fields.text("file"), fields.text("model")});
+  }
+  return entries;
+}
+
+void setCheckpointRules(ModuleOp module, ArrayRef<CheckpointEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const CheckpointEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addText("kind", wordOf(entry.kind));
+    fields.addText("file", entry.file);
+    fields.addText("model", entry.model);
+    list.push_back(fields.get());
+  }
+  checkpointRules.set(module, list);
+}
+
+//===- Saved values ---------------------------------------------------------------------------------------------------------===//
+
+std::vector<SavedEntry> getSavedValues(ModuleOp module) {
+  std::vector<SavedEntry> entries;
+  for (DictionaryAttr each : savedValues.get(module)) {
+    FieldReader fields(each);
+    entries.push_back({fields.text("op"), fields.text("path"), fields.text("as"), fields.integer("elements"), fields.integer("bits"),
+                       fields.integer("home"), llvm::to_vector(fields.integers("uses")), llvm::to_vector(fields.integers("crossings"))});
+  }
+  return entries;
+}
+
+void setSavedValues(ModuleOp module, ArrayRef<SavedEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const SavedEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addText("op", entry.op);
+    fields.addText("path", entry.path);
+    fields.addText("as", entry.as);
+    fields.addInteger("elements", entry.elements);
+    fields.addInteger("bits", entry.bits);
+    fields.addInteger("home", entry.home);
+    fields.addIntegers("uses", entry.uses);
+    if (!entry.crossings.empty())
+      fields.addIntegers("crossings", entry.crossings);
+    list.push_back(fields.get());
+  }
+  savedValues.set(module, list);
+}
+
+std::optional<ProductFlops> getProductFlops(ModuleOp module) {
+  DictionaryAttr found = productFlops.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  return ProductFlops{fields.real("forward"), fields.real("backward"), fields.real("repeated")};
+}
+
+void setProductFlops(ModuleOp module, const ProductFlops &flops) {
+  FieldWriter fields(module.getContext());
+  fields.addReal("forward", flops.forward);
+  fields.addReal("backward", flops.backward);
+  fields.addReal("repeated", flops.repeated);
+  productFlops.set(module, fields.get());
+}
+
+} // namespace npar::attributes
