@@ -31,8 +31,8 @@ struct DataFlags {
   void claim(FileClaims &claims) const;
 };
 
-/// The sources of a program's inputs: its data block, with the changes that flags make. Usage if nothing feeds an input; other errors have
-/// other codes.
+/// The sources of a program's inputs: its data block, with the changes that flags make. Errors are printed. A program without any data is
+/// a usage error.
 Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
 
 /// The inputs of a text that flags and data block feed, found from the names of tensors before anything is compiled. Nothing if that is

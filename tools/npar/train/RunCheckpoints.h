@@ -25,7 +25,7 @@ public:
   /// Checks, before anything is compiled, that the folder can be written. Refuses a folder with checkpoints unless --resume is given, so
   /// that two trainings do not mix.
   ExitCode look() const;
-  /// With --resume, selects the newest intact checkpoint that process 0 finds; all other processes must find the same one.
+  /// Selects, with --resume, the newest intact checkpoint that process 0 finds; all other processes must find the same one.
   ExitCode choose(Job &job);
   /// Keeps the texts that the model was read from and the arguments that selected it, for a copy in every checkpoint.
   void keepOrigin(const ModelOrigin &origin);
@@ -60,7 +60,7 @@ public:
   engine::Status keepBest(int64_t done, const std::string &name, double value);
   /// When resuming: step and value of the best checkpoint so far, if `best.json` has a value of that name. That checkpoint is kept.
   std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name);
-  /// The folder of the newest checkpoint; empty if there is none.
+  /// The folder of the newest checkpoint; empty before the first complete one.
   std::string newest() const;
 
 private:
