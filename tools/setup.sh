@@ -44,7 +44,7 @@ parallel_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
-# build_all build|all [TARGET ...]: with `all` the tests too, also in a folder that was made without them.
+# build_all build|all [TARGET ...]: `all` builds the tests too, even in a build folder that was configured without them.
 build_all() {
   local what=$1
   shift
@@ -54,6 +54,6 @@ build_all() {
   elif [ ! -f "$build/build.ninja" ]; then
     cmake -G Ninja -S "$root" -B "$build" -DNPAR_TESTS=OFF >&2 || die "cmake failed; see above"
   fi
-  # On a terminal one line that moves; in a log one line per file, with how much is done after how many seconds.
+  # Ninja updates a single line on a terminal; in a log it prints one line per file, with progress and elapsed seconds.
   NINJA_STATUS='[%p, %f of %t, %e s] ' ninja -C "$build" -j "$(parallel_jobs)" "$@" >&2 || die "the build failed; see above"
 }

@@ -112,7 +112,7 @@ uint64_t movedBytes(const npar::engine::Operation &operation, const npar::engine
   return bytes;
 }
 
-// The count equals, byte for byte, what processes of one rank each send each other, for collectives of any shape.
+// The counted bytes of random collectives equal those of the engine's messages between processes of one rank each.
 TEST(HostTraffic, CountsWhatTheEngineMoves) {
   std::mt19937 random(5);
   auto draw = [&](uint32_t most) { return 1 + random() % most; };

@@ -13,8 +13,8 @@ class Reading {
 public:
   Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics);
 
-  /// The last entry of a name, which then counts as understood; null if there is none. `findAny` takes all names of a setting that was
-  /// renamed between versions of a format, and returns the entry of the first name that the file has.
+  /// The last entry of a name, which then counts as understood; null if the file has no such entry. `findAny` takes all names of a setting
+  /// that was renamed between versions of a format, and returns the entry of the first name that the file has.
   const ForeignEntry *find(const std::string &key);
   const ForeignEntry *findAny(std::initializer_list<const char *> keys);
   static constexpr int64_t mostCount = int64_t{1} << 20; ///< the product of three counts fits 64 bits

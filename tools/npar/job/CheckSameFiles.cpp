@@ -39,7 +39,7 @@ ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::str
     else
       code = fail(fingerprint.status());
   }
-  if (code = job.agree(code); code != ExitCode::Good) // which waits as long as the slowest disk takes
+  if (code = job.agree(code); code != ExitCode::Good) // waits as long as the slowest disk needs
     return code;
   engine::Result<std::vector<std::vector<uint8_t>>> all = job.gather(pack(own));
   if (!all.ok())

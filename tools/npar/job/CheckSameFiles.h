@@ -8,8 +8,8 @@
 
 namespace npar::driver {
 
-/// All processes call it with the files that they are about to read, and the path of the weights (a file or a folder; empty: none).
-/// BadInput, with those messages, where files differ. A process that is alone reads nothing.
+/// Compares the files that all processes are about to read. `weights`: path of a file or a folder; empty: none. BadInput, with a message
+/// for each differing file. All processes must call it together. A process that is alone reads nothing.
 ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::string &weights, uint64_t seed);
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Starts, passes on, waits, translates.
+// Starts the child, forwards signals, waits for its end and translates it into an exit code.
 #include "tools/npar/job/Guard.h"
 
 #include "tools/npar/terminal/Talk.h"
@@ -19,19 +19,20 @@
 namespace npar::driver {
 namespace {
 
-/// Names the descriptor that a guarded process tells its guard by.
-constexpr const char *guardVariable = "NPAR_GUARD";
+/// The environment variable with the descriptor through which a guarded process talks to its guard.
+constexpr const char *variable = "NPAR_GUARD";
 
-/// Open MPI's mpiexec ends all as soon as one has ended with an error, so those who have to report come first.
+/// Delay before an exit code for Open MPI's mpiexec, which kills all processes as soon as one fails: the others must report first.
 constexpr unsigned secondsToReport = 2;
 
-/// Of npar, where the child has not said another.
+/// npar's default time limit in seconds, used until the child sends its own.
 constexpr double defaultTimeout = 300;
-/// By then all others have found out, after the time limit, that a process does not go on.
+/// Seconds after the time limit by which all other processes have detected that a process hangs.
 constexpr double secondsToGiveUp = 1.5;
 
-/// MPICH's launcher notes a process twice: when its connection closes, as failed, and when it ends, by its code. What comes last stands, so
-/// the connection is not left to end with the guard: it closes with the process, and the guard's own end comes later.
+/// Delay between closing the launcher's connection and the guard's exit. MPICH's launcher records a failure when the connection closes and
+/// the exit code when the process ends, and the later of the two counts. The guard closes its copy so that the connection ends with the
+/// child, and exits later.
 constexpr useconds_t microsecondsApart = 200000;
 
 bool closeLaunchersConnection() {
@@ -49,7 +50,7 @@ void passOn(int signal) {
 [[noreturn]] void becomeNpar(const std::vector<std::string> &command, pid_t parent, int tell) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0UL, 0UL, 0UL);
-  if (::getppid() != parent) // it died before it was asked for
+  if (::getppid() != parent) // the guard died before PR_SET_PDEATHSIG took effect
     ::_exit(static_cast<int>(ExitCode::RunFailed));
   ::setenv(guardVariable, std::to_string(tell).c_str(), 1);
   std::vector<std::string> words = {"npar"};
@@ -62,11 +63,11 @@ void passOn(int signal) {
   ::_exit(static_cast<int>(fail(ExitCode::RunFailed, fmt::format("cannot start npar again: {}", std::strerror(errno)))));
 }
 
-/// What the child tells: the time limit by which the others watch over it.
+/// Receives the child's message: the time limit with which the other processes watch over it.
 class Told {
 public:
   explicit Told(int pipe) : pipe(pipe) { ::fcntl(pipe, F_SETFL, O_NONBLOCK); }
-  /// Nothing: it has not said so, and perhaps never will.
+  /// The time limit; nothing if the child has not sent it, which may never happen.
   std::optional<double> timeout() {
     double seconds = 0;
     if (!known && ::read(pipe, &seconds, sizeof(seconds)) == sizeof(seconds))
@@ -79,8 +80,8 @@ private:
   std::optional<double> known;
 };
 
-/// A stopped child may be continued; the others wait for it as long as their time limit. Returns when it goes on or has ended. What counts
-/// is the time in which this process ran: a whole job that is suspended is not given up.
+/// Waits until a stopped child continues or has ended; kills it when the others' time limit is over. Counts only time in which this process
+/// ran itself, so that a job that is suspended as a whole is not killed.
 void waitWhileStopped(pid_t child, Told &told, bool &ended) {
   constexpr auto look = std::chrono::milliseconds(50);
   for (std::chrono::duration<double> waited(0); !ended; waited += look) {
@@ -93,7 +94,7 @@ void waitWhileStopped(pid_t child, Told &told, bool &ended) {
   }
 }
 
-/// How the child ends; `ended`: that this guard has ended it.
+/// Waits for the child's end and returns its wait status. Sets `ended` if this guard killed it.
 int waitFor(pid_t child, Told &told, bool &ended) {
   for (int status = 0;;) {
     pid_t found = ::waitpid(child, &status, WUNTRACED | WCONTINUED);
@@ -105,7 +106,7 @@ int waitFor(pid_t child, Told &told, bool &ended) {
     }
     if (WIFEXITED(status) || WIFSIGNALED(status))
       return status;
-    if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP) // other signals stop it at a terminal, where someone means it
+    if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP) // other signals come from a terminal, on purpose
       waitWhileStopped(child, told, ended);
   }
 }
@@ -119,7 +120,7 @@ ExitCode guard(const std::vector<std::string> &command) {
   ::fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP, SIGCONT})
     std::signal(signal, passOn);
-  std::signal(SIGUSR1, SIG_IGN); // by which MPICH's mpiexec tells that another process is gone
+  std::signal(SIGUSR1, SIG_IGN); // MPICH's mpiexec sends it when another process has ended
   pid_t self = ::getpid(), child = ::fork();
   if (child == 0)
     becomeNpar(command, self, ends[1]);
@@ -141,7 +142,7 @@ ExitCode guard(const std::vector<std::string> &command) {
     return ExitCode::Timeout;
   }
   printRemark(fmt::format("process {} was killed by signal {} ({})", child, WTERMSIG(status), ::strsignal(WTERMSIG(status))));
-  if (told.timeout()) { // the others say why the job fails, where any is left
+  if (told.timeout()) { // the others report why the job failed, if any are left
     if (std::getenv("OMPI_COMM_WORLD_SIZE"))
       ::sleep(secondsToReport);
     return ExitCode::RunFailed;

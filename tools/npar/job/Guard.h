@@ -1,4 +1,4 @@
-// A process between a launcher and npar: it turns a signal that ends npar into an exit code, so that the launcher leaves the others alone.
+// A guard process between launcher and npar: turns a signal that kills npar into an exit code, so that the launcher spares the others.
 #pragma once
 
 #include "tools/npar/terminal/ExitCode.h"
@@ -8,18 +8,21 @@
 
 namespace npar::driver {
 
-/// Runs the command of npar (without npar's name) in a child process, and returns its exit code. MPICH's mpiexec ends all processes at
-/// once when one that it has started dies by a signal, whatever its flags say; so a child that dies so after it has told that the others
-/// watch over it (`tellGuard`) has `RunFailed` for a code, and the others find out and report. Before that nobody would: the guard dies by
-/// the same signal, and the launcher does as ever. A child that something has stopped (SIGSTOP), which the others have given up by their
-/// time limit, is ended, with `Timeout` for a code: on a machine of its own nobody else can. Signals are passed on, each once: the child
-/// has a process group of its own. It does not outlive its guard.
+/// Runs a command of npar (given without npar's name) in a child process, and returns its exit code.
+///
+/// MPICH's mpiexec kills all processes as soon as one that it started dies by a signal, whatever its flags. Therefore, if a signal kills
+/// the child after `tellGuard`, the guard returns RunFailed, and the other processes, which watch over the child, detect and report its
+/// end. Before `tellGuard` no process watches, so the guard dies by the same signal and the launcher reacts as usual.
+///
+/// A child that is stopped (SIGSTOP) for longer than the others' time limit is killed, and the guard returns Timeout; on another machine
+/// no other process could kill it. Signals are forwarded once each, because the child has a process group of its own. The child does not
+/// outlive its guard.
 ExitCode guard(const std::vector<std::string> &command);
 
-/// True if this process is a guard or has one: the guard and the launcher must see the signal that ends it, and the guard reports it.
+/// True if this process is a guard or has one. Such a process must die by the signal that ends it, so that guard and launcher see it.
 bool isGuarded(int argc, char **argv);
 
-/// From now on the processes of this job watch over each other, with this time limit. Of a process without a guard: nothing.
+/// Tells the guard that from now on the processes of the job watch over each other, with this time limit. Does nothing without a guard.
 void tellGuard(double timeoutSeconds);
 
 } // namespace npar::driver

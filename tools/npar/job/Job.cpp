@@ -1,4 +1,4 @@
-// Joins, agrees and leaves, over the engine's process group.
+// Joins a job, agrees with its processes and leaves it, using the engine's process group.
 #include "tools/npar/job/Job.h"
 
 #include "engine/comm/device/DeviceCommunicator.h"
@@ -34,27 +34,27 @@ using engine::Status;
 
 namespace {
 
-/// How long processes wait for what one of them does that takes as long as it takes, such as compiling: that it is still there is the
-/// business of the control channel.
+/// Time limit in seconds for waiting on work of unknown duration in another process, such as compiling. The control channel detects whether
+/// that process is still alive.
 constexpr double forAsLongAsItTakes = 30 * 86400.0;
 
-/// How long a process whose job has failed has to end in order: to write what a failed run leaves. Less where another one is lost, which
-/// has taken its time already.
+/// Seconds for a process of a failed job to end in order and write its files. Fewer if another process was lost, because detecting the loss
+/// took time already.
 constexpr double secondsToEnd = 5, secondsToEndAfterLoss = 1.5;
 
-/// In which the others find out why a library has aborted this process: what it takes to judge, and then to end.
+/// Seconds by which an abort that a library requests is delayed, so that the other processes can find the cause and end.
 constexpr double secondsToAbort = 3;
 
-/// How long the farewell of a message-passing library may take, which has no limit of its own; nothing is left to be done then.
+/// Time limit in seconds for the shutdown of a message-passing library, which has none of its own. All work is done by then.
 constexpr double secondsToLeave = 5;
 
-/// In which it is known why a job has failed.
+/// Seconds to wait for the verdict on why a job failed.
 constexpr double secondsToJudge = 2;
 
-/// After which a process that has not met process 0, or not any more, says itself what process 0 would have said.
+/// Seconds after which a process without a connection to process 0 prints its errors itself.
 constexpr double secondsForVoice = 1;
 
-/// Over TCP a process finds out itself who is missing when the time to join is over; it is ended only if it has not by then.
+/// Extra seconds to join over TCP, where a process itself reports at the time limit which others are missing. After them it is killed.
 constexpr double secondsToSayWhoIsMissing = 5;
 
 Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engine::JobKeyPointer &key, double timeout) {
@@ -125,7 +125,7 @@ ExitCode Job::find(const JobOptions &asked) {
   if (!found.ok())
     return fail(found.status());
   launch = *found;
-  if (launch.launcher.empty()) // a launcher may start one process with the command line that it has for several
+  if (launch.launcher.empty()) // a launcher may use the command line of a job for one process too
     return refuseFlagsOfJobs(options, "with one process; no launcher started more");
   if (!options.mpi.empty())
     launch.mpi = options.mpi;
@@ -149,7 +149,7 @@ Status Job::open() {
   if (!transport.ok())
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
-  Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // which waits for all, and knows no limit
+  Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // waits for all processes without a limit of its own
     engine::HardExit limit([this] {
       takeOver();
       sayError(fmt::format("{} has started {} processes, but not all of them joined within {:g} s (--timeout){}", launch.launcher,
@@ -159,7 +159,7 @@ Status Job::open() {
     limit.arm(timeout + grace, static_cast<int>(ExitCode::Timeout));
     return engine::ProcessGroup::open(*transport);
   }();
-  // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
+  // With this signal MPICH's launcher tells survivors that a process is gone. The library has installed a handler that npar does not need.
   std::signal(SIGUSR1, SIG_IGN);
   if (!opened.ok())
     return launch.mpi == "tcp" ? Status(opened.status().code(), fmt::format("{} has started {} processes: {}", launch.launcher,
@@ -206,7 +206,7 @@ Status Job::openControl(bool json) {
   control = std::move(*opened);
   engine::abortLate(secondsToAbort);
   flight = options.flight;
-  if (flight.empty()) { // process 0 makes up a name, and tells it
+  if (flight.empty()) { // process 0 invents a name and sends it
     std::string token = isVoice() ? program::randomName() : "";
     Result<std::vector<std::vector<uint8_t>>> tokens = gather({token.begin(), token.end()});
     if (!tokens.ok())
@@ -217,7 +217,7 @@ Status Job::openControl(bool json) {
       engine::FlightRecord::create({flight, process(), processes(), wanted.host, options.flight.empty()});
   if (std::lock_guard<std::mutex> lock(reporting); created.ok())
     record = std::move(*created);
-  if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
+  if (!created.ok()) // for instance a full disk, which must not fail the run
     printRemark("no flight record is written: " + created.status().message());
   control->record(record.get());
   watches = std::make_unique<engine::SessionWatches>(record.get());
@@ -225,13 +225,13 @@ Status Job::openControl(bool json) {
   return {};
 }
 
-/// From the control channel's thread, whatever the others of this process do or wait for.
+/// Runs on the control channel's thread, whatever the other threads of this process are waiting for.
 void Job::report(const engine::FailureReport &failure, bool json) {
   std::lock_guard<std::mutex> lock(reporting);
   hardExit->arm(failure.lost.empty() ? secondsToEnd : secondsToEndAfterLoss, static_cast<int>(failure.code));
   if (record)
     record->verdict(failure);
-  if (failure.speaker == process() && !std::exchange(reported, true)) { // the judge and its successor may come to the same verdict
+  if (failure.speaker == process() && !std::exchange(reported, true)) { // the judge and its successor can reach the same verdict
     takeOver();
     sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} shows what the ranks did last", flight) : ""));
     if (json)
@@ -300,7 +300,7 @@ ExitCode Job::agree(ExitCode own) {
 Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks) {
   if (isAlone()) {
     Outcome<ProgramPointer> made = make();
-    if (made.ok() && options.place && ranks == Ranks::Shared) // of no use here, but what it says must be there
+    if (made.ok() && options.place && ranks == Ranks::Shared) // no effect with one process, but its axes must exist
       if (auto order = program::placeOrder((*made)->root(), *program::readPlace(*options.place)); !order.ok())
         return fail(order.status());
     return made;
@@ -316,7 +316,7 @@ Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPoi
   Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
   if (!sent.ok())
     return fail(sent.status());
-  if (sent->empty()) // process 0 has none, and why
+  if (sent->empty()) // process 0 has no program, and reports why
     return agree(made.code());
   ExitCode code = ExitCode::Good;
   if (!isVoice()) {
@@ -405,7 +405,7 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
   parts.observer = &watches->next();
   control->watch(watches.get());
   Result<std::unique_ptr<engine::Session>> session = engine::createSession(std::move(program), sessionOptions, std::move(parts));
-  control->watch(watches.get()); // whose ranks are known from now on
+  control->watch(watches.get()); // its ranks are known only now
   return session;
 }
 
@@ -470,17 +470,17 @@ ExitCode Job::end(ExitCode code) {
     control.reset();
     if (record)
       record->discard();
-    hardExit.reset(); // the channel, which may arm it, is gone
+    hardExit.reset(); // the channel, which could arm it, is gone
     return code;
   }
-  // The farewell of the library would wait for those that are gone.
+  // The library's shutdown would wait for processes that are gone.
   std::cout.flush();
   if (!failure)
     sayInPerson();
   else if (failure->speaker == process())
-    control->endStopped(); // nobody else would
+    control->endStopped(); // no other process would kill the stopped ones
   else
-    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // a launcher may end the others as soon as one has
+    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // a launcher may kill the speaker as soon as one process ends
   ::_exit(failure ? static_cast<int>(failure->code) : static_cast<int>(code));
 }
 
@@ -496,7 +496,7 @@ void Job::sayInPerson() {
     sayError(isVoice() ? text : text + fmt::format("\nnpar: reported by process {}", process()));
 }
 
-/// What the body comes to, whatever it throws; the others are told why this process cannot go on.
+/// The exit code of the body. Converts exceptions to errors, and tells the other processes why this one cannot continue.
 static ExitCode outcomeOf(const std::function<ExitCode(Job &)> &body, Job &job, const std::function<void(const Status &)> &tell) {
   auto fails = [&](const Status &status) {
     tell(status);

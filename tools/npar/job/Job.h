@@ -1,5 +1,5 @@
-// The processes that a launcher has started together, as a command sees them: who is here, what all agree on, and where sessions of all
-// come from.
+// A command's view of the processes that a launcher started together: which processes there are, agreement between them, and sessions that
+// span them.
 #pragma once
 
 #include "engine/comm/process/Launcher.h"
@@ -24,11 +24,11 @@
 
 namespace npar::driver {
 
-/// Of a command that a plain shell has started there is one process: everything here then does nothing, or what it says for that one alone.
+/// A command started by a plain shell is a job of one process: functions then work on it alone, or do nothing.
 ///
-/// All processes of a job run the same command and call the same of these, in the same order. Process 0 is the voice: standard output,
-/// progress, remarks, logs and summaries are its own. Errors are kept where they arise, until all processes agree on what became of a
-/// phase; then the voice says them, each once. ExitCode and Outcome are the same everywhere after `join`.
+/// All processes of a job run the same command and call the same functions in the same order. Process 0 is the voice: only it writes
+/// standard output, progress, remarks, logs and summaries. Each process keeps its errors until all agree on the outcome of a phase; then
+/// the voice prints each error once. After `join` every ExitCode and Outcome is the same in all processes.
 class Job {
 public:
   ~Job();
@@ -39,44 +39,45 @@ public:
   bool isVoice() const { return launch.process == 0; }
   uint32_t process() const { return launch.process; }
   uint32_t processes() const { return launch.processes; }
-  /// For a command that works in one process: refuses to be one of several.
+  /// Usage if this process is one of several, or if a flag for jobs is given; for commands that run in one process.
   ExitCode refuseOthers(const std::string &command) const;
 
-  /// Opens the MPI of the launcher, waits for the other processes, and refuses those that are of another npar, command line or processor.
-  /// Nothing sees the machine before: what only looks at flags stands before this call, everything else after it. From now on the processes
-  /// watch over each other: when one fails, is gone or has not answered for `timeoutSeconds`, one of the others says why, with `json` on
-  /// standard output too, and all of them end.
+  /// Opens the launcher's MPI, waits for the other processes, and refuses processes with another npar, command line or kind of processor.
+  /// Only checks of flags belong before this call; whatever depends on files or on the machine must follow it. From now on the processes
+  /// watch over each other: when one fails, disappears or does not answer for `timeoutSeconds`, one of the others reports why (with `json`
+  /// on standard output too), and all of them end.
   ExitCode join(double timeoutSeconds, bool json);
 
-  /// All processes meet here with what became of a phase: the code of the first that failed, whose errors, and those of others, are said
-  /// now.
+  /// Synchronizes all processes at the end of a phase. Returns the code of the first process that failed; the voice prints the errors of
+  /// all processes.
   ExitCode agree(ExitCode own);
 
-  /// What this process does from now on outside of training steps, such as "saving a checkpoint": for reports.
+  /// Names this process's current activity outside of training steps, such as "saving a checkpoint", for failure reports.
   void phase(const std::string &what) const;
 
-  /// A program that process 0 makes, and sends, whatever the checks of Verify.h say of it. Refuses a world that these processes cannot
-  /// share evenly, unless each is to run all of it.
+  /// Lets process 0 make a program and send it to all, even if the checks of Verify.h would fail. Refuses a world that these processes
+  /// cannot share evenly, unless each process runs all ranks.
   enum class Ranks { Shared, AllInEach };
   Outcome<ProgramPointer> shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks = Ranks::Shared);
 
-  /// The ranks of all processes on this process's host; empty when alone: all.
+  /// The ranks of all processes on this process's host; empty (which means all ranks) if this process is alone.
   std::vector<int64_t> ranksOnHost(const program::Program &program) const;
-  /// As many workers as are asked for, which the host must have processors for; 0: a fair share of them.
+  /// The number of workers: `asked`, which must not exceed the host's processors; for 0 a fair share of the processors.
   Outcome<int> threads(int asked) const;
-  /// All processes on this process's host, with so many workers each (0: the machine's).
+  /// Describes the processes on this process's host, which have `threads` workers each (0: the machine's).
   engine::Crew crew(int threads, const std::string &backend = "cpu") const;
-  /// A session with the ranks of this process, which meets those of the others.
+  /// Creates a session with the ranks of this process, which communicates with the other processes' sessions.
   engine::Result<std::unique_ptr<engine::Session>> createSession(ProgramPointer program, engine::SessionOptions options);
-  /// Gathers these values from the ranks of all processes' sessions, in ascending order of rank.
+  /// Gathers the memory use of all ranks from the sessions of all processes, in ascending order of rank.
   engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
-  /// Of all processes' clocks (`engine::SystemClock`) to that of process 0.
+  /// Measures the offsets of all processes' clocks (`engine::SystemClock`) from process 0's.
   engine::Result<std::vector<job::ClockOffset>> measureClocks() const;
   /// "process 2 on 'b'".
   std::string nameOf(size_t process) const {
     return process < introductions.size() ? job::nameOf(introductions, process) : "process " + std::to_string(process);
   }
-  /// Lets process 0 decide something that depends on files or on the machine, and gives its text to all. The others do not call `make`.
+  /// Lets process 0 decide something that depends on files or on the machine, and returns its text in all processes. Only process 0 calls
+  /// `make`.
   Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
   program::FingerprintKind fingerprints() const { return options.fingerprints(); }
   /// Collects one value from each process, ordered by process.
@@ -90,32 +91,32 @@ private:
   ExitCode introduce();
   engine::Status openControl(bool json);
   void report(const engine::FailureReport &failure, bool json);
-  /// By process, as --place or the plan says: of equal numbers, else why that cannot be.
+  /// The ranks of each process, as --place or the plan places them; an error if processes cannot get equal numbers of ranks.
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
-  /// Says what is kept, also where another process is the voice, after that one has had its time: it may be what is missing.
+  /// Prints this process's kept errors even if it is not the voice, after giving the voice, which may be missing, time to report first.
   void sayInPerson();
-  /// Takes leave of the others where they are still there; ends the process where they are not.
+  /// Leaves the job in order and returns the code if the other processes are still there; otherwise exits the process.
   ExitCode end(ExitCode code);
 
   JobOptions options;
   engine::Launch launch;
-  engine::JobKeyPointer key;                       ///< null: the processes have no secret, or MPI has started them
+  engine::JobKeyPointer key;                       ///< null: the processes share no secret, or MPI started them
   std::string flight;                              ///< the folder of flight records
   std::shared_ptr<engine::ProcessGroup> group;     ///< null: alone, or not joined yet
   std::unique_ptr<engine::FlightRecord> record;    ///< may be null
   std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
-  std::unique_ptr<engine::HardExit> hardExit;      ///< for when the job has failed, and for a farewell that does not end
-  std::atomic<bool> leaving = false;               ///< the farewell has begun
+  std::unique_ptr<engine::HardExit> hardExit;      ///< ends the process if it hangs after a failure or while leaving the job
+  std::atomic<bool> leaving = false;               ///< this process has begun to leave the job
   std::unique_ptr<engine::ControlChannel> control;
   std::vector<job::Introduction> introductions; ///< by process
   double timeout = 300;
-  bool settled = false;  ///< all have agreed that the command failed, and it was said why
-  bool parted = false;   ///< the others were not met, or are gone: this process says itself why it ends
-  std::mutex reporting;  ///< held while the control channel reports, and while the record comes
-  bool reported = false; ///< this process has said who failed
+  bool settled = false;  ///< all processes agreed that the command failed, and the reason was printed
+  bool parted = false;   ///< the other processes never joined or are gone, so this one prints its own errors
+  std::mutex reporting;  ///< held while the control channel reports and while `record` is set
+  bool reported = false; ///< this process has reported the failure
 };
 
-/// Runs a command as part of the job that a launcher has started this process for.
+/// Runs a command as part of the job for which a launcher started this process.
 ExitCode inJob(const JobOptions &options, const std::function<ExitCode(Job &)> &body);
 
 } // namespace npar::driver

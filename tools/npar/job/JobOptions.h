@@ -1,4 +1,4 @@
-// The flags by which a command says how it is part of a job of several processes.
+// The flags that control how a command takes part in a job of several processes.
 #pragma once
 
 #include "engine/files/Fingerprint.h"
@@ -10,12 +10,12 @@
 namespace npar::driver {
 
 struct JobOptions {
-  bool alone = false;               ///< looks at no launcher
-  std::string mpi;                  ///< which MPI; empty: the launcher's
-  std::optional<std::string> place; ///< in which order ranks go onto hosts; nothing: as the plan says
-  std::string nccl = "auto";        ///< whether messages go from GPU to GPU: auto, always, never
-  std::string flight;               ///< folder of flight records; empty: a temporary one
-  std::string check = "sampled";    ///< how much of data and weights processes compare: sampled, full
+  bool alone = false;               ///< ignore the launcher
+  std::string mpi;                  ///< name of the MPI library; empty: the launcher's
+  std::optional<std::string> place; ///< order in which ranks are placed on hosts; nothing: the plan's
+  std::string nccl = "auto";        ///< use of NCCL for messages between GPUs: auto, always, never
+  std::string flight;               ///< folder for flight records; empty: a temporary one
+  std::string check = "sampled";    ///< how much of data and weights the processes compare: sampled, full
 
   program::FingerprintKind fingerprints() const {
     return check == "full" ? program::FingerprintKind::Full : program::FingerprintKind::Sampled;

@@ -1,4 +1,4 @@
-// Finds an mpiexec and gives it its words.
+// Finds an mpiexec and builds its command line.
 #include "tools/npar/job/MpiLaunch.h"
 
 #include "engine/comm/process/Launcher.h"
@@ -21,7 +21,7 @@ namespace {
 
 bool isProgram(const std::string &path) { return !path.empty() && ::access(path.c_str(), X_OK) == 0; }
 
-/// By its name on PATH; empty when it is not there.
+/// The path of a program found by its name on PATH; empty if it is not found.
 std::string programNamed(const std::string &name) {
   std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
   for (std::string folder; std::getline(folders, folder, ':');)
@@ -30,7 +30,7 @@ std::string programNamed(const std::string &name) {
   return "";
 }
 
-/// The one that the module was built beside, or another of this MPI: Debian calls them by the name of their MPI.
+/// The mpiexec of the MPI installation that the module was built with, else one on PATH with the MPI in its name, as Debian has it.
 std::string mpiexecOf(const engine::MpiModule &module) {
   return isProgram(module.mpiexec) ? module.mpiexec : programNamed("mpiexec." + module.name);
 }
@@ -66,8 +66,8 @@ void passOnToRunner(int) {
     ::kill(static_cast<pid_t>(runner), SIGUSR2);
 }
 
-/// For the mpiexec of Open MPI, which kills soon after it has been asked to end, and passes SIGUSR2 on. In a process group of its own a
-/// terminal's Ctrl-C does not reach it; nor can it read from a terminal there.
+/// For the mpiexec of Open MPI, which kills its processes soon after it is asked to end, but forwards SIGUSR2. In a process group of its
+/// own it does not get a terminal's Ctrl-C, and cannot read from the terminal.
 ExitCode runAndPassOn(const std::vector<char *> &arguments) {
   pid_t child = ::fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// Starts npar in several processes by the mpiexec of an MPI that it has a module for.
+// Starts npar in several processes with the mpiexec of an MPI that npar has a module for.
 #pragma once
 
 #include "engine/comm/mpi/MpiModules.h"
@@ -12,22 +12,22 @@ namespace npar::driver {
 
 struct LaunchRequest {
   int processes = 1;
-  std::string mpi;                  ///< "mpich" or "openmpi"; empty: the first that is here
-  std::string hosts;                ///< as mpiexec takes them: names, parted by commas; empty: this machine
-  std::vector<std::string> command; ///< of npar, without its name
+  std::string mpi;                  ///< "mpich" or "openmpi"; empty: the first one available
+  std::string hosts;                ///< host names for mpiexec, separated by commas; empty: this machine
+  std::vector<std::string> command; ///< command of npar, without npar's name
 };
 
-/// The command line for an mpiexec: what makes it leave alone processes that outlive another, which report then by themselves (a guard
-/// stands before each: Guard.h), and Open MPI's give all processors to as many processes as are asked for. MPICH's UCX is told not to read
-/// the memory of other processes, by which the death of one kills those that read from it. `root`: whether the user is.
+/// The command line for an mpiexec. Its flags keep mpiexec from killing the survivors of a failed process, which report the failure
+/// themselves (each process has a guard, see Guard.h), and let Open MPI use all processors for any number of processes. They also forbid
+/// MPICH's UCX to read the memory of other processes, since the death of one would kill its readers. `root`: the user is root.
 std::vector<std::string> mpiexecCommand(const engine::MpiModule &module, const LaunchRequest &request, const std::string &executable,
                                         bool root);
 
-/// Runs the mpiexec and returns its exit code; what ends it from outside is passed on, so that all processes end in order. MPICH's does
-/// that by itself, and this process becomes it. Errors are printed.
+/// Runs mpiexec and returns its exit code. Forwards signals that end a process, so that all processes end in order; MPICH's mpiexec does
+/// that itself, so this process is replaced by it. Prints errors.
 ExitCode launch(const LaunchRequest &request);
 
-/// The command line of this process again, without its flag --processes, in so many processes.
+/// Runs this process's command line, without its flag --processes, in `processes` processes.
 ExitCode launchAgain(int processes, const JobOptions &options);
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Puts together what the flags and a program's data block say.
+// Combines the flags with a program's data block.
 #include "tools/npar/train/DataFlags.h"
 
 #include "engine/data/TokenFile.h"
@@ -20,7 +20,7 @@ namespace {
 using engine::DataFormat;
 using engine::DataPlan;
 
-/// `--data INPUT=FILE` taken apart; without an input `INPUT=` is part of a file's name.
+/// The parts of `--data INPUT=FILE`. Text before `=` that cannot be an input belongs to the file's name.
 struct DataFile {
   std::string input, path;
 };
@@ -38,7 +38,8 @@ DataFile dataFileOf(const std::string &text) {
 
 bool hasTensors(const std::string &path) { return endsWith(path, ".safetensors"); }
 
-/// What a file of tokens holds: as --tokens says, else as its name ends or as the block's files do; nothing: unknown.
+/// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
+/// if it is unknown.
 std::optional<DataFormat> formatOf(const DataFlags &flags, const std::string &path, const std::optional<DataPlan> &block) {
   if (hasTensors(path))
     return DataFormat::Tensors;
@@ -83,7 +84,7 @@ public:
   }
 
 private:
-  /// One file for all inputs, in place of the block's.
+  /// Uses one file for all inputs, in place of the data block's files.
   ExitCode takeAll(const std::string &path) {
     if (taken++)
       return fail(ExitCode::Usage,
@@ -213,13 +214,13 @@ void claim(const DataPlan &plan, FileClaims &claims) {
 }
 
 std::optional<std::set<std::string>> fedInputs(const DataFlags &flags, const dsl::Program &program) {
-  std::map<std::string, std::string> tensors; // by input, as the data block calls them
+  std::map<std::string, std::string> tensors; // names of tensors in the data block, by input
   if (program.data)
     for (const dsl::DataGroup &group : program.data->groups)
       for (const dsl::DataFeed &feed : group.feeds)
         tensors[feed.input] = feed.tensor;
   std::set<std::string> fed;
-  bool whole = false; // a file for all inputs
+  bool whole = false; // one file feeds all inputs
   for (const std::string &text : flags.files) {
     DataFile file = dataFileOf(text);
     if (!file.input.empty()) {

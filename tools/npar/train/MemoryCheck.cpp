@@ -1,4 +1,4 @@
-// Adds up what the engine will take, and words it.
+// Adds up the memory that the engine will allocate, and words the result.
 #include "tools/npar/train/MemoryCheck.h"
 
 #include "engine/program/Ranks.h"

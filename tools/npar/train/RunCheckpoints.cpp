@@ -29,7 +29,7 @@ using engine::Status;
 
 namespace {
 
-/// Why no folder could be made or written at a path; empty when one could.
+/// The reason why no folder can be created or written at a path; empty if one can.
 std::string whyNotWritable(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0)
@@ -69,7 +69,7 @@ ExitCode RunCheckpoints::look() const {
 
 ExitCode RunCheckpoints::choose(Job &job) { return flags.resume ? takeNewest(job, UINT64_MAX, {}) : ExitCode::Good; }
 
-/// The newest whole one of a step before `below`. `damage`: what is wrong with the one of that step, where this is to take its place.
+/// Selects the newest intact checkpoint of a step before `below`. `damage`: the error of the damaged checkpoint that it replaces, if any.
 ExitCode RunCheckpoints::takeNewest(Job &job, uint64_t below, const Status &damage) {
   std::shared_ptr<const engine::CheckpointStore> found;
   CheckpointIdentity own;
@@ -191,7 +191,8 @@ ExitCode RunCheckpoints::open(Job &job, engine::Session &session, ProgramPointer
   return origin ? fill(job, session, program->root()) : ExitCode::Good;
 }
 
-/// Whether a checkpoint is damaged all processes find out together, and before any of it is used.
+/// Loads the session from the checkpoint. All processes check it together before they use any of it; a damaged one is replaced by an older
+/// one.
 ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program::Program &program) {
   while (true) {
     bool damaged = false;
@@ -201,7 +202,7 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
     }();
     if (remarks.ok()) {
       saved = firstStep();
-      store = nullptr; // an open file keeps its place on the disk, also when --checkpoint-keep has removed it
+      store = nullptr; // closes its files: a removed file frees its disk space only when closed
       if (!flags.quiet)
         printRemark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), flags.steps));
       for (const std::string &text : flags.quiet ? std::vector<std::string>() : *remarks)
@@ -224,8 +225,8 @@ ExitCode RunCheckpoints::fill(Job &job, engine::Session &session, const program:
   }
 }
 
-/// What becomes of a save that is over: one that has failed is told, and the next one is made as if it had never been begun. The error is
-/// of processes that do not hear each other any more, and at the end that of the save.
+/// Handles the outcome of a finished save. A failed save is reported as a warning and forgotten, so that the next one is made as usual.
+/// Returns an error if the processes have lost contact, or if a save fails `atEnd`.
 Status RunCheckpoints::settle(const Status &outcome, bool atEnd) {
   sayRemarks();
   if (outcome.ok() || !writer->usable())
@@ -235,7 +236,7 @@ Status RunCheckpoints::settle(const Status &outcome, bool atEnd) {
   if (!atEnd)
     printRemark("warning: " + outcome.message() + "; training continues");
   if (best == saved)
-    best = -1; // the one before it stays the best that there is
+    best = -1; // the previous best checkpoint stays the best one
   saved = -1;
   spareBest();
   return atEnd ? outcome : Status();
@@ -284,7 +285,7 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
     status = settle(writer->finish(), /*atEnd=*/true);
   Status named = nameBest();
   if (status.ok() && named.ok())
-    writer->removeOld(); // the best one before this, which stayed until here
+    writer->removeOld(); // the previous best checkpoint, which was kept until now
   sayRemarks();
   return status.ok() ? named : status;
 }
@@ -293,7 +294,7 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
   if (!writer)
     return {};
   best = done;
-  spareBest(); // also while newer ones come before it is named
+  spareBest(); // newer checkpoints must not displace it before `best.json` names it
   Status status = done > saved ? save(done) : Status();
   nlohmann::ordered_json json;
   json["checkpoint"] = fmt::format("step-{}", done);
@@ -319,9 +320,9 @@ std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::
   return std::pair(json["step"].get<int64_t>(), json[name].get<double>());
 }
 
-/// Until the new best one is named the old one stays.
+/// The old best checkpoint is protected until `best.json` names the new one.
 Status RunCheckpoints::nameBest() {
-  const std::string &newest = writer->newest(); // ".../step-N"; those before it are whole, too
+  const std::string &newest = writer->newest(); // ".../step-N"; all earlier ones are complete too
   if (best < 0 || newest.empty() || std::stoll(newest.substr(newest.rfind('-') + 1)) < best)
     return {};
   if (isFirst) {

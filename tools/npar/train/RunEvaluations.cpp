@@ -1,4 +1,4 @@
-// Compiles the forward-only program, copies parameters into it, and says whether what it measures has become better.
+// Compiles the forward-only program, copies parameters into it, and decides whether the evaluated value has improved.
 #include "tools/npar/train/RunEvaluations.h"
 
 #include "engine/data/SampleCount.h"
@@ -122,7 +122,7 @@ ExitCode RunEvaluations::open(Job &job, const engine::SessionOptions &options) {
   return ExitCode::Good;
 }
 
-/// Each tensor is whole for a moment, as it is in a file with weights.
+/// Copies one tensor at a time, which is complete in memory meanwhile, as when loading a file with weights.
 Status RunEvaluations::copyParameters(const engine::Session &training, const program::Program &root) {
   for (const program::Variable *variable : *root.variables()) {
     if (variable->kind() != program::VariableKind::Parameter)

@@ -1,5 +1,5 @@
-// The evaluations of one `npar train` (--eval-every): a forward-only program beside the training's, of the same text and plan, which gets
-// the training's parameters each time. The training's own memory is only read.
+// The evaluations of one `npar train` (--eval-every). They use a forward-only program of the same text and plan with memory of its own,
+// into which the training's parameters are copied each time. The training's memory is only read.
 #pragma once
 
 #include "engine/data/OncePass.h"
@@ -17,40 +17,40 @@
 
 namespace npar::driver {
 
-/// Without --eval-every every call does nothing and is good. Errors of the kind ExitCode were printed.
+/// Without --eval-every every function does nothing and succeeds. A function that returns an ExitCode has printed its errors.
 class RunEvaluations {
 public:
   explicit RunEvaluations(const RunFlags &flags) : flags(flags) {}
 
   bool wanted() const { return flags.evalEvery > 0; }
-  /// Compiles, and looks at the data: those of --eval-data, else the last part of the data block's split.
+  /// Compiles the program and opens the data: those of --eval-data, else the last part of the data block's split.
   ExitCode prepare(Job &job, const program::Program &training, FileClaims &files);
-  /// Null where nothing is evaluated: for the question whether there is memory for both programs.
+  /// The program, for the check that there is memory for both programs; null if nothing is evaluated.
   ProgramPointer program() const { return compiled; }
-  /// The files that it reads.
+  /// The input files of the evaluations.
   std::vector<std::string> paths() const { return data ? data->paths() : std::vector<std::string>(); }
-  /// Takes memory.
+  /// Starts the session, which allocates the memory.
   ExitCode open(Job &job, const engine::SessionOptions &options);
 
-  /// Whether an evaluation comes after so many steps: every N, and after the last one.
+  /// True if an evaluation is due after `done` steps: every N steps, and after the last one.
   bool isDue(int64_t done) const { return wanted() && (done % flags.evalEvery == 0 || done == flags.steps); }
-  /// What was the best before this run, where it goes on `from` a later step.
+  /// Sets the best earlier evaluation, after `step` steps, of a training that resumes at step `from`.
   void goOn(int64_t step, double value, int64_t from);
-  /// Evaluates the parameters that the training has now.
+  /// Evaluates the training's current parameters.
   engine::Status run(const engine::Session &training, const program::Program &root, int64_t done);
 
-  /// Whether there was one in this run; what is of the last one goes only then.
+  /// True if this run has evaluated at least once. Otherwise do not call the functions about the last evaluation.
   bool any() const { return last.has_value(); }
   std::string text() const;
   nlohmann::ordered_json json() const;
   engine::EvaluationRecord record() const;
-  /// Of the values of records.
+  /// The names of the values in records.
   std::vector<std::string> names() const;
-  /// The last evaluation was better than all before it.
+  /// True if the last evaluation was better than all before it.
   bool isBest() const { return bestStep == lastStep; }
-  /// None of the last --eval-stop-after evaluations was better than one before them.
+  /// True if none of the last --eval-stop-after evaluations improved on the best one before them.
   bool isStuck() const { return flags.stopAfter > 0 && worse >= flags.stopAfter; }
-  /// What is looked at: "loss", or the name that --eval-stop-on gives.
+  /// The value by which evaluations are compared: "loss", or the name given with --eval-stop-on.
   const std::string &watched() const { return name; }
   double best() const { return bestValue; }
   int64_t bestAt() const { return bestStep; }

@@ -1,4 +1,4 @@
-// Opens, continues and names the files that a run logs to.
+// Opens, continues and renames the log files of a run.
 #include "tools/npar/train/RunLogs.h"
 
 #include "engine/files/Folders.h"

@@ -1,4 +1,4 @@
-// The logs of a run: any number of files, each in the format that its name says.
+// The logs of a run: any number of files, each in the format that follows from its name.
 #pragma once
 
 #include "engine/logging/StepLog.h"
@@ -15,28 +15,28 @@ class RunLogs {
 public:
   static constexpr size_t most = 8; ///< files
 
-  /// A folder stands for the file that TensorBoard finds in it. One that is named with a slash at the end is made where it is missing.
+  /// A folder means a file in it that TensorBoard finds. A folder given with a trailing slash is created if it is missing.
   explicit RunLogs(const std::vector<std::string> &paths);
 
   /// Names the files that will be written.
   void name(FileClaims &files) const;
-  /// Opens and locks all of them, before anything long begins.
+  /// Opens and locks all files; call it before long work.
   engine::Status claim();
-  /// Those that were made by claim() and hold nothing yet.
+  /// The files that claim() created and that are still empty.
   std::vector<std::string> fresh() const;
-  /// Leaves writing to others: what is appended then goes nowhere.
+  /// Makes this process write nothing: later records are dropped.
   void leave() { logs.clear(), folders.clear(); }
 
-  /// Empties them; from a later step on goes on with the rows of those before it.
+  /// Empties the files, except for the rows of steps before `firstStep`.
   engine::Status begin(const engine::LogShape &shape, int64_t firstStep);
-  /// To all of them. `Record`: one of those of engine::StepLog.
+  /// Appends a record to all files. `Record`: a type of record that engine::StepLog takes.
   template <typename Record> engine::Status append(const Record &record) {
     for (Log &log : logs)
       if (engine::Status status = log.rows->append(record); !status.ok())
         return status;
     return {};
   }
-  /// Gives the files their names.
+  /// Renames the files to their final names.
   engine::Status commit();
 
 private:
@@ -46,7 +46,7 @@ private:
     std::unique_ptr<engine::StepLog> rows;
   };
   std::vector<Log> logs;
-  std::vector<std::string> folders; ///< that were named with a slash at the end
+  std::vector<std::string> folders; ///< folders given with a trailing slash
 };
 
 } // namespace npar::driver

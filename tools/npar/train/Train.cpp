@@ -1,4 +1,4 @@
-// A run of `npar train`: opens everything in all processes, trains, and writes what is left.
+// A run of `npar train`: opens all files and sessions in all processes, trains, and writes the results.
 #include "tools/npar/train/RunFlags.h"
 
 #include "compiler/cost/CostModel.h"
@@ -49,7 +49,7 @@ Status evaluate(const RunFlags &flags, RunEvaluations &evaluations, const engine
 
 double secondsSince1970() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// FLOP/s that the products of a machine reach, by its measured figures, on as many machines as a program's ranks stand on; 0: unknown.
+/// FLOP/s that matrix products reach by the machine's measured figures, on all machines that the program's ranks use; 0: unknown.
 double peakOf(const RunFlags &flags, const Job &job, const program::Program &program) {
   if (!flags.model.machine || !job.isVoice() || flags.logs.empty())
     return 0;
@@ -165,7 +165,7 @@ ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session
   return ExitCode::Good;
 }
 
-/// Data that the program takes and a checkpoint goes on with, in every process.
+/// Opens the data in every process, and checks that they fit the program and the checkpoint to resume from.
 ExitCode lookAtData(const RunFlags &flags, const program::Program &program, const engine::DataPlan *plan, const engine::BatchShape &shape,
                     RunCheckpoints &checkpoints, std::unique_ptr<engine::DataSource> &data) {
   uint64_t seed = checkpoints.seed(program);
@@ -180,7 +180,7 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
   return checkpoints.goOn(program, *data, shape);
 }
 
-/// Continues from the best earlier evaluation that process 0 knows: the end of the run depends on it.
+/// Continues with the best earlier evaluation that process 0 knows, so that all processes stop at the same step.
 ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
   if (!evaluations.wanted() || !checkpoints.resumes())
     return ExitCode::Good;
@@ -196,7 +196,7 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
   return ExitCode::Good;
 }
 
-/// Brings what all processes have recorded into the trace of the voice, on its clock. Without offsets of clocks there is nothing.
+/// Merges the traces of all processes into the voice's, on its clock. Does nothing without clock offsets.
 Status collect(const Job &job, const std::vector<job::ClockOffset> &clocks, engine::Trace &trace) {
   if (clocks.empty())
     return {};
@@ -209,8 +209,8 @@ Status collect(const Job &job, const std::vector<job::ClockOffset> &clocks, engi
   return {};
 }
 
-/// What is left when the steps are done, or have failed: each is tried whatever became of the others, for the trace of a failed run is
-/// worth looking at too, and a full disk may have room for one.
+/// Writes the results after the steps are done or have failed. Each file is tried even if another one failed: the trace of a failed run is
+/// useful too, and a full disk may have room for one of them.
 ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session, const program::Program &program, engine::Trace &trace,
                 RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
   job.phase("writing the final weights");
@@ -268,7 +268,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   options.seed = checkpoints.seed(root);
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
-  options.initialise = flags.weights.empty() && !checkpoints.resumes(); // else all are loaded
+  options.initialise = flags.weights.empty() && !checkpoints.resumes(); // otherwise all parameters are loaded
   options.note = [&trainer](int64_t) { return trainer.note(); };
   Outcome<int> threads = job.threads(flags.threads);
   ExitCode room = threads.code();
@@ -310,17 +310,17 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
       return fail(clocks.status());
     training.clocks = std::move(*clocks);
   }
-  job.phase(""); // where its steps are is seen by itself
+  job.phase(""); // reports know the current step of a training
   observer.begin(**session, peakOf(flags, job, root));
   Status trained = trainer.run(**session, *data, checkpoints.firstStep()); // which opening a damaged checkpoint can have changed
   observer.end();
   static_cast<training::TrainingResult &>(training) = trainer.result();
   ExitCode code = finish(flags, job, **session, root, trace, logs, checkpoints, trained, training);
-  if (!trained.ok()) // others may be gone: nobody waits for them
+  if (!trained.ok()) // other processes may have ended, so do not wait for them
     return code;
   if (code = job.agree(code); code != ExitCode::Good && code != ExitCode::BadInput)
     return code;
-  // A file that could not be written takes nothing from what was learned.
+  // The summary is printed even if a file could not be written.
   if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
     return fail(status);
   remark(flags, training, checkpoints, evaluations);

@@ -1,4 +1,4 @@
-// What a training run came to, and how that is told.
+// The outcome of a training run, and its report to the user.
 #pragma once
 
 #include "engine/training/Trainer.h"
@@ -14,19 +14,19 @@
 namespace npar::driver {
 
 struct Training : training::TrainingResult {
-  std::string unit = "tokens";             ///< of speeds: "samples" if no tokens are predicted
-  engine::Status log, checkpoint;          ///< a file that cannot be written ends the training, but not as a failure of its steps
+  std::string unit = "tokens";             ///< unit of speeds: "samples" if no tokens are predicted
+  engine::Status log, checkpoint;          ///< write errors, which end the training but are not failures of its steps
   std::optional<std::string> badParameter; ///< the first parameter that is not finite at the end
-  std::vector<job::ClockOffset> clocks;    ///< by process, where a trace is collected
+  std::vector<job::ClockOffset> clocks;    ///< one per process, if a trace is collected
 };
 
-/// What the run came to that its numbers do not tell.
+/// Prints remarks about facts that the summary's numbers do not show.
 void remark(const RunFlags &flags, const Training &training, const RunCheckpoints &checkpoints, const RunEvaluations &evaluations);
 
-/// Exit code and message of a run that came to its end but not to a good one. `checkpoint`: the newest one; empty: none.
+/// Prints the error of a run that finished without success, and returns its exit code. `checkpoint`: the newest one; empty: none.
 ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint);
 
-/// What a run came to, in words or as JSON: asked of all processes, printed by the voice.
+/// Prints the summary as text or JSON. All processes must call it together; the voice prints.
 engine::Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
                             const RunCheckpoints &checkpoints, const RunEvaluations &evaluations);
 
