@@ -8,6 +8,7 @@
 #include "engine/logging/Trace.h"
 #include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
+#include "engine/runtime/NotFinite.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/job/Job.h"
@@ -18,7 +19,6 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
-#include "tools/npar/train/NotFinite.h"
 #include "tools/npar/train/RunCheckpoints.h"
 #include "tools/npar/train/RunEvaluations.h"
 #include "tools/npar/train/RunLogs.h"
@@ -160,9 +160,9 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     training.idle += !losses.empty() && std::all_of(losses.begin(), losses.end(), [](const auto &loss) { return loss.counted == 0; });
     std::vector<StepNote> notes;
     std::transform(result->notes.begin(), result->notes.end(), std::back_inserter(notes), unpackNote);
-    bool sound = isSound(*result);
+    bool sound = engine::isSound(*result);
     if (!sound && training.unsound++ == 0)
-      training.firstUnsound = describeUnsound(session, program, *result, step);
+      training.firstUnsound = engine::describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed, epochsBefore(data, step + 1));
     double rate = computes ? program.flops() / std::max(seconds, 1e-9) : 0;
     training.log = logs.append(engine::StepRecord{step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount,
@@ -278,7 +278,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
                 RunLogs &logs, RunCheckpoints &checkpoints, const Status &trained, Training &training) {
   job.phase("writing the final weights");
   if (trained.ok())
-    training.badParameter = firstParameterNotFinite(session, program);
+    training.badParameter = engine::firstParameterNotFinite(session, program);
   bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
     training.checkpoint = checkpoints.atEnd(training.steps, sound);

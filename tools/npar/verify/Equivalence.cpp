@@ -3,7 +3,7 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/program/Compute.h"
-#include "tools/npar/train/NotFinite.h"
+#include "engine/runtime/NotFinite.h"
 
 #include <algorithm>
 #include <cmath>
@@ -302,8 +302,8 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
     engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
     if (!both.ok())
       return both.status();
-    if (unsound.empty() && (!isSound(both->result) || both->result.skipped))
-      unsound = describeUnsound(session, program, both->result, step);
+    if (unsound.empty() && (!engine::isSound(both->result) || both->result.skipped))
+      unsound = engine::describeUnsound(session, program, both->result, step);
     losses.add(fmt::format("loss in step {}", step), {both->result.loss}, {both->expected.loss});
     norms.add(fmt::format("grad_norm in step {}", step), {both->result.gradNorm}, {both->expected.gradNorm});
     norms.allow(gradientNoise(both->expected.loss, roundingOf(program)));
