@@ -62,8 +62,8 @@ std::string describeUnsound(const Session &session, const program::Program &prog
     return begin + "parameter '" + *parameter + "' is not finite, " +
            (step == 0 ? "since initialization or loading" : "after an update that was too large: lower the learning rate") + " " + numbers;
   std::optional<std::string> gradient = firstGradientNotFinite(session, program);
-  std::string what = gradient ? "the gradient of '" + *gradient + "' is not finite"
-                              : "the gradient norm is not finite, although each gradient is";
+  std::string what =
+      gradient ? "the gradient of '" + *gradient + "' is not finite" : "the gradient norm is not finite, although each gradient is";
   return begin + what + " " + numbers + "; parameters and optimizer state are those of the step before";
 }
 

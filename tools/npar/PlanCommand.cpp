@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/NothingFits.h"
 #include "tools/npar/plan/OtherProgram.h"
@@ -13,7 +14,6 @@
 #include "tools/npar/plan/PlanReport.h"
 #include "tools/npar/plan/Task.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/trials/PlanCheck.h"
 
 #include <algorithm>
 #include <filesystem>

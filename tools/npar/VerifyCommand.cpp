@@ -8,29 +8,30 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/trials/VerifyAll.h"
-#include "tools/npar/trials/VerifyPairs.h"
-#include "tools/npar/verify/VerifyPlan.h"
+#include "tools/npar/verify/VerifyAll.h"
+#include "tools/npar/verify/VerifyInJob.h"
+#include "tools/npar/verify/VerifyPairs.h"
 
 namespace npar::driver {
 namespace {
 
-ExitCode verifyMatrix(const VerifyFlags &flags) {
+ExitCode verifyManyPlans(const VerifyFlags &flags) {
   if (flags.model.plan || !flags.program.empty())
     return fail(ExitCode::Usage, "--all makes its own plans: remove --plan and --program");
-  MatrixFlags matrix;
+  AllFlags all;
   for (size_t i = 0; i <= flags.more.size(); ++i) {
-    matrix.models.push_back(flags.model);
+    all.models.push_back(flags.model);
     if (i > 0)
-      matrix.models.back().model = flags.more[i - 1];
+      all.models.back().model = flags.more[i - 1];
   }
-  matrix.combine = flags.combine;
-  matrix.printPlan = flags.printPlan;
-  matrix.seed = flags.seed;
-  matrix.plans = flags.plans ? flags.plans : 120;
-  matrix.json = flags.json;
-  matrix.check = planChecks(flags.seed, flags.threads, flags.jobs);
-  return verifyAll(std::move(matrix));
+  all.selection.combine = flags.combine;
+  all.printPlan = flags.printPlan;
+  all.selection.seed = flags.seed;
+  if (flags.plans)
+    all.selection.plans = flags.plans;
+  all.json = flags.json;
+  all.check = planChecks(flags.seed, flags.threads, flags.jobs);
+  return verifyAll(all);
 }
 
 ExitCode runVerify(VerifyFlags flags, Job &job) {
@@ -39,7 +40,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
     if (code == ExitCode::Good)
       code = findMachine(flags.model);
     if (code == ExitCode::Good)
-      code = flags.all ? verifyMatrix(flags)
+      code = flags.all ? verifyManyPlans(flags)
                        : verifyPairs({flags.model, flags.features, flags.json, planChecks(flags.seed, flags.threads, flags.jobs)});
     return code;
   }

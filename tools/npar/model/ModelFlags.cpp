@@ -4,6 +4,10 @@
 #include "tools/npar/model/FlagChecks.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <fmt/format.h>
 #include <map>
 
 namespace npar::driver {
@@ -47,6 +51,28 @@ void addKindFlag(CLI::App &app, ModelOptions &options) {
             return std::string();
           },
           ""));
+}
+
+std::string shellQuoted(const std::string &word) {
+  bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || (c != '\0' && std::strchr("_-+=,./:@%", c));
+  });
+  if (plain)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+std::string modelFlags(const ModelOptions &options) {
+  std::string flags;
+  for (auto [flag, value] : {std::pair("--train", &options.train), std::pair("--config", &options.config)})
+    if (*value)
+      flags += fmt::format(" {} {}", flag, shellQuoted(**value));
+  for (const std::string &setting : options.settings)
+    flags += " --set " + shellQuoted(setting);
+  return flags;
 }
 
 } // namespace npar::driver

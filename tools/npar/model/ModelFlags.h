@@ -4,6 +4,8 @@
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/npar/terminal/CliApp.h"
 
+#include <string>
+
 namespace npar::driver {
 
 using models::ModelOptions;
@@ -11,5 +13,11 @@ using models::ModelOptions;
 void addModelFlags(CLI::App &app, ModelOptions &options);
 /// The flag --for as well, for commands that show programs of any kind.
 void addKindFlag(CLI::App &app, ModelOptions &options);
+
+/// The flags that chose train block, configuration and settings, as a shell takes them, each after a space.
+std::string modelFlags(const ModelOptions &options);
+
+/// A word as a shell takes it.
+std::string shellQuoted(const std::string &word);
 
 } // namespace npar::driver

@@ -4,7 +4,7 @@
 #include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
 
-#include "tools/npar/trials/PlanDraft.h"
+#include "tools/lib/verify/PlanDraft.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@ namespace npar::driver {
 namespace {
 
 /// A copy of a feature of the table with the sizes of the candidate.
-Feature sized(const char *name, const char *axis, int64_t size) {
-  Feature feature = *findFeature(name);
+verify::PlanFeature sized(const char *name, const char *axis, int64_t size) {
+  verify::PlanFeature feature = *verify::findFeature(name);
   feature.mesh = {{axis, {size}}};
   feature.microShares = 1; // its micro-batch goes into its own shares
   return feature;
@@ -200,15 +200,15 @@ std::string nameOf(const Candidate &c) {
 int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
 
 std::string textOf(const PlanTask &task, const Candidate &c) {
-  std::vector<Feature> own;
+  std::vector<verify::PlanFeature> own;
   own.reserve(16); // pointers into it are kept
-  std::vector<const Feature *> chosen;
-  auto take = [&](Feature feature) {
+  std::vector<const verify::PlanFeature *> chosen;
+  auto take = [&](verify::PlanFeature feature) {
     own.push_back(std::move(feature));
     chosen.push_back(&own.back());
   };
   auto line = [&](const char *kind, const std::string &text) {
-    Feature feature;
+    verify::PlanFeature feature;
     feature.name = feature.kind = kind, feature.lines = {text};
     take(feature);
   };
@@ -220,13 +220,13 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
   if (c.dp > 1)
     take(sized("dp", "dp", c.dp));
   if (c.pp > 1) {
-    Feature schedule = sized(c.schedule.c_str(), "pp", c.pp);
+    verify::PlanFeature schedule = sized(c.schedule.c_str(), "pp", c.pp);
     schedule.schedule = wordsOf(c, Setting::Schedule);
     take(schedule);
   }
   if (c.cp > 1) {
-    Feature context = sized(c.context == "zigzag" ? "ring_zigzag" : c.context.c_str(), "cp", c.cp);
-    for (FeatureRule &rule : context.rules)
+    verify::PlanFeature context = sized(c.context == "zigzag" ? "ring_zigzag" : c.context.c_str(), "cp", c.cp);
+    for (verify::FeatureRule &rule : context.rules)
       if (size_t at = rule.text.find("-> sp"); at != std::string::npos)
         rule.text.replace(at, 5, "-> cp");
     take(context);
@@ -234,18 +234,18 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
   if (c.tp > 1)
     take(sized(splitFeature(c.split), "tp", c.tp));
   if (c.sequence)
-    chosen.push_back(findFeature("sequence"));
+    chosen.push_back(verify::findFeature("sequence"));
   if (c.zero)
-    chosen.push_back(findFeature(c.zero == 1 ? "zero1" : c.zero == 2 ? "zero2" : "zero3"));
+    chosen.push_back(verify::findFeature(c.zero == 1 ? "zero1" : c.zero == 2 ? "zero2" : "zero3"));
   if (c.recomputes())
     line("recompute", "recompute " + c.recompute);
   if (c.bucket != "none")
     line("bucket", "bucket " + c.bucket);
   line("compute", "compute " + task.compute + (task.gradients.empty() ? "" : ", gradients " + task.gradients) +
                       (task.reduce.empty() ? "" : ", reduce " + task.reduce));
-  DraftChoice choice;
+  verify::DraftChoice choice;
   choice.micro = c.micro;
-  std::optional<PlanDraft> draft = draftPlan(task.names, chosen, "planned", choice);
+  std::optional<verify::PlanDraft> draft = verify::draftPlan(task.names, chosen, "planned", choice);
   std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
   if (!task.options.config)
     for (const std::string &setting : task.options.settings)

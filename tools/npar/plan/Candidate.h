@@ -4,7 +4,9 @@
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
 #include "tools/lib/foreign/ForeignFile.h"
-#include "tools/npar/trials/Feature.h"
+#include "tools/lib/verify/PlanFeature.h"
+#include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/terminal/Outcome.h"
 
 #include <cstdint>
 #include <string>
@@ -60,7 +62,7 @@ std::vector<std::string> keysOf(Setting setting);
 /// What plans are chosen for.
 struct PlanTask {
   ModelOptions options; ///< of the model alone: no plan, no batch
-  SmallModel names;
+  verify::ModelOutline names;
   dsl::Machine machine;
   dsl::Train train;
   std::vector<std::string> rules; ///< of its parameters, as text

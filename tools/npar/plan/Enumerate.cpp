@@ -88,7 +88,7 @@ namespace {
 class Enumeration {
 public:
   Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
-    auto has = [&](const char *feature) { return applies(*findFeature(feature), task.names); };
+    auto has = [&](const char *feature) { return verify::applies(*verify::findFeature(feature), task.names); };
     tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
   }
 
@@ -135,7 +135,7 @@ private:
   bool splitsAxes(const Candidate &one) const {
     bool heads = one.split == "vocabulary" || one.split == "feedforward" || task.heads % one.tp == 0;
     bool hidden = one.split == "vocabulary" || one.split == "attention" || task.hidden % one.tp == 0;
-    return tensor && heads && hidden && applies(*findFeature(splitFeature(one.split)), task.names);
+    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(one.split)), task.names);
   }
   /// Likewise the batch where that is what it splits.
   bool splits(const Candidate &one) const {

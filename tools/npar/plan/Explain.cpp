@@ -3,9 +3,9 @@
 
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
+#include "tools/lib/verify/PlanFeature.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/Guess.h"
-#include "tools/npar/trials/Feature.h"
 
 #include <algorithm>
 #include <array>
@@ -87,14 +87,14 @@ private:
     askClause(
         "recompute", "Is recomputation worth it?", Setting::Recompute, [&](const Candidate &) { return task.blocks > 0; },
         "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? "block" : "none"; });
-    bool sequences = applies(*findFeature("sequence"), task.names);
+    bool sequences = verify::applies(*verify::findFeature("sequence"), task.names);
     askClause(
         "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
         [&](const Candidate &c) { return sequences && c.tp > 1 && c.split != "vocabulary" && task.sequence % (c.tp * c.cp) == 0; },
         sequences ? "No: no plan here has the tensor parallelism that it needs"
                   : "No: the model has no sequence to split with tensor parallelism",
         [](Candidate &c, bool with) { c.sequence = with; });
-    bool vocabulary = applies(*findFeature(splitFeature("vocabulary")), task.names);
+    bool vocabulary = verify::applies(*verify::findFeature(splitFeature("vocabulary")), task.names);
     auto sharesBatch = [&](const Candidate &c) { return task.batch % (c.dp * c.tp * c.micro) == 0; };
     askClause(
         "vocabulary", "Is it worth splitting the vocabulary alone, and the blocks' batch?", Setting::Split,

@@ -7,6 +7,7 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 #include <cctype>
@@ -160,7 +161,7 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const foreign::ForeignModel *ru
   // Any number of ranks can share a processor's cores: one for each fills it.
   if (task.machine.kind == dsl::MachineKind::Processor && task.hosts == 1)
     task.machine.ranks = std::min(task.machine.ranks, std::max(1.0, std::floor(task.machine.cores)));
-  Outcome<SmallModel> names = modelNames(task.options);
+  Outcome<verify::ModelOutline> names = reported(verify::outlineModel(task.options, terminal()));
   if (!names.ok())
     return names.code();
   task.names = std::move(*names);

@@ -1,0 +1,213 @@
+// Runs both programs, and tells errors of a plan from numbers that prove nothing.
+#include "tools/lib/verify/OneRankComparison.h"
+
+#include "tools/lib/verify/Equivalence.h"
+#include "tools/lib/verify/OneRank.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace npar::verify {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+constexpr int64_t verifySteps = 3;
+constexpr uint64_t mostSeeds = 5; ///< attempt if one rank leaps with the numbers of those before
+
+/// A model can amplify rounding, and deep models do: one rank in the same type is then as far from float64. A plan may be a few times as
+/// far because it rounds in other places.
+void allowOneRanksError(std::vector<Check> &checks, const std::vector<Check> &oneRank) {
+  constexpr double times = 4;
+  for (size_t i = 0; i < checks.size() && i < oneRank.size(); ++i) {
+    std::optional<double> error = checks[i].maxRelativeError, own = oneRank[i].maxRelativeError;
+    if (checks[i].ok || !error || !own)
+      continue;
+    if (!std::isfinite(*own)) {
+      checks[i].isOfOneRank = true;
+      checks[i].detail += "; on one rank it is not finite in this type either: the model's values are too large for it under any plan";
+      continue;
+    }
+    checks[i].ok = *error <= times * *own;
+    checks[i].detail += fmt::format("; one rank in this type has the error {:.2e}, and {} times that is allowed", *own, times);
+  }
+}
+
+void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbers, uint64_t seed) {
+  for (size_t i = 0; i < checks.size() && i < otherNumbers.size(); ++i)
+    if (std::optional<double> error = otherNumbers[i].maxRelativeError; !checks[i].ok && error) {
+      checks[i].ok = otherNumbers[i].ok;
+      checks[i].detail += fmt::format("; with seed {} {:.2e}", seed, *error);
+    }
+}
+
+/// The first operations that compute integers from floats (comparisons, largest entries, orders): "the choice at moe.npar:12:17". Two
+/// programs can choose differently when the floats are nearly equal. Empty if the model has no such operation.
+std::string choicesOf(const dsl::Model &model, const dsl::Sources &sources) {
+  constexpr size_t most = 3;
+  std::vector<std::string> places;
+  for (const dsl::Node &node : model.nodes) {
+    bool ofFloats = std::any_of(node.operands.begin(), node.operands.end(),
+                                [&](int operand) { return !dsl::isInteger(model.nodes[static_cast<size_t>(operand)].type.element); });
+    if (!dsl::isInteger(node.type.element) || !ofFloats || node.location.line == 0 || node.location.file >= sources.size())
+      continue;
+    std::string file = std::filesystem::path(sources.name(node.location.file)).filename().string();
+    std::string place = fmt::format("{}:{}:{}", file, node.location.line, node.location.column);
+    if (std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(place);
+  }
+  if (places.empty())
+    return "";
+  bool more = places.size() > most;
+  places.resize(std::min(places.size(), most));
+  return fmt::format("the choice at {}{}", fmt::join(places, ", "), more ? " and others" : "");
+}
+
+/// Explains why the numbers of a seed prove nothing.
+std::string leapText(uint64_t seed, double leap, double change, const std::string &choices) {
+  std::string why =
+      choices.empty() ? "a kink (relu, max) is within rounding" : choices + " is between values that are equal within rounding";
+  return fmt::format("seed {} left out: the loss or gradient norm of one rank leaps by {:.1e} when its parameters move by {:.0e}: {}", seed,
+                     leap, change, why);
+}
+
+/// True if the model stops a gradient on a path to the loss.
+bool stopsGradients(const dsl::Model &model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [](const dsl::Node &node) { return node.op == "stop_gradient" && node.attributes.count("neutral") == 0; });
+}
+
+} // namespace
+
+engine::SessionOptions OneRankComparison::optionsOfOneRank() const {
+  engine::SessionOptions onProcessor = options;
+  onProcessor.backend = "cpu";
+  return onProcessor;
+}
+
+/// Sets up a program's session, with the ranks of this process or with all ranks.
+Result<OneRankComparison::SessionPointer> OneRankComparison::createSession(const models::ProgramPointer &program, Processes::Ranks ranks,
+                                                                           engine::SessionOptions own) {
+  engine::Activity activity(observer, "setting up");
+  own.onPhase = [&](const std::string &name) { activity.phase(name); };
+  if (ranks == Processes::Ranks::Shared)
+    return processes.createSession(program, own);
+  own.gpus = 1; // it has one rank
+  return engine::Session::create(program, own);
+}
+
+Result<OneRankComparison::SessionPointer> OneRankComparison::createReference() {
+  return createSession(reference, Processes::Ranks::AllInEach, optionsOfOneRank());
+}
+
+/// Measures the sensitivity of one rank in float64.
+Result<double> OneRankComparison::sensitivity(uint64_t ofSeed, double change) {
+  engine::Activity activity(observer, "measuring how far one rank's own numbers change");
+  return sensitivityOf([&] { return createReference(); }, reference->root(), verifySteps, ofSeed, change);
+}
+
+/// Compares the plan's program with one rank, both in float64, and returns the session. Uses the next seed as long as one rank itself
+/// leaps.
+Result<OneRankComparison::SessionPointer> OneRankComparison::compareNumbers(const models::ProgramPointer &program,
+                                                                            const std::string &choices, std::vector<Check> &checks) {
+  constexpr double rounding = 1e-13; // of sums in another order, with room
+  std::vector<Check> leaps;
+  for (;; ++seed) {
+    TRY(SessionPointer session, createSession(program, Processes::Ranks::Shared, options));
+    TRY(SessionPointer one, createReference());
+    std::vector<Check> found;
+    {
+      engine::Activity activity(observer, "comparing a training in float64 with one rank");
+      TRY_STATUS(compareSessions(*session, *one, program->root(), verifySteps, seed, found));
+    }
+    bool isLast = allHold(found) || seed + 1 == request.seed + mostSeeds;
+    if (!isLast) {
+      TRY(double leap, sensitivity(seed, rounding));
+      if (isLast = leap < found.front().bound; !isLast)
+        leaps.push_back({"near tie", true, std::nullopt, leapText(seed, leap, rounding, choices)});
+    }
+    if (isLast) {
+      if (leaps.size() + 1 == mostSeeds)
+        for (Check &check : found)
+          if (!check.ok)
+            check.detail +=
+                fmt::format("; one rank itself changes abruptly with each of the {} earlier seeds: its training is unstable, and a lower "
+                            "learning rate can help",
+                            leaps.size());
+      checks.insert(checks.end(), leaps.begin(), leaps.end());
+      checks.insert(checks.end(), found.begin(), found.end());
+      return Result<SessionPointer>(std::move(session));
+    }
+  }
+}
+
+Status OneRankComparison::compareGradients(std::vector<Check> &checks) {
+  engine::Activity activity(observer, "comparing gradients with finite differences");
+  for (uint64_t attempt = 0; attempt < mostSeeds; ++attempt) {
+    TRY(SessionPointer fresh, createReference());
+    TRY_STATUS(disturbParameters(*fresh, reference->root(), seed + attempt));
+    if (attempt > 0)
+      checks.pop_back();
+    TRY_STATUS(checkFiniteDifferences(*fresh, reference->root(), seed + attempt, checks));
+    if (attempt > 0)
+      checks.back().detail += fmt::format("; with the numbers of seed {}", seed + attempt);
+    if (!checks.back().isUndecided)
+      break;
+  }
+  return {};
+}
+
+Status OneRankComparison::inFloat64(const models::ProgramPointer &program, const models::ElaboratedModel &exact,
+                                    std::vector<Check> &checks) {
+  const dsl::Model &model = exact.program.model;
+  TRY(SessionPointer session, compareNumbers(program, choicesOf(model, exact.compilation->texts()), checks));
+  TRY(std::vector<engine::ArenaUse> uses, processes.arenaUse(*session));
+  checks.push_back(checkMemoryUse(uses));
+  if (!processes.isFirst())
+    return {};
+  if (stopsGradients(model)) {
+    checks.push_back({"finite differences", true, std::nullopt, "left out: with 'stop_gradient' the gradient is not that of the loss"});
+    return {};
+  }
+  return compareGradients(checks);
+}
+
+Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, Processes::Ranks ranks,
+                                              uint64_t ofSeed, std::vector<Check> &checks) {
+  TRY(models::ProgramPointer own,
+      processes.share([&] { return written.compilation->compile(text, /*withoutKernels=*/false, request.model.targets); }, ranks));
+  TRY_STATUS(processes.agree(processes.checkMemory({own, reference}, options.threads)));
+  TRY(SessionPointer session, createSession(own, ranks, options));
+  TRY(SessionPointer one, createReference());
+  engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
+  TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, checks));
+  return roundingOf(own->root());
+}
+
+Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks) {
+  std::vector<Check> found, oneRank;
+  TRY(double rounding, compareOnce(written, written.program, Processes::Ranks::Shared, seed, found));
+  if (!allHold(found)) {
+    TRY([[maybe_unused]] double same, compareOnce(written, onOneRank(written.program), Processes::Ranks::AllInEach, seed, oneRank));
+    allowOneRanksError(found, oneRank);
+  }
+  for (uint64_t next = seed + 1; !allHold(found) && next < seed + mostSeeds; ++next) {
+    if (next > seed + 1) { // after the next seed, others only if the numbers before them make one rank leap
+      TRY(double leap, sensitivity(next - 1, rounding));
+      if (leap < found.front().bound)
+        break;
+    }
+    std::vector<Check> otherNumbers;
+    TRY(rounding, compareOnce(written, written.program, Processes::Ranks::Shared, next, otherNumbers));
+    allowAKink(found, otherNumbers, next);
+  }
+  checks.insert(checks.end(), found.begin(), found.end());
+  return {};
+}
+
+} // namespace npar::verify

@@ -1,0 +1,50 @@
+// Compares a plan's program with the one-rank program, first in float64, then in the plan's own type.
+#pragma once
+
+#include "tools/lib/verify/VerifyPlan.h"
+
+namespace npar::verify {
+
+/// A gradient leaps if rounding moves a value to the other side of a kink (relu, max), and so does a choice between nearly equal values
+/// (top_k, a comparison), under any plan. Such numbers prove nothing, so the numbers of the next seed are used: an error of a plan shows
+/// with any numbers.
+class OneRankComparison {
+public:
+  /// `options` are those of the plan's sessions. `reference` is the one-rank program in float64.
+  OneRankComparison(const VerifyRequest &request, const engine::SessionOptions &options, models::ProgramPointer reference,
+                    Processes &processes, engine::Observer &observer)
+      : request(request), options(options), reference(std::move(reference)), processes(processes), observer(observer), seed(request.seed) {}
+
+  /// Compares the plan's program in float64, its memory, and the gradients of one rank with finite differences. Each process runs its ranks
+  /// and the whole reference, which is small; the first one alone computes finite differences. `exact` is the text in float64.
+  engine::Status inFloat64(const models::ProgramPointer &program, const models::ElaboratedModel &exact, std::vector<Check> &checks);
+
+  /// Compares the plan in its own type. The comparison in float64 ignores the plan's `compute` and `keep` clauses.
+  engine::Status inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks);
+
+  /// The one-rank program's options: it always runs on the CPU.
+  engine::SessionOptions optionsOfOneRank() const;
+  /// The seed whose numbers were compared in float64.
+  uint64_t comparedSeed() const { return seed; }
+
+private:
+  using SessionPointer = std::unique_ptr<engine::Session>;
+  engine::Result<SessionPointer> createSession(const models::ProgramPointer &program, Processes::Ranks ranks, engine::SessionOptions own);
+  engine::Result<SessionPointer> createReference();
+  engine::Result<double> sensitivity(uint64_t ofSeed, double change);
+  engine::Result<SessionPointer> compareNumbers(const models::ProgramPointer &program, const std::string &choices,
+                                                std::vector<Check> &checks);
+  engine::Status compareGradients(std::vector<Check> &checks);
+  /// One comparison in the plan's own type; returns the type's rounding.
+  engine::Result<double> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, Processes::Ranks ranks,
+                                     uint64_t ofSeed, std::vector<Check> &checks);
+
+  const VerifyRequest &request;
+  engine::SessionOptions options;
+  models::ProgramPointer reference;
+  Processes &processes;
+  engine::Observer &observer;
+  uint64_t seed;
+};
+
+} // namespace npar::verify

@@ -1,0 +1,55 @@
+// Writes the result of a verification as JSON.
+#include "tools/lib/verify/VerifyReport.h"
+
+#include "engine/program/Ranks.h"
+
+#include <nlohmann/json.hpp>
+
+namespace npar::verify {
+
+namespace {
+
+nlohmann::ordered_json warningJson(const RoundingWarning &warning, const dsl::Sources &sources) {
+  nlohmann::ordered_json json;
+  json["file"] = warning.location.file < sources.size() ? sources.name(warning.location.file) : "";
+  json["line"] = warning.location.line;
+  json["column"] = warning.location.column;
+  json["operation"] = warning.operation;
+  json["error"] = warning.error; // infinite if a number left the type's range
+  json["error_without"] = warning.without;
+  json["message"] = warning.text();
+  return json;
+}
+
+} // namespace
+
+VerifyReport reportOf(const program::Program &program, std::vector<Check> checks) {
+  return {program.model() ? program.model()->str() : "", program.plan() ? program.plan()->str() : "", program::worldOf(program),
+          program.parameters(), std::move(checks)};
+}
+
+std::string jsonOf(const VerifyReport &report) {
+  nlohmann::ordered_json json, list = nlohmann::ordered_json::array();
+  for (const Check &check : report.checks) {
+    nlohmann::ordered_json one;
+    one["name"] = check.name;
+    one["ok"] = check.ok;
+    if (check.maxRelativeError)
+      one["max_relative_error"] = *check.maxRelativeError;
+    one["detail"] = check.detail;
+    if (check.isOfOneRank)
+      one["one_rank_too"] = true;
+    list.push_back(one);
+  }
+  json["ok"] = report.good();
+  json["plan"] = report.plan;
+  json["checks"] = list;
+  json["warnings"] = nlohmann::ordered_json::array();
+  if (report.rounding && report.rounding->warning)
+    json["warnings"].push_back(warningJson(*report.rounding->warning, report.texts));
+  if (report.rounding)
+    json["rounding_error"] = report.rounding->error;
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace npar::verify
