@@ -23,7 +23,7 @@ constexpr int64_t largestUnasked = 5000000; ///< parameters; larger models need 
 
 /// Counts the sums that `reduce library` can add in another order, and which therefore agree within rounding only.
 void addLibrary(const program::Program &program, std::vector<Check> &checks) {
-  driver::Reductions reductions = driver::reductionsOf(program);
+  show::Reductions reductions = show::reductionsOf(program);
   if (reductions.library > 0)
     checks.push_back({"reduce library", true, std::nullopt,
                       fmt::format("{} of {} reductions can be summed by a library, in its own order: with NCCL the values compared here "

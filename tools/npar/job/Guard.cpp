@@ -20,7 +20,7 @@ namespace npar::driver {
 namespace {
 
 /// The environment variable with the descriptor through which a guarded process talks to its guard.
-constexpr const char *variable = "NPAR_GUARD";
+constexpr const char *guardVariable = "NPAR_GUARD";
 
 /// Delay before an exit code for Open MPI's mpiexec, which kills all processes as soon as one fails: the others must report first.
 constexpr unsigned secondsToReport = 2;

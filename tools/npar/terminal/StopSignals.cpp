@@ -16,7 +16,7 @@ namespace {
 
 constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2};
 
-volatile std::sig_atomic_t arrived = 0, silent = 0, drawing = 0; ///< drawing: a line may be half drawn
+volatile std::sig_atomic_t arrived = 0, silent = 0, lineMayBeDrawn = 0; ///< lineMayBeDrawn: a line may be half drawn
 char abandonedFiles[16][PATH_MAX]; ///< what a handler may look at; the rest are empty
 const char *awaited = "", *abruptState = "";
 
@@ -33,7 +33,7 @@ void endAtOnce(int signal) {
   for (const char *file : abandonedFiles)
     if (*file)
       ::unlink(file);
-  say(drawing ? "\r\x1b[Knpar: error: stopped by " : "npar: error: stopped by "); // in place of a sign of life
+  say(lineMayBeDrawn ? "\r\x1b[Knpar: error: stopped by " : "npar: error: stopped by "); // in place of a sign of life
   say(nameOf(signal));
   say(abruptState);
   say("\n");
@@ -45,7 +45,7 @@ void keep(int signal) {
   arrived = signal;
   for (int one : signals) // the next one, whichever it is, ends the process
     std::signal(one, SIG_DFL);
-  say(drawing ? "\nnpar: " : "npar: ");
+  say(lineMayBeDrawn ? "\nnpar: " : "npar: ");
   say(nameOf(signal));
   say(": stopping ");
   say(awaited);
@@ -73,7 +73,7 @@ void install(void (*handler)(int)) {
 void stopAtOnce(const char *state, const std::vector<std::string> &abandoned, bool quiet) {
   abruptState = state;
   silent = quiet;
-  drawing = ::isatty(STDERR_FILENO);
+  lineMayBeDrawn = ::isatty(STDERR_FILENO);
   for (size_t i = 0; i < abandoned.size() && i < std::size(abandonedFiles); ++i)
     std::strncpy(abandonedFiles[i], abandoned[i].c_str(), sizeof(abandonedFiles[i]) - 1);
   install(endAtOnce);
@@ -82,7 +82,7 @@ void stopAtOnce(const char *state, const std::vector<std::string> &abandoned, bo
 void stopWhenAsked(const char *what, bool quiet) {
   awaited = what;
   silent = quiet;
-  drawing = ::isatty(STDERR_FILENO);
+  lineMayBeDrawn = ::isatty(STDERR_FILENO);
   install(keep);
 }
 
