@@ -72,7 +72,7 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
   return over;
 }
 
-ExitCode write(const std::string &path, const std::string &text) {
+ExitCode writeSweep(const std::string &path, const std::string &text) {
   if (path.empty())
     return ExitCode::Good;
   engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
@@ -127,7 +127,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     return fail(ExitCode::Usage, usage);
 
   for (auto [path, text] : {std::pair(&flags.csv, sweepCsv), std::pair(&flags.svg, sweepSvg)})
-    if (ExitCode code = write(*path, text(sweep)); code != ExitCode::Good)
+    if (ExitCode code = writeSweep(*path, text(sweep)); code != ExitCode::Good)
       return code;
   if (flags.json)
     std::cout << sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
