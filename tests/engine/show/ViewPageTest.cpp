@@ -10,7 +10,7 @@ using namespace npar::show;
 
 namespace {
 
-size_t count(const std::string &text, const std::string &part) {
+size_t occurrences(const std::string &text, const std::string &part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
     ++found;
@@ -67,10 +67,10 @@ TEST(ViewPage, NoNameEndsTheScript) {
   Packed packed(program);
   View view = viewOf(packed.root());
   std::string page = viewPage({&view});
-  EXPECT_EQ(count(page, "<script"), 2u);
-  EXPECT_EQ(count(page, "</script"), 2u);
-  EXPECT_EQ(count(page, "alert(1)</script"), 0u);
-  EXPECT_EQ(count(page, "<!--"), 0u);
+  EXPECT_EQ(occurrences(page, "<script"), 2u);
+  EXPECT_EQ(occurrences(page, "</script"), 2u);
+  EXPECT_EQ(occurrences(page, "alert(1)</script"), 0u);
+  EXPECT_EQ(occurrences(page, "<!--"), 0u);
   std::string data = pageData({&view});
   EXPECT_EQ(data.find('<'), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(data)["views"][0]["labels"][0][0].get<std::string>().substr(0, 17), "</script><script>");
@@ -81,7 +81,7 @@ TEST(ViewPage, AsksForNothingFromOutside) {
   View view = viewOf(packed.root());
   std::string page = viewPage({&view});
   for (const char *part : {"http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"})
-    EXPECT_EQ(count(page, part), 0u) << part;
+    EXPECT_EQ(occurrences(page, part), 0u) << part;
   for (const char *mark : {"{{title}}", "/*style*/", "/*data*/", "/*script*/"})
-    EXPECT_EQ(count(page, mark), 0u) << mark;
+    EXPECT_EQ(occurrences(page, mark), 0u) << mark;
 }
