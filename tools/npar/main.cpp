@@ -1,4 +1,5 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
+#include "engine/status/Thrown.h"
 #include "tools/npar/Command.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/terminal/OldSpellings.h"
@@ -7,7 +8,6 @@
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/terminal/Thrown.h"
 
 #include <algorithm>
 #include <csignal>
@@ -193,7 +193,7 @@ void holdClosedStreams() {
 int failThrown() {
   takeOver(); // of a job this process alone knows
   sayErrors();
-  return static_cast<int>(fail(statusOfThrown()));
+  return static_cast<int>(fail(engine::statusOfThrown()));
 }
 
 /// An exception that leaves another thread than the first ends the process too, with the same words: oneTBB throws in a worker that cannot

@@ -1,9 +1,9 @@
 // Forks a process per plan and reads from its exit code and words what became of it.
 #include "tools/npar/trials/PlanCheck.h"
 
+#include "engine/status/Thrown.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -161,7 +161,7 @@ private:
       if (code == ExitCode::BadInput && refusesSizes(changed))
         std::cout << sizesRefused;
     } catch (...) {
-      code = fail(statusOfThrown());
+      code = fail(engine::statusOfThrown());
     }
     std::cout.flush();
     std::cerr.flush();
