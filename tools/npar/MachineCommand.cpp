@@ -2,7 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "tools/lib/planner/machine/MachineFile.h"
-#include "tools/lib/planner/machine/Measure.h"
+#include "tools/lib/planner/machine/MeasureMachine.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"

@@ -3,10 +3,10 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
-#include "tools/lib/planner/search/Enumerate.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+#include "tools/lib/planner/search/ForeignPlan.h"
 #include "tools/lib/planner/search/NothingFits.h"
-#include "tools/lib/planner/search/OtherProgram.h"
-#include "tools/lib/planner/search/OwnPlan.h"
+#include "tools/lib/planner/search/PlanForProgram.h"
 #include "tools/lib/planner/search/PlanPage.h"
 #include "tools/lib/planner/search/PlanReport.h"
 #include "tools/npar/model/ForeignFlags.h"
@@ -82,7 +82,7 @@ struct Searched {
   planner::PlanTask task;
   planner::SearchOptions options;
   planner::SearchResult result;
-  std::optional<planner::OwnPlan> own;
+  std::optional<planner::ForeignPlan> own;
   std::string remarks; ///< of the run and its own plan; empty without one
 
   const planner::Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
@@ -95,9 +95,9 @@ Outcome<Searched> search(const PlanFlags &flags, const planner::Choices &fixes, 
   Searched searched{task, {}, {}, {}, ""};
   planner::SearchOptions &options = searched.options;
   options.goal = flags.goal, options.fixes = fixes, options.work = stoppableWork(flags.task.jobs);
-  std::optional<planner::OwnPlan> &own = searched.own;
+  std::optional<planner::ForeignPlan> &own = searched.own;
   if (run) {
-    Outcome<planner::OwnPlan> simulated = reported(planner::ownPlanOf(flags.foreign, std::move(*run), task, fixes, options.work));
+    Outcome<planner::ForeignPlan> simulated = reported(planner::foreignPlanOf(flags.foreign, std::move(*run), task, fixes, options.work));
     if (!simulated.ok())
       return simulated.code();
     own = std::move(*simulated);
@@ -112,7 +112,7 @@ Outcome<Searched> search(const PlanFlags &flags, const planner::Choices &fixes, 
   searched.result = std::move(*result);
   if (own) {
     planner::consider(*own, flags.goal, searched.result);
-    searched.remarks = planner::ownPlanText(*own, searched.result, flags.goal);
+    searched.remarks = planner::foreignPlanText(*own, searched.result, flags.goal);
   }
   return searched;
 }
@@ -160,7 +160,7 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::
   } else if (flags.json) {
     nlohmann::ordered_json json = planner::planJson(task, searched.result, flags.goal, text);
     if (searched.own)
-      json["from"] = planner::ownPlanJson(*searched.own, searched.result, flags.goal);
+      json["from"] = planner::foreignPlanJson(*searched.own, searched.result, flags.goal);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (flags.output.empty() ? text : searched.remarks);

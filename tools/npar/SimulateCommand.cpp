@@ -5,7 +5,7 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "tools/lib/planner/machine/MachineFile.h"
-#include "tools/lib/planner/simulate/HostRooms.h"
+#include "tools/lib/planner/simulate/Prediction.h"
 #include "tools/lib/planner/simulate/SimulatedView.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"

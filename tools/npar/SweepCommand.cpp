@@ -75,7 +75,8 @@ Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flag
   return over;
 }
 
-ExitCode write(const std::string &path, const std::string &text) {
+/// Writes nothing if no path is given.
+ExitCode writeReport(const std::string &path, const std::string &text) {
   if (path.empty())
     return ExitCode::Good;
   return reported(program::writeFileAtomically(path, text.data(), text.size()));
@@ -130,7 +131,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     return fail(ExitCode::Usage, usage);
 
   for (auto [path, text] : {std::pair(&flags.csv, planner::sweepCsv), std::pair(&flags.svg, planner::sweepSvg)})
-    if (ExitCode code = write(*path, text(sweep)); code != ExitCode::Good)
+    if (ExitCode code = writeReport(*path, text(sweep)); code != ExitCode::Good)
       return code;
   if (flags.json)
     std::cout << planner::sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

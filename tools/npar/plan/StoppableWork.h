@@ -1,7 +1,7 @@
 // The work of a search under `--jobs` and the signals that stop a process.
 #pragma once
 
-#include "tools/lib/planner/search/Attempt.h"
+#include "tools/lib/planner/search/SimulatePlans.h"
 #include "tools/npar/terminal/StopSignals.h"
 
 namespace npar::driver {

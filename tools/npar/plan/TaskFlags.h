@@ -1,7 +1,7 @@
 // The flags of `npar plan` and `npar explain` that describe the task: model, machine, hosts, batch.
 #pragma once
 
-#include "tools/lib/planner/search/Task.h"
+#include "tools/lib/planner/search/ReadTask.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/terminal/ExitCode.h"
 

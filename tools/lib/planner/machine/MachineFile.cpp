@@ -5,7 +5,7 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PrivateFolder.h"
 #include "tools/lib/models/ModelOptions.h"
-#include "tools/lib/planner/machine/Measure.h"
+#include "tools/lib/planner/machine/MeasureMachine.h"
 #include "tools/npar/terminal/Suggest.h"
 
 #include <algorithm>
@@ -43,13 +43,13 @@ std::vector<std::string> knownMachines() {
   return names;
 }
 
-/// The folder of this machine's file, which nobody else can write.
+/// The folder of this machine's file, which other users cannot write.
 Result<program::PrivateFolder> hereFolder() {
   fs::path folder = fs::path(herePath()).parent_path();
   return program::PrivateFolder::open(folder.parent_path().string(), folder.filename().string());
 }
 
-/// This machine's file; made by measuring where there is none.
+/// This machine's file; measures the machine if the file is missing.
 Result<std::optional<std::string>> here(engine::Observer &observer) {
   constexpr uint64_t largest = uint64_t{1} << 20;
   std::string path = herePath();

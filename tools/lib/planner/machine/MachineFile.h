@@ -1,4 +1,4 @@
-// Where machines are: the word after --machine to a text, and this machine's own text.
+// Finds the text of a machine by the word after --machine, and keeps this machine's own text.
 #pragma once
 
 #include "dsl/machine/Machine.h"

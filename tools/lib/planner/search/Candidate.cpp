@@ -88,6 +88,14 @@ Choices choicesOf(const Candidate &c) {
           {"bucket", c.bucket}};
 }
 
+bool isSameValue(const std::string &a, const std::string &b) {
+  auto withoutSpaces = [](std::string text) {
+    text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+    return text;
+  };
+  return withoutSpaces(a) == withoutSpaces(b);
+}
+
 std::vector<std::string> keysOf(Setting setting) {
   switch (setting) {
   case Setting::Mesh:
@@ -151,7 +159,7 @@ bool same(const Candidate &a, const Candidate &b, Setting setting) {
     return a.dp == b.dp && a.pp == b.pp && a.cp == b.cp && a.tp == b.tp;
   case Setting::Micro:
     return a.micro == b.micro;
-  case Setting::Schedule: // that one of them has a single stage is the mesh's difference; likewise below
+  case Setting::Schedule: // if only one of them has a single stage, the mesh differs; the same holds below
     return (a.schedule == b.schedule && a.chunks == b.chunks && a.live == b.live) || (a.pp == 1) != (b.pp == 1);
   case Setting::Context:
     return a.context == b.context || (a.cp == 1) != (b.cp == 1);

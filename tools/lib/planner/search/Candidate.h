@@ -24,8 +24,8 @@ struct Candidate {
   int64_t chunks = 1, live = 0;  ///< live: 0 where the plan says none
   std::string context = "none";  ///< how attention sees the sequence that cp splits: ring, zigzag, gather, ulysses
   std::string recompute = "none", place = "dp,pp", bucket = "none";
-  /// What tp splits: "all"; "blocks", the vocabulary is whole; "vocabulary", the blocks have shares of the batch instead; "feedforward" or
-  /// "attention" and the vocabulary, the other layers of the blocks have shares of the batch.
+  /// The layers that tp splits: "all"; "blocks": the vocabulary is whole; "vocabulary": the blocks have shares of the batch instead;
+  /// "feedforward" or "attention": these and the vocabulary, the other layers of the blocks have shares of the batch.
   std::string split = "all";
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
@@ -46,23 +46,25 @@ using Choices = std::vector<std::pair<std::string, std::string>>;
 /// What a candidate chooses, one word each: a key as `--fix` has it, and a value. `mesh.dp`, `mesh.pp`, `mesh.cp`, `mesh.tp`, `micro`,
 /// `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `split`, `place`, `bucket`.
 Choices choicesOf(const Candidate &candidate);
+/// Tells whether two values of a choice are the same apart from spaces.
+bool isSameValue(const std::string &a, const std::string &b);
 /// "dp = 8, pp = 16, tp = 8, micro 1, 1f1b, recompute block"
 std::string nameOf(const Candidate &candidate);
 
-/// What one line of a plan decides, though it may take several keys of `choicesOf`.
+/// A setting is one line of a plan; it may have several keys of `choicesOf`.
 enum class Setting { Mesh, Micro, Schedule, Context, Recompute, Zero, Sequence, Split, Place, Bucket };
 constexpr int settingCount = 10;
-/// What a candidate has of a setting, in words: "dp = 8, pp = 16, tp = 8", "micro 2", "interleaved(4)", "no recomputation".
+/// A setting of a candidate in words: "dp = 8, pp = 16, tp = 8", "micro 2", "interleaved(4)", "no recomputation".
 std::string wordsOf(const Candidate &candidate, Setting setting);
 bool same(const Candidate &a, const Candidate &b, Setting setting);
-/// In how many settings they differ.
+/// The number of settings that differ.
 int distance(const Candidate &a, const Candidate &b);
-/// How many doublings lie between the sizes of two meshes.
+/// The number of doublings from one mesh to the other, over all axes.
 double meshSteps(const Candidate &a, const Candidate &b);
 /// The keys of `--fix` that make a setting.
 std::vector<std::string> keysOf(Setting setting);
 
-/// What plans are chosen for.
+/// The model, the machine and the training that a plan is searched for.
 struct PlanTask {
   ModelOptions options; ///< of the model alone: no plan, no batch
   SmallModel names;
@@ -74,7 +76,7 @@ struct PlanTask {
   int64_t hosts = 1, batch = 1;
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
-  std::string importAs;                                                   ///< how a text beside the model's folder imports it
+  std::string importAs;                                                   ///< how a text next to the model's folder imports it
   std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
 
   int64_t ranks() const; ///< that the hosts hold

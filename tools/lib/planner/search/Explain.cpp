@@ -1,8 +1,8 @@
 // Asks the questions: finds the two plans of each among what was simulated, and simulates those that are missing.
 #include "tools/lib/planner/search/Explain.h"
 
-#include "tools/lib/planner/search/Enumerate.h"
-#include "tools/lib/planner/search/Guess.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
 #include "tools/npar/trials/Feature.h"
 #include "tools/npar/view/View.h"
 
@@ -171,8 +171,8 @@ private:
     return found && found->attempt.figures ? std::optional(found->candidate) : std::nullopt;
   }
 
-  /// Candidates with the fewest other settings changed: those whose meshes are nearest, and the best guesses. What probably does not fit
-  /// comes last.
+  /// Candidates with the fewest other settings changed: those whose meshes are nearest, and the best guesses. Those that probably do not
+  /// fit come last.
   std::vector<Candidate> nearest(const std::vector<Candidate> &among, const Has &has, const Candidate &base,
                                  int farthest = settingCount) const {
     struct Near {
@@ -232,7 +232,7 @@ private:
     answer(one, setting, none);
   }
 
-  /// A stage beside the best of the lower ones, all else alike.
+  /// Compares a stage of ZeRO with the best of the lower ones; nothing else differs.
   void askZero(int stage) {
     Answer one{fmt::format("zero{}", stage),
                fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " compared with lower stages" : ""),
@@ -266,7 +266,7 @@ private:
                                                                         : c.place; });
   }
 
-  /// Schedules of the best plan that has a pipeline beside 1f1b for it.
+  /// Compares schedules with 1f1b in the best plan that has a pipeline.
   void askSchedule(const char *key, const char *question, const Has &has, const char *none) {
     Answer one{key, question, false, "", {}, {}, {}, {}};
     std::optional<Candidate> base = baseWith([](const Candidate &c) { return c.pp > 1; });
@@ -303,7 +303,7 @@ private:
     answer(one, Setting::Micro, "No: a rank has one sequence, or their number is not divisible");
   }
 
-  /// On one device as it is and with recomputation; where neither fits, with what data parallelism can share out.
+  /// Tries one device as it is and with recomputation; if neither fits, looks for the least sharing by data parallelism that does.
   void askOneDevice() {
     Answer one{"one_device", "", false, "", {}, {}, {}, {}};
     PlanTask alone = task;
@@ -351,7 +351,7 @@ private:
     result.answers.push_back(std::move(one));
   }
 
-  /// What fits with the least: ZeRO 1, then 3, each without recomputation and with it, then shares of the sequence, then the best plan.
+  /// The first plan that fits: ZeRO 1, then 3, each without recomputation and with it, then shares of the sequence, then the best plan.
   std::optional<Tried> shared() {
     auto fits = [&](const std::vector<Candidate> &candidates) -> std::optional<Tried> {
       simulate(candidates);

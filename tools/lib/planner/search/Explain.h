@@ -10,7 +10,7 @@
 
 namespace npar::planner {
 
-/// What two plans say of a question: one that has what is asked for, one that has it not.
+/// The answer to a question by two plans: one with the feature in question and one without.
 struct Answer {
   std::string key, question;
   bool yes = false;

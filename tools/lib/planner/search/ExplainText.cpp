@@ -14,13 +14,13 @@ using driver::humanTime;
 
 namespace {
 
-constexpr double noticed = 5e-4; ///< a share of time or memory below which two plans are alike
+constexpr double noticed = 5e-4; ///< a share of time or memory below which two plans count as equal
 
 std::string bytesOf(const StepFigures &figures) { return humanBytes(static_cast<double>(figures.memory)); }
 
 std::string roomOf(const StepFigures &figures) { return figures.room ? " of " + humanBytes(*figures.room) : ""; }
 
-/// What two plans that fit take: "2.1 s a step instead of 2.4 s (12.5 % less) and 20 GiB instead of 30 GiB".
+/// Compares two plans that fit: "2.1 s a step instead of 2.4 s (12.5 % less) and 20 GiB instead of 30 GiB".
 void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures &without) {
   double time = with.seconds / without.seconds - 1, memory = static_cast<double>(with.memory) / static_cast<double>(without.memory) - 1;
   std::string seconds = std::abs(time) < noticed

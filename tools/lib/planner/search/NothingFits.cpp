@@ -64,7 +64,7 @@ engine::Status nothingFits(const PlanTask &task, const SearchResult &result, con
   }
   std::vector<Change> hosts;
   for (int64_t times : {2, 4, 8, 16}) {
-    if (dsl::isUneven(task.machine)) // its file says how many there are
+    if (dsl::isUneven(task.machine)) // its file has the number of hosts
       break;
     hosts.push_back({task, quick, fmt::format("on {} hosts", task.hosts * times)});
     hosts.back().task.hosts *= times;

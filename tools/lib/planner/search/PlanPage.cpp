@@ -1,8 +1,8 @@
 // Writes the page of a search: the picture, and the data that its script shows of the plan that is pointed at.
 #include "tools/lib/planner/search/PlanPage.h"
 
-#include "tools/lib/planner/search/Lanes.h"
-#include "tools/lib/planner/search/Scatter.h"
+#include "tools/lib/planner/search/CompactTimeline.h"
+#include "tools/lib/planner/search/TimeMemoryPlot.h"
 #include "tools/npar/page/PageFiles.h"
 #include "tools/npar/view/Looks.h"
 #include "tools/npar/view/SvgText.h"
@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-/// What the page says of a plan; all words are made here.
+/// The data of a plan on the page, with all words.
 Json dataOf(const PlanTask &task, const Tried &tried) {
   const StepFigures &figures = *tried.attempt.figures;
   std::string memory = humanBytes(static_cast<double>(figures.memory));
@@ -57,8 +57,8 @@ void replaceOnce(std::string &text, const std::string &mark, const std::string &
 } // namespace
 
 std::string planPage(const PlanTask &task, const SearchResult &result) {
-  Scatter scatter;
-  scatter.frontier = true;
+  TimeMemoryPlot plot;
+  plot.frontier = true;
   Json plans = Json::array(), refused = Json::array();
   int best = -1;
   for (size_t i = 0; i < result.tried.size(); ++i) {
@@ -70,14 +70,14 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
     if (static_cast<int>(i) == result.best)
       best = static_cast<int>(plans.size());
     const StepFigures &figures = *tried.attempt.figures;
-    scatter.points.push_back({nameOf(tried), figures.seconds, static_cast<double>(figures.memory), tried.fits()});
-    scatter.room = figures.room;
+    plot.points.push_back({nameOf(tried), figures.seconds, static_cast<double>(figures.memory), tried.fits()});
+    plot.room = figures.room;
     plans.push_back(dataOf(task, tried));
   }
-  scatter.title = fmt::format("{} on {} host{} of {}, {} sequences per step", task.names.name, task.hosts, task.hosts == 1 ? "" : "s",
-                              task.machine.name, task.batch);
-  scatter.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
-                                 result.candidates, refused.size(), result.pruned);
+  plot.title = fmt::format("{} on {} host{} of {}, {} sequences per step", task.names.name, task.hosts, task.hosts == 1 ? "" : "s",
+                           task.machine.name, task.batch);
+  plot.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
+                              result.candidates, refused.size(), result.pruned);
   Json looks = Json::object(); // of the letters of lanes
   for (const Look &look : phaseLooks())
     looks[std::string(1, look.letter)] = {{"word", look.word}, {"fill", look.fill}};
@@ -85,13 +85,13 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
   for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
            -1, ' ', true, nlohmann::json::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
-  // The last mark first: those before it stand before all that was put in.
+  // The last mark first, so that inserted text never comes before a mark that is still to be replaced.
   std::string page = searchHtml;
   replaceOnce(page, "/*script*/", searchScript);
   replaceOnce(page, "/*data*/", data);
-  replaceOnce(page, "{{picture}}", scatterSvg(scatter));
+  replaceOnce(page, "{{picture}}", plotSvg(plot));
   replaceOnce(page, "/*style*/", searchStyle);
-  replaceOnce(page, "{{title}}", escaped(scatter.title));
+  replaceOnce(page, "{{title}}", escaped(plot.title));
   return page;
 }
 

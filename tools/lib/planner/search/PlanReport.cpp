@@ -155,7 +155,8 @@ std::string reasonsForNone(const SearchResult &result, const Choices &fixes, Pla
   return text;
 }
 
-/// What keeps a plan behind the best: the memory that it lacks, or the time, and which share of it is larger than the best plan's.
+/// The reason why a plan is behind the best: the memory that it lacks, or the time, and the share of it that is larger than the best
+/// plan's.
 std::string lack(const Tried &tried, const Tried &best) {
   const StepFigures &figures = *tried.attempt.figures, &other = *best.attempt.figures;
   if (!tried.fits())
@@ -174,7 +175,7 @@ std::string lack(const Tried &tried, const Tried &best) {
   return text;
 }
 
-/// How an uneven machine's stages got their blocks; stages in a row that are alike together.
+/// A comment on the blocks of each stage of an uneven machine; equal stages in a row share a line.
 std::string dealText(const std::vector<StageDeal> &stages) {
   if (stages.empty())
     return "";

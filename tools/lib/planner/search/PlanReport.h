@@ -1,4 +1,4 @@
-// What a search found, as plan text, as a table and as JSON.
+// The result of a search as plan text, as a table and as JSON.
 #pragma once
 
 #include "tools/lib/planner/search/Search.h"
@@ -8,8 +8,8 @@
 
 namespace npar::planner {
 
-/// The best plan with a comment on each line why: what the best other value of the setting that was tried would take, all else alike. Ends
-/// with the runners-up and what each would need to win. `command`: what shows the same figures. `remarks`: lines that stand above the plan.
+/// The best plan. A comment on each line gives the reason: the figures with the best other value of that setting, if nothing else changes.
+/// The runners-up follow, each with what it would need to win. `command`: prints the same figures. `remarks`: lines above the plan.
 std::string planText(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &command,
                      const std::string &remarks = "");
 nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result, PlanGoal goal, const std::string &text);

@@ -2,12 +2,14 @@
 #include "tools/lib/planner/search/Search.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/lib/planner/search/Enumerate.h"
-#include "tools/lib/planner/search/Guess.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -22,7 +24,7 @@ constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
 constexpr size_t starts = 3;    ///< plans around which is searched
 constexpr double hopeful = 1.1; ///< guesses are so far off, seldom more
 
-/// What compiling takes, in compilations of a small pipeline.
+/// The cost of compiling, in compilations of a small pipeline.
 double effort(const PlanTask &task, const Candidate &c) {
   return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
 }
@@ -148,7 +150,8 @@ private:
     return found;
   }
 
-  /// What differs in one setting from the best plan, or else from one of the next best with other meshes, and may be better by its guess.
+  /// Candidates that differ in one setting from the best plan, or else from one of the next best with other meshes, and may be better by
+  /// guess.
   std::vector<size_t> aroundTheBest() const {
     std::vector<size_t> fitting, found;
     for (size_t i = 0; i < result.tried.size(); ++i)
@@ -176,7 +179,7 @@ private:
     return found;
   }
 
-  /// For each setting of the best plan of which no other value was compiled, all else alike: the one with the best guess.
+  /// Looks for the settings of the best plan of which no other value was compiled, and takes the best guess that differs in each alone.
   std::vector<size_t> unexplained() const {
     std::vector<size_t> found;
     if (result.best < 0)
@@ -210,7 +213,7 @@ private:
   /// compared.
   static std::string familyOf(const Candidate &c) { return c.schedule + (c.cp > 1 ? " cp " : " ") + c.split; }
 
-  /// Guesses all figures anew: activations and times by what those of the same kind had, which have been compiled.
+  /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
   void guess() {
     std::array<Correction, 8> memory;
     std::map<std::string, Correction> time;
@@ -247,7 +250,7 @@ private:
         known = time.find(one.schedule);
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
-      // What probably does not fit, or is refused, comes after all that does.
+      // Candidates that probably do not fit, or are refused, come after the others.
       double over = task.machine.room > 0 && !byMemory() ? taken / roomFor(task, one) : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
       if (!refused.empty()) {
@@ -298,6 +301,23 @@ private:
 };
 
 } // namespace
+
+SearchFolder::SearchFolder() {
+  std::error_code failed;
+  std::string pattern = (fs::temp_directory_path(failed) / "npar-plan-XXXXXX").string();
+  if (mkdtemp(pattern.data()))
+    path = pattern;
+}
+
+SearchFolder::~SearchFolder() {
+  std::error_code ignored;
+  if (!path.empty())
+    fs::remove_all(path, ignored);
+}
+
+Status SearchFolder::check() const {
+  return path.empty() ? Status::badInput("cannot create a folder for the plans: set TMPDIR to another place") : Status();
+}
 
 std::string nameOf(const Tried &tried) { return nameOf(tried.candidate) + (tried.text.empty() ? "" : " (the run's own)"); }
 

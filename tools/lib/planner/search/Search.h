@@ -1,8 +1,8 @@
 // The search behind `npar plan`: which candidates are compiled, and what came of it.
 #pragma once
 
-#include "tools/lib/planner/search/Attempt.h"
 #include "tools/lib/planner/search/Candidate.h"
+#include "tools/lib/planner/search/SimulatePlans.h"
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct SearchOptions {
   ParallelWork work;
   double budget = 52;           ///< of compilations: one of a small pipeline is 1, more tasks are more
   double explaining = 8;        ///< of compilations beyond it, which show what the best plan's settings are worth
-  const Tried *given = nullptr; ///< a plan that was simulated before, which fills the hosts: the search goes on from there too
+  const Tried *given = nullptr; ///< a plan that was simulated before, which fills the hosts: the search starts from there too
 };
 
 struct Tried {
@@ -37,14 +37,26 @@ struct SearchResult {
   int best = -1;                     ///< of `tried`; -1: none fits
 };
 
-/// As `nameOf` and `textOf` of its candidate, but for a plan that was given.
+/// `nameOf` and `textOf` of its candidate, except for a plan that was given.
 std::string nameOf(const Tried &tried);
 std::string textOf(const PlanTask &task, const Tried &tried);
 
 /// The figure that is made small; nothing where the plan does not fit or was refused.
 std::optional<double> goalOf(const Tried &tried, PlanGoal goal);
 
-/// What leads to the plan of a candidate whose text is in the file.
+/// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
+class SearchFolder {
+public:
+  SearchFolder();
+  ~SearchFolder();
+  SearchFolder(const SearchFolder &) = delete;
+  SearchFolder &operator=(const SearchFolder &) = delete;
+  /// BadInput if it could not be made.
+  engine::Status check() const;
+  std::string path; ///< empty when it could not be made
+};
+
+/// Options that name the plan of a candidate whose text is in the file.
 ModelOptions optionsFor(const PlanTask &task, const std::string &path);
 
 /// Compiles candidates and predicts their steps; `done` is called in their order. `folder`: for the texts, which the next call overwrites.

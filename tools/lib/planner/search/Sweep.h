@@ -1,7 +1,7 @@
 // The rows of `npar sweep`, and how they are shown.
 #pragma once
 
-#include "tools/lib/planner/search/Attempt.h"
+#include "tools/lib/planner/search/SimulatePlans.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

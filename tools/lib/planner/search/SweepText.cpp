@@ -1,7 +1,7 @@
 // A sweep as a table, as CSV, as JSON and as a picture.
 #include "tools/lib/planner/search/Sweep.h"
 
-#include "tools/lib/planner/search/Scatter.h"
+#include "tools/lib/planner/search/TimeMemoryPlot.h"
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
@@ -116,7 +116,7 @@ nlohmann::ordered_json sweepJson(const Sweep &sweep) {
 }
 
 std::string sweepSvg(const Sweep &sweep) {
-  Scatter scatter;
+  TimeMemoryPlot plot;
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
     const std::optional<StepFigures> &figures = sweep.rows[row].figures;
     if (!figures)
@@ -125,13 +125,13 @@ std::string sweepSvg(const Sweep &sweep) {
     std::string name;
     for (size_t i = 0; i < values.size(); ++i)
       name += fmt::format("{}{} = {}", i ? ", " : "", sweep.over[i].key, values[i]);
-    scatter.points.push_back({name, figures->seconds, static_cast<double>(figures->memory), figures->fits.value_or(true)});
-    scatter.room = figures->room;
+    plot.points.push_back({name, figures->seconds, static_cast<double>(figures->memory), figures->fits.value_or(true)});
+    plot.room = figures->room;
   }
-  scatter.title = sweep.model + " on " + sweep.machine;
-  scatter.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused",
-                                 scatter.points.size(), sweep.rows.size());
-  return scatterSvg(scatter);
+  plot.title = sweep.model + " on " + sweep.machine;
+  plot.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", plot.points.size(),
+                              sweep.rows.size());
+  return plotSvg(plot);
 }
 
 } // namespace npar::planner

@@ -21,7 +21,7 @@ struct SlowParts {
 bool namesSlowRanks(const std::string &text);
 bool namesSlowLinks(const std::string &text);
 
-/// So many ranks of a class compute so many times as long.
+/// Number of ranks of a class that compute `times` as long.
 struct SlowRanks {
   double times = 1;
   int64_t ranks = 0;

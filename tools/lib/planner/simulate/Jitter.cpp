@@ -1,4 +1,4 @@
-// Samples are simulated beside each other, and added up in their order.
+// Simulates samples in parallel, and adds them up in their order.
 #include "tools/lib/planner/simulate/Jitter.h"
 
 #include "engine/numbers/Philox.h"

@@ -15,7 +15,7 @@ std::string lengthText(double seconds) {
                                : secondsText(seconds);
 }
 
-/// What a number of tokens takes.
+/// The cost of training on a number of tokens.
 struct TokenCost {
   double steps, seconds, deviceHours, dollars; ///< dollars: 0: the machine has no price
   explicit TokenCost(const Outlook &outlook)

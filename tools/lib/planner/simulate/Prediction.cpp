@@ -1,4 +1,4 @@
-// Counts of the program beside the times of its simulation.
+// Combines counts of the program with the times of its simulation.
 #include "tools/lib/planner/simulate/Prediction.h"
 
 #include "dsl/machine/Hosts.h"
@@ -9,6 +9,7 @@
 #include "engine/program/Steps.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 namespace npar::planner {
@@ -17,7 +18,7 @@ using namespace npar::program;
 
 namespace {
 
-/// What an attention's operations are without its masks, in parts of those that it counts.
+/// The operations of an attention without masks over those that it counts.
 double wholeShare(const Attention &attention) { return attention.causal() && !attention.other() ? 2.0 : 1.0; }
 
 /// Bytes that a rank sends in a step, by the volume of a ring.
@@ -61,7 +62,7 @@ std::string axesOf(const Program &program, const Step &step) {
   return text;
 }
 
-/// How often each fragment of a class runs.
+/// The number of runs of each fragment of a class.
 std::vector<double> timesOf(const RankClass &rankClass) {
   std::vector<double> times(rankClass.fragments()->size());
   for (const Task *task : *rankClass.tasks())
@@ -87,7 +88,7 @@ std::vector<AxisBytes> bytesOf(const Program &program) {
   return result;
 }
 
-/// What the devices are: their peak, their room and their price, kind by kind.
+/// Adds the figures of the devices: peak, room and price of each kind.
 void takeDevices(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places,
                  Prediction &result) {
   size_t kinds = std::max<size_t>(1, machine.kinds.size());
@@ -168,6 +169,32 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
+engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts) {
+  int64_t needed = dsl::hostsFor(machine, ranks);
+  std::string them = needed == 1 ? "one host" : fmt::format("{} hosts", needed);
+  if (dsl::isUneven(machine) && ranks > dsl::placeCount(machine))
+    return engine::Status::badInput(fmt::format("the mesh has {} ranks, and the {} hosts of '{}' hold {}", ranks, dsl::hostCount(machine),
+                                                machine.name, dsl::placeCount(machine)));
+  if (hosts != 0 && hosts != needed && dsl::isUneven(machine))
+    return engine::Status::badInput(
+        fmt::format("the mesh has {} ranks, which take the first {} of '{}'; --hosts says {}", ranks, them, machine.name, hosts));
+  if (hosts != 0 && hosts != needed)
+    return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", ranks, them,
+                                                machine.name, static_cast<int64_t>(machine.ranks), hosts));
+  if (needed > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
+    return engine::Status::badInput(
+        fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
+                    "write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
+                    ranks, needed, machine.name));
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0, filled = 0; host < needed; ++host) {
+    auto each = static_cast<int64_t>(dsl::machineOfKind(machine, dsl::kindOfHost(machine, host)).ranks);
+    rooms.push_back({std::to_string(host), std::min(each, ranks - filled)});
+    filled += each;
+  }
+  return rooms;
+}
+
 double secondsPerStep(const cost::Machine &machine, const cost::Simulation &simulation) {
   return machine.kind == dsl::MachineKind::Device ? simulation.period : simulation.seconds;
 }
@@ -195,7 +222,7 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
     double ranks = static_cast<double>(ranksOf(program, rankClass).size());
     const cost::ClassTime &time = result.simulation.classes[index];
     result.computing += ranks * time.computing / all;
-    // Where gathers pass on into the next training step, some of what is exposed does not count.
+    // If gathers continue into the next training step, a part of the exposed time does not count.
     double exposed = std::min(time.exposed, std::max(0.0, result.seconds - time.computing));
     result.exposed += ranks * exposed / all;
     result.bubble += ranks * (result.seconds - time.computing - exposed) / all;

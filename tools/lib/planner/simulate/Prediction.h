@@ -1,7 +1,8 @@
-// What a simulated training step says of a plan on a machine: time, use of the devices, memory, messages.
+// The figures of a plan on a machine by a simulated training step: time, use of the devices, memory, messages.
 #pragma once
 
 #include "compiler/cost/Simulation.h"
+#include "engine/program/HostPlacement.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -29,7 +30,7 @@ struct AxisBytes {
   double bytes = 0;
 };
 
-/// What a kind of hosts of an uneven machine has of the ranks.
+/// The share of a kind of hosts in the ranks on an uneven machine.
 struct KindShare {
   std::string name; ///< as the machine's file names it
   int64_t hosts = 0, ranks = 0;
@@ -47,14 +48,14 @@ struct Prediction {
   double peak = 0;                   ///< FLOP/s of one rank in the type that the plan computes in; of an uneven machine the mean
   bool peakIsStated = true;          ///< false: measured with products
   double bubble = 0;                 ///< share of all ranks' time in which they neither compute nor communicate
-  double computing = 0, exposed = 0; ///< shares likewise; exposed: communicates and does not compute
+  double computing = 0, exposed = 0; ///< shares of all ranks' time; exposed: communicates and does not compute
   uint64_t memory = 0;               ///< bytes of the largest rank: its arena, and what the machine reserves
-  uint64_t fullest = 0;              ///< likewise of the rank that takes the most of its device: on an uneven machine perhaps another one
+  uint64_t fullest = 0;              ///< the same of the rank that fills the most of its device: on an uneven machine perhaps another one
   double room = 0;                   ///< bytes of that device; 0: the machine does not say
   double allowance = 0;              ///< of them, what is lost between allocations
   std::vector<AxisBytes> bytes;      ///< as the mesh has its axes
   double price = 0;                  ///< dollars of an hour on all hosts; 0: unknown
-  std::vector<KindShare> kinds;      ///< of an uneven machine: those that ranks stand on
+  std::vector<KindShare> kinds;      ///< on an uneven machine: those with ranks
   cost::Simulation simulation;
 
   double mfu() const { return flops.model / (seconds * peak * static_cast<double>(ranks)); }
@@ -62,8 +63,12 @@ struct Prediction {
   bool fits() const { return static_cast<double>(fullest) <= room - allowance; }
 };
 
-/// Of a simulated step, what a step takes in a run: on devices, where ranks begin the next one each in its own time, its period.
+/// The seconds of a step in a run by a simulated one: on devices, where each rank starts the next step in its own time, the period.
 double secondsPerStep(const cost::Machine &machine, const cost::Simulation &simulation);
+
+/// The hosts of the machine that the ranks fill, one after the other. `hosts`: their number, which must be right; 0: as many as the ranks
+/// take.
+engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
 
 /// Simulates a step. `places`: the ranks of each host. The program was compiled for the machine.
 engine::Result<Prediction> predict(const program::Program &program, const cost::Machine &machine,

@@ -18,7 +18,7 @@ using driver::ViewTask;
 
 namespace {
 
-/// Of a fragment's tasks together: where its steps can be drawn.
+/// The place in which the steps of a fragment can be drawn, over all of its tasks.
 struct Stretch {
   static constexpr double unknown = std::numeric_limits<double>::infinity(); ///< there is no task
   double planned = unknown, simulated = unknown; ///< lengths of the shortest task: what fits there fits into each
@@ -30,7 +30,7 @@ bool hasChain(const program::Fragment &fragment) {
                      [](const program::Step *step) { return !program::isAsync(*step); });
 }
 
-/// Seconds that a fragment's steps in the rank's order take at most where they wait for nobody: by the plan, slowed.
+/// The most seconds that a fragment's steps in the rank's order take without waiting: the planned ones, slowed.
 double longest(const program::Fragment &fragment, double slowerComputing, double slowerMessages) {
   double seconds = 0;
   for (const program::Step *step : *fragment.steps())
@@ -39,9 +39,9 @@ double longest(const program::Fragment &fragment, double slowerComputing, double
   return seconds;
 }
 
-/// How much of each task's span the rank waits for others at its beginning: a task begins with steps that need nothing of others. The
-/// simulation knows when a task's first step began and how long the class waits in all. What it does not wait between tasks it waits in
-/// those that last longer than others of their fragment, and what is left then in those that last longer than planned.
+/// The part of each task's span in which the rank waits for others at its beginning: a task begins with steps that need nothing of others.
+/// The simulation has the begin of a task's first step and the total wait of the class. Waits that are not between tasks belong to tasks
+/// that last longer than others of their fragment; the rest belongs to tasks that last longer than planned.
 class Waits {
 public:
   Waits(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, double idle, double slowerComputing,
@@ -73,7 +73,7 @@ private:
   double lengthOf(size_t task) const { return spans[task].end - spans[task].begin - waits[task]; }
   bool repeats(uint32_t fragment) const { return lookOf(rankClass.fragments()->Get(fragment)->phase()).isWork; }
 
-  /// In proportion to what tasks are longer than `lengths` of their fragments.
+  /// Distributes the wait in proportion to the time by which tasks are longer than `lengths` of their fragments.
   void takeAbove(const std::vector<double> &lengths) {
     std::vector<double> above(spans.size());
     double sum = 0;

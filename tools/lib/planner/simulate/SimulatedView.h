@@ -8,9 +8,9 @@ namespace npar::planner {
 
 using driver::View;
 
-/// Tasks end where the simulation has them, and begin after what a rank waits for others in them. Steps inside a task stand where the plan
-/// has them, stretched to the task's simulated length (of the tasks of a fragment the shortest); messages and collectives that pass beside
-/// the tasks are as long as the plan says. `deviations`: those of the simulation. `remark` comes after the title.
+/// Tasks end at their simulated ends, and begin after the waits for others in them. Steps inside a task keep their planned places,
+/// stretched to the task's simulated length (the shortest over the tasks of a fragment); messages and collectives that run at the same time
+/// as tasks are as long as planned. `deviations`: as in the simulation. `remark` comes after the title.
 View simulatedView(const program::Program &program, const cost::Simulation &simulation, const cost::Deviations &deviations,
                    const std::string &remark);
 

@@ -1,5 +1,5 @@
 // Reads model and machine of a search, and what of the train block goes into the texts of its plans.
-#include "tools/lib/planner/search/Task.h"
+#include "tools/lib/planner/search/ReadTask.h"
 
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/models/Compilation.h"
@@ -33,14 +33,14 @@ int64_t sizeOf(const dsl::Model &model, const std::string &name) {
   return 0;
 }
 
-/// Whether a pattern, in which `*` stands for any text, matches.
+/// Tells whether a pattern matches; `*` in it matches any text.
 bool matches(const char *pattern, const char *text) {
   if (*pattern == '*')
     return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
   return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
 }
 
-/// What the rules of the train block make of parameters, as rules of a train block: of a repeat's blocks together where they are alike.
+/// The effect of the train block's rules on parameters, written as rules of a train block; equal blocks of a repeat share a rule.
 std::vector<std::string> rulesOf(const dsl::Program &program) {
   const std::vector<dsl::Parameter> &parameters = program.model.parameters;
   const std::vector<dsl::ParameterTraining> &trained = program.train.parameters;
@@ -76,23 +76,6 @@ std::vector<std::string> rulesOf(const dsl::Program &program) {
 }
 
 } // namespace
-
-SearchFolder::SearchFolder() {
-  std::error_code failed;
-  std::string pattern = (fs::temp_directory_path(failed) / "npar-plan-XXXXXX").string();
-  if (mkdtemp(pattern.data()))
-    path = pattern;
-}
-
-SearchFolder::~SearchFolder() {
-  std::error_code ignored;
-  if (!path.empty())
-    fs::remove_all(path, ignored);
-}
-
-Status SearchFolder::check() const {
-  return path.empty() ? Status::badInput("cannot create a folder for the plans: set TMPDIR to another place") : Status();
-}
 
 engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &observer, const foreign::ForeignModel *run) {
   TaskRequest request = given;
@@ -152,7 +135,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
   task.vocabulary = sizeOf(program.model, "vocab");
   task.options.plan.reset(), task.options.train.reset();
-  // What is of the train block is in the text that is written.
+  // Settings of the train block are part of the text that is written.
   std::vector<std::string> &settings = task.options.settings;
   std::vector<std::string> set = std::move(settings);
   settings.clear();

@@ -1,4 +1,4 @@
-// Cheap figures of candidates before any is compiled: bounds that leave some out, guesses that say which to compile first.
+// Cheap figures of candidates before any is compiled: bounds that exclude some, and guesses by which the rest is ordered.
 #pragma once
 
 #include "compiler/cost/CostModel.h"
@@ -7,8 +7,8 @@
 namespace npar::planner {
 
 /// Seconds that no plan of these sizes stays below: the products of the blocks at the machine's best rate, and what a pipeline waits for.
-/// On an uneven machine the ranks of a stage go at the pace of the slowest, stages have blocks in proportion to theirs, and waits are left
-/// out: stages that take unequal times may wait less.
+/// Assumes on an uneven machine that a stage has the pace of its slowest rank, and blocks in proportion to that. Leaves waits out there,
+/// because stages that take unequal times may wait less.
 double leastSeconds(const PlanTask &task, const Candidate &candidate);
 /// Seconds with a guess of the communication along tp, cp and dp, and of what the schedule waits for.
 double guessedSeconds(const PlanTask &task, const Candidate &candidate);

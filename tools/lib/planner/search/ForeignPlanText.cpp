@@ -1,5 +1,5 @@
-// Lays a run's own plan beside the best that was found for it.
-#include "tools/lib/planner/search/OwnPlan.h"
+// Compares a run's own plan with the best that was found for it.
+#include "tools/lib/planner/search/ForeignPlan.h"
 
 #include "tools/npar/terminal/TableRow.h"
 #include "tools/npar/view/View.h"
@@ -57,7 +57,7 @@ std::string memoryOf(const StepFigures &figures) {
 }
 
 /// "1.2 s per training step, 40 GiB of 72 GiB on the largest rank", or why there is no such thing.
-std::string outcomeOf(const OwnPlan &own) {
+std::string outcomeOf(const ForeignPlan &own) {
   if (!own.tried.attempt.figures)
     return "refused: " + own.tried.attempt.reason;
   const StepFigures &figures = *own.tried.attempt.figures;
@@ -66,7 +66,7 @@ std::string outcomeOf(const OwnPlan &own) {
 }
 
 /// In place of the run's own: "1.0 s per training step (17.9 % less), 30 GiB of 72 GiB on the largest rank".
-std::string insteadOf(const OwnPlan &own, const Tried *found) {
+std::string insteadOf(const ForeignPlan &own, const Tried *found) {
   if (!found)
     return "nothing fits";
   const StepFigures &figures = *found->attempt.figures;
@@ -78,8 +78,8 @@ std::string insteadOf(const OwnPlan &own, const Tried *found) {
   return fmt::format("{} per training step{}, {}", humanTime(figures.seconds), change, memoryOf(figures));
 }
 
-/// Which of the two is written, and why where figures do not say it.
-std::string choiceOf(const OwnPlan &own, const SearchResult &result) {
+/// Names the plan that is written, with the reason if the figures do not show it.
+std::string choiceOf(const ForeignPlan &own, const SearchResult &result) {
   if (isChosen(result))
     return "the run's own plan: no better one was found";
   if (result.best < 0)
@@ -89,7 +89,7 @@ std::string choiceOf(const OwnPlan &own, const SearchResult &result) {
 
 } // namespace
 
-std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal goal) {
+std::string foreignPlanText(const ForeignPlan &own, const SearchResult &result, PlanGoal goal) {
   std::string text = foreign::foreignText(own.request, own.model, own.tried.attempt.figures.has_value());
   auto row = [&](const char *name, const std::string &value) { text += TableRow(2).left(name, 22).text(value).str(); };
   const Tried *found = bestFound(result, goal);
@@ -110,7 +110,7 @@ std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal
   return text;
 }
 
-nlohmann::ordered_json ownPlanJson(const OwnPlan &own, const SearchResult &result, PlanGoal goal) {
+nlohmann::ordered_json foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal) {
   using Json = nlohmann::ordered_json;
   auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
   Json json = foreign::foreignJson(own.request, own.model), mine;

@@ -14,7 +14,7 @@ struct MeasureOptions {
   bool quick = false; ///< the smallest models alone: whether it works; its figures mean little
 };
 
-/// How far the fitted times of a kind of steps are from the measured ones.
+/// The difference between fitted and measured times of a kind of steps.
 struct Residual {
   std::string kind;
   size_t steps = 0;    ///< observed, of different sizes

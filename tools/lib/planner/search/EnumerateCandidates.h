@@ -16,7 +16,7 @@ std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, co
 /// `candidate` with the choices that `variantsOf` changes as `other` has them, where they make sense for it.
 Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other);
 
-/// Whether the other order of dp and pp puts other ranks on a host, and hosts hold whole groups of those that stay inside.
+/// Tells whether the other order of dp and pp puts other ranks on a host, and hosts hold whole groups of cp and tp.
 bool placesApart(const PlanTask &task, const Candidate &candidate);
 
 /// Why no candidate keeps one of the choices, whatever the others are: "'mesh.tp = 3' ... it is one of 1, 2, 4"; empty where each is kept

@@ -1,5 +1,5 @@
 // Cuts simulated tasks into columns.
-#include "tools/lib/planner/search/Lanes.h"
+#include "tools/lib/planner/search/CompactTimeline.h"
 
 #include "tools/npar/view/Looks.h"
 
@@ -48,7 +48,7 @@ std::string laneOf(const program::RankClass &rankClass, const std::vector<cost::
 
 } // namespace
 
-std::vector<std::string> lanesOf(const program::Program &program, const cost::Simulation &simulation, size_t most) {
+std::vector<std::string> compactTimeline(const program::Program &program, const cost::Simulation &simulation, size_t most) {
   std::map<uint32_t, uint32_t> classes; // the first of each stage
   for (uint32_t index = 0; index < program.classes()->size(); ++index)
     classes.emplace(program.classes()->Get(index)->stage(), index);

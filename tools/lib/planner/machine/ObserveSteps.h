@@ -3,7 +3,7 @@
 
 #include "engine/program/Enums_generated.h"
 #include "tools/lib/models/Compilation.h"
-#include "tools/lib/planner/machine/Fit.h"
+#include "tools/lib/planner/machine/FitFigures.h"
 
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ struct StepGroup {
 /// The unknowns of a group, in the order of `Equation::counts`:
 ///   Kernel      1 / cache, 1 / far, operation, function, 1 / near - 1 / cache
 ///   Product     (1, rows, columns, depth) / rate
-///   Attention   (1, rows) / rate, its gradients likewise
+///   Attention   (1, rows) / rate, the same for its gradients
 ///   Move        1 / move, what every step takes
 ///   Collective  1 / bandwidth, latency
 constexpr size_t unknownsOf(StepGroup::Kind kind) {
@@ -46,7 +46,7 @@ struct Workload {
   SettingsList settings;
   std::string plan = "none";
   int steps = 3;      ///< measured, at least ...
-  double seconds = 0; ///< ... and for so long
+  double seconds = 0; ///< ... and for at least this time
 };
 
 struct Observed {
@@ -55,8 +55,8 @@ struct Observed {
   double launch = 0;                                    ///< seconds of a step of the null backend
 };
 
-/// Of each step `cacheSize` bytes of operands count as kept by a core's own cache, `nearSize` bytes, these among them, by all caches; `cores`
-/// workers besides one.
+/// `cacheSize`: bytes of a step's operands that a core's own cache keeps; `nearSize`: bytes that all caches keep, including these. Runs
+/// with one worker and with `cores`.
 engine::Result<Observed> observe(const Workload &workload, double cacheSize, double nearSize, int cores, engine::Observer &observer);
 
 } // namespace npar::planner

@@ -1,5 +1,5 @@
 // Computes bounds and guesses from sizes alone.
-#include "tools/lib/planner/search/Guess.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
 
 #include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
@@ -23,7 +23,7 @@ double widthOf(const std::string &compute) { return compute == "f64" ? 8 : compu
 
 int64_t microsOf(const PlanTask &task, const Candidate &c) { return std::max<int64_t>(1, task.batch / (c.batchShares() * c.micro)); }
 
-/// Of parameters, those of a rank without ZeRO, at least.
+/// The least number of parameters that a rank has without ZeRO.
 double elementsOfRank(const PlanTask &task, const Candidate &c) {
   double whole = c.split == "vocabulary" ? static_cast<double>(task.blockMatrices) : 0;
   return (whole + (static_cast<double>(task.parameters) - whole) / static_cast<double>(c.tp)) / static_cast<double>(c.pp);
@@ -40,17 +40,17 @@ schedules::Estimate scheduleGuess(const Candidate &c, double micros) {
   return kind ? kind->estimate(request) : schedules::Estimate{};
 }
 
-/// Whether one of the stage's ranks has a place from `begin` to `end` in the order in which ranks take them.
-bool standsIn(const Candidate &c, int64_t stage, int64_t begin, int64_t end) {
+/// Tells whether one of the stage's ranks has a place from `begin` to `end` in the order in which ranks fill hosts.
+bool isPlacedIn(const Candidate &c, int64_t stage, int64_t begin, int64_t end) {
   int64_t inside = c.cp * c.tp, replica = c.pp * inside;
-  if (c.place != "dp,pp") // a stage's replicas stand side by side
+  if (c.place != "dp,pp") // a stage's replicas are next to each other
     return stage * c.dp * inside < end && (stage + 1) * c.dp * inside > begin;
   int64_t first = stage * inside, past = begin - first - inside; // replica d has the places from d * replica + first on
   int64_t next = past < 0 ? 0 : past / replica + 1;              // the first one that ends after `begin`
   return next < c.dp && next * replica + first < end;
 }
 
-/// Of each stage on an uneven machine the least of a figure of the hosts that its ranks stand on.
+/// Takes, for each stage on an uneven machine, the least value of a figure over its hosts.
 template <typename Figure> std::vector<double> leastOfStages(const PlanTask &task, const Candidate &c, Figure figure) {
   std::vector<double> least;
   for (int64_t stage = 0; stage < c.pp; ++stage) {
@@ -58,7 +58,7 @@ template <typename Figure> std::vector<double> leastOfStages(const PlanTask &tas
     least.push_back(std::numeric_limits<double>::infinity());
     for (const dsl::HostKind &kind : task.machine.kinds) {
       int64_t end = begin + kind.hosts * static_cast<int64_t>(kind.machine.ranks);
-      if (standsIn(c, stage, begin, end))
+      if (isPlacedIn(c, stage, begin, end))
         least.back() = std::min(least.back(), figure(kind.machine));
       begin = end;
     }
@@ -100,8 +100,8 @@ double longestDeal(const PlanTask &task, const Candidate &c, double wordsInBlock
 /// Units that stages of equal times wait for at least; unequal ones may wait less.
 double certainWaits(const PlanTask &task, const Candidate &c) { return dsl::isUneven(task.machine) ? 0 : leastWaits(c); }
 
-/// How many times as long as with equal shares of blocks and vocabulary the longest stage takes: stages hold whole blocks, and the last one
-/// the product with the vocabulary.
+/// The time of the longest stage over the time of a stage with an equal share of blocks and vocabulary: stages hold whole blocks, and the
+/// last one holds the product with the vocabulary.
 double unevenStages(const PlanTask &task, const Candidate &c) {
   double blocks = static_cast<double>(task.blocks), stages = static_cast<double>(c.pp);
   double words = static_cast<double>(task.vocabulary * task.width) * (c.split == "blocks" ? static_cast<double>(c.tp) : 1);
@@ -132,7 +132,7 @@ double leastSeconds(const PlanTask &task, const Candidate &c) {
   if (rate <= 0)
     return 0;
   double micros = static_cast<double>(microsOf(task, c));
-  // What is computed again need not be all: of a block's last product nothing is needed.
+  // Recomputation need not repeat a whole block: the result of its last product is not needed.
   double flops = (c.recomputes() ? 7.0 : 6.0) * static_cast<double>(task.blockMatrices) * static_cast<double>(task.batch * task.sequence);
   return flops / rate * (1 + certainWaits(task, c) / micros);
 }
@@ -145,7 +145,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
   double layers = static_cast<double>(task.blocks) / static_cast<double>(c.pp), slots = micros + waits;
   double onHost = task.machine.ranks, tp = static_cast<double>(c.tp),
          tokens = static_cast<double>(c.micro * task.sequence) / static_cast<double>(c.cp);
-  auto group = [&](int64_t members, int64_t apart) { // of ranks that stand so far apart in the order of hosts
+  auto group = [&](int64_t members, int64_t apart) { // `apart`: distance of its ranks in the order of hosts
     double inside = std::max(1.0, std::min(static_cast<double>(members), onHost / static_cast<double>(apart)));
     bool near = static_cast<double>(members * apart) <= onHost;
     return cost::GroupSpan{static_cast<int>(members), near ? dsl::LinkLevel::Host : dsl::LinkLevel::Cluster, inside};
@@ -163,7 +163,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
     double reduces = c.split == "vocabulary" ? 0 : c.split == "feedforward" || c.split == "attention" ? 0.75 : 1;
     cost::GroupSpan span = group(c.tp, 1);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, span);
-    // Where collectives pass beside products, piece by piece: one has a sixth of the products of a block's forward and backward next to it.
+    // Links may carry collectives during products: each one has a sixth of the products of a block's forward and backward to overlap with.
     double product = static_cast<double>(task.blockMatrices) / static_cast<double>(std::max<int64_t>(1, task.blocks)) * tokens / tp /
                      std::max(1.0, rateOf(task, c) / static_cast<double>(c.ranks()));
     double beside = cost::linkOf(task.machine, span.level).beside * std::min(product, once * (tp - 1) / tp);

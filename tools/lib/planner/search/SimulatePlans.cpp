@@ -1,12 +1,11 @@
 // Compiles and simulates plans in a pool of threads. The compiler has no global state that changes: each plan has a context of its own.
-#include "tools/lib/planner/search/Attempt.h"
+#include "tools/lib/planner/search/SimulatePlans.h"
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Ranks.h"
 #include "engine/status/Thrown.h"
 #include "tools/lib/models/Compilation.h"
-#include "tools/lib/planner/search/Lanes.h"
-#include "tools/lib/planner/simulate/HostRooms.h"
+#include "tools/lib/planner/search/CompactTimeline.h"
 #include "tools/lib/planner/simulate/Prediction.h"
 #include "tools/npar/terminal/Printable.h"
 #include "tools/npar/view/Blocks.h"
@@ -82,7 +81,7 @@ Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &
   if (dsl::isUneven(options.machine))
     figures.stages = dealOf(blocksOfStages(program, text.program.model.repeats), prediction);
   if (options.lanes)
-    figures.lanes = lanesOf(program, prediction.simulation);
+    figures.lanes = compactTimeline(program, prediction.simulation);
   return figures;
 }
 

@@ -1,10 +1,10 @@
 // Enumerates candidates.
-#include "tools/lib/planner/search/Enumerate.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
 
 #include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
-#include "tools/lib/planner/search/Guess.h"
-#include "tools/lib/planner/search/OtherProgram.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
+#include "tools/lib/planner/search/PlanForProgram.h"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ struct ScheduleChoice {
   int64_t chunks = 1, live = 0;
 };
 
-/// Schedules with their chunks and limits for a pipeline of so many stages.
+/// Schedules with their chunks and limits for a pipeline of `stages`.
 std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, int64_t micros) {
   if (stages == 1)
     return {{}};
@@ -62,11 +62,6 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
   return found;
 }
 
-std::string withoutSpaces(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  return text;
-}
-
 const std::string *find(const Choices &choices, const std::string &key) {
   for (const auto &[name, value] : choices)
     if (name == key)
@@ -83,7 +78,7 @@ std::string valueOf(const Choices &choices, const std::string &key) {
 
 bool placesApart(const PlanTask &task, const Candidate &one) {
   int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
-  bool others = inside < onHost || (dsl::isUneven(task.machine) && inside == onHost); // where hosts are alike, it matters who shares one
+  bool others = inside < onHost || (dsl::isUneven(task.machine) && inside == onHost); // on equal hosts it matters which ranks share one
   return task.hosts > 1 && one.dp > 1 && one.pp > 1 && others && onHost % inside == 0;
 }
 
@@ -108,7 +103,7 @@ public:
     return std::move(found);
   }
 
-  /// Whether the clauses have a sense under these sizes, and are as they are fixed.
+  /// Tells whether the clauses make sense for these sizes and agree with the fixed choices.
   bool keeps(const Candidate &one) const {
     bool ulysses = one.context != "ulysses" || task.heads % (one.cp * one.tp) == 0;
     // A backward in two tasks keeps what was computed again until the second: nothing is won.
@@ -125,7 +120,7 @@ public:
 private:
   template <typename Value> bool may(const char *key, const Value &value) const {
     const std::string *fixed = find(fixes, key);
-    return !fixed || withoutSpaces(*fixed) == withoutSpaces(fmt::format("{}", value));
+    return !fixed || isSameValue(*fixed, fmt::format("{}", value));
   }
   bool dividesTensor(int64_t tp) const {
     Candidate one;
@@ -135,7 +130,7 @@ private:
              return may("split", one.split) && splitsAxes(one);
            });
   }
-  /// Whether tp divides the axes that it splits; one that is not there has size 0.
+  /// Tells whether tp divides the axes that it splits; a missing axis has size 0.
   bool splitsAxes(const Candidate &one) const {
     bool heads = one.split == "vocabulary" || one.split == "feedforward" || task.heads % one.tp == 0;
     bool hidden = one.split == "vocabulary" || one.split == "attention" || task.hidden % one.tp == 0;

@@ -1,10 +1,10 @@
 // The models that are trained for a machine's figures, and the figures from what was seen.
-#include "tools/lib/planner/machine/Measure.h"
+#include "tools/lib/planner/machine/MeasureMachine.h"
 
 #include "dsl/machine/ReadMachine.h"
 #include "engine/runtime/WorkerCount.h"
 #include "tools/lib/planner/machine/MachineFile.h"
-#include "tools/lib/planner/machine/Observe.h"
+#include "tools/lib/planner/machine/ObserveSteps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +71,7 @@ size_t typeIndex(program::ElementType type) {
   return type == program::ElementType::BF16 ? 1 : type == program::ElementType::F16 ? 2 : type == program::ElementType::F64 ? 3 : 0;
 }
 
-/// A rate of what takes so long; the one before where nothing was seen of it.
+/// Sets a rate from the seconds of one unit; keeps the old rate if nothing was observed.
 void setRate(double &rate, double seconds) {
   if (seconds > 0)
     rate = 1 / seconds;

@@ -1,15 +1,15 @@
-// The plan that a run of another program has itself, beside those that are searched for its model.
+// The own plan of a run of another program, which competes with those that are searched for its model.
 #pragma once
 
 #include "tools/lib/foreign/ForeignModel.h"
+#include "tools/lib/planner/search/ReadTask.h"
 #include "tools/lib/planner/search/Search.h"
-#include "tools/lib/planner/search/Task.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace npar::planner {
 
-struct OwnPlan {
+struct ForeignPlan {
   foreign::ForeignRequest request;
   foreign::ForeignModel model;
   Tried tried;                    ///< its text is the run's, its candidate as near to that as candidates come
@@ -21,15 +21,15 @@ struct OwnPlan {
 /// The run that `run` names, with batch and type as `request` changes them. Its hosts become those of the run if they are 0.
 engine::Result<foreign::ForeignModel> runFor(const foreign::ForeignRequest &run, TaskRequest &request, engine::Observer &observer);
 
-/// Simulates the run's own plan on the machine of the task. What refuses it is no error.
-engine::Result<OwnPlan> ownPlanOf(const foreign::ForeignRequest &request, foreign::ForeignModel model, const PlanTask &task,
-                                  const Choices &fixes, const ParallelWork &work);
+/// Simulates the run's own plan on the machine of the task. A plan that is refused is no error.
+engine::Result<ForeignPlan> foreignPlanOf(const foreign::ForeignRequest &request, foreign::ForeignModel model, const PlanTask &task,
+                                          const Choices &fixes, const ParallelWork &work);
 
 /// Chooses it where it is better than all that was found and the search did not know of it.
-void consider(const OwnPlan &own, PlanGoal goal, SearchResult &result);
+void consider(const ForeignPlan &own, PlanGoal goal, SearchResult &result);
 
-/// What was understood of the run, what its own plan takes, what the best found takes and where they differ.
-std::string ownPlanText(const OwnPlan &own, const SearchResult &result, PlanGoal goal);
-nlohmann::ordered_json ownPlanJson(const OwnPlan &own, const SearchResult &result, PlanGoal goal);
+/// A report: the settings of the run that were understood, the figures of its own plan and of the best found, and their differences.
+std::string foreignPlanText(const ForeignPlan &own, const SearchResult &result, PlanGoal goal);
+nlohmann::ordered_json foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal);
 
 } // namespace npar::planner

@@ -1,5 +1,5 @@
 // Fits of figures: exact where the equations are, never negative, good for something where little was seen.
-#include "tools/lib/planner/machine/Fit.h"
+#include "tools/lib/planner/machine/FitFigures.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Fit, NothingIsNegative) {
 
 TEST(Fit, WithoutObservationsNothingIsSaid) {
   EXPECT_EQ(fitNotNegative({}, 3), std::vector<double>(3, 0));
-  EXPECT_EQ(fitNotNegative({{{1, 1}, 0}}, 2), std::vector<double>(2, 0)); // a clock that stood
+  EXPECT_EQ(fitNotNegative({{{1, 1}, 0}}, 2), std::vector<double>(2, 0)); // a clock that did not advance
 }
 
 TEST(Fit, WhatNoEquationCountsIsNothing) {

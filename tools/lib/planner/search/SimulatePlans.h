@@ -21,19 +21,19 @@ struct StageDeal {
   std::vector<std::string> kinds; ///< kinds of hosts that its ranks are on
 };
 
-/// A training step as a prediction has it; what the machine does not say is not there.
+/// The figures of a predicted training step; those that the machine does not state are missing.
 struct StepFigures {
   int64_t ranks = 0, hosts = 0;
   double seconds = 0;
   std::optional<double> mfu, hfu, dollars;
   uint64_t memory = 0;        ///< bytes of the largest rank
-  uint64_t fullest = 0;       ///< of the rank that takes the most of its device
-  std::optional<double> room; ///< bytes that this one may have: the device's without what is lost between allocations
+  uint64_t fullest = 0;       ///< bytes of the rank that fills the most of its device
+  std::optional<double> room; ///< bytes that this rank may have: the memory of the device less the loss between allocations
   std::optional<bool> fits;
   double bubble = 0, exposed = 0; ///< shares of all ranks' time
   double flops = 0;               ///< of the model, all ranks together
   std::vector<StageDeal> stages;  ///< on an uneven machine
-  std::vector<std::string> lanes; ///< the timeline (plan/Lanes), where it was asked for
+  std::vector<std::string> lanes; ///< the timeline (compactTimeline), if it was asked for
 };
 
 /// One plan and what became of it: figures, or the first line of the message that refuses it.
@@ -43,7 +43,7 @@ struct Attempt {
   bool isUsage = false; ///< refused for a setting that nothing knows, which all plans share
 };
 
-/// How many plans are compiled at the same time, and what ends the work early.
+/// Limits of work on several plans: threads, and the signal that ends it early.
 struct ParallelWork {
   int jobs = 0; ///< threads; 0: as many as the machine has cores
   /// Asked while plans are compiled: the name of the signal that asks to stop ("SIGINT"); null: continue. May be empty.

@@ -6,7 +6,7 @@
 
 namespace npar::planner {
 
-/// So many seconds were measured where the model counts so much of each unknown.
+/// The model counts `counts` of each unknown in a step that took `seconds`.
 struct Equation {
   std::vector<double> counts;
   double seconds = 0;
@@ -15,17 +15,17 @@ struct Equation {
 
 /// Not negative values of the unknowns (at most 8) that come closest to the equations: the errors' squares are weighted by 1 / seconds,
 /// between equal errors and equal shares, so that neither long nor short steps decide alone. An unknown that no equation counts is 0; all
-/// are where there is no equation.
+/// are without any equation.
 std::vector<double> fitNotNegative(const std::vector<Equation> &equations, size_t unknowns);
 
 /// The values in the same proportions, so that the sum of all equations is right: errors of single steps may be large, those of whole
 /// training steps must not.
 std::vector<double> scaledToSum(const std::vector<Equation> &equations, std::vector<double> values);
 
-/// What the values say of an equation.
+/// The seconds of an equation by these values.
 double predicted(const Equation &equation, const std::vector<double> &values);
 
-/// How work spreads over cores: the machine's figures (cost::spreadOverCores).
+/// The machine's figures for work that is spread over cores (cost::spreadOverCores).
 struct Spreading {
   double share = 0, grain = 0;
 };
@@ -37,7 +37,7 @@ struct SpreadObservation {
 };
 
 /// The spreading whose sums come closest to the measured ones: the least sum of relative errors, not of their squares, so that one
-/// disturbed observation does not matter. Nothing is gained where there is one core or no observation.
+/// disturbed observation does not matter. Without a second core or an observation, nothing is gained.
 Spreading fitSpreading(const std::vector<SpreadObservation> &observations, double cores);
 
 /// Seconds of all steps of an observation under a spreading.

@@ -1,5 +1,5 @@
 // Few unknowns: every choice of those that are not 0 is solved by itself, and the best without a negative value stays.
-#include "tools/lib/planner/machine/Fit.h"
+#include "tools/lib/planner/machine/FitFigures.h"
 
 #include "compiler/cost/CostModel.h"
 

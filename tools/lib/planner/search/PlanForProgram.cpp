@@ -1,8 +1,8 @@
 // Knows which candidates another program has words for: what foreign/AsRun would refuse is not searched.
-#include "tools/lib/planner/search/OtherProgram.h"
+#include "tools/lib/planner/search/PlanForProgram.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/lib/planner/search/Enumerate.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
 
 namespace npar::planner {
 
@@ -37,7 +37,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
     return {};
   std::string path = folder + "/planned.npar", text = textOf(task, candidates.front());
   TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
-  std::string refusal; // without the place: nobody has seen that plan
+  std::string refusal; // without the place, because the user has not seen that plan
   engine::Observer nobody;
   engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);
   if (written.ok())
@@ -45,14 +45,14 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
   return refusal.empty() ? written.status() : engine::Status::badInput(refusal);
 }
 
-void barByWords(const PlanTask &task, OwnPlan &own) {
+void barByWords(const PlanTask &task, ForeignPlan &own) {
   std::string refusal;
   engine::Observer nobody;
   if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
-engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const OwnPlan *own, const std::string &path,
+engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &path,
                                    engine::Observer &observer) {
   ModelOptions options = own && !best.text.empty() ? own->model.options : optionsFor(task, path);
   options.model = path;

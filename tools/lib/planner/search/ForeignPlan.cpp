@@ -1,10 +1,10 @@
 // Makes a plan of a run as the search has them, and simulates it.
-#include "tools/lib/planner/search/OwnPlan.h"
+#include "tools/lib/planner/search/ForeignPlan.h"
 
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/planner/machine/MachineFile.h"
-#include "tools/lib/planner/search/Enumerate.h"
-#include "tools/lib/planner/simulate/HostRooms.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+#include "tools/lib/planner/simulate/Prediction.h"
 
 #include <algorithm>
 #include <charconv>
@@ -49,11 +49,6 @@ std::vector<std::string> aloneIn(const foreign::ForeignRun &run) {
   return words;
 }
 
-std::string withoutSpaces(std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  return text;
-}
-
 } // namespace
 
 engine::Result<foreign::ForeignModel> runFor(const foreign::ForeignRequest &run, TaskRequest &request, engine::Observer &observer) {
@@ -79,9 +74,9 @@ engine::Result<foreign::ForeignModel> runFor(const foreign::ForeignRequest &run,
   return model;
 }
 
-engine::Result<OwnPlan> ownPlanOf(const foreign::ForeignRequest &request, foreign::ForeignModel model, const PlanTask &task,
-                                  const Choices &fixes, const ParallelWork &work) {
-  OwnPlan own;
+engine::Result<ForeignPlan> foreignPlanOf(const foreign::ForeignRequest &request, foreign::ForeignModel model, const PlanTask &task,
+                                          const Choices &fixes, const ParallelWork &work) {
+  ForeignPlan own;
   own.request = request, own.model = std::move(model);
   const foreign::ForeignRun &run = own.model.run;
   int64_t ranks = task.ranks();
@@ -101,12 +96,12 @@ engine::Result<OwnPlan> ownPlanOf(const foreign::ForeignRequest &request, foreig
   Choices choices = choicesOf(own.tried.candidate);
   for (const auto &[key, value] : fixes)
     for (const auto &[name, mine] : choices)
-      if (name == key && withoutSpaces(mine) != withoutSpaces(value))
+      if (name == key && !isSameValue(mine, value))
         own.barred = fmt::format("--fix says '{} = {}', it has {}", key, value, mine);
   return own;
 }
 
-void consider(const OwnPlan &own, PlanGoal goal, SearchResult &result) {
+void consider(const ForeignPlan &own, PlanGoal goal, SearchResult &result) {
   bool isThere = std::any_of(result.tried.begin(), result.tried.end(), [](const Tried &tried) { return !tried.text.empty(); });
   if (isThere || !own.barred.empty())
     return;

@@ -1,5 +1,5 @@
 // Draws seconds against memory: what fits in full, what does not hollow, a line at what a device has.
-#include "tools/lib/planner/search/Scatter.h"
+#include "tools/lib/planner/search/TimeMemoryPlot.h"
 
 #include "tools/npar/view/SvgText.h"
 #include "tools/npar/view/View.h"
@@ -22,7 +22,7 @@ constexpr double left = 90, top = 66, width = 640, height = 400, right = 40, bot
 
 using Out = std::back_insert_iterator<std::string>;
 
-/// From the left margin or the lower edge of the drawing's area.
+/// An axis that starts at the left margin or at the lower edge of the drawing's area.
 struct Axis {
   double span = 1;  ///< its end
   double begin = 0; ///< of times; memory begins at 0
@@ -52,12 +52,12 @@ void drawMarks(std::string &text, const Axis &time, const Axis &memory) {
 }
 
 /// Those that fit and of which no other one is faster and smaller, the fastest first.
-std::vector<ScatterPoint> frontierOf(std::vector<ScatterPoint> points) {
-  std::stable_sort(points.begin(), points.end(), [](const ScatterPoint &a, const ScatterPoint &b) {
+std::vector<PlotPoint> frontierOf(std::vector<PlotPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const PlotPoint &a, const PlotPoint &b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.memory < b.memory;
   });
-  std::vector<ScatterPoint> found;
-  for (const ScatterPoint &point : points)
+  std::vector<PlotPoint> found;
+  for (const PlotPoint &point : points)
     if (point.fits && (found.empty() || point.memory < found.back().memory))
       found.push_back(point);
   return found;
@@ -65,40 +65,40 @@ std::vector<ScatterPoint> frontierOf(std::vector<ScatterPoint> points) {
 
 } // namespace
 
-std::string scatterSvg(const Scatter &scatter) {
+std::string plotSvg(const TimeMemoryPlot &plot) {
   Axis time{0}, memory{0};
-  std::vector<ScatterPoint> frontier = scatter.frontier ? frontierOf(scatter.points) : std::vector<ScatterPoint>();
+  std::vector<PlotPoint> frontier = plot.frontier ? frontierOf(plot.points) : std::vector<PlotPoint>();
   double slowest = frontier.empty() ? INFINITY : std::max(3 * frontier.front().seconds, 1.2 * frontier.back().seconds);
   if (!frontier.empty()) // nothing is to the left of it
     time.begin = 0.9 * frontier.front().seconds;
-  double largest = scatter.frontier && scatter.room ? 2 * *scatter.room : INFINITY;
-  for (const ScatterPoint &point : scatter.points) {
+  double largest = plot.frontier && plot.room ? 2 * *plot.room : INFINITY;
+  for (const PlotPoint &point : plot.points) {
     time.span = std::max(time.span, 1.08 * std::min(slowest, point.seconds));
     memory.span = std::max(memory.span, 1.08 * std::min(largest, point.memory));
   }
-  bool shown = !scatter.points.empty();
-  if (scatter.room)
-    memory.span = std::max(memory.span, 1.08 * *scatter.room);
+  bool shown = !plot.points.empty();
+  if (plot.room)
+    memory.span = std::max(memory.span, 1.08 * *plot.room);
   std::string body;
   if (shown)
     drawMarks(body, time, memory);
-  if (scatter.room && shown)
+  if (plot.room && shown)
     fmt::format_to(
         Out(body),
         R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#D55E00" stroke-dasharray="6 4"/><text x="{1:.1f}" y="{3:.1f}" fill="#D55E00" text-anchor="end">a device has {4}</text>)"
         "\n",
-        left, left + width, memory.y(*scatter.room), memory.y(*scatter.room) - 5, humanBytes(*scatter.room));
+        left, left + width, memory.y(*plot.room), memory.y(*plot.room) - 5, humanBytes(*plot.room));
   if (!frontier.empty()) {
     std::string corners;
-    for (const ScatterPoint &point : frontier)
+    for (const PlotPoint &point : frontier)
       corners += fmt::format("{}{:.1f},{:.1f}", corners.empty() ? "" : " ", time.x(point.seconds), memory.y(point.memory));
     fmt::format_to(Out(body),
                    R"(<polyline class="frontier" points="{}" fill="none" stroke="#009E73" stroke-width="2"/>)"
                    "\n",
                    corners);
   }
-  for (size_t i = 0; i < scatter.points.size(); ++i) {
-    const ScatterPoint &point = scatter.points[i];
+  for (size_t i = 0; i < plot.points.size(); ++i) {
+    const PlotPoint &point = plot.points[i];
     fmt::format_to(
         Out(body),
         R"(<g><title>{}: {}, {}{}</title><circle data-point="{}" cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
@@ -119,7 +119,7 @@ std::string scatterSvg(const Scatter &scatter) {
       Out(text),
       R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text><text x="20" y="48" font-size="12" fill="#444444">{}</text>)"
       "\n",
-      escaped(scatter.title), escaped(scatter.subtitle));
+      escaped(plot.title), escaped(plot.subtitle));
   return text + body + "</svg>\n";
 }
 

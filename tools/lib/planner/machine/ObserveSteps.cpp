@@ -1,6 +1,6 @@
-// What the cost model counts in a step is asked of the cost model itself: it is linear in the figures' times, so a machine in which nothing
-// but one thing costs a second shows how much of it each step has. No formula stands here twice.
-#include "tools/lib/planner/machine/Observe.h"
+// The counts of a step come from the cost model itself. It is linear in the times of the figures, so a machine in which a single thing
+// costs a second shows how much of it each step has. No formula is repeated here.
+#include "tools/lib/planner/machine/ObserveSteps.h"
 
 #include "dsl/machine/Machine.h"
 #include "engine/data/DataSource.h"
@@ -37,7 +37,8 @@ Machine idleMachine(double cacheSize, double nearSize) {
   return machine;
 }
 
-/// Of each group the unknown number `probe` is a second, of products and attention besides the first one, which the others multiply.
+/// A machine in which the unknown number `probe` of each group takes a second. In products and attention the first unknown takes a second
+/// too, because the others multiply it.
 Machine probeMachine(size_t probe, double cacheSize, double nearSize) {
   Machine machine = idleMachine(cacheSize, nearSize);
   for (auto &product : machine.products) {
@@ -102,7 +103,7 @@ template <typename Visit> void forEachStep(const program::Program &program, Visi
   }
 }
 
-/// What a quarter of the values is below: others on the machine make steps longer, never shorter.
+/// The lower quartile: other work on the machine makes steps longer, never shorter.
 double lowerQuarter(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 4), values.end());
   return values[values.size() / 4];
@@ -113,7 +114,7 @@ struct Times {
   double whole = 0;                                      ///< seconds of the fastest training step
 };
 
-/// Trains for so many steps, and longer until `seconds` are over; the first one warms up.
+/// Trains for `count` steps, and longer until `seconds` are over; the first one warms up.
 engine::Result<Times> run(const models::ProgramPointer &program, int threads, int count, double seconds, const std::string &backend,
                           bool traced) {
   engine::Trace trace;
@@ -136,7 +137,7 @@ engine::Result<Times> run(const models::ProgramPointer &program, int threads, in
     if (step > 0)
       times.whole = step == 1 ? took : std::min(times.whole, took);
   }
-  // Of a collective the time counts from when its last member came.
+  // A collective's time starts when its last member arrives.
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, std::pair<double, double>> spans;
   for (const engine::TraceEvent &event : trace.events())
     if (event.trainingStep > 0) {

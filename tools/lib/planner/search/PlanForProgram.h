@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tools/lib/foreign/AsRun.h"
-#include "tools/lib/planner/search/OwnPlan.h"
+#include "tools/lib/planner/search/ForeignPlan.h"
 
 namespace npar::planner {
 
@@ -12,15 +12,15 @@ void adoptTypes(PlanTask &task);
 /// Whether `task.as` has words for the settings of a candidate; true without a program.
 bool hasWordsFor(const PlanTask &task, const Candidate &candidate);
 
-/// What of model, types and training `task.as` cannot do is an error: it stands in the way of every plan. `folder`: for the text of one.
+/// An error if `task.as` cannot express the model, the types or the training, because that excludes every plan. `folder`: for a text.
 engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std::string &folder);
 
 /// Bars the run's own plan where `task.as` cannot have it.
-void barByWords(const PlanTask &task, OwnPlan &own);
+void barByWords(const PlanTask &task, ForeignPlan &own);
 
-/// The chosen plan, whose text is at `path`, as `task.as` takes it; what that does in another way is said on standard error. `own`: null
-/// without a run.
-engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const OwnPlan *own, const std::string &path,
+/// The chosen plan, whose text is at `path`, in the format of `task.as`; `observer` gets warnings about clauses that it follows
+/// differently. `own`: null without a run.
+engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &path,
                                    engine::Observer &observer);
 
 } // namespace npar::planner

@@ -18,16 +18,4 @@ struct TaskRequest {
 /// Reads model and machine. `run`: what another program trains and how, in place of the request's model; null for none.
 engine::Result<PlanTask> taskOf(const TaskRequest &request, engine::Observer &observer, const foreign::ForeignModel *run = nullptr);
 
-/// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
-class SearchFolder {
-public:
-  SearchFolder();
-  ~SearchFolder();
-  SearchFolder(const SearchFolder &) = delete;
-  SearchFolder &operator=(const SearchFolder &) = delete;
-  /// BadInput if it could not be made.
-  engine::Status check() const;
-  std::string path; ///< empty when it could not be made
-};
-
 } // namespace npar::planner
