@@ -5,9 +5,10 @@
 #include "engine/program/PrintProgram.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 

@@ -2,12 +2,13 @@
 #include "tools/npar/Command.h"
 
 #include "dsl/machine/Hosts.h"
-#include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/plan/Explain.h"
-#include "tools/npar/plan/NothingFits.h"
-#include "tools/npar/plan/ParallelFlags.h"
-#include "tools/npar/plan/Task.h"
-#include "tools/npar/terminal/Talk.h"
+#include "tools/lib/planner/search/Explain.h"
+#include "tools/lib/planner/search/NothingFits.h"
+#include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/plan/StoppableWork.h"
+#include "tools/npar/plan/TaskFlags.h"
+#include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -26,29 +27,29 @@ ExitCode runExplain(const ExplainFlags &flags) {
   FileClaims files;
   if (ExitCode code = flags.task.check("explain", files); code != ExitCode::Good)
     return code;
-  Outcome<PlanTask> task = taskOf(flags.task);
+  Outcome<planner::PlanTask> task = reported(planner::taskOf(flags.task, terminal()));
   if (!task.ok())
     return task.code();
   if (dsl::isUneven(task->machine))
     return fail(ExitCode::Usage, "explain needs hosts of one kind, but machine '" + task->machine.name +
                                      "' has several kinds of hosts: use npar plan instead");
-  SearchFolder folder;
-  if (ExitCode code = folder.check(); code != ExitCode::Good)
+  planner::SearchFolder folder;
+  if (ExitCode code = reported(folder.check()); code != ExitCode::Good)
     return code;
-  SearchOptions options;
+  planner::SearchOptions options;
   options.work = stoppableWork(flags.task.jobs);
-  Outcome<SearchResult> found = searchPlans(*task, options, folder.path);
+  Outcome<planner::SearchResult> found = reported(planner::searchPlans(*task, options, folder.path));
   if (!found.ok())
     return found.code();
   if (found->best < 0)
-    return nothingFits(*task, *found, options, folder.path);
-  Outcome<Explanation> explanation = explainPlans(*task, options, *found, folder.path);
+    return reported(planner::nothingFits(*task, *found, options, folder.path));
+  Outcome<planner::Explanation> explanation = reported(planner::explainPlans(*task, options, *found, folder.path));
   if (!explanation.ok())
     return explanation.code();
   if (flags.json)
-    std::cout << explanationJson(*task, *explanation).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
-    std::cout << explanationText(*task, *explanation);
+    std::cout << planner::explanationText(*task, *explanation);
   return ExitCode::Good;
 }
 

@@ -2,11 +2,12 @@
 #include "tools/npar/Command.h"
 
 #include "engine/readable/TableRow.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/machine/MeasureMachine.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/machine/Measure.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -36,33 +37,33 @@ nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
 }
 
 ExitCode measure(const MachineFlags &flags) {
-  std::string path = flags.output.empty() ? herePath() : flags.output;
+  std::string path = flags.output.empty() ? planner::herePath() : flags.output;
   if (path.empty())
     return fail(ExitCode::BadInput, "cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give -o FILE");
   if (!flags.output.empty()) { // before a minute is spent on it
-    if (replacesOtherText(path))
+    if (planner::replacesOtherText(path))
       return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
     if (engine::Status status = checkWritable(path); !status.ok())
       return fail(status);
   }
-  MeasureOptions options;
+  planner::MeasureOptions options;
   options.quick = flags.quick;
-  Outcome<Measured> measured = measureMachine(options);
+  Outcome<planner::Measured> measured = reported(planner::measureMachine(options, terminal()));
   if (!measured.ok())
     return measured.code();
-  if (ExitCode code = writeMachineFile(path, measured->machine, measured->remark); code != ExitCode::Good)
+  if (ExitCode code = reported(planner::writeMachineFile(path, measured->machine, measured->remark)); code != ExitCode::Good)
     return code;
   if (flags.json) {
     nlohmann::ordered_json json = jsonOf(measured->machine);
     json["file"] = path;
-    for (const Residual &one : measured->residuals)
+    for (const planner::Residual &one : measured->residuals)
       json["residuals"].push_back({{"kind", one.kind}, {"steps", one.steps}, {"seconds", one.seconds}, {"relative", one.relative}});
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return ExitCode::Good;
   }
   std::cout << dsl::printMachine(measured->machine) << "\n"
             << TableRow().left("fit", 28).right("steps", 8).right("seconds", 12).right("error", 10).str();
-  for (const Residual &one : measured->residuals)
+  for (const planner::Residual &one : measured->residuals)
     std::cout << TableRow(2)
                      .left(one.kind, 26)
                      .right(fmt::format("{}", one.steps), 8)
@@ -74,10 +75,10 @@ ExitCode measure(const MachineFlags &flags) {
 }
 
 ExitCode show(const MachineFlags &flags) {
-  Outcome<std::optional<std::string>> path = machineFile(flags.shown);
+  Outcome<std::optional<std::string>> path = reported(planner::machineFile(flags.shown, terminal()));
   if (!path.ok())
     return path.code();
-  Outcome<dsl::Machine> machine = readMachineFile(*path);
+  Outcome<dsl::Machine> machine = reported(planner::readMachineFile(*path, terminal()));
   if (!machine.ok())
     return machine.code();
   if (flags.json)

@@ -3,17 +3,19 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/machine/MachineFile.h"
-#include "tools/npar/model/ModelFlags.h"
-#include "tools/npar/plan/Enumerate.h"
-#include "tools/npar/plan/NothingFits.h"
-#include "tools/npar/plan/OtherProgram.h"
-#include "tools/npar/plan/OwnPlan.h"
-#include "tools/npar/plan/ParallelFlags.h"
-#include "tools/npar/plan/PlanPage.h"
-#include "tools/npar/plan/PlanReport.h"
-#include "tools/npar/plan/Task.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+#include "tools/lib/planner/search/ForeignPlan.h"
+#include "tools/lib/planner/search/NothingFits.h"
+#include "tools/lib/planner/search/PlanForProgram.h"
+#include "tools/lib/planner/search/PlanPage.h"
+#include "tools/lib/planner/search/PlanReport.h"
+#include "tools/npar/model/ForeignFlags.h"
+#include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/plan/StoppableWork.h"
+#include "tools/npar/plan/TaskFlags.h"
+#include "tools/npar/terminal/Outcome.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -31,16 +33,16 @@ struct PlanFlags {
   TaskFlags task;
   ForeignFlags foreign;
   std::vector<std::string> fixes;
-  PlanGoal goal = PlanGoal::Speed;
+  planner::PlanGoal goal = planner::PlanGoal::Speed;
   std::string output, html;
   std::optional<foreign::ForeignFormat> as;
   bool json = false;
 };
 
-Outcome<Choices> fixesOf(const PlanFlags &flags) {
-  Choices fixes;
+Outcome<planner::Choices> fixesOf(const PlanFlags &flags) {
+  planner::Choices fixes;
   std::vector<std::string> known;
-  for (const auto &[key, value] : choicesOf(Candidate()))
+  for (const auto &[key, value] : planner::choicesOf(planner::Candidate()))
     known.push_back(key);
   for (std::string text : flags.fixes) {
     text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
@@ -72,46 +74,45 @@ ExitCode checkFiles(const PlanFlags &flags) {
 }
 
 ExitCode write(const std::string &path, const std::string &text) {
-  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
-  return status.ok() ? ExitCode::Good : fail(status);
+  return reported(program::writeFileAtomically(path, text.data(), text.size()));
 }
 
 /// A search and its result.
 struct Searched {
-  PlanTask task;
-  SearchOptions options;
-  SearchResult result;
-  std::optional<OwnPlan> own;
+  planner::PlanTask task;
+  planner::SearchOptions options;
+  planner::SearchResult result;
+  std::optional<planner::ForeignPlan> own;
   std::string remarks; ///< about the run of --from and its own plan; empty without --from
 
-  const Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
+  const planner::Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
 };
 
-Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const PlanTask &task, std::optional<foreign::ForeignModel> run,
-                         const std::string &folder) {
-  if (ExitCode code = checkWords(task, fixes, folder); code != ExitCode::Good)
+Outcome<Searched> search(const PlanFlags &flags, const planner::Choices &fixes, const planner::PlanTask &task,
+                         std::optional<foreign::ForeignModel> run, const std::string &folder) {
+  if (ExitCode code = reported(planner::checkWords(task, fixes, folder)); code != ExitCode::Good)
     return code;
   Searched searched{task, {}, {}, {}, ""};
-  SearchOptions &options = searched.options;
+  planner::SearchOptions &options = searched.options;
   options.goal = flags.goal, options.fixes = fixes, options.work = stoppableWork(flags.task.jobs);
-  std::optional<OwnPlan> &own = searched.own;
+  std::optional<planner::ForeignPlan> &own = searched.own;
   if (run) {
-    Outcome<OwnPlan> simulated = ownPlanOf(flags.foreign, std::move(*run), task, fixes, options.work);
+    Outcome<planner::ForeignPlan> simulated = reported(planner::foreignPlanOf(flags.foreign, std::move(*run), task, fixes, options.work));
     if (!simulated.ok())
       return simulated.code();
     own = std::move(*simulated);
-    barByWords(task, *own);
+    planner::barByWords(task, *own);
   }
-  SearchOptions from = options;
+  planner::SearchOptions from = options;
   if (own && own->fills && own->barred.empty() && own->tried.attempt.figures)
     from.given = &own->tried;
-  Outcome<SearchResult> result = searchPlans(task, from, folder);
+  Outcome<planner::SearchResult> result = reported(planner::searchPlans(task, from, folder));
   if (!result.ok())
     return result.code();
   searched.result = std::move(*result);
   if (own) {
-    consider(*own, flags.goal, searched.result);
-    searched.remarks = ownPlanText(*own, searched.result, flags.goal);
+    planner::consider(*own, flags.goal, searched.result);
+    searched.remarks = planner::foreignPlanText(*own, searched.result, flags.goal);
   }
   return searched;
 }
@@ -133,20 +134,20 @@ Outcome<std::string> writtenAs(const PlanFlags &flags, const Searched &searched,
   std::string path = flags.output;
   if (path.empty()) {
     path = folder + "/planned.npar";
-    if (ExitCode code = write(path, textOf(searched.task, searched.best())); code != ExitCode::Good)
+    if (ExitCode code = write(path, planner::textOf(searched.task, searched.best())); code != ExitCode::Good)
       return code;
   }
-  return bestAs(searched.task, searched.best(), searched.own ? &*searched.own : nullptr, path);
+  return reported(planner::bestAs(searched.task, searched.best(), searched.own ? &*searched.own : nullptr, path, terminal()));
 }
 
 ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
-  PlanTask task = searched.task;
+  planner::PlanTask task = searched.task;
   std::error_code ignored;
   if (fs::path(task.importAs).is_absolute()) { // relative to the output file, or to the current folder
     fs::path beside = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
     task.importAs = fs::relative(task.importAs, beside, ignored).string();
   }
-  std::string text = planText(task, searched.result, searched.options, commandFor(flags, searched), searched.remarks);
+  std::string text = planner::planText(task, searched.result, searched.options, commandFor(flags, searched), searched.remarks);
   if (!flags.output.empty())
     if (ExitCode code = write(flags.output, text); code != ExitCode::Good)
       return code;
@@ -157,9 +158,9 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::
     std::cerr << searched.remarks;
     std::cout << *other;
   } else if (flags.json) {
-    nlohmann::ordered_json json = planJson(task, searched.result, flags.goal, text);
+    nlohmann::ordered_json json = planner::planJson(task, searched.result, flags.goal, text);
     if (searched.own)
-      json["from"] = ownPlanJson(*searched.own, searched.result, flags.goal);
+      json["from"] = planner::foreignPlanJson(*searched.own, searched.result, flags.goal);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (flags.output.empty() ? text : searched.remarks);
@@ -172,48 +173,50 @@ ExitCode runPlan(const PlanFlags &flags) {
     return fail(ExitCode::Usage, "plan makes its own plan: remove --plan; fix a choice with --fix");
   if (flags.as && flags.json)
     return fail(ExitCode::Usage, "--as and --json both write to standard output: give only one");
-  Outcome<Choices> fixes = fixesOf(flags);
+  Outcome<planner::Choices> fixes = fixesOf(flags);
   if (!fixes.ok())
     return fixes.code();
   if (ExitCode code = checkFiles(flags); code != ExitCode::Good)
     return code;
-  TaskFlags wanted = flags.task;
+  planner::TaskRequest wanted = flags.task;
   std::optional<foreign::ForeignModel> run;
   if (!flags.foreign.from.empty()) {
-    Outcome<foreign::ForeignModel> made = runFor(flags.foreign, wanted);
+    Outcome<foreign::ForeignModel> made = reported(planner::runFor(flags.foreign, wanted, terminal()));
     if (!made.ok())
       return made.code();
+    if (ExitCode code = flags.foreign.checkPlan(*made); code != ExitCode::Good)
+      return code;
     run = std::move(*made);
   }
   if (run && flags.foreign.printPlan) {
     std::cout << run->text;
     return ExitCode::Good;
   }
-  Outcome<PlanTask> task = taskOf(wanted, run ? &*run : nullptr);
+  Outcome<planner::PlanTask> task = reported(planner::taskOf(wanted, terminal(), run ? &*run : nullptr));
   if (!task.ok())
     return task.code();
   task->as = flags.as;
-  adoptTypes(*task);
-  if (flags.goal == PlanGoal::Money && task->machine.price <= 0)
+  planner::adoptTypes(*task);
+  if (flags.goal == planner::PlanGoal::Money && task->machine.price <= 0)
     return fail(ExitCode::BadInput, "--goal money needs what a host costs, and machine '" + task->machine.name + "'" +
                                         (dsl::isUneven(task->machine) ? " has a kind of hosts without" : " has no") +
                                         " `host { price ... }`");
-  if (std::string wrong = wrongFix(*task, *fixes); !wrong.empty())
+  if (std::string wrong = planner::wrongFix(*task, *fixes); !wrong.empty())
     return fail(ExitCode::Usage, wrong);
-  SearchFolder folder;
-  if (ExitCode code = folder.check(); code != ExitCode::Good)
+  planner::SearchFolder folder;
+  if (ExitCode code = reported(folder.check()); code != ExitCode::Good)
     return code;
   Outcome<Searched> searched = search(flags, *fixes, *task, std::move(run), folder.path);
   if (!searched.ok())
     return searched.code();
   if (!flags.html.empty()) // even if the search found no plan
-    if (ExitCode code = write(flags.html, planPage(*task, searched->result)); code != ExitCode::Good)
+    if (ExitCode code = write(flags.html, planner::planPage(*task, searched->result)); code != ExitCode::Good)
       return code;
   if (searched->result.best >= 0)
     return writeBest(flags, *searched, folder.path);
   if (!flags.json)
     (flags.as ? std::cerr : std::cout) << searched->remarks;
-  return nothingFits(*task, searched->result, searched->options, folder.path);
+  return reported(planner::nothingFits(*task, searched->result, searched->options, folder.path));
 }
 
 } // namespace
@@ -239,8 +242,8 @@ Command addPlanCommand(CLI::App &driver) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  static const std::map<std::string, PlanGoal> goals = {
-      {"speed", PlanGoal::Speed}, {"memory", PlanGoal::Memory}, {"money", PlanGoal::Money}};
+  static const std::map<std::string, planner::PlanGoal> goals = {
+      {"speed", planner::PlanGoal::Speed}, {"memory", planner::PlanGoal::Memory}, {"money", planner::PlanGoal::Money}};
   app->add_option_function<std::string>(
          "--goal", [flags](const std::string &word) { flags->goal = goals.at(word); },
          "what to minimize: time per step (speed, default), memory of the largest rank, or dollars per step (money)")

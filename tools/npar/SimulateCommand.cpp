@@ -6,15 +6,17 @@
 #include "engine/program/Ranks.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewPage.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/simulate/Prediction.h"
+#include "tools/lib/planner/simulate/SimulatedView.h"
 #include "tools/npar/files/PendingFile.h"
-#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/model/PlaceFlag.h"
-#include "tools/npar/simulate/HostRooms.h"
-#include "tools/npar/simulate/Outlook.h"
-#include "tools/npar/simulate/SimulatedView.h"
+#include "tools/npar/plan/OutlookFlags.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -30,24 +32,24 @@ struct SimulateFlags {
   ForeignFlags foreign;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
-  OutlookFlags outlook;
+  planner::OutlookRequest outlook;
   std::string svg, trace, html;
   bool json = false, postValidated = false, gathersPassOn = false, sumsApart = false;
   std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
 
 /// The simulated step as a picture, a trace, a page.
-ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const Outlook &outlook) {
+ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const planner::Outlook &outlook) {
   if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
     return ExitCode::Good;
-  const Prediction &prediction = outlook.prediction;
+  const planner::Prediction &prediction = outlook.prediction;
   std::string where =
       fmt::format(", on {} of '{}'", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts), prediction.machine);
-  show::View view =
-      simulatedView(program, prediction.simulation, outlook.disturbance.deviations, where + (outlook.undisturbed ? ", slowed" : ""));
+  show::View view = planner::simulatedView(program, prediction.simulation, outlook.disturbance.deviations,
+                                           where + (outlook.undisturbed ? ", slowed" : ""));
   std::optional<show::View> plain;
   if (outlook.undisturbed && !flags.html.empty())
-    plain = simulatedView(program, *outlook.undisturbed, {}, where);
+    plain = planner::simulatedView(program, *outlook.undisturbed, {}, where);
   auto page = [&] { return plain ? show::viewPage({&view, &*plain}) : show::viewPage({&view}); };
   for (const auto &[path, text] :
        {std::pair(flags.svg, flags.svg.empty() ? "" : show::timelineSvg(show::timelineOf(view))),
@@ -81,7 +83,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     if (!path.empty())
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
-  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())
     return machine.code();
   std::optional<foreign::ForeignModel> other;
@@ -109,7 +111,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  Outcome<std::vector<program::HostRoom>> rooms = reported(roomsFor(*machine, program::worldOf(program), flags.hosts));
+  Outcome<std::vector<program::HostRoom>> rooms = reported(planner::roomsFor(*machine, program::worldOf(program), flags.hosts));
   if (!rooms.ok())
     return rooms.code();
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
@@ -121,21 +123,21 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   deviations.sumsApart = flags.sumsApart;
   if (const std::vector<double> &times = flags.taskTimes; !times.empty())
     deviations.taskTimes = {times[0] / 1000, times[1] / 1000, times[2] / 1000, times[3] / 1000};
-  Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places, deviations);
+  Outcome<planner::Outlook> outlook = reported(planner::outlookOf(flags.outlook, program, *machine, *places, deviations, terminal()));
   if (!outlook.ok())
     return outlook.code();
   // Files first: what cannot be written leaves no half answer on standard output.
   if (ExitCode code = writePictures(flags, program, *outlook); code != ExitCode::Good)
     return code;
   if (flags.json) {
-    nlohmann::ordered_json json = predictionJson(program, outlook->prediction);
-    addOutlook(json, *outlook);
+    nlohmann::ordered_json json = planner::predictionJson(program, outlook->prediction);
+    planner::addOutlook(json, *outlook);
     if (other)
       json["from"] = foreign::foreignJson(flags.foreign, *other);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << predictionText(program, outlook->prediction)
-              << outlookText(*outlook);
+    std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << planner::predictionText(program, outlook->prediction)
+              << planner::outlookText(*outlook);
   }
   return ExitCode::Good;
 }

@@ -2,12 +2,15 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/machine/MachineFile.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/search/Sweep.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
-#include "tools/npar/plan/ParallelFlags.h"
-#include "tools/npar/plan/Sweep.h"
+#include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/plan/StoppableWork.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -43,14 +46,14 @@ std::vector<std::string> valuesIn(const std::string &list) {
   return values;
 }
 
-Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
-  std::vector<SweptSetting> over;
+Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flags) {
+  std::vector<planner::SweptSetting> over;
   size_t count = 1;
   for (const std::string &text : flags.over) {
     std::optional<std::pair<std::string, std::string>> pair = models::settingOf(text);
     if (!pair)
       return fail(ExitCode::Usage, "--over needs KEY=VALUE,VALUE, such as 'mesh.tp=1,2,4', not '" + text + "'");
-    SweptSetting setting{pair->first, valuesIn(pair->second)};
+    planner::SweptSetting setting{pair->first, valuesIn(pair->second)};
     setting.key.erase(std::remove(setting.key.begin(), setting.key.end(), ' '), setting.key.end());
     for (const std::string &value : setting.values) {
       if (value.empty())
@@ -58,7 +61,7 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
       if (std::count(setting.values.begin(), setting.values.end(), value) > 1)
         return fail(ExitCode::Usage, fmt::format("--over '{}' has the value '{}' twice", text, value));
     }
-    for (const SweptSetting &other : over)
+    for (const planner::SweptSetting &other : over)
       if (other.key == setting.key)
         return fail(ExitCode::Usage, "--over names '" + setting.key + "' twice: give all of its values in one --over");
     for (const std::string &fixed : flags.model.settings)
@@ -72,17 +75,17 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
   return over;
 }
 
+/// Writes nothing if no path is given.
 ExitCode writeSweep(const std::string &path, const std::string &text) {
   if (path.empty())
     return ExitCode::Good;
-  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
-  return status.ok() ? ExitCode::Good : fail(status);
+  return reported(program::writeFileAtomically(path, text.data(), text.size()));
 }
 
 ExitCode runSweep(const SweepFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: sweep needs the model file (.npar)");
-  Outcome<std::vector<SweptSetting>> over = sweptSettings(flags);
+  Outcome<std::vector<planner::SweptSetting>> over = sweptSettings(flags);
   if (!over.ok())
     return over.code();
   FileClaims files;
@@ -99,13 +102,13 @@ ExitCode runSweep(const SweepFlags &flags) {
   for (const std::string &path : {flags.csv, flags.svg}) // checked before minutes of simulation
     if (std::filesystem::path parent = std::filesystem::path(path).parent_path(); !parent.empty() && !std::filesystem::is_directory(parent))
       return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
-  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())
     return machine.code();
 
-  Sweep sweep{flags.model.model, machine->name, std::move(*over), {}};
+  planner::Sweep sweep{flags.model.model, machine->name, std::move(*over), {}};
   size_t count = 1;
-  for (const SweptSetting &setting : sweep.over)
+  for (const planner::SweptSetting &setting : sweep.over)
     count *= setting.values.size();
   std::vector<ModelOptions> plans(count, flags.model);
   for (size_t row = 0; row < count; ++row) {
@@ -116,24 +119,25 @@ ExitCode runSweep(const SweepFlags &flags) {
   if (ExitCode code = claimText(plans.front(), files); code != ExitCode::Good)
     return code;
   std::string usage;
-  ExitCode tried = reported(tryPlans(plans, {*machine, flags.hosts}, stoppableWork(flags.jobs), [&](size_t, const Attempt &attempt) {
-    sweep.rows.push_back(attempt);
-    usage = attempt.isUsage ? attempt.reason : "";
-    return usage.empty();
-  }));
+  ExitCode tried =
+      reported(planner::tryPlans(plans, {*machine, flags.hosts}, stoppableWork(flags.jobs), [&](size_t, const planner::Attempt &attempt) {
+        sweep.rows.push_back(attempt);
+        usage = attempt.isUsage ? attempt.reason : "";
+        return usage.empty();
+      }));
   if (tried != ExitCode::Good)
     return tried;
   if (!usage.empty())
     return fail(ExitCode::Usage, usage);
 
-  for (auto [path, text] : {std::pair(&flags.csv, sweepCsv), std::pair(&flags.svg, sweepSvg)})
+  for (auto [path, text] : {std::pair(&flags.csv, planner::sweepCsv), std::pair(&flags.svg, planner::sweepSvg)})
     if (ExitCode code = writeSweep(*path, text(sweep)); code != ExitCode::Good)
       return code;
   if (flags.json)
-    std::cout << sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << planner::sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
-    std::cout << sweepText(sweep);
-  bool any = std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const Attempt &row) { return row.figures.has_value(); });
+    std::cout << planner::sweepText(sweep);
+  bool any = std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const planner::Attempt &row) { return row.figures.has_value(); });
   return any ? ExitCode::Good : fail(ExitCode::BadInput, "every combination is refused");
 }
 

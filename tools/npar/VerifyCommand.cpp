@@ -4,8 +4,8 @@
 
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/MpiLaunch.h"
-#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/verify/VerifyAll.h"

@@ -2,13 +2,13 @@
 #include "engine/readable/NearestWord.h"
 #include "engine/readable/Printable.h"
 #include "engine/readable/TableRow.h"
+#include "engine/status/Thrown.h"
 #include "tools/npar/Command.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/terminal/OldSpellings.h"
 #include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/terminal/Thrown.h"
 
 #include <algorithm>
 #include <csignal>
@@ -200,7 +200,7 @@ void holdClosedStreams() {
 int failThrown() {
   takeOver(); // in a job only this process knows of it
   sayErrors();
-  return static_cast<int>(fail(statusOfThrown()));
+  return static_cast<int>(fail(engine::statusOfThrown()));
 }
 
 /// Handler for exceptions that leave a thread other than the first: ends the process with the same message. oneTBB throws from a worker

@@ -9,11 +9,11 @@
 #include "engine/job/Agreement.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
+#include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 
 #include <algorithm>
@@ -505,7 +505,7 @@ static ExitCode outcomeOf(const std::function<ExitCode(Job &)> &body, Job &job, 
   try {
     return body(job);
   } catch (...) {
-    return fails(statusOfThrown());
+    return fails(engine::statusOfThrown());
   }
 }
 

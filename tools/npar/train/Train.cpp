@@ -10,13 +10,14 @@
 #include "engine/runtime/Session.h"
 #include "engine/runtime/NotFinite.h"
 #include "engine/training/Trainer.h"
+#include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/train/RunCheckpoints.h"
@@ -53,7 +54,7 @@ double secondsSince1970() { return std::chrono::duration<double>(std::chrono::sy
 double peakOf(const RunFlags &flags, const Job &job, const program::Program &program) {
   if (!flags.model.machine || !job.isVoice() || flags.logs.empty())
     return 0;
-  Outcome<dsl::Machine> machine = readMachineFile(*flags.model.machine);
+  Outcome<dsl::Machine> machine = reported(planner::readMachineFile(*flags.model.machine, terminal()));
   size_t here = job.ranksOnHost(program).size(), world = static_cast<size_t>(program::worldOf(program));
   return machine.ok() ? cost::productPeak(*machine, program.compute(), program::multipliesInTf32(program)) *
                             static_cast<double>(here ? (world + here - 1) / here : 1)

@@ -2,12 +2,12 @@
 #include "tools/npar/verify/VerifyInJob.h"
 
 #include "engine/runtime/WorkerCount.h"
+#include "engine/status/Thrown.h"
 #include "tools/lib/verify/VerifyPlan.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
-#include "tools/npar/terminal/Thrown.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/verify/PrintReport.h"
@@ -103,7 +103,7 @@ engine::Result<verify::VerifyReport> verifyAlone(const VerifyFlags &flags) {
     try {
       return verify::verifyPlan(requestOf(flags), alone, terminal());
     } catch (...) {
-      return statusOfThrown();
+      return engine::statusOfThrown();
     }
   };
   engine::Result<verify::VerifyReport> report = verified();

@@ -1,0 +1,271 @@
+// Enumerates candidates.
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+
+#include "compiler/schedules/Schedule.h"
+#include "dsl/machine/Hosts.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
+#include "tools/lib/planner/search/PlanForProgram.h"
+#include "tools/lib/verify/PlanFeature.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace npar::planner {
+
+namespace {
+
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t one = 1; one <= number; ++one)
+    if (number % one == 0)
+      divisors.push_back(one);
+  return divisors;
+}
+
+constexpr std::array<const char *, 5> splitWords = {"all", "blocks", "feedforward", "attention", "vocabulary"};
+
+struct ScheduleChoice {
+  std::string name = "none";
+  int64_t chunks = 1, live = 0;
+};
+
+/// Schedules with their chunks and limits for a pipeline of `stages`.
+std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, int64_t micros) {
+  if (stages == 1)
+    return {{}};
+  std::vector<ScheduleChoice> found;
+  for (const schedules::ScheduleKind &kind : schedules::scheduleKinds()) {
+    if (kind.worth == schedules::Worth::Never || micros < kind.microsPerStage * stages)
+      continue;
+    if (kind.anyChunks && !kind.keepsCap) {
+      for (int64_t chunks : {2, 3, 4, 5, 6, 7, 8}) // uneven stages have unequal chunks anyway
+        if (int64_t parts = stages * chunks;
+            micros % stages == 0 && (dsl::isUneven(task.machine) ? task.blocks >= parts : task.blocks % parts == 0))
+          found.push_back({kind.name, chunks, 0});
+      continue;
+    }
+    if (stages * std::max(1, kind.chunks) > task.blocks)
+      continue;
+    if (kind.worth == schedules::Worth::Always)
+      found.push_back({kind.name, std::max(1, kind.chunks), 0});
+    std::vector<int64_t> limits;
+    if (kind.keepsCap)
+      limits = {(stages + 1) / 2, (3 * stages + 3) / 4, stages, (5 * stages + 3) / 4, (3 * stages + 1) / 2};
+    limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+    for (int64_t live : limits)
+      if (kind.worth == schedules::Worth::Always || live <= stages)
+        found.push_back({kind.name, std::max(1, kind.chunks), live});
+  }
+  return found;
+}
+
+const std::string *find(const Choices &choices, const std::string &key) {
+  for (const auto &[name, value] : choices)
+    if (name == key)
+      return &value;
+  return nullptr;
+}
+
+std::string valueOf(const Choices &choices, const std::string &key) {
+  const std::string *value = find(choices, key);
+  return value ? *value : "";
+}
+
+} // namespace
+
+bool placesApart(const PlanTask &task, const Candidate &one) {
+  int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
+  bool others = inside < onHost || (dsl::isUneven(task.machine) && inside == onHost); // on equal hosts it matters which ranks share one
+  return task.hosts > 1 && one.dp > 1 && one.pp > 1 && others && onHost % inside == 0;
+}
+
+namespace {
+
+class Enumeration {
+public:
+  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
+    auto has = [&](const char *feature) { return verify::applies(*verify::findFeature(feature), task.names); };
+    tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
+  }
+
+  std::vector<Candidate> run() {
+    int64_t onHost = static_cast<int64_t>(task.machine.ranks), ranks = task.ranks();
+    for (int64_t tp : divisorsOf(onHost))
+      if (may("mesh.tp", tp) && dividesTensor(tp))
+        for (int64_t cp : divisorsOf(ranks / tp))
+          if (may("mesh.cp", cp) && dividesContext(cp, tp))
+            for (int64_t pp : divisorsOf(ranks / tp / cp))
+              if (may("mesh.pp", pp) && (pp == 1 || pp <= task.blocks))
+                meshOf(ranks / tp / cp / pp, pp, cp, tp);
+    return std::move(found);
+  }
+
+  /// Tells whether the clauses make sense for these sizes and agree with the fixed choices.
+  bool keeps(const Candidate &one) const {
+    bool ulysses = one.context != "ulysses" || task.heads % (one.cp * one.tp) == 0;
+    // A backward in two tasks keeps what was computed again until the second: nothing is won.
+    bool recompute = !one.recomputes() || (task.blocks > 0 && (!splitsBackward(one) || find(fixes, "recompute")));
+    bool pairs = one.recompute != "every 2" || task.blocks >= 2 * one.pp * one.chunks;
+    bool sequence = !one.sequence || (one.tp > 1 && sequences && task.sequence % (one.tp * one.cp) == 0);
+    bool place = one.place == "dp,pp" || placesApart(task, one), bucket = one.bucket == "none" || one.dp * one.cp > 1;
+    return hasWordsFor(task, one) && splits(one) && (one.cp > 1) == (one.context != "none") && ulysses && recompute && pairs &&
+           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && may("context", one.context) && may("recompute", one.recompute) &&
+           may("zero", one.zero) && may("sequence", one.sequence) && may("split", one.split) && may("place", one.place) &&
+           may("bucket", one.bucket);
+  }
+
+private:
+  template <typename Value> bool may(const char *key, const Value &value) const {
+    const std::string *fixed = find(fixes, key);
+    return !fixed || isSameValue(*fixed, fmt::format("{}", value));
+  }
+  bool dividesTensor(int64_t tp) const {
+    Candidate one;
+    one.tp = tp;
+    return tp == 1 || std::any_of(splitWords.begin(), splitWords.end(), [&](const char *split) {
+             one.split = split;
+             return may("split", one.split) && splitsAxes(one);
+           });
+  }
+  /// Tells whether tp divides the axes that it splits; a missing axis has size 0.
+  bool splitsAxes(const Candidate &one) const {
+    bool heads = one.split == "vocabulary" || one.split == "feedforward" || task.heads % one.tp == 0;
+    bool hidden = one.split == "vocabulary" || one.split == "attention" || task.hidden % one.tp == 0;
+    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(one.split)), task.names);
+  }
+  /// Likewise the batch where that is what it splits.
+  bool splits(const Candidate &one) const {
+    if (task.batch % (one.batchShares() * one.micro) != 0)
+      return false;
+    if (one.tp == 1)
+      return one.split == "all";
+    bool shares = (one.split != "feedforward" && one.split != "attention") || one.micro % one.tp == 0;
+    return splitsAxes(one) && shares && !(one.sequence && one.split == "vocabulary");
+  }
+  /// The shares of a short sequence are not worth their messages; who fixes mesh.cp gets what he asks for.
+  bool dividesContext(int64_t cp, int64_t tp) const {
+    return cp == 1 || (contexts && task.sequence % (2 * cp * tp) == 0 && (task.sequence / cp >= 1024 || find(fixes, "mesh.cp")));
+  }
+
+  void meshOf(int64_t dp, int64_t pp, int64_t cp, int64_t tp) {
+    if (!may("mesh.dp", dp) || task.batch % dp != 0)
+      return;
+    for (int64_t micro : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+      Candidate one;
+      one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
+      bool first = true;
+      for (const char *split : splitWords) {
+        one.split = split;
+        if (!may("micro", micro) || !may("split", one.split) || !splits(one) || !(first || one.split == "vocabulary"))
+          continue; // those between are variants: near to the first one in time and memory
+        first = false;
+        schedulesOf(one);
+      }
+    }
+  }
+
+  void schedulesOf(Candidate one) {
+    for (const ScheduleChoice &schedule : schedulesFor(task, one.pp, task.batch / (one.batchShares() * one.micro))) {
+      one.schedule = schedule.name, one.chunks = schedule.chunks, one.live = schedule.live;
+      if (may("schedule", one.schedule) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
+        clausesOf(one);
+    }
+  }
+
+  void clausesOf(Candidate one) {
+    one.context = one.cp == 1 ? "none" : firstOf("context", {"zigzag", "ring", "gather", "ulysses"});
+    one.bucket = one.dp * one.cp == 1 ? "none" : firstOf("bucket", {"100 MB", "none"});
+    for (const char *recompute : {"none", "block", "every 2"})
+      for (int zero : {0, 1, 3})
+        for (bool sequence : {false, true}) {
+          one.recompute = recompute, one.zero = zero, one.sequence = sequence, one.place = "dp,pp";
+          bool plain = one.recompute != "every 2" || find(fixes, "recompute"); // otherwise a variant
+          if (Candidate other = one; other.place = "pp,dp", keeps(other) && guessedSeconds(task, other) < guessedSeconds(task, one))
+            one = other;
+          else if (!keeps(one))
+            one = other;
+          if (plain && keeps(one))
+            found.push_back(one);
+        }
+  }
+
+  std::string firstOf(const char *key, std::vector<std::string> values) const {
+    for (const std::string &value : values)
+      if (may(key, value))
+        return value;
+    return values[0];
+  }
+
+  const PlanTask &task;
+  const Choices &fixes;
+  bool tensor = false, sequences = false, contexts = false;
+  std::vector<Candidate> found;
+};
+
+} // namespace
+
+std::vector<Candidate> candidatesFor(const PlanTask &task, const Choices &fixes) { return Enumeration(task, fixes).run(); }
+
+std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, const Candidate &candidate) {
+  Enumeration enumeration(task, fixes);
+  std::vector<Candidate> found;
+  auto add = [&](std::string Candidate::*clause, const char *value) {
+    Candidate other = candidate;
+    other.*clause = value;
+    if (candidate.*clause != value && enumeration.keeps(other))
+      found.push_back(other);
+  };
+  for (const char *context : {"zigzag", "ring", "gather", "ulysses"})
+    add(&Candidate::context, context);
+  for (const char *split : splitWords)
+    add(&Candidate::split, split);
+  add(&Candidate::recompute, "every 2");
+  for (const char *place : {"dp,pp", "pp,dp"})
+    add(&Candidate::place, place);
+  for (const char *bucket : {"none", "100 MB"})
+    add(&Candidate::bucket, bucket);
+  return found;
+}
+
+Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other) {
+  Enumeration enumeration(task, fixes);
+  auto take = [&](std::string Candidate::*clause) {
+    Candidate changed = candidate;
+    changed.*clause = other.*clause;
+    if (enumeration.keeps(changed))
+      candidate = changed;
+  };
+  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context), take(&Candidate::split);
+  return candidate;
+}
+
+std::string wrongFix(const PlanTask &task, const Choices &fixes) {
+  for (const auto &[key, value] : fixes) {
+    if (!candidatesFor(task, {{key, value}}).empty())
+      continue;
+    std::vector<std::string> values;
+    auto add = [&, &name = key](const Candidate &one) {
+      if (const std::string own = valueOf(choicesOf(one), name); std::find(values.begin(), values.end(), own) == values.end())
+        values.push_back(own);
+    };
+    for (const Candidate &one : candidatesFor(task, {})) {
+      add(one);
+      if (key == "context" || key == "place" || key == "bucket" || key == "recompute" || key == "split")
+        for (const Candidate &other : variantsOf(task, {}, one))
+          add(other);
+    }
+    if (values.empty())
+      return "";
+    bool numbers = std::all_of(values.begin(), values.end(),
+                               [](const std::string &own) { return own.find_first_not_of("0123456789") == std::string::npos; });
+    std::sort(values.begin(), values.end(),
+              [&](const std::string &a, const std::string &b) { return numbers ? std::stoll(a) < std::stoll(b) : a < b; });
+    int64_t ranks = task.ranks();
+    return fmt::format("--fix '{} = {}' leaves no plan of {} rank{}: '{}' is one of {}", key, value, ranks, ranks == 1 ? "" : "s", key,
+                       fmt::join(values, ", "));
+  }
+  return "";
+}
+
+} // namespace npar::planner

@@ -1,0 +1,62 @@
+// Knows which candidates another program has words for: what foreign/AsRun would refuse is not searched.
+#include "tools/lib/planner/search/PlanForProgram.h"
+
+#include "engine/files/AtomicFile.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+
+namespace npar::planner {
+
+void adoptTypes(PlanTask &task) {
+  if (task.as == foreign::ForeignFormat::Torchtitan && task.compute == "bf16" && task.gradients.empty())
+    task.gradients = "f32";
+}
+
+bool hasWordsFor(const PlanTask &task, const Candidate &c) {
+  if (!task.as)
+    return true;
+  if (c.live > 0 || c.split != "all" || (c.pp > 1 && foreign::schedulesOf(*task.as).count(c.schedule) == 0))
+    return false;
+  // The shares of a text are over dp alone, theirs over cp too.
+  bool sharesApart = c.zero > 0 && c.cp > 1;
+  switch (*task.as) {
+  case foreign::ForeignFormat::Megatron:
+    return !sharesApart && c.context != "ring" && c.context != "ulysses" && task.blocks % (c.pp * c.chunks) == 0 && c.place == "dp,pp";
+  case foreign::ForeignFormat::Torchtitan:
+    return c.cp == 1 && (c.tp == 1 || c.sequence) && (c.zero == 0 || c.zero == 3) && c.recompute != "every 2";
+  case foreign::ForeignFormat::DeepSpeed:
+    return c.cp == 1 && !c.sequence;
+  case foreign::ForeignFormat::Accelerate:
+    return false;
+  }
+  return false;
+}
+
+engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std::string &folder) {
+  std::vector<Candidate> candidates = candidatesFor(task, fixes);
+  if (!task.as || candidates.empty())
+    return {};
+  std::string path = folder + "/planned.npar", text = textOf(task, candidates.front());
+  TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
+  std::string refusal; // without the place, because the user has not seen that plan
+  engine::Observer nobody;
+  engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);
+  if (written.ok())
+    return {};
+  return refusal.empty() ? written.status() : engine::Status::badInput(refusal);
+}
+
+void barByWords(const PlanTask &task, ForeignPlan &own) {
+  std::string refusal;
+  engine::Observer nobody;
+  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
+    own.barred = refusal;
+}
+
+engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &path,
+                                   engine::Observer &observer) {
+  ModelOptions options = own && !best.text.empty() ? own->model.options : optionsFor(task, path);
+  options.model = path;
+  return foreign::planAs(options, *task.as, observer);
+}
+
+} // namespace npar::planner

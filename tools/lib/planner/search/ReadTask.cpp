@@ -1,0 +1,150 @@
+// Reads model and machine of a search, and what of the train block goes into the texts of its plans.
+#include "tools/lib/planner/search/ReadTask.h"
+
+#include "dsl/machine/Hosts.h"
+#include "tools/lib/foreign/ForeignModel.h"
+#include "tools/lib/models/Compilation.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace npar::planner {
+
+using engine::Status;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t sizeOf(const dsl::Model &model, const std::string &name) {
+  for (const dsl::Axis &axis : model.axes)
+    if (axis.name == name)
+      return axis.size;
+  int64_t size = 1;
+  for (const dsl::ProductAxis &product : model.products)
+    if (product.name == name) {
+      for (const std::string &factor : product.factors)
+        size *= std::max<int64_t>(1, sizeOf(model, factor));
+      return size;
+    }
+  return 0;
+}
+
+/// Tells whether a pattern matches; `*` in it matches any text.
+bool matches(const char *pattern, const char *text) {
+  if (*pattern == '*')
+    return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
+  return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
+}
+
+/// The effect of the train block's rules on parameters, written as rules of a train block; equal blocks of a repeat share a rule.
+std::vector<std::string> rulesOf(const dsl::Program &program) {
+  const std::vector<dsl::Parameter> &parameters = program.model.parameters;
+  const std::vector<dsl::ParameterTraining> &trained = program.train.parameters;
+  auto textOf = [](const dsl::ParameterTraining &one) {
+    return one.frozen ? std::string("freeze")
+                      : (one.decay ? fmt::format(" decay {}", *one.decay) : "") + (one.rate != 1 ? fmt::format(" lr * {}", one.rate) : "");
+  };
+  std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with their patterns
+  for (size_t i = 0; i < trained.size() && i < parameters.size(); ++i) {
+    std::string rule = textOf(trained[i]), pattern;
+    if (rule.empty())
+      continue;
+    for (char letter : parameters[i].path)
+      if (!std::isdigit(static_cast<unsigned char>(letter)))
+        pattern += letter;
+      else if (pattern.empty() || pattern.back() != '*')
+        pattern += '*';
+    for (size_t k = 0; k < trained.size() && k < parameters.size(); ++k)
+      if (textOf(trained[k]) != rule && matches(pattern.c_str(), parameters[k].path.c_str()))
+        pattern = parameters[i].path;
+    auto known = std::find_if(rules.begin(), rules.end(), [&](const auto &other) { return other.first == rule; });
+    if (known == rules.end())
+      known = rules.insert(rules.end(), {rule, {}});
+    if (std::find(known->second.begin(), known->second.end(), pattern) == known->second.end())
+      known->second.push_back(pattern);
+  }
+  std::vector<std::string> lines;
+  for (const auto &[rule, patterns] : rules) {
+    std::string quoted = fmt::format("\"{}\"", fmt::join(patterns, "\", \""));
+    lines.push_back(rule == "freeze" ? "freeze " + quoted : fmt::format("for {} {{{} }}", quoted, rule));
+  }
+  return lines;
+}
+
+} // namespace
+
+engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &observer, const foreign::ForeignModel *run) {
+  TaskRequest request = given;
+  PlanTask task;
+  std::optional<std::string> batch = models::takeSetting(request.model.settings, "batch"),
+                             compute = models::takeSetting(request.model.settings, "compute"),
+                             gradients = models::takeSetting(request.model.settings, "gradients");
+  task.compute = compute.value_or("f32"), task.gradients = gradients.value_or("");
+  if (task.compute != "f32" && task.compute != "tf32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
+    return Status::usage("'compute' is f32, tf32, bf16, fp16 or f64, not '" + task.compute + "'");
+  if (task.gradients == task.compute)
+    task.gradients.clear();
+  else if (gradients && (task.gradients != "f32" || task.compute == "f64"))
+    return Status::usage("'gradients' is what 'compute' is, or f32 under bf16 and fp16, not '" + task.gradients + "'");
+  if (batch && request.batch)
+    return Status::usage("--batch and --set batch mean the same: give only one");
+  if (run) { // which has what --set says of batch and type
+    request.model.model = run->import, request.model.settings = run->options.settings;
+    for (const auto &[key, value] : run->run.constants)
+      request.model.settings.push_back(key + "=" + value);
+    task.compute = run->run.precision, task.gradients = run->run.gradients, task.reduce = run->run.reduce;
+  }
+  task.options = request.model;
+  task.options.plan = "none";
+  TRY(task.machine, readMachineFile(request.model.machine, observer));
+  int64_t there = dsl::hostCount(task.machine);
+  if (there > 0 && request.hosts > 0 && request.hosts != there)
+    return Status::usage(fmt::format("--hosts {}: machine '{}' has {} hosts, and a plan fills all of them: remove --hosts", request.hosts,
+                                     task.machine.name, there));
+  task.hosts = request.hosts > 0 ? request.hosts : std::max<int64_t>(1, there);
+  // Any number of ranks can share a processor's cores: one for each fills it.
+  if (task.machine.kind == dsl::MachineKind::Processor && task.hosts == 1)
+    task.machine.ranks = std::min(task.machine.ranks, std::max(1.0, std::floor(task.machine.cores)));
+  TRY(task.names, verify::outlineModel(task.options, observer));
+  ModelOptions whole = run ? run->options : task.options;
+  whole.plan = "none";
+  if (std::optional<std::string> size = request.batch ? std::to_string(request.batch) : batch; size && !run)
+    whole.settings.push_back("batch=" + *size);
+  TRY(models::ElaboratedModel text, models::elaborateModel(whole, observer));
+  const dsl::Program &program = text.program;
+  task.train = program.train, task.batch = program.train.batch;
+  task.rules = rulesOf(program);
+  task.blocks = program.model.blocks;
+  for (const dsl::Parameter &parameter : program.model.parameters) {
+    int64_t size = 1;
+    for (const std::string &axis : parameter.type.axes)
+      size *= std::max<int64_t>(1, sizeOf(program.model, axis));
+    task.parameters += size;
+    for (const dsl::Repeat &repeat : program.model.repeats)
+      if (parameter.type.axes.size() > 1 && parameter.path.rfind(repeat.path.substr(0, repeat.path.find('{')), 0) == 0)
+        task.blockMatrices += size;
+  }
+  task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
+  task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
+  task.vocabulary = sizeOf(program.model, "vocab");
+  task.options.plan.reset(), task.options.train.reset();
+  // Settings of the train block are part of the text that is written.
+  std::vector<std::string> &settings = task.options.settings;
+  std::vector<std::string> set = std::move(settings);
+  settings.clear();
+  for (const std::string &constant : program.model.constants)
+    if (std::optional<std::string> value = models::takeSetting(set, constant)) // the last one holds
+      settings.push_back(constant + "=" + *value);
+  fs::path file = task.names.file;
+  bool ofLibrary = file.parent_path() == fs::path(models::standardLibrary()) / "models";
+  task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
+  TRY_STATUS(models::checkImportable(task.importAs));
+  return task;
+}
+
+} // namespace npar::planner

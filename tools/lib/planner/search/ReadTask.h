@@ -1,0 +1,21 @@
+// Reads what plans are searched for: model, machine, hosts, batch.
+#pragma once
+
+#include "engine/status/Observer.h"
+#include "tools/lib/foreign/ForeignModel.h"
+#include "tools/lib/planner/search/Candidate.h"
+
+#include <string>
+
+namespace npar::planner {
+
+struct TaskRequest {
+  ModelOptions model;
+  int64_t hosts = 0; ///< 0: one, or all of an uneven machine
+  int64_t batch = 0; ///< 0: the train block's
+};
+
+/// Reads model and machine. `run`: what another program trains and how, in place of the request's model; null for none.
+engine::Result<PlanTask> taskOf(const TaskRequest &request, engine::Observer &observer, const foreign::ForeignModel *run = nullptr);
+
+} // namespace npar::planner

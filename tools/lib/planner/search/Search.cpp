@@ -1,0 +1,363 @@
+// Chooses which candidates to compile, by bounds, by guesses that what was compiled corrects, and around the best ones.
+#include "tools/lib/planner/search/Search.h"
+
+#include "engine/files/AtomicFile.h"
+#include "tools/lib/planner/search/CandidateEstimates.h"
+#include "tools/lib/planner/search/EnumerateCandidates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace npar::planner {
+
+namespace fs = std::filesystem;
+using engine::Status;
+
+namespace {
+
+constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
+constexpr size_t starts = 3;    ///< plans around which is searched
+constexpr double hopeful = 1.1; ///< guesses are so far off, seldom more
+
+/// The cost of compiling, in compilations of a small pipeline.
+double effort(const PlanTask &task, const Candidate &c) {
+  return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
+}
+
+/// The mean of what was seen over what was guessed.
+struct Correction {
+  double sum = 0, count = 0;
+  void add(double ratio) { sum += ratio, ++count; }
+  double mean(double otherwise) const { return count > 0 ? sum / count : otherwise; }
+};
+
+class Search {
+public:
+  Search(const PlanTask &task, const SearchOptions &options, const std::string &folder)
+      : task(task), options(options), folder(folder), left(options.budget) {
+    for (const Candidate &one : candidatesFor(task, options.fixes))
+      add(one);
+    guess();
+  }
+
+  engine::Result<SearchResult> run() {
+    if (options.given)
+      begin(*options.given);
+    for (int round = 0; round < 4 && left > 0; ++round) // a few at a time: what is learned of them corrects the guesses
+      TRY_STATUS(tryAll(bestOfMeshes()));
+    while (left > 0) {
+      std::vector<size_t> next = aroundTheBest();
+      result.local = next.empty();
+      if (next.empty())
+        next = order();
+      if (next.empty())
+        break;
+      next.resize(std::min(next.size(), atOnce));
+      TRY_STATUS(tryAll(next));
+    }
+    left = options.explaining;
+    for (std::vector<size_t> next = unexplained(); left > 0 && !next.empty(); next = unexplained())
+      TRY_STATUS(tryAll(next));
+    result.complete = order().empty();
+    result.local = aroundTheBest().empty();
+    result.candidates = all.size();
+    result.pruned = static_cast<size_t>(std::count(hopeless.begin(), hopeless.end(), true));
+    return std::move(result);
+  }
+
+private:
+  void add(const Candidate &one) {
+    double money = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
+    all.push_back(one), done.push_back(false);
+    bytes.push_back(leastBytes(task, one)), activations.push_back(guessedActivations(task, one));
+    seconds.push_back(guessedSeconds(task, one));
+    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : leastSeconds(task, one) * money);
+    hopeless.push_back(task.machine.room > 0 && bytes.back() > roomFor(task, one));
+  }
+
+  void begin(const Tried &given) {
+    add(given.candidate);
+    done.back() = true;
+    result.tried.push_back(given), indices.push_back(all.size() - 1);
+    if (goalOf(given, options.goal))
+      result.best = 0;
+    addVariants();
+    guess();
+  }
+
+  /// Candidates that are like the best plan in what `variantsOf` changes, and variants of all that was tried since the last call.
+  void addVariants() {
+    std::vector<Candidate> more;
+    for (; varied < indices.size(); ++varied)
+      for (const Candidate &one : variantsOf(task, options.fixes, all[indices[varied]]))
+        more.push_back(one);
+    if (result.best >= 0 && result.best != likened) {
+      likened = result.best;
+      const Candidate &winner = result.tried[static_cast<size_t>(result.best)].candidate;
+      for (const Candidate &one : all)
+        if (Candidate other = likewise(task, options.fixes, one, winner); distance(other, winner) == 1)
+          more.push_back(other);
+    }
+    if (more.empty())
+      return;
+    std::set<Choices> there;
+    auto near = [&](const Candidate &one) { // the rest cannot be the same
+      return std::any_of(more.begin(), more.end(),
+                         [&](const Candidate &other) { return same(one, other, Setting::Mesh) && one.micro == other.micro; });
+    };
+    for (const Candidate &one : all)
+      if (near(one))
+        there.insert(choicesOf(one));
+    for (const Candidate &one : more)
+      if (there.insert(choicesOf(one)).second)
+        add(one);
+  }
+
+  double best() const { return result.best < 0 ? INFINITY : *goalOf(result.tried[static_cast<size_t>(result.best)], options.goal); }
+  bool open(size_t index) const { return !done[index] && !hopeless[index] && bounds[index] < best(); }
+
+  /// All that are open, the best guess first.
+  std::vector<size_t> order() const {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (open(i))
+        found.push_back(i);
+    byGuess(found);
+    return found;
+  }
+  void byGuess(std::vector<size_t> &indices) const {
+    std::stable_sort(indices.begin(), indices.end(), [&](size_t a, size_t b) { return guesses[a] < guesses[b]; });
+  }
+
+  using Mesh = std::array<int64_t, 4>;
+  static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.cp, c.tp}; }
+
+  /// The best guess of each mesh of which none was found yet that fits.
+  std::vector<size_t> bestOfMeshes() const {
+    std::vector<size_t> found;
+    std::set<Mesh> meshes;
+    for (const Tried &tried : result.tried)
+      if (tried.fits())
+        meshes.insert(meshOf(tried.candidate));
+    for (size_t index : order())
+      if (found.size() < atOnce && meshes.insert(meshOf(all[index])).second)
+        found.push_back(index);
+    return found;
+  }
+
+  /// Candidates that differ in one setting from the best plan, or else from one of the next best with other meshes, and may be better by
+  /// guess.
+  std::vector<size_t> aroundTheBest() const {
+    std::vector<size_t> fitting, found;
+    for (size_t i = 0; i < result.tried.size(); ++i)
+      if (result.tried[i].fits())
+        fitting.push_back(i);
+    std::stable_sort(fitting.begin(), fitting.end(),
+                     [&](size_t a, size_t b) { return *goalOf(result.tried[a], options.goal) < *goalOf(result.tried[b], options.goal); });
+    std::set<Mesh> meshes;
+    std::map<size_t, double> nearGuess; // by what the plan takes that it is near to
+    for (size_t start : fitting) {
+      const Candidate &candidate = result.tried[start].candidate;
+      if (meshes.size() >= starts || !found.empty())
+        break;
+      if (!meshes.insert(meshOf(candidate)).second)
+        continue;
+      for (size_t i = 0; i < all.size(); ++i)
+        if (open(i) && distance(all[i], candidate) == 1) {
+          double near =
+              byMemory() ? guesses[i] : *goalOf(result.tried[start], options.goal) * seconds[i] / seconds[indices[start]] * penalties[i];
+          if (near < best() * hopeful)
+            found.push_back(i), nearGuess[i] = near;
+        }
+    }
+    std::stable_sort(found.begin(), found.end(), [&](size_t a, size_t b) { return nearGuess[a] < nearGuess[b]; });
+    return found;
+  }
+
+  /// Looks for the settings of the best plan of which no other value was compiled, and takes the best guess that differs in each alone.
+  std::vector<size_t> unexplained() const {
+    std::vector<size_t> found;
+    if (result.best < 0)
+      return found;
+    const Candidate &winner = result.tried[static_cast<size_t>(result.best)].candidate;
+    std::array<bool, settingCount> known{};
+    auto settingOf = [&](const Candidate &other) {
+      int setting = 0;
+      while (setting + 1 < settingCount && same(winner, other, static_cast<Setting>(setting)))
+        ++setting;
+      return static_cast<size_t>(setting);
+    };
+    for (const Tried &tried : result.tried)
+      if (distance(tried.candidate, winner) == 1)
+        known[settingOf(tried.candidate)] = true;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (!done[i] && distance(all[i], winner) == 1)
+        found.push_back(i);
+    byGuess(found);
+    std::vector<size_t> one;
+    for (size_t index : found)
+      if (bool &there = known[settingOf(all[index])]; !there)
+        there = true, one.push_back(index);
+    return one;
+  }
+
+  /// Choices on which it depends how far guesses of activations are off.
+  static size_t kindOf(const Candidate &c) { return (splitsBackward(c) ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
+
+  /// Choices on which it depends how far guesses of times are off: with those that share all of them, or else the schedule, a candidate is
+  /// compared.
+  static std::string familyOf(const Candidate &c) { return c.schedule + (c.cp > 1 ? " cp " : " ") + c.split; }
+
+  /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
+  void guess() {
+    std::array<Correction, 8> memory;
+    std::map<std::string, Correction> time;
+    std::map<std::pair<std::string, std::string>, std::pair<int, int>> outcomes; // of a choice: how many were compiled, how many refused
+    Correction anyTime;
+    for (size_t i = 0; i < result.tried.size(); ++i) {
+      const Tried &tried = result.tried[i];
+      for (const auto &choice : choicesOf(tried.candidate))
+        ++(tried.attempt.figures ? outcomes[choice].first : outcomes[choice].second);
+      if (!tried.attempt.figures)
+        continue;
+      size_t index = indices[i];
+      double rest = static_cast<double>(tried.attempt.figures->memory) - task.machine.reserved - bytes[index];
+      if (activations[index] > 0)
+        memory[kindOf(tried.candidate)].add(std::max(0.0, rest) / activations[index]);
+      if (seconds[index] > 0) {
+        double ratio = tried.attempt.figures->seconds / seconds[index];
+        time[familyOf(tried.candidate)].add(ratio);
+        time[tried.candidate.schedule].add(ratio);
+        anyTime.add(ratio);
+      }
+    }
+    Choices refused;
+    for (const auto &[choice, counts] : outcomes)
+      if (counts.first == 0 && counts.second >= 2)
+        refused.push_back(choice);
+    guesses.clear(), penalties.clear();
+    double cost = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Candidate &one = all[i];
+      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(splitsBackward(one) ? 2.2 : 0.9);
+      auto known = time.find(familyOf(one));
+      if (known == time.end())
+        known = time.find(one.schedule);
+      double figure =
+          byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
+      // Candidates that probably do not fit, or are refused, come after the others.
+      double over = task.machine.room > 0 && !byMemory() ? taken / roomFor(task, one) : 0;
+      double penalty = over > 1.03 ? 1e6 * over : 1;
+      if (!refused.empty()) {
+        Choices own = choicesOf(one);
+        for (const auto &choice : refused)
+          if (std::find(own.begin(), own.end(), choice) != own.end())
+            penalty *= 1e9;
+      }
+      guesses.push_back(figure * penalty), penalties.push_back(penalty);
+    }
+  }
+
+  Status tryAll(const std::vector<size_t> &chosen) {
+    std::vector<Candidate> candidates;
+    std::vector<size_t> taken;
+    for (size_t index : chosen) {
+      if (left <= 0)
+        break;
+      left -= effort(task, all[index]);
+      done[index] = true;
+      taken.push_back(index), candidates.push_back(all[index]);
+    }
+    Status status = tryCandidates(task, candidates, options.work, folder, [&](size_t place, const Attempt &attempt) {
+      double before = best();
+      result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place]);
+      if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
+        result.best = static_cast<int>(result.tried.size()) - 1;
+    });
+    addVariants();
+    guess();
+    return status;
+  }
+
+  bool byMemory() const { return options.goal == PlanGoal::Memory; }
+
+  const PlanTask &task;
+  const SearchOptions &options;
+  std::string folder;
+  std::vector<Candidate> all;
+  std::vector<double> bytes, activations, seconds; ///< what sizes alone say of each
+  std::vector<double> bounds, guesses, penalties;
+  std::vector<bool> hopeless, done;
+  std::vector<size_t> indices; ///< of what was tried, in that order
+  double left;
+  size_t varied = 0;
+  int likened = -1; ///< the best plan for which `addVariants` was called
+  SearchResult result;
+};
+
+} // namespace
+
+SearchFolder::SearchFolder() {
+  std::error_code failed;
+  std::string pattern = (fs::temp_directory_path(failed) / "npar-plan-XXXXXX").string();
+  if (mkdtemp(pattern.data()))
+    path = pattern;
+}
+
+SearchFolder::~SearchFolder() {
+  std::error_code ignored;
+  if (!path.empty())
+    fs::remove_all(path, ignored);
+}
+
+Status SearchFolder::check() const {
+  return path.empty() ? Status::badInput("cannot create a folder for the plans: set TMPDIR to another place") : Status();
+}
+
+std::string nameOf(const Tried &tried) { return nameOf(tried.candidate) + (tried.text.empty() ? "" : " (the run's own)"); }
+
+std::string textOf(const PlanTask &task, const Tried &tried) { return tried.text.empty() ? textOf(task, tried.candidate) : tried.text; }
+
+std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
+  if (!tried.fits())
+    return std::nullopt;
+  const StepFigures &figures = *tried.attempt.figures;
+  return goal == PlanGoal::Memory  ? static_cast<double>(figures.memory)
+         : goal == PlanGoal::Money ? figures.dollars
+                                   : std::optional(figures.seconds);
+}
+
+ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
+  ModelOptions plan = task.options;
+  plan.model = path, plan.plan = "planned", plan.train = "planned";
+  plan.importFolder = models::folderOf(task.names.file);
+  if (!plan.config && !plan.settings.empty())
+    plan.config = "planned", plan.settings.clear();
+  return plan;
+}
+
+Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work, const std::string &folder,
+                     const std::function<void(size_t, const Attempt &)> &done) {
+  std::vector<ModelOptions> plans;
+  for (const Candidate &candidate : candidates) {
+    std::string path = fmt::format("{}/{}.npar", folder, plans.size()), text = textOf(task, candidate);
+    TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
+    plans.push_back(optionsFor(task, path));
+  }
+  return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true}, work, [&](size_t place, const Attempt &attempt) {
+    done(place, attempt);
+    return true;
+  });
+}
+
+engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder) {
+  return Search(task, options, folder).run();
+}
+
+} // namespace npar::planner

@@ -1,0 +1,29 @@
+// Defines the flag --machine and finds the machine that it names.
+#include "tools/npar/model/MachineFlag.h"
+
+#include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Terminal.h"
+
+namespace npar::driver {
+
+void addMachineTo(CLI::App &app, ModelOptions &model) {
+  app.add_option("--machine", model.machine,
+                 "machine that times are planned for: a file written by `npar machine measure`, a name in the standard library, or here: "
+                 "this machine, "
+                 "measured at first use (default: reference, which has no links between hosts)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+}
+
+ExitCode findMachine(ModelOptions &model) {
+  if (!model.machine || model.isCompiled())
+    return ExitCode::Good;
+  Outcome<std::optional<std::string>> path = reported(planner::machineFile(*model.machine, terminal()));
+  if (path.ok())
+    model.machine = *path;
+  return path.code();
+}
+
+} // namespace npar::driver
