@@ -51,9 +51,9 @@ if LONG:
     MLP += ["dp,tp,1f1b"]
 PLANS = 500 if LONG else 12
 # Half of what `npar verify --all` makes of a model in each direction: eight heads as there, an odd vocabulary, and a third of the time.
-SHORT = {"vocab": 35, "context": 8, "length": 8, "width": 16, "heads": 8, "depth": 2}
+SHORT = {"vocab": 35, "context": 8, "length": 8, "width": 16, "heads": 8}
 SIZES = {model: [] if LONG else settings(sizes) for model, sizes in {
-    "gpt2": SHORT, "llama": {**SHORT, "kv_heads": 2, "mlp": 32}, "mlp": {"vocab": 35, "length": 8, "width": 16, "inner": 32, "depth": 2},
+    "gpt2": SHORT, "llama": {**SHORT, "kv_heads": 2, "mlp": 32}, "mlp": {"vocab": 35, "length": 8, "width": 16, "inner": 32},
 }.items()}  # fmt: skip
 
 # A loss that is not finite for any numbers: no plan is to blame, and none is equal to anything.
