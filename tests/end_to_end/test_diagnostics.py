@@ -41,7 +41,7 @@ INTERNAL = {
     "internal error: the data block ' ... ' has a word that no program has": "import writes the words that are read here",
     "internal error: the program has no result ' ... '": "import names the results that it and autodiff-forward leave",
     "internal error: ' ... ' is no kind of measure": "import writes the words that are read here",
-    "internal error: a checkpoint rule of unknown kind ' ... kind ... '": "import writes the four kinds that are read here",
+    "internal error: a checkpoint rule of unknown kind ' ... '": "import writes the four kinds that are read here",
     "internal error: a GPU has no function of the C library": "each op's formula is of functions that loops/Math.cpp makes arithmetic of",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,
