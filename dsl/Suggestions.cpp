@@ -4,42 +4,44 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <numeric>
 
 namespace npar::dsl {
 
-static bool differsInCaseAlone(const std::string &a, const std::string &b) {
-  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+static std::string inSmallLetters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Levenshtein's distance, where two neighbouring letters that are swapped count as one edit.
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> before, above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = above;
+    above = row;
+  }
+  return above.back();
 }
 
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates) {
   std::string best;
-  constexpr size_t longest = 40;
+  constexpr size_t longest = 64;
   if (word.size() > longest || word.size() < 2)
     return best;
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string &candidate : candidates) {
-    if (differsInCaseAlone(candidate, word))
-      return candidate;
     size_t difference = candidate.size() > word.size() ? candidate.size() - word.size() : word.size() - candidate.size();
     if (difference >= bestDistance || candidate == word)
       continue;
-    // Levenshtein with adjacent swaps counted as one, by rows.
-    std::vector<size_t> before, above(candidate.size() + 1), row(candidate.size() + 1);
-    for (size_t j = 0; j <= candidate.size(); ++j)
-      above[j] = j;
-    for (size_t i = 1; i <= word.size(); ++i) {
-      row[0] = i;
-      for (size_t j = 1; j <= candidate.size(); ++j) {
-        row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (word[i - 1] != candidate[j - 1])});
-        if (i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1])
-          row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-      before = above;
-      above = row;
-    }
-    if (above.back() < bestDistance) {
-      bestDistance = above.back();
+    if (size_t distance = editDistance(inSmallLetters(word), inSmallLetters(candidate)); distance < bestDistance) {
+      bestDistance = distance;
       best = candidate;
     }
   }

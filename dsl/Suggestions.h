@@ -7,8 +7,8 @@
 
 namespace npar::dsl {
 
-/// The candidate nearest to `word` in edit distance (one that differs in the case of letters alone is nearest), empty when none is near
-/// enough to be meant.
+/// The candidate nearest to `word` in edit distance, whatever the case of letters; empty if more than a third of the letters of `word`
+/// differ from each candidate.
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates);
 /// {"did you mean 'x'?"} or nothing.
 std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates);

@@ -8,7 +8,7 @@
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/import/ImportAttributes.h"
-#include "compiler/import/MeasureList.h"
+#include "compiler/import/ImportTables.h"
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

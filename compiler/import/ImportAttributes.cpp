@@ -6,8 +6,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/OptimizerAttributes.h"
-#include "compiler/import/CheckpointRules.h"
-#include "compiler/import/DataBlock.h"
+#include "compiler/import/ImportTables.h"
 #include "compiler/import/PlanClauses.h"
 
 using namespace mlir;

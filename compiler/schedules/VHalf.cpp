@@ -9,18 +9,11 @@
 //
 // The hops of the building block add up to 6 tasks per stage. Every stage holds at most (p + 2) / 2 micro-batches, rounded down; for
 // F = B = W the bubble is at most (p - 1) (F + B + W) / 2.
-#include "compiler/schedules/FillWeights.h"
 #include "compiler/schedules/VShape.h"
 
 namespace npar::schedules {
 
-Made vHalf(const Request &request) {
-  int stages = request.stages;
-  Schedule schedule = vBlock(stages, request.micros, {2, 1, 2, 1});
-  schedule.kind = "v_half";
-  schedule.lists = fillWeights(schedule, 2 * ((stages + 2) / 2));
-  return {schedule, ""};
-}
+Made vHalf(const Request &request) { return {vBlockWithWeights(request, "v_half", {2, 1, 2, 1}, (request.stages + 2) / 2), ""}; }
 
 Estimate estimateVHalf(const Request &request) {
   double stages = request.stages;

@@ -11,18 +11,11 @@
 // The hops of the building block are as short as they can be, one task each: 4 per stage. Every stage holds at most (p + 4) / 3
 // micro-batches, rounded down; for F = B = W the bubble is at most 2 (p - 1) (F + B + W) / 3 + F / 2 (the last where 3 divides p: there the
 // block waits two tasks at the turn of stage 0).
-#include "compiler/schedules/FillWeights.h"
 #include "compiler/schedules/VShape.h"
 
 namespace npar::schedules {
 
-Made vMin(const Request &request) {
-  int stages = request.stages;
-  Schedule schedule = vBlock(stages, request.micros, {1, 1, 1, 1});
-  schedule.kind = "v_min";
-  schedule.lists = fillWeights(schedule, 2 * ((stages + 4) / 3));
-  return {schedule, ""};
-}
+Made vMin(const Request &request) { return {vBlockWithWeights(request, "v_min", {1, 1, 1, 1}, (request.stages + 4) / 3), ""}; }
 
 Estimate estimateVMin(const Request &request) {
   double stages = request.stages;

@@ -2,6 +2,7 @@
 #include "compiler/schedules/VShape.h"
 
 #include "compiler/schedules/Build.h"
+#include "compiler/schedules/FillWeights.h"
 
 #include <algorithm>
 
@@ -100,6 +101,13 @@ Schedule vBlock(int stages, int micros, const std::array<int, 4> &hops) {
     for (const auto &[start, task] : tasks)
       schedule.lists.back().push_back(task);
   }
+  return schedule;
+}
+
+Schedule vBlockWithWeights(const Request &request, const char *kind, const std::array<int, 4> &hops, int held) {
+  Schedule schedule = vBlock(request.stages, request.micros, hops);
+  schedule.kind = kind;
+  schedule.lists = fillWeights(schedule, schedule.chunks * held);
   return schedule;
 }
 

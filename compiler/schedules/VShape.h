@@ -25,4 +25,7 @@ Schedule vOrder(int stages, int micros, const VSlack &slack);
 /// place, the block waits at the turns of the V; `hops` must be such that this helps.
 Schedule vBlock(int stages, int micros, const std::array<int, 4> &hops);
 
+/// That order with W in the gaps, where a stage holds at most `held` micro-batches.
+Schedule vBlockWithWeights(const Request &request, const char *kind, const std::array<int, 4> &hops, int held);
+
 } // namespace npar::schedules

@@ -10,23 +10,12 @@
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
+#include "engine/readable/HumanUnits.h"
 
-#include <cstdio>
 #include <optional>
 
 namespace npar::program {
 namespace {
-
-std::string humanBytes(uint64_t bytes) {
-  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.1f %s", value, units[unit]);
-  return text;
-}
 
 /// A class, or one rank of it.
 class RankPrinter {
@@ -81,7 +70,8 @@ private:
   //===- Memory -------------------------------------------------------------------------------------------------------------===//
 
   void memory() {
-    line("\narena " + std::to_string(rankClass.arena_bytes()) + " bytes (" + humanBytes(rankClass.arena_bytes()) + "): parameters " +
+    line("\narena " + std::to_string(rankClass.arena_bytes()) + " bytes (" +
+         readable::humanBytes(static_cast<double>(rankClass.arena_bytes())) + "): parameters " +
          std::to_string(rankClass.parameter_bytes()) + ", gradients " + std::to_string(rankClass.gradient_bytes()) + ", optimizer " +
          std::to_string(rankClass.optimizer_bytes()) + ", activations " + std::to_string(rankClass.activation_bytes()));
     for (const Region *region : *rankClass.regions())

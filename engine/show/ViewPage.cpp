@@ -1,6 +1,7 @@
 // Writes the data of views for the page, and puts template and data together.
 #include "engine/show/ViewPage.h"
 
+#include "engine/readable/SvgText.h"
 #include "engine/show/LiveMemory.h"
 #include "engine/show/page/PageFiles.h"
 
@@ -22,13 +23,6 @@ std::string jsonForHtml(const std::string &text) {
       result += fmt::format("\\u{:04x}", static_cast<int>(letter));
     else
       result += letter;
-  return result;
-}
-
-std::string escapedHtml(const std::string &text) {
-  std::string result;
-  for (char letter : text)
-    result += letter == '<' ? "&lt;" : letter == '>' ? "&gt;" : letter == '&' ? "&amp;" : letter == '"' ? "&quot;" : std::string(1, letter);
   return result;
 }
 
@@ -177,11 +171,6 @@ void writeView(std::string &text, const View &view) {
   text += '}';
 }
 
-void replaceOnce(std::string &text, const std::string &mark, const std::string &with) {
-  if (size_t at = text.find(mark); at != std::string::npos)
-    text.replace(at, mark.size(), with);
-}
-
 } // namespace
 
 std::string pageData(const std::vector<const View *> &views) {
@@ -193,13 +182,10 @@ std::string pageData(const std::vector<const View *> &views) {
 }
 
 std::string viewPage(const std::vector<const View *> &views) {
-  // The search for a mark starts at the beginning, and the last mark is replaced first: no name in the data is taken for a mark.
-  std::string page = pageHtml;
-  replaceOnce(page, "/*script*/", pageScript);
-  replaceOnce(page, "/*data*/", pageData(views));
-  replaceOnce(page, "/*style*/", pageStyle);
-  replaceOnce(page, "{{title}}", escapedHtml(views.empty() ? "npar" : views.front()->title));
-  return page;
+  return filledPage(pageHtml, {{"{{title}}", readable::escaped(views.empty() ? "npar" : views.front()->title)},
+                               {"/*style*/", pageStyle},
+                               {"/*data*/", pageData(views)},
+                               {"/*script*/", pageScript}});
 }
 
 } // namespace npar::show

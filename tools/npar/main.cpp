@@ -1,5 +1,5 @@
 // npar, the only driver: registers the subcommands, parses the command line and turns the outcome into an exit code.
-#include "engine/readable/NearestWord.h"
+#include "dsl/Suggestions.h"
 #include "engine/readable/Printable.h"
 #include "engine/readable/TableRow.h"
 #include "engine/status/Thrown.h"
@@ -20,7 +20,6 @@
 
 namespace npar::driver {
 
-using readable::nearestWord;
 using readable::printableName;
 using readable::TableRow;
 
@@ -72,7 +71,7 @@ ExitCode refuseExtras(const CLI::App &app) {
   std::string message = "unexpected '" + word + "'";
   if (word.rfind("-", 0) == 0) {
     message = "unknown flag '" + word.substr(0, word.find('=')) + "'";
-    std::string nearest = nearestWord(word.substr(0, word.find('=')), flagsOf(app));
+    std::string nearest = dsl::nearest(word.substr(0, word.find('=')), flagsOf(app));
     if (!nearest.empty())
       message += "; did you mean '" + nearest + "'?";
   }
@@ -183,7 +182,7 @@ ExitCode drive(int argc, char **argv) {
   if (driver.remaining_size() == 0)
     return fail(ExitCode::Usage, "no subcommand given\nnpar: see 'npar --help'");
   std::string word = driver.remaining().front();
-  std::string nearest = nearestWord(word, names);
+  std::string nearest = dsl::nearest(word, names);
   return fail(ExitCode::Usage, "unknown subcommand '" + word + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                                    "\nnpar: see 'npar --help'");
 }

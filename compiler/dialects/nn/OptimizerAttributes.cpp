@@ -2,7 +2,6 @@
 #include "compiler/dialects/nn/OptimizerAttributes.h"
 
 #include "compiler/attributes/ModuleAttributes.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
@@ -32,12 +31,9 @@ public:
 private:
   NamedAttribute named(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   Attribute number(double value) { return builder.getF64FloatAttr(value); }
-  Attribute texts(const std::vector<std::string> &list) {
-    SmallVector<StringRef> references(list.begin(), list.end());
-    return builder.getStrArrayAttr(references);
-  }
   Attribute formulas(const dsl::Formulas &some) {
-    return builder.getDictionaryAttr({named("definitions", texts(some.definitions)), named("results", texts(some.results))});
+    return builder.getDictionaryAttr(
+        {named("definitions", textsAttr(builder, some.definitions)), named("results", textsAttr(builder, some.results))});
   }
   Attribute states(const std::vector<dsl::OptimizerState> &list) {
     SmallVector<Attribute> attributes;
@@ -126,6 +122,11 @@ private:
 };
 
 } // namespace
+
+ArrayAttr textsAttr(Builder &builder, const std::vector<std::string> &list) {
+  SmallVector<StringRef> references(list.begin(), list.end());
+  return builder.getStrArrayAttr(references);
+}
 
 const char *scheduleWord(dsl::ScheduleKind kind) {
   return llvm::find_if(schedules, [&](const auto &each) { return each.first == kind; })->second;

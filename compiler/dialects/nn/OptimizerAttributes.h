@@ -2,12 +2,16 @@
 #pragma once
 
 #include "dsl/Optimizer.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace npar::nn {
 
 /// "constant", "linear" or "cosine".
 const char *scheduleWord(dsl::ScheduleKind kind);
+
+/// The texts of formulas as an attribute.
+mlir::ArrayAttr textsAttr(mlir::Builder &builder, const std::vector<std::string> &list);
 
 /// Sets `nn.optimizers`, a list: the train block's own optimizer, then those of rules, by their numbers on `nn.variable`.
 void setOptimizers(mlir::ModuleOp module, llvm::ArrayRef<dsl::Optimizer> optimizers);

@@ -272,11 +272,6 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     return rates[number];
   }
 
-  static ArrayAttr texts(OpBuilder &builder, const std::vector<std::string> &list) {
-    SmallVector<StringRef> references(list.begin(), list.end());
-    return builder.getStrArrayAttr(references);
-  }
-
   /// The values of a step that the updates of one optimizer with one factor of the learning rate need.
   ArrayRef<Value> stepValuesOf(OpBuilder &builder, OpBuilder &outside, size_t number, FloatAttr rateFactor, Value factor) {
     const dsl::Optimizer &optimizer = optimizers[number];
@@ -311,7 +306,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     }
     SmallVector<Type> types(optimizer.step.results.size(), rate.getType());
     auto op = place(StepValuesOp::create(builder, loc, types, inputs, builder.getStrArrayAttr(names),
-                                         texts(builder, optimizer.step.definitions), texts(builder, optimizer.step.results)),
+                                         textsAttr(builder, optimizer.step.definitions), textsAttr(builder, optimizer.step.results)),
                     {});
     llvm::append_range(values, op.getValues().drop_back(states.size()));
     if (isFirst) // what a state becomes does not depend on the factor
@@ -358,7 +353,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     llvm::append_range(others, perStep);
     auto step = place(OptimizeOp::create(builder, each.parameter.getLoc(), w.getType(), SmallVector<Type>(states.size(), w.getType()), w,
                                          each.gradient, factor, others, builder.getStrArrayAttr(names),
-                                         texts(builder, optimizer.element.definitions), texts(builder, optimizer.element.results)),
+                                         textsAttr(builder, optimizer.element.definitions), textsAttr(builder, optimizer.element.results)),
                       at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     for (auto [state, value] : llvm::zip(states, step.getNewStates()))

@@ -2,7 +2,7 @@
 #include "tools/lib/models/ModelOptions.h"
 
 #include "compiler/import/KnownSchedules.h"
-#include "engine/readable/NearestWord.h"
+#include "dsl/Suggestions.h"
 #include "engine/readable/Printable.h"
 
 #include <algorithm>
@@ -123,7 +123,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
       return engine::Status::badInput("cannot read the model '" + model + "': it is a symbolic link that leads to no file");
     std::vector<std::string> known = libraryModels();
     std::string message = "no model '" + model + "': there is no such file";
-    if (std::string nearest = readable::nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
+    if (std::string nearest = dsl::nearest(fs::path(model).stem().string(), known); !nearest.empty())
       message += "; did you mean '" + nearest + "' of the standard library?";
     else if (!known.empty()) {
       message += "; the standard library has";

@@ -2,7 +2,7 @@
 #include "tools/lib/verify/PlanFeature.h"
 
 #include "compiler/import/KnownSchedules.h"
-#include "engine/readable/NearestWord.h"
+#include "dsl/Suggestions.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -166,7 +166,7 @@ engine::Result<std::vector<const PlanFeature *>> featuresNamed(const std::string
     std::vector<std::string> names;
     for (const PlanFeature &one : features())
       names.push_back(one.name);
-    std::string nearest = readable::nearestWord(word, names);
+    std::string nearest = dsl::nearest(word, names);
     return engine::Status::usage(
         "unknown feature '" + word + "'" +
         (nearest.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : "; did you mean '" + nearest + "'?"));

@@ -2,8 +2,8 @@
 #include "tools/npar/schedule/ScheduleRequest.h"
 
 #include "dsl/Diagnostics.h"
+#include "dsl/Suggestions.h"
 #include "engine/files/BoundedText.h"
-#include "engine/readable/NearestWord.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -16,7 +16,6 @@
 
 namespace npar::driver {
 
-using readable::nearestWord;
 
 using namespace schedules;
 
@@ -35,7 +34,7 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
     begin = end + 1;
     auto known = std::find(names.begin(), names.end(), name);
     if (known == names.end()) {
-      std::string nearest = name.size() > 1 ? nearestWord(name, names) : "";
+      std::string nearest = name.size() > 1 ? dsl::nearest(name, names) : "";
       return fail(ExitCode::Usage, "--cost has no '" + name + "': it takes F, B, W and comm, such as F=1,B=1,W=1,comm=0" +
                                        (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
@@ -129,7 +128,7 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
     return fail(ExitCode::Usage, "no schedule: give --kind (" + list + ") or --from-csv FILE.csv\nnpar: see 'npar schedule --help'");
   const ScheduleKind *kind = findSchedule(flags.kind);
   if (!kind) {
-    std::string nearest = nearestWord(flags.kind, names);
+    std::string nearest = dsl::nearest(flags.kind, names);
     return fail(ExitCode::BadInput,
                 "unknown schedule '" + flags.kind + "'; " + (nearest.empty() ? "there are " + list : "did you mean '" + nearest + "'?"));
   }

@@ -170,33 +170,34 @@ FailureOr<Formula> Formula::parse(ArrayRef<StringRef> names, ArrayAttr definitio
   return formula;
 }
 
-SmallVector<Scalar> Formula::build(ArrayRef<Scalar> values) const {
-  SmallVector<Scalar> built;
+template <typename T, typename Number, typename Apply>
+SmallVector<T> Formula::evaluate(ArrayRef<T> names, const Number &number, const Apply &apply) const {
+  SmallVector<T> known;
   for (const Node &node : nodes) {
-    SmallVector<Scalar, 3> operands;
+    SmallVector<T, 3> operands;
     for (size_t operand : node.operands)
-      operands.push_back(built[operand]);
-    built.push_back(node.kind == Kind::Name     ? values[node.index]
-                    : node.kind == Kind::Number ? values.front().like(node.number)
-                                                : terms::functions[node.index].build(operands));
+      operands.push_back(known[operand]);
+    known.push_back(node.kind == Kind::Name     ? names[node.index]
+                    : node.kind == Kind::Number ? number(node.number)
+                                                : apply(terms::functions[node.index], operands));
   }
-  SmallVector<Scalar> chosen;
+  SmallVector<T> chosen;
   for (size_t result : results)
-    chosen.push_back(built[result]);
+    chosen.push_back(known[result]);
   return chosen;
 }
 
+SmallVector<Scalar> Formula::build(ArrayRef<Scalar> values) const {
+  return evaluate(
+      values, [&](double number) { return values.front().like(number); },
+      [](const terms::Function &function, ArrayRef<Scalar> operands) { return function.build(operands); });
+}
+
 bool Formula::isZeroWhere(ArrayRef<bool> zero) const {
-  SmallVector<bool> known;
-  for (const Node &node : nodes) {
-    SmallVector<bool, 3> operands;
-    for (size_t operand : node.operands)
-      operands.push_back(known[operand]);
-    known.push_back(node.kind == Kind::Name     ? zero[node.index]
-                    : node.kind == Kind::Number ? node.number == 0
-                                                : terms::functions[node.index].isZero(operands));
-  }
-  return llvm::all_of(results, [&](size_t result) { return known[result]; });
+  SmallVector<bool> known = evaluate(
+      zero, [](double number) { return number == 0; },
+      [](const terms::Function &function, ArrayRef<bool> operands) { return function.isZero(operands); });
+  return llvm::all_of(known, [](bool each) { return each; });
 }
 
 } // namespace npar::nn

@@ -27,6 +27,10 @@ private:
     llvm::SmallVector<size_t, 3> operands;
   };
 
+  /// The results, given the values of names, what a number is, and what a function makes of its operands.
+  template <typename T, typename Number, typename Apply>
+  llvm::SmallVector<T> evaluate(llvm::ArrayRef<T> names, const Number &number, const Apply &apply) const;
+
   llvm::SmallVector<Node> nodes; ///< each after its operands
   llvm::SmallVector<size_t> results;
 };

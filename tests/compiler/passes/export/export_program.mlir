@@ -92,7 +92,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 
 // The fill is stashed where it is made, the relu works where its result is sent from, nothing is copied.
 // CHECK-LABEL: class stage0 at pp = 0: ranks 0, 2
-// CHECK: arena 3840 bytes (3.8 KiB): parameters 1024, gradients 1024, optimizer 0, activations 1792
+// CHECK: arena 3840 bytes (3.75 KiB): parameters 1024, gradients 1024, optimizer 0, activations 1792
 // CHECK-NEXT: static: 1 x 2048 bytes at 0
 // CHECK-NEXT: scratch: 1 x 256 bytes at 2048
 // CHECK-NEXT: stash_F0_B0: 2 x 256 bytes at 2304

@@ -1,10 +1,10 @@
 // Finds, reads and writes the texts of machines.
 #include "tools/lib/planner/machine/MachineFile.h"
 
+#include "dsl/Suggestions.h"
 #include "dsl/machine/ReadMachine.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PrivateFolder.h"
-#include "engine/readable/NearestWord.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/lib/planner/machine/MeasureMachine.h"
 
@@ -21,7 +21,6 @@ namespace npar::planner {
 
 using engine::Result;
 using engine::Status;
-using readable::nearestWord;
 
 namespace {
 
@@ -86,7 +85,7 @@ Result<std::optional<std::string>> machineFile(const std::string &word, engine::
     return std::optional(library.string());
   std::vector<std::string> known = knownMachines();
   fs::path name = fs::path(word).filename();
-  std::string nearest = nearestWord((name.extension() == ".npar" ? name.stem() : name).string(), known);
+  std::string nearest = dsl::nearest((name.extension() == ".npar" ? name.stem() : name).string(), known);
   return Status::badInput("no machine '" + word + "': there is no such file; " +
                           (nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : "did you mean '" + nearest + "'?"));
 }

@@ -50,11 +50,6 @@ Json dataOf(const PlanTask &task, const Tried &tried) {
       {"lanes", figures.lanes},   {"text", textOf(task, tried)}};
 }
 
-void replaceOnce(std::string &text, const std::string &mark, const std::string &with) {
-  if (size_t at = text.find(mark); at != std::string::npos)
-    text.replace(at, mark.size(), with);
-}
-
 } // namespace
 
 std::string planPage(const PlanTask &task, const SearchResult &result) {
@@ -86,14 +81,11 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
   for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
            -1, ' ', true, nlohmann::json::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
-  // The last mark first, so that inserted text never comes before a mark that is still to be replaced.
-  std::string page = searchHtml;
-  replaceOnce(page, "/*script*/", searchScript);
-  replaceOnce(page, "/*data*/", data);
-  replaceOnce(page, "{{picture}}", plotSvg(plot));
-  replaceOnce(page, "/*style*/", searchStyle);
-  replaceOnce(page, "{{title}}", escaped(plot.title));
-  return page;
+  return show::filledPage(searchHtml, {{"{{title}}", escaped(plot.title)},
+                                       {"/*style*/", searchStyle},
+                                       {"{{picture}}", plotSvg(plot)},
+                                       {"/*data*/", data},
+                                       {"/*script*/", searchScript}});
 }
 
 } // namespace npar::planner
