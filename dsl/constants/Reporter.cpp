@@ -15,7 +15,9 @@ void Reporter::addFrames(Diagnostic &diagnostic) const {
   constexpr size_t most = 8; // the nearest, and the one in the model
   for (size_t i = frames.size(); i-- > 0;)
     if (frames.size() - i < most || i == 0)
-      diagnostic.note(frames[i].first, frames[i].second);
+      diagnostic.note(frames[i].at, frames[i].what);
+  if (!frames.empty() && frames.front().made) // a wrong argument is there, in the model's own text
+    diagnostic.note(*frames.front().made, "made here");
 }
 
 void Reporter::error(Location at, const std::string &message, const std::vector<std::string> &helps) {

@@ -3,6 +3,7 @@
 
 #include "dsl/Diagnostics.h"
 
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -30,10 +31,12 @@ public:
   /// Counts one unit of work; ends elaboration when a small text asks for too much of it.
   void work(Location at);
 
-  /// One layer on the way: `what` such as "in layer 'h.0.attn', called here".
+  /// One layer on the way: `what` such as "in layer 'h.0.attn', called here", and where the layer was made if that is another place.
   class Frame {
   public:
-    Frame(Reporter &reporter, Location at, std::string what) : reporter(reporter) { reporter.frames.push_back({at, std::move(what)}); }
+    Frame(Reporter &reporter, Location at, std::string what, std::optional<Location> made = std::nullopt) : reporter(reporter) {
+      reporter.frames.push_back({at, std::move(what), made});
+    }
     ~Frame() { reporter.frames.pop_back(); }
     Frame(const Frame &) = delete;
 
@@ -48,7 +51,12 @@ private:
   void addFrames(Diagnostic &diagnostic) const;
 
   Diagnostics &diagnostics;
-  std::vector<std::pair<Location, std::string>> frames;
+  struct OnTheWay {
+    Location at;
+    std::string what;
+    std::optional<Location> made;
+  };
+  std::vector<OnTheWay> frames;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> reported;
   int64_t units = 0;
 };

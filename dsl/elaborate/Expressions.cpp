@@ -142,7 +142,14 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
   Value value = evaluate(e, scope);
   if (auto *axis = std::get_if<AxisValue>(&value))
     return *axis;
-  reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value));
+  std::vector<std::string> sameSize;
+  if (auto *number = std::get_if<int64_t>(&value))
+    for (const std::string &name : graph.axisNames())
+      if (graph.size(name) == *number)
+        sameSize.push_back("'" + name + "'");
+  reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
+                sameSize.empty() ? std::vector<std::string>()
+                                 : std::vector<std::string>{"of size " + textOf(value) + " is axis " + joined(sameSize)});
 }
 
 int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::string &what) {

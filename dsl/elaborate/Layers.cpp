@@ -113,7 +113,7 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
     inner.bind(formals[i].name, evaluate(*slots[i]->value, scope), function.items[i].name.location);
   }
   callee.used = true;
-  Reporter::Frame frame(reporter, at, "in layer '" + callee.path + "', called here");
+  Reporter::Frame frame(reporter, at, "in layer '" + callee.path + "', called here", callee.location);
   Saved<SourceFile *> inFile(file, callee.file);
   Saved<Instance *> inInstance(instance, &callee);
   Saved<std::string> inPath(graph.path, callee.path);

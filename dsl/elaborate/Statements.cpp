@@ -1,4 +1,5 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
@@ -346,7 +347,8 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
     if (p.deviation < 0)
       reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
   } else {
-    reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)");
+    reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)",
+                  init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : std::vector<std::string>());
   }
   scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);
 }

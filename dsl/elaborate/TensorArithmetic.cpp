@@ -61,7 +61,7 @@ void Applied::checkKinds(const Value &left, const Value &right) const {
       reporter.fail(at,
                     sign() + " needs integers or floats on both sides: the left one is " + described(a->node) + ", the right one " +
                         described(b->node),
-                    {"write float(x) for an integer tensor"});
+                    {std::string("write float(...) around the ") + (graph.isFloat(a->node) ? "right" : "left") + " one"});
     return;
   }
   wholeFor(graph, reporter, at, sign(), a ? a->node : b->node, a ? right : left);

@@ -120,7 +120,7 @@ bool checkTokens(uint32_t file, antlr4::CommonTokenStream &tokens, Diagnostics &
     if (t->getType() == NparLexer::OPEN_STRING)
       diagnostics.error(placeOf(file, t), "a text without its closing quote '\"'");
     else if (t->getType() == NparLexer::UNKNOWN)
-      diagnostics.error(placeOf(file, t), "unexpected character '" + t->getText() + "'");
+      explainPower(diagnostics.error(placeOf(file, t), "unexpected character '" + t->getText() + "'"), t->getText());
     else
       continue;
     if (++errors == mostSyntaxErrors)

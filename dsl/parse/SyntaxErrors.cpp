@@ -39,6 +39,11 @@ void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t
                "write constants after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
 }
 
+/// Explains `fwd(x) { ... }` and a layer's last value without `return`.
+void explainStatement(Diagnostic &error) {
+  error.help(error.location, "name each value, `y = f(x)`, and end the function of a layer, `forward(x)`, with `return y`");
+}
+
 /// Tells whether the parser is inside a rule of the grammar, at any depth.
 bool isInside(antlr4::Parser *parser, const std::string &rule) {
   for (antlr4::tree::ParseTree *at = parser->getContext(); at; at = at->parent)
@@ -97,6 +102,11 @@ antlr4::Token *openBracket(antlr4::CommonTokenStream *tokens) {
 
 } // namespace
 
+void explainPower(Diagnostic &error, const std::string &sign) {
+  if (sign == "^" || sign == "**")
+    error.help(error.location, "there is no operator for powers: multiply x by itself, or write `exp(n * log(x))` for x > 0");
+}
+
 void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *token, size_t line, size_t, const std::string &,
                                std::exception_ptr) {
   if (!token || line == lastLine || count == mostSyntaxErrors)
@@ -130,6 +140,10 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
     error.help(placeOf(file, parser->getTokenStream()->get(index - 1)), "'" + before + "' is read as a setting, and its value is missing");
   if (expected.count("'='") != 0 && expected.count("'as'") != 0 && index > 0)
     explainMisspelt(error, placeOf(file, parser->getTokenStream()->get(index - 1)), before);
+  if (expected.count("'='") != 0 && expected.count("'as'") != 0 && token->getText() == "(")
+    explainStatement(error);
+  if (before == "*" && token->getText() == "*")
+    explainPower(error, "**");
   if (expected.count("'{'") != 0)
     explainLateConstants(error, parser->getTokenStream(), index);
   if (antlr4::Token *open = end ? openBracket(static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream())) : nullptr)

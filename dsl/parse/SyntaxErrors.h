@@ -9,6 +9,9 @@ namespace npar::dsl {
 
 constexpr size_t mostSyntaxErrors = 10; ///< limit per file; further errors are mostly noise
 
+/// Adds what to write in place of `^` and `**`, which the language lacks.
+void explainPower(Diagnostic &error, const std::string &sign);
+
 /// Reports one error per line: what was expected and found, the word that was meant, a bracket left open.
 class SyntaxErrors : public antlr4::BaseErrorListener {
 public:

@@ -55,8 +55,9 @@ void RuleCheck::checkNames(const PlanRule &e) {
     for (const Repeat &r : model.repeats)
       names.push_back(r.label);
     std::vector<std::string> helps = didYouMean(e.rule.axis, names);
+    std::string constant = contains(model.constants, e.rule.axis) ? "'" + e.rule.axis + "' is a constant, no axis; " : "";
     reporter.error(e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
-                   helps.empty() ? std::vector<std::string>{"it has " + joined(names, "and")} : helps);
+                   helps.empty() ? std::vector<std::string>{constant + "it has " + joined(names, "and")} : helps);
   }
   for (size_t i = 0; i < e.rule.mesh.size(); ++i)
     if (!findMesh(mesh, e.rule.mesh[i]))
