@@ -5,7 +5,7 @@
 
 namespace npar::engine {
 
-/// At most `limit` bytes of the text; a longer one is cut and ends with dots.
+/// The text, or the beginning of a longer one with dots, in at most `limit` bytes.
 inline std::string cutText(const std::string &text, size_t limit) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
 }

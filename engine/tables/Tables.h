@@ -1,4 +1,4 @@
-// Messages and files as FlatBuffers: an object of flatc to bytes, and bytes that nobody vouches for to an object.
+// Messages and files as FlatBuffers: turns an object of a generated class into bytes, and untrusted bytes into an object.
 #pragma once
 
 #include "engine/tables/TableCheck.h"
