@@ -181,6 +181,13 @@ TEST_F(FlightRecordTest, TablesThatDoNotFitTogetherAreRefused) {
   EXPECT_EQ(said([](auto &tables) { tables.ring_entries = 1; }).find("is truncated or damaged: its parts do not fit"), 0u);
 }
 
+TEST_F(FlightRecordTest, ARecordOfAnotherVersionIsRefused) {
+  open(0, 1);
+  std::fstream(path(0), std::ios::binary | std::ios::in | std::ios::out).seekp(7).put('2');
+  EXPECT_EQ(readFlight(path(0)).status().message(),
+            "flight record '" + path(0) + "' is not a flight record, or its process ended while writing it");
+}
+
 TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
   FlightOptions options;
   options.folder = folder + "/no/such";

@@ -32,6 +32,9 @@ TEST(Introduction, ArrivesAsItWasSent) {
   EXPECT_EQ(same.processors, own.processors);
   EXPECT_FALSE(unpackIntroduction({1, 2, 3}).ok());
   EXPECT_FALSE(unpackIntroduction({}).ok());
+  // An npar that sends a list of CBOR.
+  EXPECT_EQ(unpackIntroduction({0x86, 0x61, 'a', 0x61, 'b', 0x80, 0x61, 'c', 0x61, 'd', 0x81, 0x01}).status().message(),
+            "the processes of this job run different versions of npar: install the same version on every host");
 }
 
 // A buffer of 5,000 bytes would become an object of a megabyte.
