@@ -1,100 +1,51 @@
-// News as bytes: numbers of 64 bits and texts with their lengths.
+// News as bytes, and their exchange.
 #include "engine/checkpoint/SessionNews.h"
 
-#include <cstring>
+#include "engine/tables/Tables.h"
 
 namespace npar::engine {
 
-namespace {
-
-class Packer {
-public:
-  void number(uint64_t value) {
-    auto *from = reinterpret_cast<const uint8_t *>(&value);
-    bytes.insert(bytes.end(), from, from + sizeof(value));
-  }
-  void text(const std::string &value) {
-    number(value.size());
-    bytes.insert(bytes.end(), value.begin(), value.end());
-  }
-  std::vector<uint8_t> bytes;
-};
-
-/// Reads zeros beyond the end, and remembers that it did.
-class Unpacker {
-public:
-  explicit Unpacker(const std::vector<uint8_t> &bytes) : bytes(bytes) {}
-  bool good = true;
-  uint64_t number() {
-    uint64_t value = 0;
-    if (good = good && bytes.size() - at >= sizeof(value); good)
-      std::memcpy(&value, &bytes[at], sizeof(value)), at += sizeof(value);
-    return value;
-  }
-  std::string text() {
-    uint64_t size = number();
-    if (good = good && bytes.size() - at >= size; !good)
-      return "";
-    at += size;
-    return {bytes.begin() + static_cast<int64_t>(at - size), bytes.begin() + static_cast<int64_t>(at)};
-  }
-  /// Number of items that follow, each of which has at least one number.
-  uint64_t count() {
-    uint64_t value = number();
-    good = good && value <= (bytes.size() - at) / sizeof(uint64_t);
-    return good ? value : 0;
-  }
-
-private:
-  const std::vector<uint8_t> &bytes;
-  size_t at = 0;
-};
-
 std::vector<uint8_t> pack(const SessionNews &news) {
-  Packer packer;
-  packer.number(static_cast<uint64_t>(news.state));
-  packer.number(static_cast<uint64_t>(news.failure.code()));
-  packer.text(news.failure.message());
-  packer.text(news.tag);
-  packer.number(news.shards.size());
+  wire::SessionNewsT all;
+  all.state = news.state, all.tag = news.tag;
+  all.code = static_cast<uint8_t>(news.failure.code()), all.message = news.failure.message();
   for (const ShardRecord &shard : news.shards) {
-    packer.number(static_cast<uint64_t>(shard.rank));
-    packer.number(shard.bytes);
-    packer.number(shard.hashes.size());
-    for (const std::string &hash : shard.hashes)
-      packer.text(hash);
+    all.shards.emplace_back(shard.rank, shard.bytes, static_cast<uint32_t>(shard.hashes.size()));
+    all.hashes.insert(all.hashes.end(), shard.hashes.begin(), shard.hashes.end());
   }
-  return std::move(packer.bytes);
+  return tables::pack(all);
 }
 
-bool unpack(const std::vector<uint8_t> &bytes, SessionNews &news) {
-  Unpacker unpacker(bytes);
-  news.state = static_cast<SaveState>(unpacker.number());
-  auto code = static_cast<Code>(unpacker.number());
-  std::string message = unpacker.text();
-  news.failure = code == Code::Ok ? Status() : Status(code, std::move(message));
-  news.tag = unpacker.text();
-  news.shards.resize(unpacker.count());
-  for (ShardRecord &shard : news.shards) {
-    shard.rank = static_cast<int64_t>(unpacker.number());
-    shard.bytes = unpacker.number();
-    shard.hashes.resize(unpacker.count());
-    for (std::string &hash : shard.hashes)
-      hash = unpacker.text();
+std::optional<SessionNews> unpackNews(const std::vector<uint8_t> &bytes) {
+  wire::SessionNewsT all;
+  if (!tables::unpack(bytes, all) || !tables::isAmong(all.state) || all.code > static_cast<uint8_t>(Code::Internal))
+    return std::nullopt;
+  SessionNews news;
+  news.state = all.state, news.tag = std::move(all.tag);
+  if (auto code = static_cast<Code>(all.code); code != Code::Ok)
+    news.failure = Status(code, std::move(all.message));
+  size_t next = 0;
+  for (const wire::ShardNews &shard : all.shards) {
+    if (shard.hashes() > all.hashes.size() - next)
+      return std::nullopt;
+    auto begin = all.hashes.begin() + static_cast<std::ptrdiff_t>(next);
+    news.shards.push_back({shard.rank(), shard.bytes(), {begin, begin + shard.hashes()}});
+    next += shard.hashes();
   }
-  return unpacker.good;
+  return next == all.hashes.size() ? std::optional(std::move(news)) : std::nullopt;
 }
-
-} // namespace
 
 Result<std::vector<SessionNews>> shareNews(const Session &session, const SessionNews &own) {
   Result<std::vector<std::vector<uint8_t>>> all = session.gather(pack(own));
   if (!all.ok())
     return all.status();
-  std::vector<SessionNews> news(all->size());
-  for (size_t i = 0; i < news.size(); ++i)
-    if (!unpack((*all)[i], news[i]))
+  std::vector<SessionNews> news;
+  for (const std::vector<uint8_t> &bytes : *all) {
+    std::optional<SessionNews> one = unpackNews(bytes);
+    if (!one)
       return Status(Code::Internal, "sessions perform different operations");
+    news.push_back(std::move(*one));
+  }
   return news;
 }
 

@@ -1,17 +1,17 @@
 // The messages between sessions that write a checkpoint together.
 #pragma once
 
+#include "engine/checkpoint/SessionNews_generated.h"
 #include "engine/checkpoint/Shard.h"
 #include "engine/runtime/Session.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace npar::engine {
 
-/// How far a session is. Begun: said by the session with rank 0, the folder is there, and all may write to it; Written: its shards are;
-/// Committed: said by the session that writes the manifest; Lost: it has failed, and there is no snapshot to try it again with.
-enum class SaveState : uint8_t { Working, Begun, Written, Committed, Failed, Lost };
+using wire::SaveState;
 
 struct SessionNews {
   SaveState state = SaveState::Working;
@@ -19,6 +19,10 @@ struct SessionNews {
   std::string tag;                 ///< of the lowest session, at the beginning
   std::vector<ShardRecord> shards; ///< of Written
 };
+
+std::vector<uint8_t> pack(const SessionNews &news);
+/// Returns nothing if the bytes are not valid news; accepts any bytes.
+std::optional<SessionNews> unpackNews(const std::vector<uint8_t> &bytes);
 
 /// Gives this session's news and gets those of all, by session: called by all of them, between steps.
 Result<std::vector<SessionNews>> shareNews(const Session &session, const SessionNews &own);

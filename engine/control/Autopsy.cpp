@@ -84,8 +84,8 @@ public:
 
 private:
   static MeetingPlace meetingOf(const FlightLog &log, const FlightNode &node, int64_t round) {
-    const std::vector<int64_t> &members = log.groups[node.group];
-    return {round, node.kind != FlightNodeKind::Collective, node.event, node.micro, members.front(), members.back(), node.session};
+    const std::vector<int64_t> &members = log.groups[node.group()];
+    return {round, node.kind() != FlightNodeKind::Collective, node.event(), node.micro(), members.front(), members.back(), node.session()};
   }
 
   void follow(const FlightLog &log, const FlightRank &rank) {
@@ -93,7 +93,7 @@ private:
     record = RankRecord();
     record.log = &log, record.rank = &rank;
     for (uint32_t node = 0; node < rank.nodes.size(); ++node)
-      if (rank.nodes[node].kind != FlightNodeKind::Compute)
+      if (rank.nodes[node].kind() != FlightNodeKind::Compute)
         record.nodeOf.emplace(meetingOf(log, rank.nodes[node], -1), node);
     for (const FlightMoment &moment : rank.moments) {
       record.clock = moment.clock;
@@ -105,7 +105,7 @@ private:
         continue;
       if (moment.event == FlightEvent::Began)
         record.last = moment.node;
-      if (rank.nodes[moment.node].kind != FlightNodeKind::Compute)
+      if (rank.nodes[moment.node].kind() != FlightNodeKind::Compute)
         record.nodes[moment.node] = {moment.round, moment.event == FlightEvent::Ended, moment.number};
     }
   }
@@ -118,8 +118,8 @@ private:
       return place;
     const FlightNode &node = record.rank->nodes[index];
     const std::vector<std::string> &names = record.log->names;
-    place.micro = node.micro;
-    place.task = names[node.task], place.operation = names[node.operation], place.source = names[node.source];
+    place.micro = node.micro();
+    place.task = names[node.task()], place.operation = names[node.operation()], place.source = names[node.source()];
     return place;
   }
 
@@ -154,7 +154,7 @@ private:
       Wait wait;
       wait.place = placeOf(record, index);
       wait.meeting = meetingOf(*record.log, node, progress.round);
-      for (int64_t member : record.log->groups[node.group]) {
+      for (int64_t member : record.log->groups[node.group()]) {
         if (member == record.rank->rank)
           continue;
         Joined answer = joined(member, wait.meeting);

@@ -9,14 +9,6 @@
 
 namespace npar::engine {
 
-struct FlightNode {
-  uint32_t session = 0;                         ///< number of the session whose step has it
-  uint32_t task = 0, operation = 0, source = 0; ///< indices in FlightLog::names
-  uint32_t micro = 0;
-  FlightNodeKind kind = FlightNodeKind::Compute;
-  uint32_t event = 0, group = 0; ///< for communication
-};
-
 struct FlightMoment {
   uint64_t number = 0; ///< from 1
   int64_t clock = 0;   ///< nanoseconds of the calendar clock, by this process's pair of clocks
@@ -29,7 +21,7 @@ struct FlightMoment {
 
 struct FlightRank {
   int64_t rank = 0;
-  std::vector<FlightNode> nodes;
+  std::vector<FlightNode> nodes;     ///< their names and groups are indices in FlightLog
   std::vector<FlightMoment> moments; ///< by number; the last 4,096 at most
   uint64_t earlier = 0;              ///< number of events that were overwritten
 };

@@ -1,15 +1,15 @@
 // Writes the last events of each rank into a mapped file that outlives its process.
 #include "engine/control/FlightRecord.h"
 
-#include "engine/control/Bytes.h"
+#include "engine/control/CutText.h"
 #include "engine/files/Folders.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
+#include "engine/tables/Tables.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,16 +39,17 @@ FlightNodeKind kindOf(const StepNode &node) {
                                                     : FlightNodeKind::Receive;
 }
 
-/// Things that occur often, each kept once, in the order in which they came.
+/// Things that occur often, each kept once, in the order in which they came, with numbers from `first` on.
 template <typename T> struct Numbered {
+  uint32_t first = 0;
   uint32_t numberOf(const T &thing) {
-    auto [at, fresh] = numbers.emplace(thing, static_cast<uint32_t>(things.size()));
+    auto [at, fresh] = numbers.emplace(thing, first + static_cast<uint32_t>(things.size()));
     if (fresh)
       things.push_back(&at->first);
     return at->second;
   }
-  std::map<T, uint32_t> numbers;
-  std::vector<const T *> things;
+  std::map<T, uint32_t> numbers = {};
+  std::vector<const T *> things = {};
 };
 
 std::string sourceOf(const program::Label &label) {
@@ -56,55 +57,33 @@ std::string sourceOf(const program::Label &label) {
   return place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : "";
 }
 
-/// The number of the session and whether it evaluates; names; groups; how many ranks, and of each its number and its nodes: task,
-/// operation, source, micro, kind, event, group.
-std::vector<uint8_t> sectionOf(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session) {
-  Numbered<std::string> names;
-  Numbered<std::vector<int64_t>> groups;
-  ByteWriter nodes;
-  std::vector<uint32_t> counts(graph.ranks.size());
-  for (const StepNode &node : graph.nodes)
-    ++counts[node.local];
-  uint32_t local = ~uint32_t{0};
+/// Appends a session: its names, its groups, and the nodes of its ranks. `rings`: by place of the rank in the graph.
+void append(wire::FlightTablesT &to, const program::Program &program, const StepGraph &graph, const Operations &operations,
+            uint32_t session, const std::vector<uint32_t> &rings) {
+  Numbered<std::string> names{static_cast<uint32_t>(to.names.size())};
+  Numbered<std::vector<int64_t>> groups{static_cast<uint32_t>(to.group_sizes.size())};
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const StepNode &node = graph.nodes[i];
     const program::RankClass &rankClass = *program.classes()->Get(program::classOf(program, node.rank));
-    if (node.local != local) {
-      local = node.local;
-      nodes.number<int64_t>(node.rank);
-      nodes.number(counts[local]);
-    }
-    nodes.number(names.numberOf(program::describeTask(rankClass, node.task)));
     const program::Label *label = node.joins() ? nullptr : program.labels()->Get(node.label);
-    nodes.number(names.numberOf(label ? label->text()->str() : "join"));
-    nodes.number(names.numberOf(label ? sourceOf(*label) : ""));
-    nodes.number(node.micro);
-    nodes.number(static_cast<uint8_t>(kindOf(node)));
+    uint32_t task = names.numberOf(program::describeTask(rankClass, node.task));
+    uint32_t operation = names.numberOf(label ? label->text()->str() : "join"), source = names.numberOf(label ? sourceOf(*label) : "");
+    uint32_t event = 0, group = 0;
     if (node.communicates()) {
-      const Operation &operation = operations.at(i);
-      nodes.number(operation.event);
-      nodes.number(groups.numberOf({operation.members, operation.members + operation.memberCount}));
+      const Operation &posted = operations.at(i);
+      event = posted.event, group = groups.numberOf({posted.members, posted.members + posted.memberCount});
     }
+    to.nodes.emplace_back(task, operation, source, node.micro, event, group, rings[node.local], static_cast<uint16_t>(session),
+                          kindOf(node));
   }
-  ByteWriter tables;
-  tables.number(session);
-  tables.number<uint8_t>(program.kind() != program::ProgramKind::Training);
-  tables.number(static_cast<uint32_t>(names.things.size()));
   for (const std::string *name : names.things)
-    tables.text(*name, longestFlightName);
-  tables.number(static_cast<uint32_t>(groups.things.size()));
+    to.names.push_back(cutText(*name, longestFlightName));
   for (const std::vector<int64_t> *group : groups.things) {
-    tables.number(static_cast<uint32_t>(group->size()));
-    for (int64_t rank : *group)
-      tables.number(rank);
+    to.group_sizes.push_back(static_cast<uint32_t>(group->size()));
+    to.members.insert(to.members.end(), group->begin(), group->end());
   }
-  tables.number(static_cast<uint32_t>(graph.ranks.size()));
-  std::vector<uint8_t> bytes = tables.take(), rest = nodes.take();
-  bytes.insert(bytes.end(), rest.begin(), rest.end());
-  return bytes;
+  to.sessions.emplace_back(session, program.kind() != program::ProgramKind::Training);
 }
-
-size_t roundUp(size_t size) { return (size + 63) / 64 * 64; }
 
 } // namespace
 
@@ -138,31 +117,18 @@ void FlightRecord::unmap() {
 std::string FlightRecord::name() const { return "process-" + std::to_string(options.process) + flightSuffix; }
 std::string FlightRecord::path() const { return options.folder + "/" + name(); }
 
-/// The tables of the file: the ranks, then the sections of all sessions, with a count before each list.
-std::vector<uint8_t> FlightRecord::tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const {
-  ByteWriter head;
-  head.number(static_cast<uint32_t>(rankOfRing.size()));
-  for (int64_t rank : rankOfRing)
-    head.number(rank);
-  head.number(1 + static_cast<uint32_t>(std::count_if(parts.begin(), parts.end(), [](const Part &part) { return !part.rings.empty(); })));
-  std::vector<uint8_t> tables = head.take();
-  tables.insert(tables.end(), sections.begin(), sections.end());
-  tables.insert(tables.end(), section.begin(), section.end());
-  return tables;
-}
-
 Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations, uint32_t session) {
   std::lock_guard<std::mutex> lock(mutex);
   if (session >= mostSessions)
     return Status::badInput("flight record '" + path() + "' has no room for session " + std::to_string(session));
   Part part;
-  std::vector<int64_t> rankOfRing = ranks;
+  wire::FlightTablesT next = written;
   std::vector<uint32_t> counts = nodeCounts;
   for (const LocalRank &local : graph.ranks) {
-    auto known = std::find(rankOfRing.begin(), rankOfRing.end(), local.rank);
-    part.rings.push_back(static_cast<uint32_t>(known - rankOfRing.begin()));
-    if (known == rankOfRing.end())
-      rankOfRing.push_back(local.rank), counts.push_back(0);
+    auto known = std::find(next.ranks.begin(), next.ranks.end(), local.rank);
+    part.rings.push_back(static_cast<uint32_t>(known - next.ranks.begin()));
+    if (known == next.ranks.end())
+      next.ranks.push_back(local.rank), counts.push_back(0);
     part.firstInFile.push_back(counts[part.rings.back()]);
   }
   part.firstNode.assign(graph.ranks.size(), 0);
@@ -170,24 +136,25 @@ Status FlightRecord::open(const program::Program &program, const StepGraph &grap
     part.firstNode[graph.nodes[i].local] = i;
     ++counts[part.rings[graph.nodes[i].local]];
   }
-  std::vector<uint8_t> section = sectionOf(program, graph, operations, session);
-  if (Status status = replaceFile(tablesWith(section, rankOfRing), rankOfRing); !status.ok())
+  append(next, program, graph, operations, session, part.rings);
+  if (Status status = replaceFile(next); !status.ok())
     return status;
-  ranks = std::move(rankOfRing), nodeCounts = std::move(counts);
-  sections.insert(sections.end(), section.begin(), section.end());
+  written = std::move(next), nodeCounts = std::move(counts);
   parts.resize(std::max<size_t>(parts.size(), session + 1));
   parts[session] = std::move(part);
   return {};
 }
 
 /// Writes a new file and renames it over the old one, so that a reader always finds a complete file.
-Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing) {
-  FlightHeader header{};
-  header.tablesBytes = tables.size();
-  header.liveOffset = roundUp(sizeof(FlightHeader) + tables.size());
-  header.ringsOffset = roundUp(header.liveOffset + sizeof(FlightLive));
-  header.ranks = static_cast<uint32_t>(rankOfRing.size()), header.ringEntries = flightRingEntries;
-  const size_t newSize = header.ringsOffset + header.ranks * flightRingBytes;
+Status FlightRecord::replaceFile(wire::FlightTablesT &next) {
+  if (next.nodes.size() > greatestFlightTables / sizeof(FlightNode))
+    return Status::badInput("flight record '" + path() + "' has no room for " + std::to_string(next.nodes.size()) + " steps");
+  next.process = options.process, next.processes = options.processes, next.pid = ::getpid();
+  next.host = options.host.substr(0, longestFlightHost), next.ring_entries = flightRingEntries;
+  next.steady_origin = steadyNanoseconds(), next.real_origin = nanoseconds<std::chrono::system_clock>();
+  const std::vector<uint8_t> packed = tables::pack(next);
+  const uint64_t ringsOffset = flightRingsOffset(packed.size());
+  const size_t newSize = ringsOffset + next.ranks.size() * flightRingBytes;
 
   const std::string begun = name() + ".begun";
   auto failure = [&](int why) {
@@ -207,27 +174,20 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
     return failure(why);
   auto *bytes = static_cast<uint8_t *>(mapped);
 
-  std::memcpy(bytes + sizeof(FlightHeader), tables.data(), tables.size());
-  auto *newLive = new (bytes + header.liveOffset) FlightLive();
+  std::memcpy(bytes + sizeof(FlightHeader), packed.data(), packed.size());
+  auto *newLive = new (bytes + flightLiveOffset(packed.size())) FlightLive();
   newLive->aliveAt = steadyNanoseconds();
-  for (size_t ring = 0; ring < rankOfRing.size(); ++ring) {
-    uint8_t *at = bytes + header.ringsOffset + ring * flightRingBytes;
-    if (ring < ranks.size() && rings)
+  for (size_t ring = 0; ring < next.ranks.size(); ++ring) {
+    uint8_t *at = bytes + ringsOffset + ring * flightRingBytes;
+    if (ring < written.ranks.size() && rings)
       std::memcpy(at, rings + ring * flightRingBytes, flightRingBytes);
     else
-      (new (at) FlightRing())->rank = rankOfRing[ring];
+      (new (at) FlightRing())->rank = next.ranks[ring];
   }
 
+  FlightHeader header{};
   std::memcpy(header.magic, flightMagic, sizeof(flightMagic));
-  header.process = options.process, header.processes = options.processes, header.pid = ::getpid();
-  std::strncpy(header.host, options.host.c_str(), sizeof(header.host) - 1);
-  header.steadyOrigin = steadyNanoseconds(), header.realOrigin = nanoseconds<std::chrono::system_clock>();
-  XXH3_state_t *state = XXH3_createState();
-  XXH3_64bits_reset(state);
-  XXH3_64bits_update(state, &header, offsetof(FlightHeader, hash));
-  XXH3_64bits_update(state, tables.data(), tables.size());
-  header.hash = XXH3_64bits_digest(state);
-  XXH3_freeState(state);
+  header.tablesBytes = packed.size(), header.hash = XXH3_64bits(packed.data(), packed.size());
   std::memcpy(bytes, &header, sizeof(header));
   if (::renameat(folder, begun.c_str(), folder, name().c_str()) != 0) {
     why = errno;
@@ -235,7 +195,7 @@ Status FlightRecord::replaceFile(const std::vector<uint8_t> &tables, const std::
     return failure(why);
   }
   unmap();
-  memory = bytes, size = newSize, live = newLive, rings = bytes + header.ringsOffset;
+  memory = bytes, size = newSize, live = newLive, rings = bytes + ringsOffset;
   return {};
 }
 

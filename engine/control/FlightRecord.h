@@ -62,8 +62,7 @@ private:
   std::string path() const;
   void write(const FlightNote &note);
   void unmap();
-  std::vector<uint8_t> tablesWith(const std::vector<uint8_t> &section, const std::vector<int64_t> &rankOfRing) const;
-  Status replaceFile(const std::vector<uint8_t> &tables, const std::vector<int64_t> &rankOfRing);
+  Status replaceFile(wire::FlightTablesT &next);
 
   FlightOptions options;
   int folder; ///< a descriptor, for its name may lead elsewhere meanwhile
@@ -72,9 +71,8 @@ private:
   size_t size = 0;
   FlightLive *live = nullptr;
   uint8_t *rings = nullptr;
-  std::vector<int64_t> ranks;       ///< by ring
+  wire::FlightTablesT written;      ///< tables of the file
   std::vector<uint32_t> nodeCounts; ///< by ring, nodes of all sessions
-  std::vector<uint8_t> sections;    ///< tables of the sessions, one after the other
   std::vector<Part> parts;          ///< by session
 };
 

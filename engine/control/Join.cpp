@@ -1,7 +1,10 @@
 // Connects the processes of a job on the control channel.
 #include "engine/control/Join.h"
 
-#include "engine/control/Bytes.h"
+#include "engine/control/CutText.h"
+#include "engine/control/Message_generated.h"
+#include "engine/tables/Tables.h"
+
 #include <algorithm>
 #include <unistd.h>
 
@@ -17,31 +20,24 @@ struct ListeningAt {
 };
 
 std::vector<uint8_t> introduce(const std::string &host, uint32_t address) {
-  ByteWriter to;
-  to.text(host, longestName);
-  to.text(hostIdentity(), longestName);
-  to.number(static_cast<int64_t>(::getpid()));
-  to.number(startOf(::getpid()));
-  to.number<uint8_t>(address != 0);
-  std::vector<uint32_t> addresses = address ? std::vector<uint32_t>{address} : ownAddresses();
-  addresses.resize(std::min(addresses.size(), mostAddresses));
-  to.number(static_cast<uint32_t>(addresses.size()));
-  for (uint32_t address : addresses)
-    to.number(address);
-  return to.take();
+  wire::PeerT own;
+  own.host = cutText(host, longestName), own.identity = cutText(hostIdentity(), longestName);
+  own.pid = ::getpid(), own.start = startOf(::getpid());
+  own.one_address = address != 0;
+  own.addresses = address ? std::vector<uint32_t>{address} : ownAddresses();
+  own.addresses.resize(std::min(own.addresses.size(), mostAddresses));
+  return tables::pack(own);
 }
 
 bool readPeer(const std::vector<uint8_t> &bytes, JobPeer &peer) {
-  ByteReader from(bytes.data(), bytes.size());
-  peer.name.host = from.text(longestName);
-  peer.identity = from.text(longestName);
-  peer.name.pid = from.number<int64_t>();
-  peer.start = from.number<uint64_t>();
-  peer.oneAddress = from.flag();
-  peer.addresses.resize(from.count(mostAddresses, sizeof(uint32_t)));
-  for (uint32_t &address : peer.addresses)
-    address = from.number<uint32_t>();
-  return from.ended() && (!peer.oneAddress || peer.addresses.size() == 1);
+  auto *from = tables::read<wire::Peer>(bytes);
+  if (!from || from->host()->size() > longestName || from->identity()->size() > longestName || from->addresses()->size() > mostAddresses)
+    return false;
+  peer.name.host = from->host()->str(), peer.identity = from->identity()->str();
+  peer.name.pid = from->pid(), peer.start = from->start();
+  peer.oneAddress = from->one_address();
+  peer.addresses.assign(from->addresses()->begin(), from->addresses()->end());
+  return !peer.oneAddress || peer.addresses.size() == 1;
 }
 
 class Joining {
@@ -55,16 +51,15 @@ public:
       if (own.ok())
         own = (this->*part)();
     // Nobody begins before all are connected, and all know who is not.
-    ByteWriter said;
-    said.text(own.message(), longestError);
-    Result<std::vector<std::vector<uint8_t>>> all = gather(said.take());
+    const std::string said = cutText(own.message(), longestError);
+    Result<std::vector<std::vector<uint8_t>>> all = gather({said.begin(), said.end()});
     if (!own.ok())
       return own;
     if (!all.ok())
       return all.status();
     for (const std::vector<uint8_t> &one : *all)
-      if (std::string error = ByteReader(one.data(), one.size()).text(longestError); !error.empty())
-        return Status::runFailed(error);
+      if (!one.empty())
+        return Status::runFailed({one.begin(), one.begin() + static_cast<ptrdiff_t>(std::min(one.size(), longestError))});
     return std::move(job);
   }
 
@@ -85,31 +80,31 @@ private:
     bool oneHost =
         std::all_of(job.peers.begin(), job.peers.end(), [&](const JobPeer &peer) { return peer.identity == job.peers.front().identity; });
     eachHasAnAddress = std::all_of(job.peers.begin(), job.peers.end(), [](const JobPeer &peer) { return peer.oneAddress; });
-    ByteWriter place;
+    std::vector<uint8_t> place;
     if (wrong.ok() && listens())
       wrong = listen(eachHasAnAddress ? options.address : oneHost ? loopbackAddress : anyAddress, place);
-    all = gather(place.take()); // also by one for whom something is wrong
+    all = gather(place); // also by one for whom something is wrong
     if (!wrong.ok() || !all.ok())
       return wrong.ok() ? all.status() : wrong;
     for (uint32_t i = 0; i < hubs() && i < all->size(); ++i) {
-      ByteReader from((*all)[i].data(), (*all)[i].size());
-      hubsAt[i].port = from.number<uint16_t>();
-      for (uint8_t &byte : hubsAt[i].token)
-        byte = from.number<uint8_t>();
-      if (!from.ended())
+      auto *from = tables::read<wire::Listening>((*all)[i]);
+      if (!from || from->token()->size() != hubsAt[i].token.size())
         return Status(Code::Internal, "process " + std::to_string(i) + " does not say where it listens");
+      hubsAt[i].port = from->port();
+      std::copy(from->token()->begin(), from->token()->end(), hubsAt[i].token.begin());
     }
     return {};
   }
 
-  Status listen(uint32_t address, ByteWriter &place) {
+  Status listen(uint32_t address, std::vector<uint8_t> &place) {
     Result<Listener> made = listenAt(address);
     if (!made.ok())
       return Status(made.status().code(), "the control channel " + made.status().message());
     listener = std::move(*made);
-    place.number(listener.port);
-    for (uint8_t byte : makeToken())
-      place.number(byte);
+    const ControlToken token = makeToken();
+    wire::ListeningT own;
+    own.port = listener.port, own.token = {token.begin(), token.end()};
+    place = tables::pack(own);
     return {};
   }
 

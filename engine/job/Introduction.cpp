@@ -1,15 +1,15 @@
 // Collects a process's description from the operating system, and compares the descriptions of all processes.
 #include "engine/job/Introduction.h"
 
-#include "engine/files/AtomicFile.h"
 #include "engine/device/InstructionSet.h"
+#include "engine/files/AtomicFile.h"
+#include "engine/tables/Tables.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sched.h>
 #include <set>
 #include <sstream>
@@ -89,17 +89,13 @@ Result<Introduction> introduceSelf() {
   return own;
 }
 
-std::vector<uint8_t> pack(const Introduction &introduction) {
-  nlohmann::json json = {introduction.host, introduction.executable, introduction.arguments, introduction.features,
-                         introduction.instructions, introduction.processors};
-  return nlohmann::json::to_cbor(json);
-}
+std::vector<uint8_t> pack(const Introduction &introduction) { return tables::pack(introduction); }
 
 Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes) {
-  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
-  if (!json.is_array() || json.size() != 6 || !json[0].is_string())
+  Introduction introduction;
+  if (!tables::unpack(bytes, introduction))
     return Status::badInput("the processes of this job run different versions of npar: install the same version on every host");
-  return Introduction{json[0], json[1], json[2], json[3], json[4], json[5]};
+  return introduction;
 }
 
 std::string nameOf(const std::vector<Introduction> &processes, size_t process) {

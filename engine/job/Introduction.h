@@ -1,6 +1,7 @@
 // Each process of a job first describes itself. The others check that all run the same npar, and learn which processes share a machine.
 #pragma once
 
+#include "engine/job/Introduction_generated.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -9,14 +10,7 @@
 
 namespace npar::job {
 
-struct Introduction {
-  std::string host;                   ///< $NPAR_HOST, or the name of the machine
-  std::string executable;             ///< hash of the driver's own bytes
-  std::vector<std::string> arguments; ///< command line without the program's name
-  std::string features;               ///< CPU features that can affect the bits of a result, separated by spaces
-  std::string instructions;           ///< best instruction set that NPAR_INSTRUCTIONS allows for products, or why its value is invalid
-  std::vector<uint8_t> processors;    ///< one byte per processor of the machine: 1 if this process may run on it
-};
+using Introduction = wire::IntroductionT; // Introduction.fbs describes its fields
 
 /// Describes this process.
 engine::Result<Introduction> introduceSelf();

@@ -1,8 +1,8 @@
 // Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
 #include "engine/program/Loader.h"
 
-#include "engine/program/Alignment.h"
 #include "engine/program/ProgramHash.h"
+#include "engine/tables/TableCheck.h"
 
 #include <cstring>
 #include <xxhash.h>
@@ -91,9 +91,12 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineBytes(std::ve
   if (Status status = checkHeader(bytes, name); !status.ok())
     return status;
   // A hostile offset can multiply the number of tables, not of bytes, so accept no more tables than fit into the file without overlap.
-  flatbuffers::uoffset_t tables = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1024, bytes.size() / 4));
-  flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, tables);
-  if (!VerifyProgramBuffer(verifier) || !elementsAreAligned(*GetProgram(bytes.data() + headerBytes)))
+  flatbuffers::uoffset_t most = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1024, bytes.size() / 4));
+  flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, most);
+  auto isAligned = [&] {
+    return tables::elementsAreAligned(*flatbuffers::GetRoot<flatbuffers::Table>(bytes.data() + headerBytes), *ProgramTypeTable());
+  };
+  if (!VerifyProgramBuffer(verifier) || !isAligned())
     return Status::badInput("'" + name + "': damaged: not a well-formed program");
   return std::shared_ptr<const LoadedProgram>(new LoadedProgram(std::move(bytes)));
 }

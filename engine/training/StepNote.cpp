@@ -2,34 +2,23 @@
 #include "engine/training/StepNote.h"
 
 #include "engine/checkpoint/PieceHash.h"
+#include "engine/tables/Tables.h"
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <xxhash.h>
 
 namespace npar::training {
 
 std::vector<uint8_t> pack(const StepNote &note) {
-  size_t begin = 1 + note.stop.size(), size = note.rows.size() * sizeof(RowHash);
-  std::vector<uint8_t> bytes(begin + size);
-  bytes[0] = static_cast<uint8_t>(note.stop.size());
-  std::copy(note.stop.begin(), note.stop.end(), bytes.begin() + 1);
-  if (size > 0)
-    std::memcpy(bytes.data() + begin, note.rows.data(), size);
-  return bytes;
+  flatbuffers::FlatBufferBuilder builder(256);
+  auto *stop = note.stop.empty() ? nullptr : note.stop.c_str();
+  return tables::finish(builder, wire::CreateStepNoteDirect(builder, stop, note.rows.empty() ? nullptr : &note.rows));
 }
 
 StepNote unpackNote(const std::vector<uint8_t> &bytes) {
-  StepNote note;
-  if (bytes.empty())
-    return note;
-  size_t begin = std::min<size_t>(bytes.size(), size_t{1} + bytes[0]);
-  note.stop.assign(bytes.begin() + 1, bytes.begin() + static_cast<std::ptrdiff_t>(begin));
-  note.rows.resize((bytes.size() - begin) / sizeof(RowHash));
-  if (!note.rows.empty())
-    std::memcpy(note.rows.data(), bytes.data() + begin, note.rows.size() * sizeof(RowHash));
-  return note;
+  wire::StepNoteT note;
+  tables::unpack(bytes, note);
+  return {std::move(note.stop), std::move(note.rows)};
 }
 
 std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Batch &batch, const std::vector<int64_t> &rows) {
@@ -45,7 +34,7 @@ std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Bat
           },
           batch[input]);
     XXH128_hash_t hash = XXH3_128bits_digest(state);
-    hashes.push_back({rows[i], hash.low64, hash.high64});
+    hashes.emplace_back(rows[i], hash.low64, hash.high64);
   }
   XXH3_freeState(state);
   return hashes;
@@ -55,7 +44,7 @@ std::string hashOfBatch(const std::vector<StepNote> &notes) {
   std::map<int64_t, RowHash> rows; // ordered; several processes may have read the same sample
   for (const StepNote &note : notes)
     for (const RowHash &row : note.rows)
-      rows.emplace(row.row, row);
+      rows.emplace(row.row(), row);
   engine::PieceHash hash;
   for (const auto &[number, row] : rows)
     hash.add(&row, sizeof(row));

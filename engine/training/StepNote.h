@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/runtime/Batch.h"
+#include "engine/training/StepNote_generated.h"
 
 #include <cstdint>
 #include <string>
@@ -9,11 +10,7 @@
 
 namespace npar::training {
 
-/// XXH3-128 over one sample of a batch, input by input.
-struct RowHash {
-  int64_t row = 0;
-  uint64_t low = 0, high = 0;
-};
+using wire::RowHash;
 
 struct StepNote {
   /// Why training should end after this step in all processes: a signal's name, or `cannotWrite`; empty: training continues.
@@ -24,7 +21,7 @@ struct StepNote {
 };
 
 std::vector<uint8_t> pack(const StepNote &note);
-/// Unpacks bytes that `pack` produced.
+/// Unpacks bytes that `pack` produced; other bytes may be a note without anything.
 StepNote unpackNote(const std::vector<uint8_t> &bytes);
 
 /// Hashes the samples that `batch` contains. `rows`: their numbers in the whole batch, in the same order.

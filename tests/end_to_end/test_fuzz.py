@@ -141,6 +141,32 @@ class FuzzTest(DriverTest):
                 (folder / f"accepts-{secret}-{pieces}").write_bytes(accepts)
                 (folder / f"connects-{secret}-{pieces}").write_bytes(connects)
 
+    def Wire(self, folder):
+        """A buffer of each format from its schema, after the number of the format in WireFuzz.cpp."""
+        place = {"rank": 3, "training_step": 12, "micro": 1, "task": "B0:1", "operation": "all_reduce h.3.attn", "source": "gpt2.npar:14:3"}
+        meeting = {"round": 12, "first": 0, "last": 3, "event": 5, "micro": 1, "session": 0, "transfer": True}
+        wait = {"place": place, "meeting": meeting, "missing": [7, 8], "lost": True}
+        state = {"progress": 99, "late_seconds": 0.25, "phase": "loading", "ranks": [{"place": place, "in_step": True, "waits": [wait, wait], "more_waits": 4}]}
+        report = {"cause": 3, "code": 5, "message": "rank 3 is slow", "place": place, "host": "left", "process": 1, "lost": [1, 2]}
+        report["waiting"] = [{"wait": wait, "process": 1, "host": "left"}]
+        messages = [{"kind": 0, "ranks": [4, 5]}, {"kind": 1, "round": 9, "state": state}, {"kind": 2, "state": {"late_seconds": 0.5}}]
+        messages += [{"kind": 3, "told": {"code": 4, "text": "a kernel failed", "place": place, "accused": 2}}, {"kind": 4, "round": 9}]
+        messages += [{"kind": 5, "questions": [{"rank": 3, "meeting": meeting}]}, {"kind": 6, "answers": [3, 1]}, {"kind": 7, "report": report}]
+        node = {"task": 0, "operation": 1, "source": 1, "micro": 0, "event": 2, "group": 0, "rank": 0, "session": 0, "kind": "Collective"}
+        flight = {"process": 1, "processes": 2, "host": "left", "ring_entries": 4096, "ranks": [3], "sessions": [{"number": 0, "evaluates": False}]}
+        flight.update({"names": ["B0:1", "join"], "group_sizes": [2], "members": [3, 4], "nodes": [node, node]})
+        news = {"state": "Written", "message": "", "tag": "abc", "shards": [{"rank": 3, "bytes": 9, "hashes": 2}], "hashes": ["0" * 32, "f" * 32]}
+        own = {"host": "left", "executable": "f" * 32, "arguments": ["run", "gpt2"], "features": "avx avx2", "instructions": "avx2", "processors": [1, 0]}
+        note = {"stop": "SIGTERM", "rows": [{"row": 3, "low": 5, "high": 7}]}
+        files = [(0, "control/Message", message) for message in messages]
+        files += [(2, "control/FlightTables", flight), (3, "checkpoint/SessionNews", news), (4, "job/Introduction", own), (5, "training/StepNote", note)]
+        for number, (kind, schema, content) in enumerate(files):
+            path = self.folder / f"wire-{number}.json"
+            path.write_text(json.dumps(content))
+            subprocess.run(["flatc", "--binary", "-o", self.folder, ROOT / "engine" / f"{schema}.fbs", path], check=True)
+            (folder / str(number)).write_bytes(bytes([kind]) + path.with_suffix(".bin").read_bytes())
+        (folder / "record").write_bytes(bytes([1]) + struct.pack("<8sQQ", b"NPARFLT3", 40, 0) + bytes(40))
+
     def Index(self, folder):
         for path in (ROOT / "tests" / "reference").glob("huggingface/*/*.index.json"):
             shutil.copy(path, folder / f"{path.parent.name}.json")
@@ -167,7 +193,7 @@ class FuzzTest(DriverTest):
             (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
 
     # Damaged forms of each file.
-    TARGETS = {"Config": 300, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}
+    TARGETS = {"Config": 300, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40, "Wire": 300}
     TARGETS.update({"Accelerate": 100, "DeepSpeed": 100, "Machine": 10, "Megatron": 100, "Schedule": 100, "Torchtitan": 100})
 
     def test_corpora(self):

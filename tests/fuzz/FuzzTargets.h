@@ -24,6 +24,7 @@ void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors fil
 void fuzzSchedule(const uint8_t *bytes, size_t size);    ///< a schedule in PyTorch's action format
 void fuzzTokenizer(const uint8_t *bytes, size_t size);   ///< a tokenizer.json or tokenizer.model: texts cut by it, whole and in parts
 void fuzzTorchtitan(const uint8_t *bytes, size_t size);  ///< a TOML of torchtitan: the same
+void fuzzWire(const uint8_t *bytes, size_t size);        ///< messages of other processes and flight records that are FlatBuffers
 
 /// Aborts, which is a finding, where what must hold does not.
 inline void check(bool good) {

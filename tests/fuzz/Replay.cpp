@@ -31,6 +31,7 @@ const std::map<std::string, npar::fuzz::Target> targets = {
     {"Schedule", npar::fuzz::fuzzSchedule},
     {"Tokenizer", npar::fuzz::fuzzTokenizer},
     {"Torchtitan", npar::fuzz::fuzzTorchtitan},
+    {"Wire", npar::fuzz::fuzzWire},
     // clang-format on
 };
 

@@ -26,6 +26,7 @@ struct MeetingKeyHash {
 struct Envelope {
   MeetingKey key;
   uint32_t dataTag = 0; ///< tag of the messages that follow, from the frame
+  uint32_t unused = 0;
   uint64_t turn = 0;    ///< number of earlier meetings of these members, so that a skipped or repeated one is not taken for the next
   uint64_t round = 0;   ///< number of gathers (between training steps) that the sender had begun
   uint64_t members = 0; ///< Group::digest

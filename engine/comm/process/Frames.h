@@ -26,9 +26,9 @@ struct Frame {
   Head head;
   uint8_t body[room];
 
-  /// Starts the body with a structure of plain data; more bytes can be appended.
+  /// Starts the body with a structure of plain data, without padding; more bytes can be appended.
   template <typename T> void put(const T &value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= room);
+    static_assert(std::has_unique_object_representations_v<T> && sizeof(T) <= room, "every byte of a frame is part of a number");
     std::memcpy(body, &value, sizeof(T));
     head.held = sizeof(T);
   }

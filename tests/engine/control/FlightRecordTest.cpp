@@ -2,12 +2,15 @@
 #include "engine/control/FlightRecord.h"
 #include "ForkedJob.h"
 #include "engine/control/Autopsy.h"
+#include "engine/tables/Tables.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +18,7 @@
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <xxhash.h>
 
 namespace npar::testing {
 namespace {
@@ -88,7 +92,7 @@ TEST_F(FlightRecordTest, ItOutlivesAProcessThatIsKilled) {
     EXPECT_GE(rank.moments[i].clock, rank.moments[i - 1].clock);
   }
   EXPECT_FALSE(log->ended);
-  EXPECT_EQ(log->names[rank.nodes[rank.moments.back().node == noFlightNode ? 0 : rank.moments.back().node].task].empty(), false);
+  EXPECT_EQ(log->names[rank.nodes[rank.moments.back().node == noFlightNode ? 0 : rank.moments.back().node].task()].empty(), false);
 }
 
 // Workers write events of one rank at the same time: each has its place.
@@ -130,7 +134,7 @@ TEST_F(FlightRecordTest, WhatIsDamagedIsNamedAndNothingCrashes) {
       bytes.resize(random() % bytes.size());
     else // half of it in the header and the tables, which a hash guards
       for (int flip = 0; flip < 8; ++flip)
-        bytes[random() % (round % 2 ? header.liveOffset : bytes.size())] = static_cast<char>(random());
+        bytes[random() % (round % 2 ? flightLiveOffset(header.tablesBytes) : bytes.size())] = static_cast<char>(random());
     std::ofstream(path(0), std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     Result<FlightLog> log = readFlight(path(0));
     if (log.ok()) {
@@ -142,6 +146,46 @@ TEST_F(FlightRecordTest, WhatIsDamagedIsNamedAndNothingCrashes) {
     EXPECT_EQ(log.status().code(), Code::BadInput);
   }
   EXPECT_GT(refused, rounds / 2);
+}
+
+// Right hashes: the tables themselves claim what the file does not have.
+TEST_F(FlightRecordTest, TablesThatDoNotFitTogetherAreRefused) {
+  auto said = [&](const std::function<void(wire::FlightTablesT &)> &change) {
+    wire::FlightTablesT tables;
+    tables.host = "here", tables.ring_entries = flightRingEntries, tables.ranks = {3};
+    tables.sessions = {wire::FlightSession(0, false)}, tables.names = {"a"}, tables.group_sizes = {1, 2}, tables.members = {3, 3, 4};
+    tables.nodes = {FlightNode(0, 0, 0, 0, 0, 1, 0, 0, FlightNodeKind::Send)};
+    change(tables);
+    const std::vector<uint8_t> bytes = npar::tables::pack(tables);
+    FlightHeader header{{}, bytes.size(), XXH3_64bits(bytes.data(), bytes.size())};
+    std::memcpy(header.magic, flightMagic, sizeof(flightMagic));
+    std::filesystem::create_directories(folder);
+    std::ofstream file(path(0), std::ios::binary);
+    file.write(reinterpret_cast<const char *>(&header), sizeof(header));
+    file.write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    std::filesystem::resize_file(path(0), flightRingsOffset(bytes.size()) + flightRingBytes);
+    Result<FlightLog> log = readFlight(path(0));
+    return log.ok() ? "" : log.status().message().substr(log.status().message().find("' ") + 2);
+  };
+  EXPECT_EQ(said([](auto &) {}), "");
+  const std::string apart = "is damaged: its tables do not fit together";
+  EXPECT_EQ(said([](auto &tables) { tables.names = {}; }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.names = {std::string(longestFlightName + 1, 'x')}; }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.group_sizes = {1, 0}; }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.group_sizes = {1, 3}; }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.group_sizes = {1}; }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.nodes[0].mutate_rank(1); }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.nodes[0].mutate_kind(static_cast<FlightNodeKind>(4)); }), apart);
+  EXPECT_EQ(said([](auto &tables) { tables.ranks.resize(6000); }).find("is truncated or damaged: its parts do not fit"), 0u);
+  EXPECT_EQ(said([](auto &tables) { tables.ring_entries = 1; }).find("is truncated or damaged: its parts do not fit"), 0u);
+}
+
+TEST_F(FlightRecordTest, ARecordOfAnotherVersionIsRefused) {
+  open(0, 1);
+  std::fstream(path(0), std::ios::binary | std::ios::in | std::ios::out).seekp(7).put('2');
+  EXPECT_EQ(readFlight(path(0)).status().message(),
+            "flight record '" + path(0) + "' is not a flight record, or its process ended while writing it");
 }
 
 TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {

@@ -98,7 +98,7 @@ TEST(WatchedSessionTest, EveryEventOfEveryRankIsRecorded) {
     EXPECT_EQ(rank.moments.back().trainingStep, 2);
     size_t begun = 0, ended = 0;
     for (const FlightMoment &moment : rank.moments)
-      if (moment.node != noFlightNode && rank.nodes[moment.node].kind != FlightNodeKind::Compute)
+      if (moment.node != noFlightNode && rank.nodes[moment.node].kind() != FlightNodeKind::Compute)
         ++(moment.event == FlightEvent::Began ? begun : ended);
     EXPECT_EQ(begun, ended);
     EXPECT_GT(begun, 3u);
@@ -241,9 +241,9 @@ TEST(WatchedSessionTest, EventsOfTwoSessionsAreKeptInTheirOrder) {
       EXPECT_GE(moment.round, i ? rank.moments[i - 1].round : 0);
       if (moment.node == noFlightNode)
         continue;
-      EXPECT_EQ(rank.nodes[moment.node].session, moment.round % 2); // whose nodes these are
-      EXPECT_FALSE(log.names[rank.nodes[moment.node].operation].empty());
-      second += rank.nodes[moment.node].session;
+      EXPECT_EQ(rank.nodes[moment.node].session(), moment.round % 2); // whose nodes these are
+      EXPECT_FALSE(log.names[rank.nodes[moment.node].operation()].empty());
+      second += rank.nodes[moment.node].session();
     }
     EXPECT_GT(second, 3u);
   }
@@ -251,10 +251,10 @@ TEST(WatchedSessionTest, EventsOfTwoSessionsAreKeptInTheirOrder) {
   // An operation that ended in one evaluation has not ended in the next.
   const FlightRank &rank = log.ranks[0];
   auto node = std::find_if(rank.nodes.begin(), rank.nodes.end(),
-                           [](const FlightNode &each) { return each.session == 1 && each.kind == FlightNodeKind::Collective; });
+                           [](const FlightNode &each) { return each.session() == 1 && each.kind() == FlightNodeKind::Collective; });
   ASSERT_NE(node, rank.nodes.end());
-  const std::vector<int64_t> &members = log.groups[node->group];
-  MeetingPlace meeting = {5, false, node->event, node->micro, members.front(), members.back(), 1};
+  const std::vector<int64_t> &members = log.groups[node->group()];
+  MeetingPlace meeting = {5, false, node->event(), node->micro(), members.front(), members.back(), 1};
   EXPECT_EQ(run.watches->joined({0, meeting}), Joined::Done);
   meeting.round = 6;
   EXPECT_EQ(run.watches->joined({0, meeting}), Joined::NotYet);

@@ -2,6 +2,7 @@
 #include "engine/job/Agreement.h"
 #include "engine/job/ClockOffsets.h"
 #include "engine/job/Introduction.h"
+#include "engine/tables/Tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,10 @@ namespace {
 using Texts = std::vector<std::string>;
 
 Introduction on(const std::string &host, std::vector<uint8_t> processors) {
-  return {host, "abc", {"run", "gpt2"}, "avx avx2", "avx2", std::move(processors)};
+  Introduction one;
+  one.host = host, one.executable = "abc", one.arguments = {"run", "gpt2"}, one.features = "avx avx2", one.instructions = "avx2";
+  one.processors = std::move(processors);
+  return one;
 }
 
 TEST(Introduction, ArrivesAsItWasSent) {
@@ -21,10 +25,27 @@ TEST(Introduction, ArrivesAsItWasSent) {
   EXPECT_FALSE(own.host.empty());
   EXPECT_EQ(own.executable.size(), 32u);
   EXPECT_FALSE(own.features.empty());
-  Introduction same = *unpackIntroduction(pack(own));
-  EXPECT_EQ(pack(same), pack(own));
+  Introduction same = *unpackIntroduction(job::pack(own));
+  EXPECT_EQ(job::pack(same), job::pack(own));
+  EXPECT_EQ(same.host, own.host);
+  EXPECT_EQ(same.arguments, own.arguments);
+  EXPECT_EQ(same.processors, own.processors);
   EXPECT_FALSE(unpackIntroduction({1, 2, 3}).ok());
   EXPECT_FALSE(unpackIntroduction({}).ok());
+  // An npar that sends a list of CBOR.
+  EXPECT_EQ(unpackIntroduction({0x86, 0x61, 'a', 0x61, 'b', 0x80, 0x61, 'c', 0x61, 'd', 0x81, 0x01}).status().message(),
+            "the processes of this job run different versions of npar: install the same version on every host");
+}
+
+// A buffer of 5,000 bytes would become an object of a megabyte.
+TEST(Introduction, TextsThatShareTheirBytesAreRefused) {
+  for (size_t count : {1, 1000}) {
+    flatbuffers::FlatBufferBuilder builder;
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> words(count, builder.CreateString(std::string(1000, 'x')));
+    const std::vector<uint8_t> processors = {1};
+    auto root = wire::CreateIntroductionDirect(builder, "a", "abc", &words, "avx", "avx2", &processors);
+    EXPECT_EQ(unpackIntroduction(tables::finish(builder, root)).ok(), count == 1);
+  }
 }
 
 TEST(Introduction, ProcessesOfOneJobAreAlike) {

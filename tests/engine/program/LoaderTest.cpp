@@ -1,5 +1,5 @@
 // Any altered or missing byte of a compiled program must be refused with a message, never believed.
-#include "engine/program/Alignment.h"
+#include "engine/tables/TableCheck.h"
 #include "tests/engine/program/TwoStages.h"
 
 #include <gtest/gtest.h>
@@ -52,13 +52,17 @@ TEST(Loader, SurvivesDamageUnderAGoodHash) {
   EXPECT_GT(refused, payload.size());
 }
 
+bool isAligned(const uint8_t *program) {
+  return tables::elementsAreAligned(*flatbuffers::GetRoot<flatbuffers::Table>(program), *ProgramTypeTable());
+}
+
 // FlatBuffers' verifier lets a list of 64-bit numbers begin between two of them.
 TEST(Loader, RefusesElementsThatLieWhereTheyCannotBeRead) {
   ProgramT tables = twoStages();
   tables.variables[0]->shape = {1}; // as a length it reaches over no end
   const std::vector<uint8_t> good = packProgram(tables);
   std::vector<uint8_t> bad(good.begin() + LoadedProgram::headerBytes, good.end());
-  EXPECT_TRUE(elementsAreAligned(*GetProgram(bad.data())));
+  EXPECT_TRUE(isAligned(bad.data()));
   const Variable *variable = GetProgram(bad.data())->variables()->Get(0);
   auto *table = reinterpret_cast<const flatbuffers::Table *>(variable);
   uint8_t *field = bad.data() + (reinterpret_cast<const uint8_t *>(table) - bad.data()) + table->GetOptionalFieldOffset(Variable::VT_SHAPE);
@@ -67,7 +71,7 @@ TEST(Loader, RefusesElementsThatLieWhereTheyCannotBeRead) {
   ASSERT_EQ(variable->shape()->size(), static_cast<uint32_t>(length));
   flatbuffers::Verifier verifier(bad.data(), bad.size());
   ASSERT_TRUE(VerifyProgramBuffer(verifier));
-  EXPECT_FALSE(elementsAreAligned(*GetProgram(bad.data())));
+  EXPECT_FALSE(isAligned(bad.data()));
   auto program = LoadedProgram::fromBytes(sealProgram(bad.data(), bad.size()), "bad.npx");
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.status().message(), "'bad.npx': damaged: not a well-formed program");
@@ -81,7 +85,7 @@ TEST(Loader, ReadsEmptyLists) {
     tables.variables[1]->name = std::string(letters, 'x');
     flatbuffers::FlatBufferBuilder builder;
     FinishProgramBuffer(builder, Program::Pack(builder, &tables));
-    EXPECT_TRUE(elementsAreAligned(*GetProgram(builder.GetBufferPointer()))) << letters;
+    EXPECT_TRUE(isAligned(builder.GetBufferPointer())) << letters;
   }
 }
 

@@ -11,12 +11,14 @@ engine::BatchShape shapeOf(int64_t rows) {
 }
 
 TEST(StepNote, ArrivesAsItWasSent) {
-  StepNote note = unpackNote(pack(StepNote{"SIGTERM", {{3, 5, 7}}}));
+  StepNote note = unpackNote(pack(StepNote{"SIGTERM", {RowHash(3, 5, 7)}}));
   EXPECT_EQ(note.stop, "SIGTERM");
   ASSERT_EQ(note.rows.size(), 1u);
-  EXPECT_EQ(note.rows[0].row, 3);
-  EXPECT_EQ(note.rows[0].high, 7u);
+  EXPECT_EQ(note.rows[0].row(), 3);
+  EXPECT_EQ(note.rows[0].high(), 7u);
   EXPECT_EQ(unpackNote({}).stop, "");
+  EXPECT_EQ(unpackNote({1, 2, 3}).stop, "");
+  EXPECT_LE(pack(StepNote()).size(), 16u) << "most steps have nothing to say";
   EXPECT_EQ(unpackNote(pack(StepNote())).stop, "");
 }
 

@@ -246,7 +246,7 @@ void Job::phase(const std::string &what) const {
 
 ExitCode Job::introduce() {
   Result<job::Introduction> own = job::introduceSelf();
-  Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? pack(*own) : std::vector<uint8_t>());
+  Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>());
   if (!all.ok())
     return fail(all.status());
   if (!own.ok())
