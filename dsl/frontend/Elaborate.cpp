@@ -139,7 +139,7 @@ private:
     Found<T> own = preferOwn(all, root);
     if (own.size() > 1)
       reporter.fail(own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
-                    {std::string("choose one: ") + option + " " + own[0].first->name.text});
+                    {std::string("choose one with ") + option + " NAME"});
     return own.empty() ? nullptr : own[0].first;
   }
 
@@ -186,7 +186,7 @@ private:
       Found<ast::Data> own = preferOwn(all, root);
       if (own.size() > 1)
         reporter.fail(own[1].first->name.location, "more than one data block: " + joined(namesOf(own), "and"),
-                      {"choose one: --set data=" + own[0].first->name.text});
+                      {"choose one with --set data=NAME"});
       data = own.empty() ? nullptr : own[0].first;
       return;
     }
