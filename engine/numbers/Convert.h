@@ -42,7 +42,8 @@ template <typename T> constexpr program::ElementType elementTypeOf() {
 template <typename T> constexpr bool isNarrowFloat = std::is_class_v<T>;
 
 /// The C++ type of program::widened.
-template <typename T> using Widened = std::conditional_t<isNarrowFloat<T>, float, std::conditional_t<std::is_integral_v<T>, int32_t, T>>;
+template <typename T>
+using Widened = std::conditional_t<isNarrowFloat<T>, float, std::conditional_t<(sizeof(T) < sizeof(int32_t)), int32_t, T>>;
 
 constexpr bool isWidenedByTable() {
   for (const program::ElementRow &row : program::elementRows)

@@ -78,6 +78,15 @@ constexpr ElementType widened(ElementType type) { return rowOf(type).widened; }
 /// True if an element is the upper half of a float32, so that shifts convert it.
 constexpr bool isUpperHalf(ElementType type) { return rowOf(type).bits == 16 && rowOf(type).exponentBits == 8; }
 
+/// True if every narrow type is the upper half of a float32 or IEEE's binary16. Code that converts them by its own instructions knows
+/// these.
+constexpr bool areNarrowTypesHalves() {
+  for (const ElementRow &row : elementRows)
+    if (isNarrow(row.type) && !isUpperHalf(row.type) && !(row.bits == 16 && row.exponentBits == 5))
+      return false;
+  return true;
+}
+
 /// True for floats whose range is smaller than that of float32: gradients in them need a loss scale.
 constexpr bool hasSmallRange(ElementType type) { return isFloating(type) && rowOf(type).exponentBits < 8; }
 

@@ -17,6 +17,8 @@ Type storageType(Type element) {
                                                           : element;
 }
 
+static_assert(program::areNarrowTypesHalves(), "a narrow type needs conversions here");
+
 /// Returns whether LLVM converts a narrow type correctly and in single instructions.
 static bool convertsByLlvm(Type narrow) { return !program::isUpperHalf(nn::elementTypeOf(narrow).value()); }
 

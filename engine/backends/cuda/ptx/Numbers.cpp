@@ -20,6 +20,8 @@ static Operand choose(PtxKernel &kernel, const Operand &condition, const Operand
   return kernel.get(Kind::Bits32, "selp.b32", yes, no, condition);
 }
 
+static_assert(program::areNarrowTypesHalves(), "a narrow type needs conversions here");
+
 /// A 16-bit float in the lower half of a word.
 static Operand widened(PtxKernel &kernel, ElementType type, const Operand &half) {
   if (program::isUpperHalf(type))
