@@ -3,7 +3,7 @@
 
 #include "dsl/Diagnostics.h"
 #include "dsl/Optimizer.h"
-#include "engine/program/Enums_generated.h"
+#include "engine/program/Elements.h"
 
 #include <cstdint>
 #include <map>
@@ -18,29 +18,7 @@ namespace npar::dsl {
 
 struct Machine; // dsl/machine/Machine.h
 
-/// Types of the language: those of a program, and truth values.
-enum class ElementType { F32, F64, I32, BF16, F16, U8, Bool };
-/// True for numbers without a fraction; truth values are the integers 0 and 1.
-inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8 || type == ElementType::Bool; }
-/// The type of these values in a program: truth values are I32.
-inline program::ElementType programType(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return program::ElementType::F32;
-  case ElementType::F64:
-    return program::ElementType::F64;
-  case ElementType::I32:
-  case ElementType::Bool:
-    return program::ElementType::I32;
-  case ElementType::U8:
-    return program::ElementType::U8;
-  case ElementType::BF16:
-    return program::ElementType::BF16;
-  case ElementType::F16:
-    break;
-  }
-  return program::ElementType::F16;
-}
+using program::ElementType;
 
 /// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
 struct Axis {
@@ -59,6 +37,11 @@ struct ProductAxis {
 struct TensorType {
   ElementType element = ElementType::F32;
   std::vector<std::string> axes; ///< names, major to minor, none twice
+  bool truth = false;            ///< truth values, which are the integers 0 and 1 in a program
+
+  bool operator==(const TensorType &other) const { return element == other.element && axes == other.axes && truth == other.truth; }
+  /// The same elements over other axes.
+  TensorType over(std::vector<std::string> others) const { return {element, std::move(others), truth}; }
 };
 
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
@@ -259,7 +242,7 @@ struct Plan {
   std::optional<ElementType> gradients, reduce; ///< type of stored gradients, and of sums between ranks
   bool hierarchical = false;                    ///< whether to reduce over several mesh axes one after the other, the last axis first
   bool library = false;                         ///< whether a library may add sums between ranks in its own order
-  std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16, or `tf32`: of what it does not concern
+  std::vector<Keep> keeps;                      ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;

@@ -1,28 +1,15 @@
 // Times of steps from the machine's figures, latency-bandwidth times of messages and of collectives: rings, trees, the network itself.
 #include "compiler/cost/CostModel.h"
 
+#include "engine/program/Elements.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace npar::cost {
 
-/// The place of a type in the machine's lists. Integers are not multiplied.
-static size_t typeIndex(program::ElementType type) {
-  switch (type) {
-  case program::ElementType::BF16:
-    return 1;
-  case program::ElementType::F16:
-    return 2;
-  case program::ElementType::F64:
-    return 3;
-  case program::ElementType::F32:
-  case program::ElementType::I32:
-  case program::ElementType::U8:
-    break;
-  }
-  return 0;
-}
+static size_t typeIndex(program::ElementType type) { return program::rowOf(type).machineIndex; }
 
 /// The figures of products in a type that has some. A machine without any of TF32 multiplies it as float32.
 static const dsl::ProductFigures &productFigures(const Machine &machine, program::ElementType type, bool tf32) {
@@ -63,7 +50,7 @@ static double operandSeconds(const Machine &machine, double bytes) {
 double workSeconds(const Machine &machine, const Operation &op) {
   switch (op.work) {
   case Work::Product: {
-    if (op.type == program::ElementType::F64) // a generated kernel
+    if (typeIndex(op.type) >= machine.products.size()) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = productFigures(machine, op.type, op.tf32);
     double seconds = op.operations / product.rate *
@@ -76,7 +63,7 @@ double workSeconds(const Machine &machine, const Operation &op) {
     return op.operations / attention.rate * (1 + edge(attention.rows, op.m));
   }
   case Work::Kernel: {
-    double wide = op.type == program::ElementType::F64 ? 2 : 1;
+    double wide = program::isWide(op.type) ? 2 : 1;
     return wide * (op.operations * machine.operation + op.functions * machine.function) + operandSeconds(machine, op.bytes);
   }
   case Work::Move:

@@ -23,7 +23,7 @@ public:
   Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind,
            ArrayRef<int> unrounded)
       : builder(&context), program(program), model(program.model), sources(sources), kind(kind), unrounded(unrounded) {
-    compute = typeOf(dsl::programType(program.plan.compute));
+    compute = typeOf(program.plan.compute);
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
   }
@@ -83,7 +83,7 @@ private:
       names.push_back(builder.getStringAttr(axis));
       shape.push_back(sizes.lookup(axis));
     }
-    return withAxes(dsl::isInteger(type.element) ? typeOf(program::ElementType::I32) : compute, names, shape);
+    return withAxes(isInteger(type.element) ? typeOf(widened(type.element)) : compute, names, shape);
   }
 
   void beginFunction(ModuleOp module, StringRef name) {
@@ -269,7 +269,7 @@ private:
   }
 
   /// The element type of the values in a batch for an input of this type: floating-point values are f32 regardless of the compute type.
-  Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? dsl::programType(type) : program::ElementType::F32); }
+  Type valuesOf(program::ElementType type) { return typeOf(isInteger(type) ? type : program::ElementType::F32); }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
   Operation *createOp(const dsl::Node &node, At at) {

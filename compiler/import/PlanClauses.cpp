@@ -74,10 +74,10 @@ void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Locate locat
 }
 
 void setPrecision(ModuleOp module, const dsl::Plan &plan, Locate location) {
-  if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16 && !plan.tf32)
+  if (!isNarrow(plan.compute) && !plan.tf32)
     return;
   MLIRContext *context = module.getContext();
-  auto typeOf = [&](dsl::ElementType type) { return nn::typeOf(dsl::programType(type), context); };
+  auto typeOf = [&](program::ElementType type) { return nn::typeOf(type, context); };
   attributes::PrecisionClause clause;
   clause.compute = plan.tf32 ? FloatTF32Type::get(context) : typeOf(plan.compute);
   if (plan.gradients)

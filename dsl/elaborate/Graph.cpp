@@ -71,7 +71,7 @@ void Graph::checkType(Location at, const TensorType &type) {
   constexpr size_t mostAxes = 16;
   if (type.axes.size() > mostAxes)
     reporter.fail(at, "a tensor has " + std::to_string(type.axes.size()) + " axes, at most " + std::to_string(mostAxes));
-  int64_t bytes = type.element == ElementType::F64 ? 8 : 4;
+  auto bytes = static_cast<int64_t>(sizeOf(widened(type.element)));
   for (size_t i = 0; i < type.axes.size(); ++i) {
     for (size_t j = 0; j < i; ++j)
       if (type.axes[i] == type.axes[j])

@@ -46,14 +46,16 @@ public:
           const AxisNames &products = {});
   const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
   bool isFloat(int node) const { return !isInteger(type(node).element); }
-  bool isTruth(int node) const { return type(node).element == ElementType::Bool; }
+  bool isTruth(int node) const { return type(node).truth; }
   /// "i32", "u8" or "bool", for a tensor of other elements than floats.
-  std::string integerName(int node) const { return isTruth(node) ? "bool" : type(node).element == ElementType::U8 ? "u8" : "i32"; }
+  std::string integerName(int node) const { return isTruth(node) ? "bool" : program::rowOf(type(node).element).word; }
   /// The product axes whose factors are all adjacent among the tensor's axes, according to its declaration or to those of the tensors that
   /// it is computed from.
   const AxisNames &productsOf(int node) const { return products[static_cast<size_t>(node)]; }
   const ProductAxis &product(const std::string &name) const;
   TensorType floating(AxisNames axes) const { return {compute, std::move(axes)}; }
+  static TensorType integers(AxisNames axes) { return {ElementType::I32, std::move(axes)}; }
+  static TensorType truths(AxisNames axes) { return {ElementType::I32, std::move(axes), true}; }
 
   /// Declares a parameter; a use of it is a node made by `use`.
   size_t declareParameter(Parameter parameter, AxisNames products);

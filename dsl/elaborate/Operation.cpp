@@ -59,7 +59,7 @@ bool sameAxes(const AxisNames &a, const AxisNames &b) { return a.size() == b.siz
 
 int ordered(Graph &graph, Location at, int x, const AxisNames &axes) {
   const TensorType type = graph.type(x);
-  return type.axes == axes ? x : graph.add(at, "reorder", {x}, {type.element, axes});
+  return type.axes == axes ? x : graph.add(at, "reorder", {x}, type.over(axes));
 }
 
 OperationCall::OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,

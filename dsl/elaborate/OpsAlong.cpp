@@ -25,7 +25,7 @@ std::pair<int, std::string> whole(OperationCall &call, int x, const std::string 
 
 /// Integers over axes.
 int integer(OperationCall &call, const char *op, std::vector<int> operands, AxisNames axes, std::map<std::string, Attribute> attributes) {
-  return call.graph.add(call.at, op, std::move(operands), {ElementType::I32, std::move(axes)}, std::move(attributes));
+  return call.graph.add(call.at, op, std::move(operands), Graph::integers(std::move(axes)), std::move(attributes));
 }
 
 /// The first entry with the maximum: the greatest distance from the end.
@@ -171,7 +171,8 @@ Value concat(OperationCall &call) {
       call.reporter.fail(list.items[i]->location, "'concat' needs tensors of floats, or of integers: these are " +
                                                       describedTensor(call.graph, parts[0]) + " and " +
                                                       describedTensor(call.graph, parts[i]));
-    TensorType type{floats ? call.graph.compute : ElementType::I32, unionOf(call.graph, {joined, parts[i]})};
+    AxisNames axes = unionOf(call.graph, {joined, parts[i]});
+    TensorType type = floats ? call.graph.floating(axes) : Graph::integers(axes);
     joined = floats ? call.graph.add(call.at, "add", {joined, parts[i]}, type)
                     : call.graph.add(call.at, "integer", {joined, parts[i]}, type, {{"kind", std::string("add")}});
   }

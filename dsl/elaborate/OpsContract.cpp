@@ -60,7 +60,7 @@ Value rename(OperationCall &call) {
     call.reporter.fail(call.place(2), "'rename' needs axes of one size: '" + from + "' is " + std::to_string(call.graph.size(from)) +
                                           ", '" + to + "' is " + std::to_string(call.graph.size(to)));
   *std::find(axes.begin(), axes.end(), from) = to;
-  return TensorValue{call.graph.add(call.at, "rename", {x}, {call.graph.type(x).element, axes}, {{"from", from}, {"to", to}})};
+  return TensorValue{call.graph.add(call.at, "rename", {x}, call.graph.type(x).over(axes), {{"from", from}, {"to", to}})};
 }
 
 Value gather(OperationCall &call) {
@@ -80,7 +80,7 @@ Value gather(OperationCall &call) {
   for (const std::string &axis : without(call.axesOf(table), {over}))
     if (!contains(axes, axis)) // what both have is walked once
       axes.push_back(axis);
-  return TensorValue{call.graph.add(call.at, "gather", {table, index}, {call.graph.type(table).element, axes}, {{"axis", over}})};
+  return TensorValue{call.graph.add(call.at, "gather", {table, index}, call.graph.type(table).over(axes), {{"axis", over}})};
 }
 
 } // namespace

@@ -10,7 +10,7 @@ namespace {
 /// The absolute value of integers.
 Value integerSize(OperationCall &call, int x) {
   auto integers = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes) {
-    return call.graph.add(call.at, op, std::move(operands), {ElementType::I32, call.axesOf(x)}, std::move(attributes));
+    return call.graph.add(call.at, op, std::move(operands), Graph::integers(call.axesOf(x)), std::move(attributes));
   };
   int zero = nodeOf(call.graph, call.at, int64_t{0}, false);
   int negative = integers("compare", {x, zero}, {{"relation", std::string("less")}});
@@ -57,7 +57,7 @@ Value index(OperationCall &call) {
   std::string axis = call.axis(0);
   if (axis == "batch")
     call.reporter.fail(call.place(0), "'index' over 'batch' would make results depend on a sequence's position in the batch");
-  return TensorValue{call.graph.add(call.at, "index", {}, {ElementType::I32, {axis}})};
+  return TensorValue{call.graph.add(call.at, "index", {}, Graph::integers({axis}))};
 }
 
 /// cos or sin of positions times frequencies base^(-i / n), i counting `over`.

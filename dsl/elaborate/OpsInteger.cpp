@@ -22,7 +22,8 @@ Value where(OperationCall &call) {
     if (!tensor && !isNumber(*value))
       call.reporter.fail(call.place(static_cast<size_t>(i)), std::string("argument '") + (i == 1 ? "x" : "y") +
                                                                  "' of 'where' must be a tensor or a number, this is " + kindOf(*value));
-  if (a && b && call.graph.type(a->node).element != call.graph.type(b->node).element &&
+  bool sameElements = !a || !b || call.graph.type(a->node).over({}) == call.graph.type(b->node).over({});
+  if (!sameElements &&
       (call.graph.isFloat(a->node) || call.graph.isFloat(b->node) || call.graph.isTruth(a->node) || call.graph.isTruth(b->node)))
     call.reporter.fail(call.at,
                        "'where' chooses between tensors of one type: x is " + describedTensor(call.graph, a->node) + ", y " +
@@ -39,8 +40,11 @@ Value where(OperationCall &call) {
       heldBy32Bits(call.reporter, call.place(i), "'where'", i == 1 ? x : y, floats);
   int first = nodeOf(call.graph, call.at, x, floats), second = nodeOf(call.graph, call.at, y, floats);
   std::vector<int> operands{chooses->node, first, second};
-  ElementType element = floats ? call.graph.compute : typed && call.graph.isTruth(typed->node) ? ElementType::Bool : ElementType::I32;
-  return TensorValue{call.graph.add(call.at, "where", operands, {element, unionOf(call.graph, operands)})};
+  AxisNames axes = unionOf(call.graph, operands);
+  TensorType type = floats                                     ? call.graph.floating(axes)
+                    : typed && call.graph.isTruth(typed->node) ? Graph::truths(axes)
+                                                               : Graph::integers(axes);
+  return TensorValue{call.graph.add(call.at, "where", operands, type)};
 }
 
 /// An integer tensor, a truth value or a number as floats.
@@ -59,7 +63,7 @@ Value toFloat(OperationCall &call) {
 Value toInt(OperationCall &call) {
   Value x = call.value(0);
   if (auto *tensor = std::get_if<TensorValue>(&x)) {
-    const TensorType type{ElementType::I32, call.axesOf(tensor->node)};
+    const TensorType type = Graph::integers(call.axesOf(tensor->node));
     if (call.graph.isFloat(tensor->node))
       return TensorValue{call.graph.add(call.at, "to_int", {tensor->node}, type)};
     if (!call.graph.isTruth(tensor->node))
@@ -89,8 +93,8 @@ Value oneHot(OperationCall &call) {
   if (contains(axes, over))
     call.reporter.fail(call.place(1), "the operand already has the axis '" + over + "', 'one_hot' makes it");
   axes.push_back(over);
-  int index = call.graph.add(call.at, "index", {}, {ElementType::I32, {over}});
-  int equal = call.graph.add(call.at, "compare", {x, index}, {ElementType::Bool, axes}, {{"relation", std::string("equal")}});
+  int index = call.graph.add(call.at, "index", {}, Graph::integers({over}));
+  int equal = call.graph.add(call.at, "compare", {x, index}, Graph::truths(axes), {{"relation", std::string("equal")}});
   return call.add("to_float", {equal}, axes);
 }
 

@@ -17,7 +17,7 @@ AxisNames reduced(OperationCall &call, int x) {
 
 /// The sum, or the largest, of floats or of integers.
 int reduction(OperationCall &call, const char *op, int x, AxisNames axes) {
-  return call.graph.add(call.at, op, {x}, {call.graph.isFloat(x) ? call.graph.compute : ElementType::I32, std::move(axes)});
+  return call.graph.add(call.at, op, {x}, call.graph.isFloat(x) ? call.graph.floating(std::move(axes)) : Graph::integers(std::move(axes)));
 }
 
 void refuseTruths(OperationCall &call, int x) {
@@ -39,7 +39,7 @@ int turned(OperationCall &call, int x) {
   if (call.graph.isFloat(x))
     return call.add("scale", {x}, axes, {{"factor", -1.0}}).node;
   int all = nodeOf(call.graph, call.at, int64_t{-1}, false);
-  return call.graph.add(call.at, "integer", {all, x}, {ElementType::I32, axes}, {{"kind", std::string("sub")}});
+  return call.graph.add(call.at, "integer", {all, x}, Graph::integers(axes), {{"kind", std::string("sub")}});
 }
 
 /// The largest or the least along axes; of two constants the larger or lesser one.
@@ -73,7 +73,7 @@ Value logSumExp(OperationCall &call) {
   AxisNames axes = without(call.axesOf(x), reduced(call, x));
   auto zero = [&] { return nodeOf(call.graph, call.at, 0.0, true); };
   int largest = reduction(call, "max", x, axes), nothing = call.add("sub", {largest, largest}, axes).node;
-  int finite = call.graph.add(call.at, "compare", {nothing, zero()}, {ElementType::Bool, axes}, {{"relation", std::string("equal")}});
+  int finite = call.graph.add(call.at, "compare", {nothing, zero()}, Graph::truths(axes), {{"relation", std::string("equal")}});
   int chosen = call.add("where", {finite, largest, zero()}, axes).node,
       shift = call.add("stop_gradient", {chosen}, axes, {{"neutral", true}}).node;
   int small = call.add("exp", {call.add("sub", {x, shift}, call.axesOf(x)).node}, call.axesOf(x)).node;
@@ -142,8 +142,12 @@ std::optional<int64_t> ignored(OperationCall &call, size_t i, int targets) {
                                           (isNumber(value) ? textOf(value) : kindOf(value)));
   if (call.graph.model.nodes[static_cast<size_t>(targets)].op != "input")
     call.reporter.fail(call.place(1), "targets of which some are ignored must be an input of the model: they are counted before the step");
-  if (call.graph.type(targets).element == ElementType::U8 && (*number < 0 || *number > UINT8_MAX))
-    call.reporter.fail(call.place(i), "targets of u8 cannot have the value " + textOf(value) + " to ignore: u8 holds 0 to 255",
+  const program::ElementRow &row = rowOf(call.graph.type(targets).element);
+  if (static_cast<double>(*number) < row.least || static_cast<double>(*number) > row.largest)
+    call.reporter.fail(call.place(i),
+                       std::string("targets of ") + row.word + " cannot have the value " + textOf(value) + " to ignore: " + row.word +
+                           " holds " + std::to_string(static_cast<int64_t>(row.least)) + " to " +
+                           std::to_string(static_cast<int64_t>(row.largest)),
                        {"ignore one of these, or make the targets i32"});
   return *number;
 }

@@ -291,10 +291,29 @@ void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
   execute(truth(*s.value, scope, "the condition of 'if'") ? s.body : s.otherwise, scope, body);
 }
 
+/// The type of an input's values by its word.
+static std::optional<ElementType> inputType(const std::string &word) {
+  for (const program::ElementRow &row : program::elementRows)
+    if (word == row.word && isInputType(row.type))
+      return row.type;
+  return std::nullopt;
+}
+
+/// The words of these types, integers first.
+static std::vector<std::string> inputWords() {
+  std::vector<std::string> words;
+  for (bool floats : {false, true})
+    for (const program::ElementRow &row : program::elementRows)
+      if (isInputType(row.type) && isFloating(row.type) == floats)
+        words.push_back(row.word);
+  return words;
+}
+
 void ModelElaborator::input(const Statement &s, Scope &scope) {
   const std::string &element = s.name.text;
-  if (element != "i32" && element != "u8" && element != "f32")
-    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"the type of an input is i32, u8 or f32"});
+  const std::optional<ElementType> values = inputType(element);
+  if (!values)
+    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"the type of an input is " + joined(inputWords())});
   AxisValue shape = s.shape->items.empty() ? AxisValue{} : std::get<AxisValue>(list(*s.shape, scope));
   if (shape.names.empty() || shape.names[0] != "batch") {
     AxisNames right = without(shape.names, {"batch"});
@@ -303,9 +322,7 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
                   "the first axis of an input must be 'batch', followed by the axes of a sample; this one is over " + textOf(shape.names),
                   {"write `" + element + textOf(right) + "`"});
   }
-  TensorType type = element == "i32"  ? TensorType{ElementType::I32, shape.names}
-                    : element == "u8" ? TensorType{ElementType::U8, shape.names}
-                                      : graph.floating(shape.names);
+  TensorType type = isFloating(*values) ? graph.floating(shape.names) : TensorType{*values, shape.names};
   for (const ast::Item &item : s.items) {
     checkFresh(item.name, scope);
     checkTensorName(item.name, "input");

@@ -22,9 +22,9 @@ struct Applied {
   std::string sign() const { return std::string("'") + ast::spelling(op) + "'"; }
   /// "a float tensor over [seq]", "i32 over [batch, seq]"
   std::string described(int node) const { return describedTensor(graph, node); }
-  int add(const char *name, std::vector<int> operands, ElementType element, std::map<std::string, Attribute> attributes = {}) const {
-    AxisNames axes = unionOf(graph, operands);
-    return graph.add(at, name, std::move(operands), {element, std::move(axes)}, std::move(attributes));
+  int add(const char *name, std::vector<int> operands, const TensorType &like, std::map<std::string, Attribute> attributes = {}) const {
+    TensorType type = like.over(unionOf(graph, operands));
+    return graph.add(at, name, std::move(operands), std::move(type), std::move(attributes));
   }
 
   Value logic(const Value &left, const Value &right) const;
@@ -46,7 +46,7 @@ Value Applied::logic(const Value &left, const Value &right) const {
   for (auto [one, other] : {std::pair(&left, &right), std::pair(&right, &left)})
     if (auto *known = std::get_if<bool>(one))
       return *known == isAnd ? *other : *one;
-  return TensorValue{add("integer", {tensorOf(left)->node, tensorOf(right)->node}, ElementType::Bool, {{"kind", isAnd ? "and" : "or"}})};
+  return TensorValue{add("integer", {tensorOf(left)->node, tensorOf(right)->node}, Graph::truths({}), {{"kind", isAnd ? "and" : "or"}})};
 }
 
 /// Checks that both sides have the same kind; a number takes the kind of the tensor that it is combined with.
@@ -77,7 +77,7 @@ Value Applied::comparison(const Value &left, const Value &right) const {
                          : op == Operator::NotEqual                        ? "not_equal"
                          : op == Operator::Less || op == Operator::Greater ? "less"
                                                                            : "less_equal";
-  return TensorValue{add("compare", {a, b}, ElementType::Bool, {{"relation", relation}})};
+  return TensorValue{add("compare", {a, b}, Graph::truths({}), {{"relation", relation}})};
 }
 
 Value Applied::integers(const Value &left, const Value &right) const {
@@ -86,14 +86,15 @@ Value Applied::integers(const Value &left, const Value &right) const {
     reporter.fail(at, "division of a tensor by zero");
   static const char *const kinds[] = {"add", "sub", "mul", "div", "mod"};
   int a = nodeOf(graph, at, left, false), b = nodeOf(graph, at, right, false);
-  return TensorValue{add("integer", {a, b}, ElementType::I32, {{"kind", kinds[static_cast<int>(op) - static_cast<int>(Operator::Add)]}})};
+  return TensorValue{
+      add("integer", {a, b}, Graph::integers({}), {{"kind", kinds[static_cast<int>(op) - static_cast<int>(Operator::Add)]}})};
 }
 
 Value Applied::floats(const Value &left, const Value &right) const {
   auto *a = tensorOf(left), *b = tensorOf(right);
   static const char *const names[] = {"add", "sub", "mul", "div"};
   auto both = [&](int x, int y) {
-    return TensorValue{add(names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {x, y}, graph.compute)};
+    return TensorValue{add(names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {x, y}, graph.floating({}))};
   };
   if (op == Operator::Modulo)
     reporter.fail(at, sign() + " is for integers, this is " + described(a ? a->node : b->node));
@@ -190,7 +191,7 @@ void heldBy32Bits(Reporter &reporter, Location at, const std::string &what, cons
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats) {
   if (auto *tensor = tensorOf(value))
     return tensor->node;
-  return graph.add(at, "fill", {}, floats ? graph.floating({}) : TensorType{ElementType::I32, {}}, {{"value", toDouble(value)}});
+  return graph.add(at, "fill", {}, floats ? graph.floating({}) : Graph::integers({}), {{"value", toDouble(value)}});
 }
 
 Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location at, const Value &left, const Value &right) {
@@ -211,8 +212,7 @@ Value tensorNegation(Graph &graph, Reporter &reporter, Location at, int node) {
     reporter.fail(at, "the operand of 'not' must be a bool tensor, this is " + describedTensor(graph, node),
                   {graph.isFloat(node) ? "a comparison makes one: x > 0" : "write x == 0 for an integer tensor"});
   int zero = nodeOf(graph, at, int64_t{0}, false);
-  return TensorValue{
-      graph.add(at, "compare", {node, zero}, {ElementType::Bool, graph.type(node).axes}, {{"relation", std::string("equal")}})};
+  return TensorValue{graph.add(at, "compare", {node, zero}, Graph::truths(graph.type(node).axes), {{"relation", std::string("equal")}})};
 }
 
 } // namespace npar::dsl

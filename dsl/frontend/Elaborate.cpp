@@ -85,7 +85,7 @@ public:
 private:
   /// Checks that the machine has figures for the type that the plan computes in.
   void checkFigures(const Machine &machine, const Plan &plan) {
-    size_t type = plan.compute == ElementType::BF16 ? 1 : plan.compute == ElementType::F16 ? 2 : plan.compute == ElementType::F64 ? 3 : 0;
+    size_t type = rowOf(plan.compute).machineIndex;
     if (computesIn(machine, type))
       return;
     std::vector<std::string> known;

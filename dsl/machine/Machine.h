@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "engine/program/Elements.h"
 
 #include <array>
 #include <cstdint>
@@ -11,9 +12,30 @@
 
 namespace npar::dsl {
 
-/// The element types that a machine has figures for, in the order of its lists. The last one has no products: they are generated kernels.
-constexpr std::array<const char *, 4> machineTypes = {"f32", "bf16", "fp16", "f64"};
-constexpr size_t productTypes = 3;
+/// The number of floating types, for which a machine has figures, and of those with products.
+constexpr size_t countTypes(bool withProducts) {
+  size_t count = 0;
+  for (const program::ElementRow &row : program::elementRows)
+    count += program::isFloating(row.type) && (!withProducts || program::hasProductSteps(row.type));
+  return count;
+}
+constexpr size_t productTypes = countTypes(true);
+
+/// The words of the types, in the order of the machine's lists (program::ElementRow::machineIndex). Those with products come first.
+constexpr std::array<const char *, countTypes(false)> machineTypes = [] {
+  std::array<const char *, countTypes(false)> words = {};
+  for (const program::ElementRow &row : program::elementRows)
+    if (program::isFloating(row.type))
+      words[row.machineIndex] = row.planWord;
+  return words;
+}();
+constexpr bool areProductsFirst() {
+  for (const program::ElementRow &row : program::elementRows)
+    if (program::isFloating(row.type) && program::hasProductSteps(row.type) != (row.machineIndex < productTypes))
+      return false;
+  return true;
+}
+static_assert(areProductsFirst(), "a machine's lists of products hold the first types alone");
 
 /// Matrix products [m, k] x [k, n] of one core or device: 2 m n k / rate * (1 + rows / m + columns / n + depth / k) seconds. Devices
 /// compute whole tiles of the result, one on each unit at a time: the 1 becomes what that takes longer (compiler/cost/CostModel.h).

@@ -115,7 +115,7 @@ void PlanElaborator::check(const Model &model) {
   checkStores(plan.stores, plan.pipeline, reporter);
   warnIdle();
   checkKeeps(plan.keeps, model, reporter);
-  if (!isHalf(plan.compute) && !plan.tf32)
+  if (!isNarrow(plan.compute) && !plan.tf32)
     plan.keeps.clear();
   checkRecompute(plan.recompute, model, reporter);
   if (reporter.errorCount() != 0)

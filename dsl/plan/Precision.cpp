@@ -16,11 +16,26 @@ struct PlanType {
   bool tf32 = false;
 };
 
-const std::vector<std::pair<std::string, PlanType>> types = {{"f32", {ElementType::F32}},
-                                                             {"tf32", {ElementType::F32, true}},
-                                                             {"f64", {ElementType::F64}},
-                                                             {"bf16", {ElementType::BF16}},
-                                                             {"fp16", {ElementType::F16}}};
+/// Each floating type by its word in plans, and TF32 after float32.
+const std::vector<std::pair<std::string, PlanType>> types = [] {
+  std::vector<std::pair<std::string, PlanType>> all;
+  for (const program::ElementRow &row : program::elementRows) {
+    if (isFloating(row.type))
+      all.push_back({row.planWord, {row.type}});
+    if (row.type == ElementType::F32)
+      all.push_back({"tf32", {row.type, true}});
+  }
+  return all;
+}();
+
+std::string planWord(ElementType type) { return program::rowOf(type).planWord; }
+
+std::vector<std::string> allWords() {
+  std::vector<std::string> words;
+  for (const auto &[word, type] : types)
+    words.push_back(word);
+  return words;
+}
 
 /// Returns whether a model has operations that a word of `keep` selects: by their name, or by a kind that has the word.
 bool hasOperation(const Model &model, const std::string &word) {
@@ -46,51 +61,51 @@ std::optional<PlanType> planType(const ast::Expression &expression, const std::s
 }
 
 /// Refuses exceptions in a plan that computes in f64, where they have no effect. `reduce f64` and `gradients f64` are true, and accepted.
-void checkDouble(const ast::Plan &source, PlanText &text) {
+void checkWide(const ast::Plan &source, ElementType compute, PlanText &text) {
+  const std::string word = planWord(compute);
   for (const ast::Precision &p : source.precisions)
     if (p.what.text == "gradients" || p.what.text == "reduce")
       try {
         const std::string type = text.word(*p.value);
         bool isType = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == type; });
-        if (isType && type != "f64")
+        if (isType && type != word)
           text.reporter.error(p.value->location,
-                              "'" + p.what.text + " " + type + "' has no effect under compute 'f64': everything is in f64",
+                              "'" + p.what.text + " " + type + "' has no effect under compute '" + word + "': everything is in " + word,
                               {"remove it, or compute in another type"});
       } catch (const Stop &) {
       }
   for (const ast::Keep &keep : source.keeps)
-    text.reporter.error(keep.type->location, "'keep' has no effect under compute 'f64': everything is in f64",
+    text.reporter.error(keep.type->location, "'keep' has no effect under compute '" + word + "': everything is in " + word,
                         {"remove it, or compute in another type"});
 }
 
 } // namespace
 
-bool isHalf(ElementType type) { return type == ElementType::BF16 || type == ElementType::F16; }
-
 Precision readPrecision(const ast::Expression *compute, const ast::Plan *source, PlanText &text) {
   Reporter &reporter = text.reporter;
   Precision result;
   if (compute)
-    if (auto type = planType(*compute, "compute", {"f32", "tf32", "f64", "bf16", "fp16"}, text))
+    if (auto type = planType(*compute, "compute", allWords(), text))
       result.compute = type->element, result.tf32 = type->tf32;
   if (!source)
     return result;
-  bool half = isHalf(result.compute);
+  bool narrow = isNarrow(result.compute);
   // In f32 the only exceptions are from tf32. In f64 there are none: settings that replace the plan's type, as `npar verify` does, drop
   // them.
-  if (result.compute == ElementType::F64 && !text.settings.find("compute"))
-    checkDouble(*source, text);
+  if (isWide(result.compute) && !text.settings.find("compute"))
+    checkWide(*source, result.compute, text);
   auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
-    if (result.compute == ElementType::F32 && isHalf(given))
+    if (result.compute == ElementType::F32 && isNarrow(given))
       reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute '" + (result.tf32 ? "tf32" : "f32") + "'",
                      {"write `f32` here, or compute in " + type.text});
   };
   // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
-  std::vector<std::string> allowed = {"f32", "bf16", "fp16"};
-  if (result.compute == ElementType::F64)
-    allowed.push_back("f64");
-  if (half)
-    allowed = {"f32", result.compute == ElementType::BF16 ? "bf16" : "fp16"};
+  std::vector<std::string> allowed;
+  for (const auto &[word, type] : types)
+    if (!type.tf32 && !isWide(type.element) && (!narrow || !isNarrow(type.element) || type.element == result.compute))
+      allowed.push_back(word);
+  if (isWide(result.compute))
+    allowed.push_back(planWord(result.compute));
   for (const ast::Precision &p : source->precisions) {
     std::optional<ElementType> *target = p.what.text == "gradients" ? &result.gradients
                                          : p.what.text == "reduce"  ? &result.reduce
@@ -127,7 +142,7 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
         result.keeps.push_back({what.name.text, what.layer, type->element, what.name.location});
       }
     }
-  if (!half)
+  if (!narrow)
     result.gradients = result.reduce = std::nullopt;
   return result;
 }

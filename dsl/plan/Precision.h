@@ -10,7 +10,7 @@ namespace npar::dsl {
 struct Precision {
   ElementType compute = ElementType::F32;
   bool tf32 = false;
-  std::optional<ElementType> gradients, reduce; ///< nothing unless `compute` is a 16-bit type
+  std::optional<ElementType> gradients, reduce; ///< nothing unless `compute` is narrow
   bool hierarchical = false;
   Location hierarchicalAt = {};
   std::vector<Keep> keeps; ///< as the text has them, also where `compute` makes them meaningless
@@ -26,8 +26,5 @@ bool readLibrary(const ast::Expression &reduce, PlanText &text);
 /// Checks that the model has what the exceptions name. This is checked for every compute type, so that an exception without effect is found
 /// at once.
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter);
-
-/// Returns whether a type has 16 bits. Exceptions and the types of gradients and reductions matter only then.
-bool isHalf(ElementType type);
 
 } // namespace npar::dsl

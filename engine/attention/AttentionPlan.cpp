@@ -71,7 +71,7 @@ int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
 const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {
   switch (set) {
   case InstructionSet::Tiles:
-    return type == ProductType::BF16 ? tilesSoftmax() : avx512Softmax(type);
+    return hasTiles(type) ? tilesSoftmax() : avx512Softmax(type);
   case InstructionSet::Avx512:
     return avx512Softmax(type);
   case InstructionSet::Avx2:

@@ -8,7 +8,7 @@
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
-#include "engine/runtime/Convert.h"
+#include "engine/numbers/Convert.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
 

@@ -2,14 +2,13 @@
 #include "engine/checkpoint/Values.h"
 
 #include "engine/device/ParallelFor.h"
-#include "engine/numbers/NarrowFloat.h"
+#include "engine/numbers/Convert.h"
 #include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <mutex>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
@@ -40,42 +39,9 @@ std::string numberText(double value) {
   return text;
 }
 
-const char *nameOf(ElementType type) {
-  switch (type) {
-  case ElementType::F16:
-    return "float16";
-  case ElementType::BF16:
-    return "bfloat16";
-  case ElementType::F64:
-    return "float64";
-  case ElementType::F32:
-  case ElementType::I32: // written as float32
-  case ElementType::U8:
-    break;
-  }
-  return "float32";
-}
-
+/// True if a value stays finite in a type.
 bool fits(double value, ElementType type) {
-  auto narrow = static_cast<float>(value);
-  switch (type) {
-  case ElementType::F64:
-    return std::isfinite(value);
-  case ElementType::F16:
-    return std::isfinite(static_cast<float>(program::Float16(narrow)));
-  case ElementType::BF16:
-    return std::isfinite(static_cast<float>(program::BFloat16(narrow)));
-  case ElementType::F32:
-  case ElementType::I32:
-  case ElementType::U8:
-    break;
-  }
-  return std::isfinite(narrow);
-}
-
-/// Most values are far from the limits: these need no closer look.
-double surely(ElementType type) {
-  return type == ElementType::F64 ? std::numeric_limits<double>::max() : type == ElementType::F16 ? 65504.0 : 3.38e38;
+  return withType(type, [&](auto element) { return std::isfinite(exactValue(nearestElement<decltype(element)>(value))); });
 }
 
 using FirstFinding = Result<std::optional<std::string>>;
@@ -118,7 +84,9 @@ Status readValues(const TensorStore &store, const std::string &name, const Store
 
 FirstFinding firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
   const StoreEntry &entry = store.tensors().at(tensor);
-  const double limit = surely(type);
+  if (program::isInteger(type))
+    type = ElementType::F32;                         // what it is written as
+  const double limit = program::rowOf(type).largest; // most values are far below it and need no closer look
   return firstIn(entry.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> FirstFinding {
     if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
       return status;
@@ -128,7 +96,7 @@ FirstFinding firstUnfit(const TensorStore &store, const std::string &tensor, Ele
     for (size_t i = 0; i < count && !good; ++i)
       if (double value = room.one[i]; !fits(value, type))
         return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) +
-                             (std::isfinite(value) ? std::string(", beyond ") + nameOf(type) : ""));
+                             (std::isfinite(value) ? std::string(", beyond ") + program::rowOf(type).longWord : ""));
     return std::optional<std::string>();
   });
 }

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/Values.h"
+#include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
@@ -188,7 +189,7 @@ Status saveWeights(const Session &session, const Program &program, const std::st
   const std::vector<const Variable *> parameters = parametersOf(program);
   std::vector<TensorToWrite> tensors;
   for (const Variable *variable : parameters) {
-    const std::string type = storedWord(variable->type() == ElementType::F64 ? ElementType::F64 : ElementType::F32);
+    const std::string type = storedWord(widened(variable->type()));
     std::optional<IndexedTensor> indexed = indexedTensor(*variable);
     for (uint64_t index = 0; indexed && index < indexed->count; ++index)
       tensors.push_back({indexed->name(index), type, indexed->shape});
@@ -213,7 +214,7 @@ Status saveWeights(const Session &session, const Program &program, const std::st
       return values.status();
     };
     const std::string name = variable->name()->str();
-    Status read = variable->type() == ElementType::F64 ? write(session.read(name)) : write(session.readFloat(savedName(program, name)));
+    Status read = isWide(variable->type()) ? write(session.read(name)) : write(session.readFloat(savedName(program, name)));
     if (!read.ok())
       return read;
     next += indexed ? indexed->count : 1;

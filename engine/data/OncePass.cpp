@@ -32,8 +32,8 @@ public:
     int64_t first = step * length * shape.rows;
     std::vector<int32_t> window = read(first);
     for (const InputShape &input : shape.inputs)
-      result.batch.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, first, window))
-                                                                    : InputValues(valuesOf<int32_t>(input, first, window)));
+      result.batch.push_back(
+          withInputType(input.type, [&](auto element) { return InputValues(valuesOf<decltype(element)>(input, first, window)); }));
     for (int64_t i = 0; i < length * shape.rows; ++i)
       result.counts.push_back(first + i < targets && !(ignore && window[static_cast<size_t>(i + 1)] == *ignore));
     return result;

@@ -8,7 +8,6 @@
 
 namespace npar::engine {
 
-using program::ElementType;
 using program::InputRole;
 
 namespace {
@@ -49,19 +48,12 @@ private:
   }
 
   InputValues valuesOf(size_t input, int64_t step) const {
-    switch (shape.inputs[input].type) {
-    case ElementType::I32:
-      return integers<int32_t>(input, step);
-    case ElementType::U8:
-      return integers<uint8_t>(input, step);
-    case ElementType::F32:
-      return normals(input, step);
-    case ElementType::F64:
-    case ElementType::BF16:
-    case ElementType::F16:
-      break; // no verified program has such an input
-    }
-    return {};
+    return withInputType(shape.inputs[input].type, [&](auto element) -> InputValues {
+      if constexpr (std::is_integral_v<decltype(element)>)
+        return integers<decltype(element)>(input, step);
+      else
+        return normals(input, step);
+    });
   }
 
   template <typename T> std::vector<T> integers(size_t number, int64_t step) const {

@@ -35,20 +35,7 @@ std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &
 Batch emptyBatch(const BatchShape &shape) {
   Batch batch;
   for (const InputShape &input : shape.inputs)
-    switch (input.type) {
-    case program::ElementType::I32:
-      batch.push_back(std::vector<int32_t>());
-      break;
-    case program::ElementType::U8:
-      batch.push_back(std::vector<uint8_t>());
-      break;
-    case program::ElementType::F32:
-    case program::ElementType::F64: // no verified program has such an input, nor one of the others
-    case program::ElementType::BF16:
-    case program::ElementType::F16:
-      batch.push_back(std::vector<float>());
-      break;
-    }
+    batch.push_back(withInputType(input.type, [](auto element) { return InputValues(std::vector<decltype(element)>()); }));
   return batch;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/data/TensorData.h"
 
 #include "engine/data/NumberText.h"
+#include "engine/program/Words.h"
 #include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
@@ -16,8 +17,14 @@ namespace {
 
 /// Types of tensors that an input of this type takes.
 const std::vector<std::string> &typesFor(ElementType type) {
-  static const std::vector<std::string> integers = {"I32", "I64", "U8"}, floats = {"F32", "BF16", "F16"};
-  return type == ElementType::F32 ? floats : integers;
+  static const std::vector<std::string> integers = {"I32", "I64", "U8"}, floats = [] {
+    std::vector<std::string> words;
+    for (const program::ElementRow &row : program::elementRows)
+      if (program::isFloating(row.type) && !program::isWide(row.type))
+        words.push_back(row.storedWord);
+    return words;
+  }();
+  return program::isFloating(type) ? floats : integers;
 }
 
 constexpr uint64_t block = 1 << 16; ///< elements that are checked together
@@ -106,7 +113,7 @@ Status TensorData::checkShape(size_t index, const StoredTensor &tensor) {
     std::string list;
     for (const std::string &type : types)
       list += (list.empty() ? "" : &type == &types.back() ? " and " : ", ") + type;
-    return Status::badInput(which + ", but the input is " + typeName(input.type) + ", which takes " + list);
+    return Status::badInput(which + ", but the input is " + program::wordOf(input.type) + ", which takes " + list);
   }
   std::vector<int64_t> sample(input.shape.begin() + 1, input.shape.end());
   if (tensor.shape.empty() || !std::equal(tensor.shape.begin() + 1, tensor.shape.end(), sample.begin(), sample.end())) {

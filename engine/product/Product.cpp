@@ -48,7 +48,7 @@ int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
 /// Largest number of rows of C for which reading B in place is faster than packing it: measured (NOTES.md); bf16 is compared with tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
-  if (shape.type != ProductType::BF16)
+  if (!hasTiles(shape.type))
     return 16;
   return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
 }
@@ -300,7 +300,7 @@ void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char 
 
 const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
   // A variable that is made at its first use may throw: that code belongs to no file of one instruction set.
-  if (set == InstructionSet::Tiles && type == ProductType::BF16 && bTransposed) {
+  if (set == InstructionSet::Tiles && hasTiles(type) && bTransposed) {
     static const TileKernels tiles = thinTilesKernels();
     return tiles;
   }
@@ -310,7 +310,7 @@ const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTrans
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
   switch (set) {
   case InstructionSet::Tiles:
-    return type == ProductType::BF16 ? tilesKernels() : avx512Kernels(type);
+    return hasTiles(type) ? tilesKernels() : avx512Kernels(type);
   case InstructionSet::Avx512:
     return avx512Kernels(type);
   case InstructionSet::Avx2:

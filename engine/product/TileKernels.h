@@ -64,7 +64,9 @@ struct TileKernels {
   bool prefetchesResult;
 };
 
-/// Only BF16 has tiles: other types get the kernels of the next lower set.
+/// True for the types that processors multiply as tiles. Other types get the kernels of the next lower set.
+constexpr bool hasTiles(ProductType type) { return type == ProductType::BF16; }
+
 const TileKernels &tileKernels(InstructionSet set, ProductType type);
 
 /// The kernels for few rows. With tiles they exist only for a transposed B, whose rows in memory already are tiles.
@@ -73,7 +75,7 @@ const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTrans
 const TileKernels &plainKernels(ProductType type);
 const TileKernels &avx2Kernels(ProductType type);
 const TileKernels &avx512Kernels(ProductType type);
-/// BF16 only; the second for few rows and a transposed B.
+/// Kernels for types that have tiles. The second is for few rows and a transposed B.
 const TileKernels &tilesKernels();
 TileKernels thinTilesKernels();
 

@@ -60,13 +60,12 @@ std::string checkScores(const Program &program, const Attention &attention, cons
     const AttentionDatum &datum = *operand.datum;
     bool isTable = datum.entries() > 0, isSlope = operand.name == std::string("slope");
     Wide whole = Wide(static_cast<uint64_t>(keys)) * (attention.ring() && datum.has_query() ? attentionPieces(program, attention) : 1);
-    if (datum.type() < ElementType::MIN || datum.type() > ElementType::MAX)
+    if (!isKnown(datum.type()))
       return "an attention has a datum of scores of no type";
     if (datum.batch()->size() != attention.batch()->size() || datum.entries() < 0 || (isTable && (datum.has_query() || datum.has_key())) ||
         (datum.has_key() && Wide(datum.keys()) != whole) || rows < 1)
       return "an attention has a datum of scores of another shape";
-    ElementType sums = attention.type() == ElementType::F64 ? ElementType::F64 : ElementType::F32;
-    if (isSlope && (datum.type() != sums || datum.datum() >= operands.data))
+    if (isSlope && (datum.type() != widened(attention.type()) || datum.datum() >= operands.data))
       return "an attention has a slope of no datum, or of another type";
     if (isSlope) {
       const AttentionDatum &of = *attention.data()->Get(datum.datum());
@@ -82,8 +81,7 @@ std::string checkAttention(const Program &program, const Attention &attention) {
     return "an attention has impossible sizes";
   if (!isOfOneSequence(program, attention))
     return "an attention's rows and keys are not of one sequence";
-  ElementType type = attention.type();
-  if (type < ElementType::MIN || type > ElementType::MAX || !(isNarrow(type) || type == ElementType::F32 || type == ElementType::F64))
+  if (!isKnown(attention.type()) || !isFloating(attention.type()))
     return "an attention needs a floating-point type";
   AttentionOperands operands = attentionOperands(attention);
   if (attention.gradient() && attention.continues())
@@ -117,7 +115,7 @@ static uint32_t countOf(const flatbuffers::Vector<flatbuffers::Offset<AttentionD
 
 AttentionOperands attentionOperands(const Attention &attention) {
   int64_t heads = attention.heads(), rows = attention.rows(), keys = attention.keys();
-  ElementType type = attention.type(), sums = type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
+  ElementType type = attention.type(), sums = widened(type);
   AttentionOperand q = {"q", heads, rows, attention.features(), type}, k = {"k", 1, keys, attention.features(), type};
   AttentionOperand v = {"v", 1, keys, attention.values(), type}, out = {"out", heads, rows, attention.values(), type};
   AttentionOperand lse = {"lse", heads, rows, 1, sums, true}, state = {"state", heads, rows, attention.values() + 2, sums, true};

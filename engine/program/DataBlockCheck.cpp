@@ -1,5 +1,6 @@
 // Checks what a program says of where its inputs come from, so that the engine may open the files without asking.
 #include "engine/program/Checks.h"
+#include "engine/program/Elements.h"
 
 #include <cmath>
 #include <set>
@@ -68,7 +69,7 @@ private:
       return name() + " feeds an input that there is not, or feeds one twice";
     const LogicalInput &input = *program.inputs()->Get(feed.input());
     std::string which = name() + ", input '" + input.name()->str() + "'";
-    bool integer = input.type() != ElementType::F32;
+    bool integer = isInteger(input.type());
     if (feed.below() < 0 || (feed.below() && !integer) || feed.shift() > largestShift)
       return which + ": a bound or a shift that there cannot be";
     if (!stream)

@@ -11,14 +11,13 @@ namespace {
 
 std::string checkLogical(const Program &program, const LogicalInput &input) {
   std::string name = "input '" + input.name()->str() + "'";
-  bool integer = input.type() == ElementType::I32 || input.type() == ElementType::U8;
-  if (!integer && input.type() != ElementType::F32)
+  if (!isKnown(input.type()) || !isInputType(input.type()))
     return name + " has an unsupported type: inputs are I32, U8 or F32";
   if (std::string wrong = checkShape(program, input, name); !wrong.empty())
     return wrong;
   if (input.classes() < 0)
     return name + " has " + std::to_string(input.classes()) + " classes";
-  if (!integer && (input.classes() || input.ignore() || input.role() != InputRole::Other))
+  if (isFloating(input.type()) && (input.classes() || input.ignore() || input.role() != InputRole::Other))
     return name + " has floats, but also classes, an ignored value or a role in the stream of tokens";
   if (input.role() < InputRole::MIN || input.role() > InputRole::MAX)
     return name + " has an unknown role";
@@ -28,18 +27,7 @@ std::string checkLogical(const Program &program, const LogicalInput &input) {
 /// True if values of an input may be kept in this type: integers in the type that kernels index with, floats in the type that the plan
 /// computes in.
 bool becomes(ElementType values, ElementType kept) {
-  switch (kept) {
-  case ElementType::I32:
-    return values != ElementType::F32;
-  case ElementType::F32:
-  case ElementType::F64:
-  case ElementType::BF16:
-  case ElementType::F16:
-    return values == ElementType::F32;
-  case ElementType::U8:
-    break;
-  }
-  return false;
+  return isKnown(kept) && (isFloating(values) ? isFloating(kept) : kept == widened(values));
 }
 
 std::string checkPart(const Program &program, const RankClass &rankClass, const Input &input) {

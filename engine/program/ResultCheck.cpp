@@ -10,20 +10,6 @@
 namespace npar::program {
 namespace {
 
-bool isOfResults(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-  case ElementType::F64:
-  case ElementType::BF16:
-  case ElementType::F16:
-  case ElementType::I32:
-    return true;
-  case ElementType::U8:
-    break;
-  }
-  return false;
-}
-
 /// A forward-only program holds parameters and has forwards, and one that generates states of what it keeps (Kept.h); nothing else.
 std::string checkForwardOnly(const Program &program) {
   std::string kind = "a program for " + std::string(wordOf(program.kind()));
@@ -111,7 +97,7 @@ std::string checkResults(const Program &program) {
     std::string name = "result '" + result->name()->str() + "'";
     if (!names.insert(result->name()->str()).second)
       return name + " is twice in the program";
-    if (!isOfResults(result->type()))
+    if (!isKnown(result->type()) || !isResultType(result->type()))
       return name + " has an unsupported type: results are floats or i32";
     if (std::string wrong = checkShape(program, *result, name); !wrong.empty())
       return wrong;

@@ -132,7 +132,7 @@ private:
   /// Sums of floats: maxima of a library may lose what is no number.
   static bool mayBeOfLibrary(const Collective &collective) {
     bool adds = geometryOf(collective.kind()).scatter || collective.kind() == CollectiveKind::AllReduce;
-    return adds && collective.op() != ReduceOp::Max && collective.type() != ElementType::I32 && collective.type() != ElementType::U8;
+    return adds && collective.op() != ReduceOp::Max && isFloating(collective.type());
   }
 
   static Geometry geometryOf(CollectiveKind kind) {
@@ -172,13 +172,12 @@ private:
     for (const Matmul *matmul : *program.matmuls()) {
       uint64_t work = 0, batch = 0;
       std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
-      bool narrow = isNarrow(matmul->type());
       if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) || !known(matmul->result()) ||
           matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
           matmul->c_batch()->size() != matmul->batch()->size())
         return fail("a matrix product has impossible sizes");
-      bool multiplied = narrow || matmul->type() == ElementType::F32 || matmul->type() == ElementType::F64;
-      if (!multiplied || (matmul->result() != matmul->type() && !(narrow && matmul->result() == ElementType::F32)))
+      bool stores = matmul->result() == matmul->type() || matmul->result() == widened(matmul->type());
+      if (!isFloating(matmul->type()) || !stores)
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " with a result of " + wordOf(matmul->result()));
       if (matmul->tf32() && matmul->type() != ElementType::F32)
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " that rounds its operands to tf32");

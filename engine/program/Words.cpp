@@ -1,6 +1,8 @@
 // The tables of Words.h. No switch here has a default, so that the compiler names the word that a new value lacks.
 #include "engine/program/Words.h"
 
+#include "engine/program/Elements.h"
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,23 +33,7 @@ template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCa
 
 } // namespace
 
-const char *wordOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "f32";
-  case ElementType::F64:
-    return "f64";
-  case ElementType::I32:
-    return "i32";
-  case ElementType::U8:
-    return "u8";
-  case ElementType::BF16:
-    return "bf16";
-  case ElementType::F16:
-    return "f16";
-  }
-  refuse("element type", static_cast<unsigned>(type));
-}
+const char *wordOf(ElementType type) { return rowOf(type).word; }
 
 const char *wordOf(Phase phase) {
   switch (phase) {

@@ -1,11 +1,11 @@
 // Checks that a batch fits a program, again in every step, because kernels index tables with its values.
 #include "engine/runtime/Batch.h"
 
+#include "engine/program/Words.h"
+
 #include <limits>
 
 namespace npar::engine {
-
-using program::ElementType;
 
 namespace {
 
@@ -32,10 +32,8 @@ Status checkValues(const InputShape &, const std::vector<float> &, const std::ve
 
 } // namespace
 
-ElementType typeOf(const InputValues &values) {
-  constexpr ElementType types[] = {ElementType::I32, ElementType::U8, ElementType::F32};
-  static_assert(std::size(types) == std::variant_size_v<InputValues>);
-  return types[values.index()];
+program::ElementType typeOf(const InputValues &values) {
+  return std::visit([](const auto &list) { return elementTypeOf<typename std::decay_t<decltype(list)>::value_type>(); }, values);
 }
 
 uint64_t sizeOf(const InputValues &values) {
@@ -51,7 +49,7 @@ Status checkBatch(const BatchShape &shape, const Batch &batch, const std::vector
     uint64_t elements = rows ? input.elementsOfSample() * rows->size() : input.elements();
     if (typeOf(batch[i]) != input.type || sizeOf(batch[i]) != elements)
       return Status::badInput("input '" + input.name + "' is " + std::to_string(sizeOf(batch[i])) + " values of " +
-                              typeName(typeOf(batch[i])) + ", the program takes " + std::to_string(elements) +
+                              program::wordOf(typeOf(batch[i])) + ", the program takes " + std::to_string(elements) +
                               (rows ? " of " + std::to_string(rows->size()) + " samples of " : ": ") + input.typeText());
     if (Status status = std::visit([&](const auto &values) { return checkValues(input, values, rows); }, batch[i]); !status.ok())
       return status;

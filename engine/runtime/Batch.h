@@ -1,6 +1,7 @@
 // The values of a global batch, one typed list per input of the program.
 #pragma once
 
+#include "engine/numbers/Convert.h"
 #include "engine/runtime/BatchShape.h"
 #include "engine/status/Status.h"
 
@@ -10,8 +11,28 @@
 
 namespace npar::engine {
 
-/// Values of an input, row-major over its shape (program::LogicalInput), samples first. The alternative is its type: I32, U8, F32.
+/// Values of an input, row-major over its shape (program::LogicalInput), samples first. The alternative is its type: there is one for
+/// each program::isInputType.
 using InputValues = std::variant<std::vector<int32_t>, std::vector<uint8_t>, std::vector<float>>;
+
+constexpr bool holdsEachInputType() {
+  for (const program::ElementRow &row : program::elementRows)
+    if (program::isInputType(row.type) &&
+        !withType(row.type, [](auto element) { return std::is_constructible_v<InputValues, std::vector<decltype(element)>>; }))
+      return false;
+  return true;
+}
+static_assert(holdsEachInputType(), "each type of inputs has an alternative");
+
+/// Calls with(value of the C++ type of an input's elements): one of the alternatives of InputValues.
+template <typename With> auto withInputType(program::ElementType type, With with) {
+  return withType(type, [&](auto element) -> decltype(with(int32_t{})) {
+    if constexpr (std::is_constructible_v<InputValues, std::vector<decltype(element)>>)
+      return with(element);
+    else
+      std::abort(); // no verified program has such an input
+  });
+}
 
 /// The element type of the values.
 program::ElementType typeOf(const InputValues &values);

@@ -1,7 +1,7 @@
 // Reads from a program's tables which global batch it takes.
 #include "engine/runtime/BatchShape.h"
 
-#include <limits>
+#include "engine/program/Words.h"
 
 namespace npar::engine {
 
@@ -16,19 +16,16 @@ std::string ValueRange::text() const {
          (classes == 1 ? " class, 0" : " classes, 0 to " + std::to_string(classes - 1));
 }
 
-std::string typeName(program::ElementType type) {
-  return type == program::ElementType::I32 ? "i32" : type == program::ElementType::U8 ? "u8" : "f32";
-}
+/// Limits of an integer type.
+static int64_t leastOf(program::ElementType type) { return static_cast<int64_t>(program::rowOf(type).least); }
+static int64_t largestOf(program::ElementType type) { return static_cast<int64_t>(program::rowOf(type).largest); }
 
-bool InputShape::has(int64_t value) const {
-  int64_t least = type == program::ElementType::U8 ? 0 : std::numeric_limits<int32_t>::min();
-  int64_t largest = type == program::ElementType::U8 ? std::numeric_limits<uint8_t>::max() : std::numeric_limits<int32_t>::max();
-  return value >= least && value <= largest && range.has(value);
-}
+bool InputShape::has(int64_t value) const { return value >= leastOf(type) && value <= largestOf(type) && range.has(value); }
 
 std::string InputShape::rangeText() const {
-  bool byType = range.classes == 0 || (type == program::ElementType::U8 && range.classes > std::numeric_limits<uint8_t>::max());
-  return !byType ? range.text() : type == program::ElementType::U8 ? "u8 holds 0 to 255" : "i32 holds -2147483648 to 2147483647";
+  if (range.classes != 0 && range.classes <= largestOf(type))
+    return range.text();
+  return std::string(program::wordOf(type)) + " holds " + std::to_string(leastOf(type)) + " to " + std::to_string(largestOf(type));
 }
 
 uint64_t InputShape::elementsOfSample() const {
@@ -39,7 +36,7 @@ uint64_t InputShape::elementsOfSample() const {
 }
 
 std::string InputShape::typeText() const {
-  std::string text = typeName(type) + " [";
+  std::string text = std::string(program::wordOf(type)) + " [";
   for (size_t i = 0; i < shape.size(); ++i)
     text += (i ? ", " : "") + axes[i] + " " + std::to_string(shape[i]);
   return text + "]";

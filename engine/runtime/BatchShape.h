@@ -1,6 +1,7 @@
 // The global batch that a program takes: its inputs, the number and shape of samples, and the range of values.
 #pragma once
 
+#include "engine/program/Elements.h"
 #include "engine/program/Program_generated.h"
 
 #include <cstdint>
@@ -25,14 +26,14 @@ struct ValueRange {
 /// One input: its values of a global batch are row-major over `shape`, whose first size is the number of samples.
 struct InputShape {
   std::string name;
-  program::ElementType type = program::ElementType::I32; ///< I32, U8 or F32
+  program::ElementType type = program::ElementType::I32; ///< program::isInputType
   std::vector<std::string> axes;
   std::vector<int64_t> shape;
   ValueRange range;
   program::InputRole role = program::InputRole::Other;
   std::optional<int32_t> ignore = std::nullopt; ///< targets of this value do not count in the loss
 
-  bool isInteger() const { return type != program::ElementType::F32; }
+  bool isInteger() const { return program::isInteger(type); }
   /// True if an integer is in the range of the input's type and a class of its axis.
   bool has(int64_t value) const;
   /// The same, but also true for the value that does not count.
@@ -65,8 +66,5 @@ private:
   /// Applies the program's data block: the limits of integer inputs, and their roles in a token stream.
   void follow(const program::DataBlock &data);
 };
-
-/// The type as the language spells it: "i32", "u8", "f32".
-std::string typeName(program::ElementType type);
 
 } // namespace npar::engine

@@ -1,7 +1,7 @@
 // Cuts a global batch into what each rank reads in each micro-batch, and converts it to the type that kernels read.
 #include "engine/runtime/Inputs.h"
 
-#include "engine/numbers/NarrowFloat.h"
+#include "engine/numbers/Convert.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <type_traits>
 
 namespace npar::engine {
 
@@ -18,11 +17,9 @@ using namespace program;
 
 namespace {
 
-template <typename To, typename From> To *convert(const From *from, uint64_t count, To *to) {
-  if constexpr (std::is_class_v<To>) // 16 bits, of floats
-    return std::transform(from, from + count, to, [](From value) { return To(static_cast<float>(value)); });
-  else
-    return std::copy_n(from, count, to);
+template <typename To, typename From> To *convertTo(To *to, const From *from, uint64_t count) {
+  convert<To, From>(to, from, count);
+  return to + count;
 }
 
 } // namespace
@@ -83,24 +80,11 @@ void Inputs::stage(const Place &place, uint64_t firstSample, const InputValues &
           const auto *sample = list.data() + firstSample * size;
           for (uint64_t i = 0; i < place.samples; ++i, sample += size)
             for (const SampleRun &run : runs[place.runs])
-              to = run.beyond ? std::fill_n(to, run.count, std::decay_t<decltype(*to)>()) : convert(sample + run.first, run.count, to);
+              to = run.beyond ? std::fill_n(to, run.count, std::decay_t<decltype(*to)>()) : convertTo(to, sample + run.first, run.count);
         },
         values);
   };
-  switch (place.type) {
-  case ElementType::I32:
-    return into(reinterpret_cast<int32_t *>(memory));
-  case ElementType::F32:
-    return into(reinterpret_cast<float *>(memory));
-  case ElementType::F64:
-    return into(reinterpret_cast<double *>(memory));
-  case ElementType::BF16:
-    return into(reinterpret_cast<BFloat16 *>(memory));
-  case ElementType::F16:
-    return into(reinterpret_cast<Float16 *>(memory));
-  case ElementType::U8:
-    return; // no verified program keeps an input so
-  }
+  withType(place.type, [&](auto element) { into(reinterpret_cast<decltype(element) *>(memory)); });
 }
 
 } // namespace npar::engine

@@ -3,6 +3,7 @@
 
 #include "engine/backends/Backends.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/WorkerCount.h"
 
@@ -32,7 +33,7 @@ MemoryNeed memoryNeeded(const Program &program, const Crew &crew, const std::vec
   uint64_t each = bytesPerWorker(crew.backend, program, spreadOf(std::max(all / crew.processes, int64_t(1)), crew.workers));
   need.workers = each * static_cast<uint64_t>(crew.workers) * static_cast<uint64_t>(crew.processes);
   for (const Variable *variable : *program.variables()) {
-    uint64_t bytes = variable->type() == ElementType::F64 ? 8 : 4; // narrower ones are written as float32
+    uint64_t bytes = sizeOf(widened(variable->type()));
     for (int64_t size : *variable->shape())
       bytes *= static_cast<uint64_t>(size);
     need.weights += computes && variable->kind() == VariableKind::Parameter ? bytes : 0;

@@ -1,10 +1,10 @@
 // Copies requested elements from the ranks that keep them to their places in the logical tensor.
 #include "engine/runtime/Results.h"
 
+#include "engine/numbers/Convert.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
-#include "engine/runtime/Convert.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,6 +6,7 @@
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/device/ParallelFor.h"
+#include "engine/numbers/Convert.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
@@ -252,8 +253,7 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
 
 /// The initial values of a variable, as T.
 template <typename T> static ElementSource initialSource(const Variable &variable, uint64_t seed) {
-  return {std::is_same_v<T, double> ? ElementType::F64 : ElementType::F32,
-          [&variable, seed](uint64_t first, uint64_t count, uint8_t *elements) {
+  return {elementTypeOf<T>(), [&variable, seed](uint64_t first, uint64_t count, uint8_t *elements) {
             initialValues(variable, seed, first, count, reinterpret_cast<T *>(elements));
             return Status();
           }};
@@ -277,8 +277,8 @@ Status LocalSession::initialiseParameters() {
 Status LocalSession::initialiseOne(uint32_t index) {
   const Variable &variable = *program.variables()->Get(index);
   const Variable &of = isMaster(variable) ? *program.variables()->Get(static_cast<uint32_t>(variable.of())) : variable;
-  return variables->write({index}, variable.type() == ElementType::F64 ? initialSource<double>(of, options.seed)
-                                                                       : initialSource<float>(of, options.seed));
+  return variables->write({index},
+                          isWide(variable.type()) ? initialSource<double>(of, options.seed) : initialSource<float>(of, options.seed));
 }
 
 Status LocalSession::initialise(const std::string &parameter) {
@@ -423,11 +423,10 @@ template <typename T> Status LocalSession::writeAll(const std::string &name, con
   if (values.size() != variables->elements(*variable))
     return Status::badInput("variable '" + name + "' has " + std::to_string(variables->elements(*variable)) + " elements, " +
                             std::to_string(values.size()) + " were given");
-  return writeFrom(
-      name, {std::is_same_v<T, double> ? ElementType::F64 : ElementType::F32, [&](uint64_t first, uint64_t count, uint8_t *elements) {
-               std::memcpy(elements, &values[first], count * sizeof(T));
-               return Status();
-             }});
+  return writeFrom(name, {elementTypeOf<T>(), [&](uint64_t first, uint64_t count, uint8_t *elements) {
+                            std::memcpy(elements, &values[first], count * sizeof(T));
+                            return Status();
+                          }});
 }
 
 Status LocalSession::writeFrom(const std::string &name, const ElementSource &source) {

@@ -1,11 +1,11 @@
 // Logical variables against the pieces that the ranks keep: gathers and scatters, with padding and replicas.
 #include "engine/runtime/Variables.h"
 
+#include "engine/numbers/Convert.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
-#include "engine/runtime/Convert.h"
 #include "engine/runtime/OwnedPieces.h"
 
 #include <algorithm>
@@ -205,23 +205,11 @@ template <typename T> Status Variables::visit(uint32_t variable, const std::func
 }
 
 Status Variables::visitBytes(uint32_t variable, const std::function<void(const uint8_t *bytes, size_t count)> &take) const {
-  auto visitAs = [&](auto type) {
-    return visit<decltype(type)>(variable, [&](const decltype(type) *values, size_t count) {
-      take(reinterpret_cast<const uint8_t *>(values), count * sizeof(type));
+  return withWidened(entries[variable].type, [&](auto element) {
+    return visit<decltype(element)>(variable, [&](const decltype(element) *values, size_t count) {
+      take(reinterpret_cast<const uint8_t *>(values), count * sizeof(element));
     });
-  };
-  switch (entries[variable].type) {
-  case ElementType::F64:
-    return visitAs(double{});
-  case ElementType::F32:
-  case ElementType::BF16:
-  case ElementType::F16:
-    return visitAs(float{});
-  case ElementType::I32:
-  case ElementType::U8:
-    break;
-  }
-  return visitAs(int32_t{});
+  });
 }
 
 Result<const Variables::Placement *> Variables::placementAt(uint32_t variable, int64_t rank) const {

@@ -1,7 +1,7 @@
 // Scatters a logical tensor over the pieces of ranks, block by block and from several threads, so the whole tensor is never in memory.
 #include "engine/device/ParallelFor.h"
+#include "engine/numbers/Convert.h"
 #include "engine/program/Elements.h"
-#include "engine/runtime/Convert.h"
 #include "engine/runtime/Variables.h"
 
 #include <algorithm>

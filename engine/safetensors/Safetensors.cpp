@@ -1,7 +1,7 @@
 // Opens a file, and reads of its tensors what is asked for.
 #include "engine/safetensors/Safetensors.h"
 
-#include "engine/numbers/NarrowFloat.h"
+#include "engine/numbers/Convert.h"
 #include "engine/safetensors/StoredType.h"
 
 #include <algorithm>
@@ -15,24 +15,14 @@ template <typename Stored, typename T> void widenAs(const uint8_t *bytes, uint64
   for (uint64_t i = 0; i < count; ++i) {
     Stored value;
     std::memcpy(&value, bytes + i * sizeof(Stored), sizeof(Stored));
-    if constexpr (std::is_arithmetic_v<Stored>)
-      values[i] = static_cast<T>(value);
-    else
-      values[i] = static_cast<T>(static_cast<float>(value));
+    values[i] = static_cast<T>(static_cast<Widened<Stored>>(value));
   }
 }
 
 } // namespace
 
 template <typename T> void widen(const std::string &type, const uint8_t *bytes, uint64_t count, T *values) {
-  if (type == "F32")
-    widenAs<float>(bytes, count, values);
-  else if (type == "F64")
-    widenAs<double>(bytes, count, values);
-  else if (type == "BF16")
-    widenAs<program::BFloat16>(bytes, count, values);
-  else
-    widenAs<program::Float16>(bytes, count, values);
+  withType(*findStoredType(type)->element, [&](auto stored) { widenAs<decltype(stored)>(bytes, count, values); });
 }
 
 template void widen(const std::string &type, const uint8_t *bytes, uint64_t count, float *values);

@@ -1,4 +1,4 @@
-// The safetensors format's words for element types: the one table of their sizes and meanings.
+// The safetensors format's words for element types, including types that the engine does not have.
 #pragma once
 
 #include "engine/program/Enums_generated.h"
@@ -22,7 +22,7 @@ const StoredType *findStoredType(const std::string &word);
 /// The word for an element type of the engine.
 const char *storedWord(program::ElementType type);
 
-/// "F32, F64, F16 and BF16": those whose values can be loaded.
+/// "F32, F64, BF16 and F16": those whose values can be loaded.
 const std::string &floatingWords();
 
 } // namespace npar::engine

@@ -1,6 +1,8 @@
 // Writes each batch's part of every prediction at its offset in the file.
 #include "engine/training/PredictionFile.h"
 
+#include "engine/numbers/Convert.h"
+#include "engine/safetensors/StoredType.h"
 #include "engine/training/Evaluation.h"
 
 namespace npar::training {
@@ -11,31 +13,12 @@ using program::ElementType;
 
 namespace {
 
-/// The safetensors type in which results of a type are stored.
-const char *storedType(ElementType type) {
-  switch (type) {
-  case ElementType::F64:
-    return "F64";
-  case ElementType::I32:
-    return "I32";
-  case ElementType::F32:
-  case ElementType::BF16:
-  case ElementType::F16:
-  case ElementType::U8:
-    break;
-  }
-  return "F32";
-}
-
-template <typename T> std::vector<uint8_t> bytesAs(const std::vector<double> &values) {
-  std::vector<T> converted(values.begin(), values.end());
-  const auto *begin = reinterpret_cast<const uint8_t *>(converted.data());
-  return {begin, begin + converted.size() * sizeof(T)};
-}
-
 std::vector<uint8_t> bytesOf(const std::vector<double> &values, ElementType type) {
-  const std::string stored = storedType(type);
-  return stored == "F64" ? bytesAs<double>(values) : stored == "I32" ? bytesAs<int32_t>(values) : bytesAs<float>(values);
+  return engine::withWidened(type, [&](auto element) {
+    std::vector<decltype(element)> converted(values.begin(), values.end());
+    const auto *begin = reinterpret_cast<const uint8_t *>(converted.data());
+    return std::vector<uint8_t>(begin, begin + converted.size() * sizeof(element));
+  });
 }
 
 } // namespace
@@ -48,7 +31,7 @@ Result<PredictionFile> PredictionFile::create(const std::string &path, const pro
     const program::LogicalResult &result = *program.results()->Get(prediction->result());
     std::vector<int64_t> shape(result.shape()->begin(), result.shape()->end());
     shape[0] = samples;
-    tensors.push_back({prediction->name()->str(), storedType(result.type()), shape});
+    tensors.push_back({prediction->name()->str(), engine::storedWord(program::widened(result.type())), shape});
   }
   Result<std::unique_ptr<engine::SafetensorsWriter>> writer = engine::SafetensorsWriter::create(path, tensors);
   if (!writer.ok())

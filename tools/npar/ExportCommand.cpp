@@ -5,6 +5,8 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Words.h"
 #include "tools/lib/foreign/ConfigFile.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/FolderModel.h"
@@ -32,19 +34,17 @@ struct ExportFlags {
 };
 
 /// The name of a type in safetensors files: "F16" for "f16".
-std::string storedType(std::string word) {
-  for (char &c : word)
-    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return word;
+std::string storedType(const std::string &word) {
+  std::optional<program::ElementType> type = program::valueOf<program::ElementType>(word);
+  return type ? program::rowOf(*type).storedWord : "";
 }
 
 /// The name in transformers of the type that all tensors have; empty if their types differ.
 std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
-  static const std::pair<const char *, const char *> words[] = {
-      {"F32", "float32"}, {"F16", "float16"}, {"BF16", "bfloat16"}, {"F64", "float64"}};
-  for (const auto &[stored, word] : words)
-    if (std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) { return each.type == stored; }))
-      return word;
+  for (const program::ElementRow &row : program::elementRows)
+    if (isFloating(row.type) &&
+        std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) { return each.type == row.storedWord; }))
+      return row.longWord;
   return "";
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/loops/KernelFunction.h"
 #include "compiler/codegen/loops/Narrow.h"
+#include "compiler/codegen/loops/Vector.h"
 #include "compiler/dialects/nn/ops/Along.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ struct Sizes {
     rows = cast<RankedTensorType>(op.getRows().getType()).getDimSize(dim);
     for (int64_t i = 0; i < type.getRank(); ++i)
       (i < dim ? states : columns) *= i == dim ? 1 : type.getDimSize(i);
-    lanes = type.getElementType().isF64() ? 8 : 16;
+    lanes = lanesOf(type.getElementType());
     chunks = llvm::divideCeil(columns, lanes);
   }
   int64_t states = 1, keys, rows, columns = 1, lanes, chunks;

@@ -4,6 +4,7 @@
 
 #include "compiler/dialects/nn/base/Axes.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "engine/program/Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,21 +17,10 @@ Type storageType(Type element) {
                                                           : element;
 }
 
+static_assert(program::areNarrowTypesHalves(), "a narrow type needs conversions here");
+
 /// Returns whether LLVM converts a narrow type correctly and in single instructions.
-static bool convertsByLlvm(Type narrow) {
-  switch (nn::elementTypeOf(narrow).value()) {
-  case program::ElementType::F16:
-    return true;
-  case program::ElementType::BF16:
-    return false;
-  case program::ElementType::F32:
-  case program::ElementType::F64:
-  case program::ElementType::I32:
-  case program::ElementType::U8:
-    break;
-  }
-  llvm_unreachable("is stored as it is");
-}
+static bool convertsByLlvm(Type narrow) { return !program::isUpperHalf(nn::elementTypeOf(narrow).value()); }
 
 // `element` in the shape of `like`.
 static Type shaped(Type element, Value like) {

@@ -25,7 +25,7 @@ ScatterTable::ScatterTable(rank::KernelOp kernel, int64_t vectorLanes) : op(scat
   rows = type.getDimSize(0);
   columns = type.getNumElements() / rows;
   tokens = cast<RankedTensorType>(op.getIdx().getType()).getNumElements();
-  lanes = vectorLanes ? vectorLanes : element.isF64() ? 8 : 16;
+  lanes = vectorLanes ? vectorLanes : lanesOf(element);
   parts = std::clamp<int64_t>(columns / lanes, 1, 4);
   if (auto add = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp<nn::AddOp>())
     accumulator = add.getA() == op.getResult() ? add.getB() : add.getA();

@@ -7,6 +7,8 @@
 
 namespace npar::codegen {
 
+/// Lanes of a vector of 512 bits that computes with elements of a type: 8 of 64 bits, 16 of all others.
+inline int64_t lanesOf(mlir::Type element) { return element.getIntOrFloatBitWidth() > 32 ? 8 : 16; }
 /// `type` with `lanes` lanes.
 mlir::VectorType laneType(mlir::Type type, int64_t lanes);
 mlir::Value constantI64(mlir::OpBuilder &b, mlir::Location loc, int64_t value);

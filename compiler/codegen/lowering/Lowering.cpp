@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace npar::codegen {
 
-using nn::Scalar, nn::computeType;
+using nn::Scalar, nn::widened;
 
 namespace {
 /// Loops and indices of the linalg.generic that a formula is written into.
@@ -120,7 +120,7 @@ Scalar LinalgBody::extract(Value tensor, ArrayRef<Scalar> indices) {
   for (Scalar index : indices)
     positions.push_back(arith::IndexCastOp::create(b, b.getIndexType(), index));
   Scalar value(b, tensor::ExtractOp::create(b, tensor, positions));
-  return isa<FloatType>(value.type()) ? convert(value, computeType(value.type())) : value;
+  return isa<FloatType>(value.type()) ? convert(value, widened(value.type())) : value;
 }
 
 static RankedTensorType plain(Type type) {
@@ -159,7 +159,7 @@ ValueRange LinalgLowering::generic(Operation *op, ValueRange operands, ArrayRef<
                                             for (auto [i, argument] : llvm::enumerate(arguments)) {
                                               Scalar scalar(builder, argument);
                                               bool widens = i < inputs.size() && nn::isNarrow(scalar.type());
-                                              scalars.push_back(widens ? convert(scalar, computeType(scalar.type())) : scalar);
+                                              scalars.push_back(widens ? convert(scalar, widened(scalar.type())) : scalar);
                                             }
                                             SmallVector<Value> yielded;
                                             for (auto [value, init] : llvm::zip(body(context, scalars), inits)) {
@@ -192,7 +192,7 @@ LogicalResult LinalgLowering::map(Operation *op, ValueRange operands, Function b
 
 LogicalResult LinalgLowering::reduce(nn::KernelOpInterface op, ValueRange operands, double neutral, Function body) {
   RankedTensorType type = plain(op->getResult(0).getType());
-  Type compute = computeType(type);
+  Type compute = widened(type);
   Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), compute);
   TypedAttr first = isa<FloatType>(compute) ? TypedAttr(b.getFloatAttr(compute, neutral))
                                             : TypedAttr(b.getIntegerAttr(compute, static_cast<int64_t>(neutral)));

@@ -1,6 +1,8 @@
 // Classifies an einsum's axes (batch, m, n, k), merges those that are contiguous everywhere, and writes it as a strided product.
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
+#include "compiler/dialects/nn/base/Elements.h"
+#include "engine/program/Elements.h"
 
 using namespace mlir;
 
@@ -174,7 +176,7 @@ static bool reorderOperands(nn::EinsumOp op) {
 
 void rewriteProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && !getElementTypeOrSelf(einsum.getType()).isF64())
+    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && program::hasProductSteps(*nn::elementTypeOf(einsum.getType())))
       if (!rewriteProduct(einsum) && reorderOperands(einsum))
         rewriteProduct(einsum);
 }

@@ -1,6 +1,8 @@
 // Verifiers of kernels, launches, library products and attention.
 #include "compiler/dialects/rank/Rank.h"
 
+#include "compiler/dialects/nn/base/Elements.h"
+
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -123,9 +125,7 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
   if (op.getStrides().size() != sides.size() || offsets.size() != op->getNumOperands())
     return op.emitOpError("has strides of ") << op.getStrides().size() << " values and offsets of " << offsets.size() << ", must be of "
                                              << sides.size() << " and " << op->getNumOperands();
-  Type element = getElementTypeOrSelf(op.getQ().getType()), wide = element;
-  if (element.isBF16() || element.isF16())
-    wide = Float32Type::get(op.getContext());
+  Type element = getElementTypeOrSelf(op.getQ().getType()), wide = npar::nn::widened(element);
   auto strides = op.getStrides().template getAsRange<DenseI64ArrayAttr>();
   size_t index = 0, loops = op.getBatch().size(), operands = op->getNumOperands() - op.getDataCount();
   for (auto [side, attribute] : llvm::zip(sides, strides)) {

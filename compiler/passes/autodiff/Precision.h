@@ -3,6 +3,7 @@
 
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "engine/program/Elements.h"
 
 namespace npar::nn {
 
@@ -20,7 +21,10 @@ struct Precision {
       compute = clause->compute, gradients = clause->gradients, reduce = clause->reduce;
   }
 
-  bool scalesLoss() const { return compute && compute.isF16(); }
+  bool scalesLoss() const {
+    std::optional<program::ElementType> element = compute ? elementTypeOf(compute) : std::nullopt;
+    return element && program::hasSmallRange(*element);
+  }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
   bool roundsSums() const { return reduce && isNarrow(reduce); }
   /// The type of a parameter's accumulators: the parameter's own, or f32 with `gradients f32`.

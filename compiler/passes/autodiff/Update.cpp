@@ -244,9 +244,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
   }
 
   VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot, double initial = 0) {
-    Type type = parameter.getType();
-    if (isNarrow(type))
-      type = withElement(type, outside.getF32Type());
+    Type type = withElement(parameter.getType(), widened(parameter.getType()));
     auto variable = VariableOp::create(outside, parameter.getLoc(), (pathOf(parameter) + "." + slot).str(), type, VariableKind::State);
     variable.setOf(pathOf(parameter));
     variable.setSlot(slot);

@@ -84,10 +84,7 @@ private:
     for (auto [name, size] : llvm::zip(nn::axesOf(probs), probs.getShape()))
       if (name != op.getKeyAttr())
         names.push_back(name), sizes.push_back(size);
-    Type element = probs.getElementType();
-    if (element.getIntOrFloatBitWidth() < 32)
-      element = Float32Type::get(op.getContext());
-    op.getProbs().setType(nn::withAxes(element, names, sizes));
+    op.getProbs().setType(nn::withAxes(nn::widened(probs), names, sizes));
   }
 
   /// Gives the axis, and all axes that rename it, the order of the rule.

@@ -215,7 +215,7 @@ private:
     bool wide = llvm::any_of(op->getOperands(), [&](Value operand) {
       return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()));
     });
-    return wide && isNarrow(own) ? Type(Float32Type::get(&getContext())) : own;
+    return wide ? widened(own) : own;
   }
 
   /// Attention accepts its `data` in any type, because scores are f32.

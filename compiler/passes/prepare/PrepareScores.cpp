@@ -29,9 +29,7 @@ public:
   explicit Formula(AttentionOp op)
       : op(op), context(op.getContext()), outside(op), seq(op.getSeqAttr()), key(op.getDataAxis()), queryAxis(name(ScoresOp::query)),
         keyAxis(name(ScoresOp::keys)), tableAxis(name(ScoresOp::table)) {
-    sums = getElementTypeOrSelf(op.getQ().getType());
-    if (isNarrow(sums))
-      sums = Float32Type::get(context);
+    sums = nn::widened(op.getQ().getType());
   }
 
   /// Leaves the attention with its data; the formula has no name yet.

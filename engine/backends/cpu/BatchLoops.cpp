@@ -34,6 +34,21 @@ Result<ProductType> productType(const program::Matmul &matmul) {
   return matmul.tf32() && matmul.type() == program::ElementType::F32 ? ProductType::TF32 : productType(matmul.type());
 }
 
+ProductResult productResult(program::ElementType type) {
+  switch (type) {
+  case program::ElementType::BF16:
+    return ProductResult::BF16;
+  case program::ElementType::F16:
+    return ProductResult::F16;
+  case program::ElementType::F32:
+  case program::ElementType::F64:
+  case program::ElementType::I32:
+  case program::ElementType::U8:
+    break;
+  }
+  return ProductResult::Sums;
+}
+
 int64_t piecesOf(double flops, const Spread &spread) {
   if (!spread.splitSteps)
     return 1;

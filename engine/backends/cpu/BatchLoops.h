@@ -11,6 +11,8 @@ namespace npar::engine {
 /// The arithmetic of a type; an error if products do not support the type.
 Result<ProductType> productType(program::ElementType type);
 Result<ProductType> productType(const program::Matmul &matmul);
+/// The type in which a product stores its sums.
+ProductResult productResult(program::ElementType type);
 
 /// Number of pieces into which a step of `flops` floating-point operations should be divided.
 int64_t piecesOf(double flops, const Spread &spread);

@@ -14,12 +14,6 @@ namespace {
 
 std::string sizesOf(const program::Matmul &m) { return std::to_string(m.m()) + "x" + std::to_string(m.n()) + "x" + std::to_string(m.k()); }
 
-ProductResult resultType(program::ElementType type) {
-  return type == program::ElementType::BF16  ? ProductResult::BF16
-         : type == program::ElementType::F16 ? ProductResult::F16
-                                             : ProductResult::Sums;
-}
-
 } // namespace
 
 struct Products::Batched {
@@ -52,7 +46,7 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     return Status::badInput(what + " is empty");
   if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
-  ProductShape shape{*type,         m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, resultType(m.result()),
+  ProductShape shape{*type,         m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, productResult(m.result()),
                      m.accumulate()};
   shape.aStride = shape.aTransposed ? m.a_column() : m.a_row();
   shape.bStride = shape.bTransposed ? m.b_column() : m.b_row();

@@ -1,7 +1,7 @@
 // Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (RULES.md#N5).
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/backends/cpu/Workers.h"
-#include "engine/numbers/NarrowFloat.h"
+#include "engine/numbers/Convert.h"
 
 #include <algorithm>
 #include <cstring>
@@ -85,20 +85,13 @@ void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const D
   auto *sources = reinterpret_cast<const void *const *>(from); // here an address is a pointer
   auto *targets = reinterpret_cast<void *const *>(to);
   auto range = [&](uint64_t begin, uint64_t end) {
-    switch (type) {
-    case program::ElementType::F32:
-      return reduceRange<float>(op, sources, sourceCount, targets, targetCount, begin, end);
-    case program::ElementType::F64:
-      return reduceRange<double>(op, sources, sourceCount, targets, targetCount, begin, end);
-    case program::ElementType::BF16:
-      return reduceNarrow<program::BFloat16>(op, sources, sourceCount, targets, targetCount, begin, end);
-    case program::ElementType::F16:
-      return reduceNarrow<program::Float16>(op, sources, sourceCount, targets, targetCount, begin, end);
-    case program::ElementType::I32:
-      return reduceRange<int32_t>(op, sources, sourceCount, targets, targetCount, begin, end);
-    case program::ElementType::U8:
-      return reduceRange<uint8_t>(op, sources, sourceCount, targets, targetCount, begin, end);
-    }
+    withType(type, [&](auto element) {
+      using T = decltype(element);
+      if constexpr (isNarrowFloat<T>)
+        reduceNarrow<T>(op, sources, sourceCount, targets, targetCount, begin, end);
+      else
+        reduceRange<T>(op, sources, sourceCount, targets, targetCount, begin, end);
+    });
   };
   uint64_t parts = spread.threads > 1 ? (count + partElements - 1) / partElements : 1;
   if (parts <= 1)

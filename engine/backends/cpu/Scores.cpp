@@ -44,7 +44,7 @@ Scores::Datum Scores::read(const program::AttentionDatum &datum) {
 
 Scores::Scores(const program::Attention &a, const KernelTable &table)
     : gradient(a.gradient()), drops(a.drops()), ring(a.ring()), heads(a.heads()), rows(a.rows()), keys(a.keys()),
-      columns(program::scoreColumns(a.gradient() ? a.rows() : a.keys())), sumBytes(a.type() == program::ElementType::F64 ? 8 : 4) {
+      columns(program::scoreColumns(a.gradient() ? a.rows() : a.keys())), sumBytes(int64_t(program::sizeOf(program::widened(a.type())))) {
   for (uint32_t i = 0; a.kernels() && i < a.kernels()->size(); ++i)
     kernels.push_back(table ? table(a.kernels()->Get(i)) : ScoreKernel{});
   if (kernels.empty())

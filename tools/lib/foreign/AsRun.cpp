@@ -229,19 +229,19 @@ private:
   }
 
   void readTypes() {
-    using dsl::ElementType;
-    auto word = [](ElementType type) { return type == ElementType::BF16 ? "bf16" : type == ElementType::F16 ? "fp16" : "f32"; };
-    if (plan.compute == ElementType::F64)
+    using program::ElementType;
+    auto word = [](ElementType type) { return isWide(type) ? "f32" : program::rowOf(type).planWord; };
+    if (isWide(plan.compute))
       error(plan.location, fmt::format("{} does not train in f64", name));
     result.precision = word(plan.compute);
     if (plan.tf32)
       diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32'; the training script enables it: "
                                                      "torch.set_float32_matmul_precision(\"high\")",
                                                      name));
-    if (plan.compute != ElementType::F32 && plan.gradients && *plan.gradients != plan.compute)
+    if (isNarrow(plan.compute) && plan.gradients && *plan.gradients != plan.compute)
       result.gradients = word(*plan.gradients);
     std::string summed = result.gradients.empty() ? result.precision : result.gradients;
-    std::string reduced = plan.reduce && plan.compute != ElementType::F32 ? word(*plan.reduce) : summed;
+    std::string reduced = plan.reduce && isNarrow(plan.compute) ? word(*plan.reduce) : summed;
     if (reduced != summed)
       result.reduce = reduced;
     if (format == ForeignFormat::Megatron && reduced != summed)

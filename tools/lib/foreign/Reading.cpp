@@ -1,6 +1,8 @@
 // Looks up settings by name, converts their values and lists the ones left over.
 #include "tools/lib/foreign/Reading.h"
 
+#include "engine/program/Elements.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -158,12 +160,13 @@ void Reading::finish(const std::vector<const char *> &immaterial) {
 
 std::string elementType(const std::string &word) {
   std::string text = word.rfind("torch.", 0) == 0 ? word.substr(6) : word;
-  if (text == "bf16" || text == "bfloat16")
-    return "bf16";
-  if (text == "fp16" || text == "float16" || text == "half")
-    return "fp16";
-  if (text == "fp32" || text == "float32" || text == "f32" || text == "float")
-    return "f32";
+  if (text == "half")
+    text = "float16";
+  if (text == "float" || text == "fp32")
+    text = "float32";
+  for (const program::ElementRow &row : program::elementRows)
+    if (isFloating(row.type) && !isWide(row.type) && (text == row.planWord || text == row.longWord))
+      return row.planWord;
   return "";
 }
 

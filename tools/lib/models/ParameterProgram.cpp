@@ -25,7 +25,7 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
     auto variable = std::make_unique<program::VariableT>();
     variable->name = parameter.path;
     variable->kind = program::VariableKind::Parameter;
-    variable->type = dsl::programType(parameter.type.element);
+    variable->type = parameter.type.element;
     size_t next = 0;
     for (int axes : parameter.storedRank) {
       int64_t stored = 1;

@@ -143,44 +143,26 @@ namespace {
 struct Bounds {
   const char *name;
   double loss, norm;
-  const char *range = ""; ///< a note on the type's range, if numbers of a model can easily exceed it
+  std::string range = {}; ///< a note on the type's range, if numbers of a model can easily exceed it
 };
 
 Bounds boundsOf(const program::Program &program) {
-  if (program::multipliesInTf32(program))
-    return {"tf32", 1e-3, 5e-3}; // operands have the mantissa of fp16, and nothing else is rounded to it
-  switch (program.compute()) {
-  case program::ElementType::BF16:
-    return {"bf16", 5e-3, 2e-2};
-  case program::ElementType::F16:
-    return {"fp16", 1e-3, 5e-3, "; the largest number of fp16 is 65504"};
-  case program::ElementType::F32:
-  case program::ElementType::F64: // never narrower than float32
-  case program::ElementType::I32:
-  case program::ElementType::U8:
-    break;
-  }
-  return {"f32", 1e-5, 1e-4};
+  program::ElementType type = program.compute();
+  bool tf32 = program::multipliesInTf32(program), narrow = isNarrow(type);
+  const char *name = tf32 ? "tf32" : narrow ? program::rowOf(type).planWord : "f32"; // never narrower than float32
+  std::string range = hasSmallRange(type) ? fmt::format("; the largest number of {} is {:.0f}", name, program::rowOf(type).largest) : "";
+  double rounding = tf32 || narrow ? roundingOf(program) : 0;
+  if (rounding > 0x1p-11)
+    return {name, 5e-3, 2e-2, range};
+  if (rounding > 0)
+    return {name, 1e-3, 5e-3, range};
+  return {name, 1e-5, 1e-4};
 }
 
 } // namespace
 
 double roundingOf(const program::Program &program) {
-  if (program::multipliesInTf32(program))
-    return 0x1p-11;
-  switch (program.compute()) {
-  case program::ElementType::BF16:
-    return 0x1p-8;
-  case program::ElementType::F16:
-    return 0x1p-11;
-  case program::ElementType::F64:
-    return 0x1p-53;
-  case program::ElementType::F32:
-  case program::ElementType::I32:
-  case program::ElementType::U8:
-    break;
-  }
-  return 0x1p-24;
+  return program::multipliesInTf32(program) ? 0x1p-11 : program::lastPlace(program.compute()) / 2; // tf32 has the mantissa of fp16
 }
 
 double gradientNoise(double loss, double rounding) { return rounding * std::fabs(loss); }

@@ -27,7 +27,7 @@ dsl::Program onOneRank(dsl::Program program) {
 std::string whyNotComparable(const program::Program &program, const program::Program &reference) {
   if (program.kind() != program::ProgramKind::Training)
     return "it is for " + std::string(program::wordOf(program.kind())) + ", and what is compared is training";
-  if (program.compute() != program::ElementType::F64)
+  if (!isWide(program.compute()))
     return "it computes in " + std::string(program::computeWord(program)) +
            ", and programs are compared in float64: compile it with --set compute=f64";
   auto numbers = [](const program::Program &one) {

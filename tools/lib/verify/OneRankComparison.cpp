@@ -53,8 +53,8 @@ std::string choicesOf(const dsl::Model &model, const dsl::Sources &sources) {
   std::vector<std::string> places;
   for (const dsl::Node &node : model.nodes) {
     bool ofFloats = std::any_of(node.operands.begin(), node.operands.end(),
-                                [&](int operand) { return !dsl::isInteger(model.nodes[static_cast<size_t>(operand)].type.element); });
-    if (!dsl::isInteger(node.type.element) || !ofFloats || node.location.line == 0 || node.location.file >= sources.size())
+                                [&](int operand) { return !isInteger(model.nodes[static_cast<size_t>(operand)].type.element); });
+    if (!isInteger(node.type.element) || !ofFloats || node.location.line == 0 || node.location.file >= sources.size())
       continue;
     std::string file = std::filesystem::path(sources.name(node.location.file)).filename().string();
     std::string place = fmt::format("{}:{}:{}", file, node.location.line, node.location.column);

@@ -32,7 +32,7 @@ std::vector<Place> placesOf(const dsl::Model &model) {
     const dsl::Node &node = model.nodes[i];
     bool isSource = node.op == "parameter" || node.op == "input";
     ofData[i] = isSource || std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return bool(ofData[operand]); });
-    if (isSource || !ofData[i] || dsl::isInteger(node.type.element))
+    if (isSource || !ofData[i] || isInteger(node.type.element))
       continue;
     auto known = std::find_if(places.begin(), places.end(), [&](const Place &place) {
       return isSame(model.nodes[static_cast<size_t>(place.front())].location, node.location);
@@ -57,7 +57,7 @@ std::vector<std::string> usersOf(const dsl::Model &model, const Place &place) {
   std::vector<std::string> users;
   for (const dsl::Node &node : model.nodes)
     for (int operand : node.operands)
-      if (std::find(place.begin(), place.end(), operand) != place.end() && !dsl::isInteger(node.type.element) &&
+      if (std::find(place.begin(), place.end(), operand) != place.end() && !isInteger(node.type.element) &&
           std::find(users.begin(), users.end(), node.op) == users.end())
         users.push_back(node.op);
   return users;
@@ -106,7 +106,7 @@ engine::Result<RoundingReport> findRounding(const models::ElaboratedModel &writt
                                             const engine::SessionOptions &options, uint64_t seed, engine::Observer &observer) {
   engine::Activity activity(observer, "measuring the effect of rounding");
   dsl::Program program = inItsType(written.program);
-  std::string type = program.plan.compute == dsl::ElementType::F16 ? "fp16" : "bf16";
+  std::string type = rowOf(program.plan.compute).planWord;
   double rounding = 0;
   std::optional<StepValues> exact;
   auto error = [&](const std::vector<int> &nodes) -> engine::Result<double> {

@@ -105,11 +105,10 @@ Result<VerifyReport> verifyPlan(const VerifyRequest &request, Processes &process
 
   OneRankComparison comparison(request, options, reference, processes, observer);
   TRY_STATUS(comparison.inFloat64(program, exact, report.checks));
-  dsl::ElementType type = written.program.plan.compute;
-  if (!given && type != dsl::ElementType::F64)
+  program::ElementType type = written.program.plan.compute;
+  if (!given && !isWide(type))
     TRY_STATUS(comparison.inOwnType(written, report.checks));
-  bool isNarrow = type == dsl::ElementType::BF16 || type == dsl::ElementType::F16;
-  if (!given && request.explainsRounding && isNarrow && processes.isFirst()) {
+  if (!given && request.explainsRounding && isNarrow(type) && processes.isFirst()) {
     TRY(report.rounding, findRounding(written, reference, comparison.optionsOfOneRank(), comparison.comparedSeed(), observer));
   }
   return report;

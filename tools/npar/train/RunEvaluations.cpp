@@ -128,7 +128,7 @@ Status RunEvaluations::copyParameters(const engine::Session &training, const pro
     if (variable->kind() != program::VariableKind::Parameter)
       continue;
     const std::string parameter = variable->name()->str();
-    if (variable->type() == program::ElementType::F64) {
+    if (isWide(variable->type())) {
       Result<std::vector<double>> values = training.read(parameter);
       if (Status status = values.ok() ? session->write(parameter, *values) : values.status(); !status.ok())
         return status;

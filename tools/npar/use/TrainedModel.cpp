@@ -170,8 +170,7 @@ static std::vector<std::vector<int64_t>> shapesOf(const dsl::Model &model) {
 /// Returns true if two models differ in nothing except the sizes of their axes.
 static bool sameNodes(const dsl::Model &a, const dsl::Model &b) {
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), [](const dsl::Node &a, const dsl::Node &b) {
-    return a.op == b.op && a.operands == b.operands && a.type.element == b.type.element && a.type.axes == b.type.axes &&
-           a.attributes == b.attributes;
+    return a.op == b.op && a.operands == b.operands && a.type == b.type && a.attributes == b.attributes;
   });
 }
 

@@ -52,11 +52,6 @@ RankedTensorType nn::withoutAxes(RankedTensorType type, ArrayRef<StringAttr> axe
   return withAxes(type.getElementType(), names, sizes);
 }
 
-bool nn::isNarrow(Type type) {
-  std::optional<program::ElementType> element = elementTypeOf(type);
-  return element && program::isNarrow(*element);
-}
-
 RankedTensorType nn::scalarOf(Type element) { return withAxes(element, {}, {}); }
 
 StringRef nn::stringifyLoopKind(LoopKind kind) {

@@ -1,6 +1,7 @@
 // Free functions on types with named axes, and the loop axes of ops: what every pass over nn ops shares.
 #pragma once
 
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Properties.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -24,8 +25,6 @@ mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringA
 mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
 /// The tensor without some of its axes.
 mlir::RankedTensorType withoutAxes(mlir::RankedTensorType type, llvm::ArrayRef<mlir::StringAttr> axes);
-/// bf16 or f16: what mixed precision computes in. Arithmetic on them is done in f32, with one rounding per operation.
-bool isNarrow(mlir::Type elementOrTensor);
 /// `tensor<ELEMENT, #nn.axes<>>`.
 mlir::RankedTensorType scalarOf(mlir::Type element);
 

@@ -1,6 +1,8 @@
 // The seam's element types as MLIR types, and back.
 #include "compiler/dialects/nn/base/Elements.h"
 
+#include "engine/program/Elements.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -31,4 +33,15 @@ std::optional<program::ElementType> nn::elementTypeOf(Type elementOrTensor) {
     if (typeOf(type, element.getContext()) == element)
       return type;
   return std::nullopt;
+}
+
+bool nn::isNarrow(Type elementOrTensor) {
+  std::optional<program::ElementType> element = elementTypeOf(elementOrTensor);
+  return element && program::isNarrow(*element);
+}
+
+Type nn::widened(Type elementOrTensor) {
+  Type element = getElementTypeOrSelf(elementOrTensor);
+  std::optional<program::ElementType> known = elementTypeOf(element);
+  return known ? typeOf(program::widened(*known), element.getContext()) : element;
 }

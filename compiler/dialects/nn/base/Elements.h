@@ -12,4 +12,11 @@ std::optional<program::ElementType> elementTypeOf(mlir::Type elementOrTensor);
 
 mlir::Type typeOf(program::ElementType type, mlir::MLIRContext *context);
 
+/// bf16 or f16: what mixed precision computes in (program::isNarrow).
+bool isNarrow(mlir::Type elementOrTensor);
+
+/// The element type that formulas and sums use (program::widened): f32 for bf16 and f16, which are converted as they are loaded and
+/// yielded, so that each op rounds once. A type that programs cannot hold stays.
+mlir::Type widened(mlir::Type elementOrTensor);
+
 } // namespace npar::nn

@@ -5,11 +5,6 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
-Type nn::computeType(Type elementOrTensor) {
-  Type element = getElementTypeOrSelf(elementOrTensor);
-  return isNarrow(element) ? Type(Float32Type::get(element.getContext())) : element;
-}
-
 Scalar nn::clampIndex(Scalar index, int64_t size) {
   Scalar low = index.make<arith::MaxSIOp>(index, index.like(0));
   return low.make<arith::MinSIOp>(low, low.like(double(size - 1)));

@@ -39,10 +39,6 @@ private:
   mlir::ImplicitLocOpBuilder &b;
 };
 
-/// The type that a formula computes in: f32 for tensors of bf16 and f16, which are converted as they are loaded and yielded, so that each
-/// op rounds once.
-mlir::Type computeType(mlir::Type elementOrTensor);
-
 /// Takes an op's formula, of which it makes a loop nest.
 class Lowering {
 public:

@@ -17,7 +17,7 @@ void nn::addEinsum(NnDialect &dialect) {
 }
 
 LogicalResult EinsumOp::verify() {
-  bool widens = isNarrow(getA().getType()) && getElementTypeOrSelf(getType()).isF32();
+  bool widens = isNarrow(getA().getType()) && getElementTypeOrSelf(getType()) == widened(getA().getType());
   SmallVector<Type> alike{getA().getType(), getB().getType()};
   if (!widens)
     alike.push_back(getType());

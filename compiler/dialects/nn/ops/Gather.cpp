@@ -43,7 +43,7 @@ LogicalResult GatherOp::verify() {
 }
 LogicalResult ScatterAddOp::verify() {
   Type dy = getDy().getType();
-  bool widens = isNarrow(dy) && getElementTypeOrSelf(getType()).isF32();
+  bool widens = isNarrow(dy) && getElementTypeOrSelf(getType()) == widened(dy);
   if (isNarrow(getType()))
     return emitOpError() << "sums in f32 or wider, not in " << getElementTypeOrSelf(getType());
   return failure((!widens && failed(requireSameElement(*this, {getType(), dy}))) ||
@@ -72,7 +72,7 @@ SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradi
   bool shares = llvm::any_of(axesOf(table), [&](StringAttr axis) { return hasAxis(idx, axis); });
   if (shares || dimOf(table, getAxisAttr()) != 0)
     return {ScatterMatchOp::create(builder, getLoc(), table, getIdx(), gradients[0], getAxisAttr()), Value()};
-  Type sum = isNarrow(table) ? Type(withElement(table, builder.getF32Type())) : table;
+  Type sum = withElement(table, widened(table));
   Value gradient = ScatterAddOp::create(builder, getLoc(), sum, getIdx(), gradients[0], getAxisAttr());
   return {sum == table ? gradient : ConvertOp::create(builder, getLoc(), table, gradient).getResult(), Value()};
 }
@@ -126,7 +126,7 @@ LogicalResult PickOp::lower(Lowering &lowering) {
 }
 
 LogicalResult OneHotOp::lower(Lowering &lowering) {
-  Type element = computeType(getType());
+  Type element = widened(getType());
   return lowering.map(*this, getIdx(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar wanted = extend(in[0], body.builder().getI64Type());
     Value here = equali(body.globalIndex(getType(), getAxisAttr()), wanted);

@@ -150,7 +150,7 @@ LogicalResult WhereOp::lower(Lowering &lowering) {
 }
 
 LogicalResult ToFloatOp::lower(Lowering &lowering) {
-  Type element = computeType(getType());
+  Type element = widened(getType());
   return lowering.map(*this, getX(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {toFloat(in[0], element)}; });
 }
 

@@ -15,12 +15,6 @@ void nn::addRingAttention(NnDialect &dialect) {
       >(dialect);
 }
 
-/// Wide enough for a sum.
-static Type sumType(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return isNarrow(element) ? Float32Type::get(type.getContext()) : element;
-}
-
 static LogicalResult requireElement(Operation *op, Type type, StringRef what, Type element) {
   if (getElementTypeOrSelf(type) != element)
     return op->emitOpError() << what << " is of " << getElementTypeOrSelf(type) << ", must be of " << element;
@@ -57,7 +51,7 @@ ArrayRef<StringAttr> RingAttentionGradOp::getRowAxes() { return axesOf(getLse().
 LogicalResult RingAttentionOp::verify() {
   if (getMade().empty() || getMade().size() > 2 || axesOf(getMade().back().getType()).empty())
     return emitOpError() << "makes " << getMade().size() << " values, must make the state of the softmax, or out and lse";
-  Type sums = sumType(getQ().getType());
+  Type sums = widened(getQ().getType());
   if (failed(verifyOperands(*this)) || failed(requireElement(*this, getMade().back().getType(), ends() ? "lse" : "the state", sums)))
     return failure();
   int64_t values = sizeOf(getV().getType(), getFeatureAttr());
@@ -73,7 +67,7 @@ LogicalResult RingAttentionOp::verify() {
 }
 
 LogicalResult RingAttentionGradOp::verify() {
-  Type q = getQ().getType(), k = getK().getType(), v = getV().getType(), sums = sumType(q);
+  Type q = getQ().getType(), k = getK().getType(), v = getV().getType(), sums = widened(q);
   if (failed(verifyOperands(*this)) || failed(requireSameElement(*this, {q, getOut().getType(), getDout().getType()})) ||
       failed(requireElement(*this, getLse().getType(), "lse", sums)))
     return failure();

@@ -45,7 +45,7 @@ LogicalResult ScoreDropoutOp::verify() {
 LogicalResult ScoreDropoutOp::lower(Lowering &lowering) {
   double rate = getRate().convertToDouble();
   return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Type wide = body.builder().getI64Type(), element = computeType(getType());
+    Type wide = body.builder().getI64Type(), element = widened(getType());
     Scalar row = addi(muli(body.micro(), body.integer(int64_t(getRows()))), extend(in[0], wide));
     Scalar query = addi(muli(row, body.integer(int64_t(getQueries()))), extend(in[1], wide));
     Scalar place = addi(muli(query, body.integer(int64_t(getKeys()))), extend(in[2], wide));

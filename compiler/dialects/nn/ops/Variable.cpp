@@ -149,7 +149,7 @@ LogicalResult IndexOp::verify() {
 LogicalResult FillOp::lower(Lowering &lowering) {
   return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
     double value = getValue().convertToDouble();
-    Type element = computeType(getType());
+    Type element = widened(getType());
     if (isa<FloatType>(element))
       return {body.constant(value, element)};
     ImplicitLocOpBuilder &b = body.builder();

@@ -32,10 +32,7 @@ static void expandSoftmaxGrad(nn::SoftmaxGradOp op) {
 }
 
 /// Scores and their softmax are f32 where the products take 16-bit floats.
-template <typename Op> static Type softmaxType(Op op) {
-  Type element = getElementTypeOrSelf(op.getQ().getType());
-  return nn::isNarrow(element) ? Float32Type::get(op.getContext()) : element;
-}
+template <typename Op> static Type softmaxType(Op op) { return nn::widened(op.getQ().getType()); }
 
 static void expandAttention(nn::AttentionOp op) {
   if (op.getBlocked())

@@ -65,7 +65,7 @@ public:
 
 private:
   using Results = std::vector<std::vector<uint8_t>>; ///< bytes of each
-  ElementType typeOf(size_t operand) const { return operand == shape.lse() ? ElementType::F32 : shape.type; }
+  ElementType typeOf(size_t operand) const { return operand == shape.lse() ? program::widened(shape.type) : shape.type; }
   uint64_t bytesOf(size_t operand) const { return static_cast<uint64_t>(shape.span(operand)) * program::sizeOf(typeOf(operand)); }
   Status fill(size_t operand);
   Status clear();
@@ -168,7 +168,7 @@ bool AttentionCandidates::areNear(const Results &results) const {
     for (size_t i = 0; i < count; ++i)
       if (double value = elementAt(wanted[which], i, type); !std::isnan(value))
         squares += value * value, ++numbers;
-    double place = type == ElementType::F32 ? 0x1p-14 : type == ElementType::BF16 ? 0x1p-8 : 0x1p-11;
+    double place = program::isNarrow(type) ? program::lastPlace(type) / 2 : 0x1p-14;
     double usual = std::sqrt(squares / std::max(numbers, 1.0));
     for (size_t i = 0; i < count; ++i) {
       double own = elementAt(wanted[which], i, type), other = elementAt(results[which], i, type);

@@ -3,8 +3,10 @@
 
 #include "engine/program/Attentions.h"
 #include "engine/program/Elements.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace npar::engine::cuda {
@@ -56,9 +58,9 @@ int64_t LibraryAttentionShape::span(size_t operand) const {
 }
 
 std::string LibraryAttentionShape::words() const {
-  std::string line = std::string(gradient ? "gradient" : "forward") + (type == ElementType::BF16 ? " bf16" : " f16") +
-                     (causal ? " causal " : " ") + text(samples) + "x" + text(heads) + "/" + text(keyHeads) + "x" + text(rows) + "x" +
-                     text(keys) + " " + text(features) + "/" + text(values) + " scale " + std::to_string(scale);
+  std::string line = std::string(gradient ? "gradient" : "forward") + " " + program::wordOf(type) + (causal ? " causal " : " ") +
+                     text(samples) + "x" + text(heads) + "/" + text(keyHeads) + "x" + text(rows) + "x" + text(keys) + " " + text(features) +
+                     "/" + text(values) + " scale " + std::to_string(scale);
   for (const Strides &stride : strides)
     line += " " + text(stride.sample) + "," + text(stride.head) + "," + text(stride.row);
   return line;
@@ -84,7 +86,7 @@ namespace {
 /// Empty, or why the library has no such attention whatever its sizes are.
 std::string whyOwn(const program::Program &program, const program::Attention &a) {
   if (!program::isNarrow(a.type()))
-    return a.type() == ElementType::F64 ? "has type float64" : "has type float32";
+    return "has type " + std::string(program::rowOf(a.type()).longWord);
   if (a.kernels() && a.kernels()->size() > 0)
     return "has scores that the program changes";
   if (a.continues() || a.unfinished())
@@ -182,10 +184,27 @@ CudnnGraph::Tensor masked(CudnnGraph &graph, const LibraryAttentionShape &shape,
 
 DnnSizes turned(const DnnSizes &sizes) { return {sizes[0], sizes[1], sizes[3], sizes[2]}; }
 
+DnnData dnnTypeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return DnnData::F32;
+  case ElementType::BF16:
+    return DnnData::BF16;
+  case ElementType::F16:
+    return DnnData::F16;
+  case ElementType::I32:
+    return DnnData::I32;
+  case ElementType::F64:
+  case ElementType::U8:
+    break;
+  }
+  std::abort(); // `whyOwn` leaves such attention to npar
+}
+
 struct Parts {
   Parts(CudnnGraph &graph, const LibraryAttentionShape &shape)
-      : graph(graph), shape(shape), type(shape.type == ElementType::BF16 ? DnnData::BF16 : DnnData::F16),
-        scores{shape.samples, shape.heads, shape.rows, shape.keys}, perRow{shape.samples, shape.heads, shape.rows, 1} {}
+      : graph(graph), shape(shape), type(dnnTypeOf(shape.type)), scores{shape.samples, shape.heads, shape.rows, shape.keys},
+        perRow{shape.samples, shape.heads, shape.rows, 1} {}
   DnnSizes stridesOf(size_t operand) const {
     const LibraryAttentionShape::Strides &stride = shape.strides[operand];
     return {stride.sample, stride.head, stride.row, 1};

@@ -59,10 +59,10 @@ LibraryProduct::Described::~Described() {
 }
 
 Status LibraryProduct::Described::describe() {
-  bool wide = shape.type == ElementType::F64;
+  bool wide = program::isWide(shape.type);
   const LtFunctions &call = lt.call();
   LtCompute compute = wide ? LtCompute::F64 : shape.tf32 ? LtCompute::FastTf32 : LtCompute::F32;
-  LtCode code = call.productCreate(&product, compute, wide ? LtType::F64 : LtType::F32);
+  LtCode code = call.productCreate(&product, compute, libraryType(program::widened(shape.type)));
   // A matrix stored by rows is its transpose stored by columns, which is what the library expects.
   for (auto [attribute, matrix] : {std::pair{LtProductAttribute::TransposeA, &shape.b}, {LtProductAttribute::TransposeB, &shape.a}}) {
     LtOperation operation = matrix->turned ? LtOperation::Transposed : LtOperation::AsItLies;
@@ -153,7 +153,7 @@ LtCode LibraryProduct::multiply(const Described &call, const LtAlgorithm &algori
                                 DevicePointer workspace, uint64_t workspaceBytes, Handle stream) const {
   const float ones[] = {1.0f, shape.accumulate ? 1.0f : 0.0f};
   const double wideOnes[] = {1.0, shape.accumulate ? 1.0 : 0.0};
-  bool wide = shape.type == ElementType::F64;
+  bool wide = program::isWide(shape.type);
   auto scale = [&](int i) { return wide ? static_cast<const void *>(wideOnes + i) : ones + i; };
   auto at = [](DevicePointer address) { return reinterpret_cast<void *>(address); };
   return lt.call().multiply(library, call.product, scale(0), at(b), call.b, at(a), call.a, scale(1), at(c), call.c, at(c), call.c,

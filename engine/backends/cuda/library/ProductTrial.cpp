@@ -29,16 +29,14 @@ Tolerance toleranceOf(const LibraryShape &shape) {
   double root = std::sqrt(static_cast<double>(shape.k));
   if (shape.tf32)
     return {0x1p-9 * root, 1.75 * 0x1p-12 * root};
-  return {(shape.type == ElementType::F64 ? 0x1p-44 : shape.type == ElementType::F32 ? 0x1p-16 : 0x1p-14) * root};
+  return {(program::isWide(shape.type) ? 0x1p-44 : program::isNarrow(shape.type) ? 0x1p-14 : 0x1p-16) * root};
 }
 
 /// In TF32, A's numbers are multiplied and B's divided by this. The products are the same, except in fp16, which cannot store such
 /// exponents.
 double spreadOf(const LibraryShape &shape) { return shape.tf32 ? 0x1p40 : 1; }
 
-double roundingOf(ElementType type) {
-  return type == ElementType::BF16 ? 0x1p-7 : type == ElementType::F16 ? 0x1p-10 : 0; // a last place
-}
+double roundingOf(ElementType type) { return program::isNarrow(type) ? program::lastPlace(type) : 0; }
 
 bool areNear(const std::vector<uint8_t> &left, const std::vector<uint8_t> &right, const LibraryShape &shape) {
   Tolerance tolerance = toleranceOf(shape);

@@ -18,7 +18,7 @@ constexpr size_t mostOperands = 128;
 uint64_t scaleBits(double scale, program::ElementType type) {
   uint64_t bits = 0;
   auto single = static_cast<float>(scale);
-  if (type == program::ElementType::F64)
+  if (program::isWide(type))
     std::memcpy(&bits, &scale, sizeof scale);
   else
     std::memcpy(&bits, &single, sizeof single);

@@ -1,6 +1,7 @@
 // Softmax attention and its gradients in the order of engine/attention as PTX: the bits of the processor, whatever the tiles.
 #pragma once
 
+#include "engine/program/Elements.h"
 #include "engine/program/Program_generated.h"
 
 #include <array>
@@ -27,7 +28,7 @@ struct AttentionKind {
   /// "attention_f32_64x64_causal", one for each kind.
   std::string name() const;
   /// Rows of queries (KeyGradient: of keys) of a block.
-  int tile() const { return type == program::ElementType::F64 ? 4 : 8; }
+  int tile() const { return program::isWide(type) ? 4 : 8; }
   /// Bytes of shared memory that a block needs, at most `mostShared`.
   int64_t sharedBytes() const;
 };

@@ -22,7 +22,7 @@ std::string AttentionKind::name() const {
 }
 
 int64_t AttentionKind::sharedBytes() const {
-  int64_t rows = tile(), bytes = type == ElementType::F64 ? 8 : 4;
+  int64_t rows = tile(), bytes = static_cast<int64_t>(program::sizeOf(program::widened(type)));
   switch (pass) {
   case AttentionPass::Forward:
     return rows * bytes * (width + values + attentionBlock + 16 + 3) + 256;
@@ -210,7 +210,7 @@ void AttentionWriter::addInOrder(const std::vector<Operand> &to, const Operand &
     for (size_t n = 0; n < to.size(); ++n)
       kernel.put(chain[n], fma + sums.type(), pairs[n].first, pairs[n].second, chain[n]);
   };
-  if (kind.type != ElementType::BF16)
+  if (!program::addsInPairs(kind.type))
     return kernel.loop("0", limit, "1", [&](const Operand &i) { addTo(to, "fma.rn.", i); });
   std::vector<Operand> even, odd;
   for (size_t n = 0; n < to.size(); ++n)

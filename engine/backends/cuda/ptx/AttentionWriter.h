@@ -38,7 +38,7 @@ protected:
   }
   /// An element of a row, widened to the sums' type.
   Operand element(const Matrix &matrix, const Operand &rowAddress, const Operand &column);
-  program::ElementType sumsType() const { return sums.wide ? program::ElementType::F64 : program::ElementType::F32; }
+  program::ElementType sumsType() const { return program::widened(kind.type); }
 
   enum class Sequence { Queries, Keys };
   /// Finds the tile of queries or keys that has the number of this block. Calls `body` if it exists.

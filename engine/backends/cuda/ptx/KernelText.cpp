@@ -1,16 +1,17 @@
 // Reads `// kernel NAME threads T rows R extent E [many] : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`.
 #include "engine/backends/cuda/ptx/KernelText.h"
 
+#include "engine/program/Elements.h"
+#include "engine/program/Words.h"
+
 #include <sstream>
 
 namespace npar::engine::cuda {
 
 size_t KernelBuffer::elementBytes() const {
-  if (type == "f64" || type == "i64")
-    return 8;
-  if (type == "f32" || type == "i32")
-    return 4;
-  return type == "bf16" || type == "f16" ? 2 : 1;
+  if (std::optional<program::ElementType> element = program::valueOf<program::ElementType>(type))
+    return program::sizeOf(*element);
+  return type == "i64" ? 8 : 1; // kernels also have counters, and bytes
 }
 
 Result<std::vector<GpuKernel>> readKernelLines(const std::string &text) {

@@ -1,8 +1,6 @@
 // Elements of tensors in PTX: narrow floats are converted by integers, as engine/numbers/NarrowFloat.h does it.
 #include "engine/backends/cuda/ptx/Numbers.h"
 
-#include "engine/program/Elements.h"
-
 namespace npar::engine::cuda {
 
 using program::ElementType;
@@ -22,9 +20,11 @@ static Operand choose(PtxKernel &kernel, const Operand &condition, const Operand
   return kernel.get(Kind::Bits32, "selp.b32", yes, no, condition);
 }
 
+static_assert(program::areNarrowTypesHalves(), "a narrow type needs conversions here");
+
 /// A 16-bit float in the lower half of a word.
 static Operand widened(PtxKernel &kernel, ElementType type, const Operand &half) {
-  if (type == ElementType::BF16)
+  if (program::isUpperHalf(type))
     return floatOf(kernel, bits(kernel, "shl.b32", half, "16"));
   // The exponent's bias differs by 112; denormals become normal as they are multiplied. Infinities and NaNs get the last exponent.
   Operand size = bits(kernel, "shl.b32", bits(kernel, "and.b32", half, "0x7FFF"), "13");
@@ -44,7 +44,7 @@ static Operand narrowed(PtxKernel &kernel, ElementType type, const Operand &valu
     Operand sum = bits(kernel, "add.s32", bits(kernel, "add.s32", from, half), last);
     return bits(kernel, "shr.u32", sum, std::to_string(shift));
   };
-  if (type == ElementType::BF16) {
+  if (program::isUpperHalf(type)) {
     Operand quiet = bits(kernel, "shr.u32", bits(kernel, "or.b32", word, "0x400000"), "16");
     return choose(kernel, nan, quiet, rounded(word, 16, "0x7FFF"));
   }
@@ -61,7 +61,7 @@ static Operand narrowed(PtxKernel &kernel, ElementType type, const Operand &valu
 
 Operand loadElement(PtxKernel &kernel, ElementType type, const std::string &place, const Operand &condition) {
   std::string guard = condition.empty() ? "" : "@" + condition + " ";
-  Kind kind = type == ElementType::F64 ? Kind::Float64 : type == ElementType::F32 ? Kind::Float32 : Kind::Bits32;
+  Kind kind = program::isNarrow(type) ? Kind::Bits32 : sumsOf(type).kind();
   Operand value = kernel.fresh(kind);
   if (!condition.empty())
     kernel.put(value,
@@ -70,7 +70,7 @@ Operand loadElement(PtxKernel &kernel, ElementType type, const std::string &plac
                                        : "mov.b32",
                kind == Kind::Bits32 ? "0" : Floats{kind == Kind::Float64}.number(0));
   if (!program::isNarrow(type)) {
-    kernel.put(value, guard + (type == ElementType::F64 ? "ld.global.f64" : "ld.global.f32"), place);
+    kernel.put(value, guard + "ld.global." + sumsOf(type).type(), place);
     return value;
   }
   Operand half = kernel.fresh(Kind::Bits16);
@@ -83,7 +83,7 @@ Operand loadElement(PtxKernel &kernel, ElementType type, const std::string &plac
 
 void storeElement(PtxKernel &kernel, ElementType type, const std::string &place, const Operand &value) {
   if (!program::isNarrow(type))
-    return kernel.run(type == ElementType::F64 ? "st.global.f64" : "st.global.f32", place, value);
+    return kernel.run("st.global." + sumsOf(type).type(), place, value);
   kernel.run("st.global.b16", place, kernel.get(Kind::Bits16, "cvt.u16.u32", narrowed(kernel, type, value)));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backends/cuda/ptx/Ptx.h"
+#include "engine/program/Elements.h"
 #include "engine/program/Program_generated.h"
 
 namespace npar::engine::cuda {
@@ -33,7 +34,7 @@ struct Floats {
 };
 
 /// The type in which elements of a type are added.
-inline Floats sumsOf(program::ElementType type) { return {type == program::ElementType::F64}; }
+inline Floats sumsOf(program::ElementType type) { return {program::isWide(type)}; }
 
 /// An element, widened to the sums' type, where `condition`; else 0, and nothing is read. Types of floats.
 Operand loadElement(PtxKernel &kernel, program::ElementType type, const std::string &place, const Operand &condition = "");

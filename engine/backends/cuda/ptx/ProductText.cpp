@@ -26,7 +26,7 @@ struct Side {
 class ProductKernel {
 public:
   explicit ProductKernel(const ProductKind &kind)
-      : kind(kind), sums(sumsOf(kind.type)), inPairs(kind.type == ElementType::BF16), depth(inPairs ? 32 : 16),
+      : kind(kind), sums(sumsOf(kind.type)), inPairs(program::addsInPairs(kind.type)), depth(inPairs ? 32 : 16),
         kernel(kind.name(), productParameterCount, productThreads) {}
   std::string text();
 

@@ -2,7 +2,6 @@
 #include "engine/backends/cuda/ptx/ReduceText.h"
 
 #include "engine/backends/cuda/ptx/Numbers.h"
-#include "engine/program/Elements.h"
 #include "engine/program/Words.h"
 
 namespace npar::engine::cuda {
@@ -12,14 +11,12 @@ using program::ReduceOp;
 
 namespace {
 
-constexpr ElementType typesReduced[] = {ElementType::F32, ElementType::F64, ElementType::BF16,
-                                        ElementType::F16, ElementType::I32, ElementType::U8};
-
-bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8; }
+/// The suffix of an instruction that loads or stores an integer.
+std::string integerWord(ElementType type) { return program::sizeOf(type) == 1 ? "u8" : "b32"; }
 
 /// a op b, of the sums' type.
 Operand combine(PtxKernel &kernel, ElementType type, ReduceOp op, const Operand &a, const Operand &b) {
-  if (isInteger(type))
+  if (program::isInteger(type))
     return kernel.get(Kind::Bits32, op == ReduceOp::Max ? "max.s32" : "add.s32", a, b);
   Floats sums = sumsOf(type);
   if (op == ReduceOp::Max)
@@ -30,8 +27,8 @@ Operand combine(PtxKernel &kernel, ElementType type, ReduceOp op, const Operand 
 
 std::string kernelText(ElementType type, ReduceOp op) {
   PtxKernel kernel(reduceName(type, op), 3, reduceThreads, mostReduced * 8);
-  Kind kind = isInteger(type) ? Kind::Bits32 : sumsOf(type).kind();
-  std::string move = isInteger(type) ? "mov.b32" : "mov." + sumsOf(type).type();
+  Kind kind = program::isInteger(type) ? Kind::Bits32 : sumsOf(type).kind();
+  std::string move = program::isInteger(type) ? "mov.b32" : "mov." + sumsOf(type).type();
   auto bytes = static_cast<int64_t>(program::sizeOf(type));
   Operand block = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.x"), thread = kernel.get(Kind::Bits32, "mov.u32", "%tid.x");
   Operand element = kernel.get(Kind::Bits64, "mul.wide.u32", block, std::to_string(reduceThreads));
@@ -46,8 +43,7 @@ std::string kernelText(ElementType type, ReduceOp op) {
     };
     auto load = [&](const Operand &index) {
       std::string from = at(pointer(index));
-      return isInteger(type) ? kernel.get(Kind::Bits32, type == ElementType::U8 ? "ld.global.u8" : "ld.global.b32", from)
-                             : loadElement(kernel, type, from);
+      return program::isInteger(type) ? kernel.get(Kind::Bits32, "ld.global." + integerWord(type), from) : loadElement(kernel, type, from);
     };
     Operand sources = kernel.narrow(kernel.parameter(0));
     Operand all = kernel.get(Kind::Bits32, "add.s32", sources, kernel.narrow(kernel.parameter(1)));
@@ -55,8 +51,8 @@ std::string kernelText(ElementType type, ReduceOp op) {
     kernel.loop("1", sources, "1", [&](const Operand &i) { kernel.put(result, move, combine(kernel, type, op, result, load(i))); });
     kernel.loop(sources, all, "1", [&](const Operand &i) {
       std::string to = at(pointer(i));
-      if (isInteger(type))
-        kernel.run(type == ElementType::U8 ? "st.global.u8" : "st.global.b32", to, result);
+      if (program::isInteger(type))
+        kernel.run("st.global." + integerWord(type), to, result);
       else
         storeElement(kernel, type, to, result);
     });
@@ -70,7 +66,7 @@ std::string reduceName(ElementType type, ReduceOp op) { return "reduce_" + std::
 
 std::string reduceText() {
   std::vector<std::string> kernels;
-  for (ElementType type : typesReduced)
+  for (ElementType type : program::EnumValuesElementType())
     for (ReduceOp op : {ReduceOp::Sum, ReduceOp::RoundedSum, ReduceOp::Max})
       kernels.push_back(kernelText(type, op));
   return moduleText(kernels);

@@ -23,13 +23,16 @@ SettingsList sizes(const char *type, int width, int heads, int length, int batch
           {"context", text(length)}, {"batch", text(batch)}, {"vocab", text(vocab)}, {"depth", text(depth)}};
 }
 
+constexpr size_t commonTypes = 2; ///< f32 and bf16, the first of a machine's types
+
 /// Small, middle and large steps in the types that people train in; less of the others.
 std::vector<Workload> workloads(bool quick) {
   std::vector<Workload> list;
   auto add = [&](SettingsList settings, const std::string &plan = "none") {
     list.push_back({"gpt2", std::move(settings), plan, quick ? 2 : 3, quick ? 0 : 0.8});
   };
-  for (const char *type : {"f32", "bf16"}) {
+  for (size_t index = 0; index < commonTypes; ++index) {
+    const char *type = dsl::machineTypes[index];
     add(sizes(type, 64, 4, 64, 4, 256));
     if (quick)
       continue;
@@ -37,8 +40,8 @@ std::vector<Workload> workloads(bool quick) {
     add(sizes(type, 768, 12, 512, 4, 8192));
     add(sizes(type, 128, 2, 2048, 1, 256)); // attention above all
   }
-  for (const char *type : {"fp16", "f64"})
-    add(quick ? sizes(type, 64, 4, 64, 4, 256) : sizes(type, 384, 6, 256, 2, 1024));
+  for (size_t index = commonTypes; index < dsl::machineTypes.size(); ++index)
+    add(quick ? sizes(dsl::machineTypes[index], 64, 4, 64, 4, 256) : sizes(dsl::machineTypes[index], 384, 6, 256, 2, 1024));
   SettingsList micro = sizes("f32", quick ? 64 : 256, 4, 128, 8, 512), two = micro;
   micro.push_back({"micro", "4"}); // accumulators are zeroed
   add(micro);
@@ -48,8 +51,7 @@ std::vector<Workload> workloads(bool quick) {
 }
 
 std::string wordOf(const StepGroup &group) {
-  static const char *const types[] = {"f32", "f64", "i32", "u8", "bf16", "fp16"};
-  std::string type = std::string(" ") + types[static_cast<int>(group.type)];
+  std::string type = std::string(" ") + program::rowOf(group.type).planWord;
   switch (group.kind) {
   case Kind::Kernel:
     return "kernels";
@@ -65,10 +67,6 @@ std::string wordOf(const StepGroup &group) {
     break;
   }
   return "collectives of two ranks";
-}
-
-size_t typeIndex(program::ElementType type) {
-  return type == program::ElementType::BF16 ? 1 : type == program::ElementType::F16 ? 2 : type == program::ElementType::F64 ? 3 : 0;
 }
 
 /// Sets a rate from the seconds of one unit; keeps the old rate if nothing was observed.
@@ -89,7 +87,7 @@ void setFigures(dsl::Machine &machine, const StepGroup &group, const std::vector
     machine.operation = x[2], machine.function = x[3];
     return;
   case Kind::Product: {
-    dsl::ProductFigures &product = machine.products[typeIndex(group.type)];
+    dsl::ProductFigures &product = machine.products[program::rowOf(group.type).machineIndex];
     setRate(product.rate, x[0]);
     if (x[0] > 0)
       product.rows = x[1] / x[0], product.columns = x[2] / x[0], product.depth = x[3] / x[0];
@@ -98,9 +96,9 @@ void setFigures(dsl::Machine &machine, const StepGroup &group, const std::vector
   case Kind::Attention:
   case Kind::AttentionGradient: {
     auto &list = group.kind == Kind::Attention ? machine.attentions : machine.gradients;
-    setRate(list[typeIndex(group.type)].rate, x[0]);
+    setRate(list[program::rowOf(group.type).machineIndex].rate, x[0]);
     if (x[0] > 0)
-      list[typeIndex(group.type)].rows = x[1] / x[0];
+      list[program::rowOf(group.type).machineIndex].rows = x[1] / x[0];
     return;
   }
   case Kind::Move:

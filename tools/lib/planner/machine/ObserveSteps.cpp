@@ -183,7 +183,7 @@ engine::Result<Observed> observe(const Workload &workload, double cacheSize, dou
     size_t at = index++;
     auto time = traced.steps.find({task, number});
     std::optional<StepGroup> group = groupOf(program->root(), step);
-    bool other = group && group->kind == StepGroup::Kind::Kernel && program->root().compute() == program::ElementType::F64;
+    bool other = group && group->kind == StepGroup::Kind::Kernel && isWide(program->root().compute());
     if (!group || other || time == traced.steps.end() || alone == (group->kind == StepGroup::Kind::Collective))
       return;
     Equation equation;
