@@ -48,6 +48,14 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
       if (const Setting *s = text.settings.find("mesh." + name)) {
         at = s->value->location;
         axis.size = evaluator.integer(*s->value, text.scope, what);
+        Binding *constant = item.value ? nullptr : text.scope.find(name);
+        auto *size = constant ? std::get_if<int64_t>(&constant->value) : nullptr;
+        const Setting *other = size && *size != axis.size ? text.settings.find(name) : nullptr;
+        if (other)
+          reporter.fail(other->keyLocation,
+                        "settings '" + name + "' = " + std::to_string(*size) + " and 'mesh." + name + "' = " + std::to_string(axis.size) +
+                            " give mesh axis '" + name + "' two sizes",
+                        {"leave one of them out"});
       } else if (item.value) {
         axis.size = evaluator.integer(*item.value, text.scope, what);
       } else {

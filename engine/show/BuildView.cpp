@@ -6,6 +6,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
+#include "engine/show/CollectiveCauses.h"
 #include "engine/show/CommonPath.h"
 #include "engine/show/LiveMemory.h"
 #include "engine/show/RankList.h"
@@ -127,8 +128,11 @@ void countCollectives(const std::vector<ViewLabel> &labels, ClassView &view) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, CollectiveUse> uses;
   for (size_t index = 0; index < view.fragments.size(); ++index)
     for (const ViewStep &step : view.fragments[index].steps) {
+      if (step.kind == StepKind::Send)
+        view.sentBytes += times[index] * step.bytes;
       if (step.kind != StepKind::Collective || !times[index])
         continue;
+      view.sentBytes += times[index] * sentBytes(step.message.collective, step.bytes, step.message.members);
       const ViewLabel &label = labels[step.label];
       std::string phase = lookOf(view.fragments[index].phase).word;
       CauseT cause = withoutPath(step.message.cause);

@@ -90,8 +90,11 @@ void addView(Json &summary, const View &view) {
 Json comparedJson(const View &view) {
   Json classes = Json::array();
   for (const ClassView &one : view.classes)
-    classes.push_back(
-        Json{{"stage", one.stage}, {"bubble", one.bubble}, {"balance", one.balance}, {"live_peak_bytes", one.memory.peakBytes}});
+    classes.push_back(Json{{"stage", one.stage},
+                           {"bubble", one.bubble},
+                           {"balance", one.balance},
+                           {"live_peak_bytes", one.memory.peakBytes},
+                           {"sent_bytes", one.sentBytes}});
   return Json{{"title", view.title}, {"span_seconds", view.span}, {"bubble", view.bubble}, {"classes", classes}};
 }
 

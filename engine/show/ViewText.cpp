@@ -146,22 +146,16 @@ std::string viewText(const View &view, size_t width) {
 }
 
 std::string comparisonText(const std::vector<const View *> &views) {
-  auto row = [](const std::string &step, const std::string &bubble, const std::string &peak, const std::string &collectives) {
-    return TableRow(2).right(step, 10).right(bubble, 10).right(peak, 13).right(collectives, 13);
+  auto row = [](const std::string &step, const std::string &bubble, const std::string &peak, const std::string &sent) {
+    return TableRow(2).right(step, 10).right(bubble, 10).right(peak, 13).right(sent, 13);
   };
-  std::string text = "\ncompared; live peak and collectives are those of the rank that has most\n" +
-                     row("step", "bubble", "live peak", "collectives").str();
+  std::string text = "\ncompared; live peak and sent bytes are those of the rank that has most\n" + row("step", "bubble", "live peak", "sent").str();
   for (const View *view : views) {
-    uint64_t peak = 0, bytes = 0;
-    for (const ClassView &one : view->classes) {
-      peak = std::max(peak, one.memory.peakBytes);
-      uint64_t sum = 0;
-      for (const CollectiveUse &use : one.collectives)
-        sum += use.bytes;
-      bytes = std::max(bytes, sum);
-    }
+    uint64_t peak = 0, sent = 0;
+    for (const ClassView &one : view->classes)
+      peak = std::max(peak, one.memory.peakBytes), sent = std::max(sent, one.sentBytes);
     text += row(humanTime(view->span), fmt::format("{:.1f} %", 100 * view->bubble), humanBytes(static_cast<double>(peak)),
-                humanBytes(static_cast<double>(bytes)))
+                humanBytes(static_cast<double>(sent)))
                 .text("   " + view->title)
                 .str();
   }
