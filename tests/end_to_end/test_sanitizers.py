@@ -71,7 +71,7 @@ class SanitizersTest(unittest.TestCase):
             self.call(["ctest", "--test-dir", build, "-j", os.cpu_count(), "--output-on-failure", "--timeout", 1800, "-E", left_out], environment)
         for tests in SAMPLE[name]:
             with self.subTest(tests):
-                own = {**environment, "NPAR_BUILD": str(build)}
+                own = {**environment, "NPAR_BUILD": str(build), "NPAR_SANITIZED": "1"}
                 own.pop("NPAR_LONG", None)
                 self.call([sys.executable, "-m", "unittest", tests], own, HERE)
 
