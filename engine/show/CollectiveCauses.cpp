@@ -38,7 +38,7 @@ std::string remedyOf(const WhyEntry &entry) {
   case program::CauseKind::SumsOverSplit:
   case program::CauseKind::ReducesSplit:
     if (!entry.rules.empty() && !cause.axes.empty() && !cause.axes.front()->axis.empty())
-      return fmt::format("leaving out {}, or exempting the operation: '{} -> none in op {}'", namesOf(entry.rules),
+      return fmt::format("leaving out {}, or exempting the operation above it: '{} -> none in op {}'", namesOf(entry.rules),
                          cause.axes.front()->axis, cause.operation);
     break;
   case program::CauseKind::None:

@@ -53,7 +53,7 @@ TEST(Why, EqualBlocksAreOneEntry) {
   EXPECT_EQ(entry.to, "embed : 16");
   ASSERT_EQ(entry.rules.size(), 1u);
   EXPECT_EQ(entry.rules[0], std::pair(std::string("hidden -> tp"), std::string("p.npar:5:9")));
-  EXPECT_EQ(entry.remedy, "leaving out 'hidden -> tp', or exempting the operation: 'hidden -> none in op einsum'");
+  EXPECT_EQ(entry.remedy, "leaving out 'hidden -> tp', or exempting the operation above it: 'hidden -> none in op einsum'");
   std::string text = whyText(view);
   EXPECT_NE(text.find("h.*.mlp: 2 x"), std::string::npos) << text;
   EXPECT_NE(text.find("asked for by p.npar:5:9  hidden -> tp"), std::string::npos) << text;
