@@ -6,9 +6,50 @@ import re
 import unittest
 
 import chromium
-from driver import ROOT, DriverTest, sample, settings
+from driver import LONG, ROOT, DriverTest, sample, settings
 
 SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16}
+
+# GShard / Switch: each position goes to its best experts, which take at most `room` positions of a sequence.
+ROUTED = """import "Embedding"
+import "LayerNorm"
+import "Projection"
+
+layer Routed(embed, hidden, seq, expert, slot, room, rooms) {
+    gate = Projection(embed, expert, 0.5)
+    param w1: [expert, embed, hidden] = normal(0.1)
+    param w2: [expert, hidden, embed] = normal(0.1)
+    forward(x, p) {
+        best  = top_k(p, along = slot, over = expert)
+        share = gather(p, best, over = expert)
+        mine  = one_hot(best, over = expert)
+        taken = sum(mine, over = slot)
+        place = cumsum(int(taken), over = seq) - 1
+        fits  = taken * where(place < rooms, 1.0, 0.0)
+        send  = one_hot(place, over = room) * fits
+        weight = sum(mine * share, over = slot)
+        inner = einsum(send, x, over = seq)
+        inner = einsum(gelu(einsum(inner, w1, over = embed)), w2, over = hidden)
+        return einsum(send * weight, inner, over = [expert, room])
+    }
+}
+
+model Switch(vocab = 32, width = 256, length = 64, experts = 16, slots = 2, rooms = 4, depth = 2) {
+    axis batch, seq = length, vocab, embed = width, hidden = 2 * width, expert = experts, slot = slots, room = rooms
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    x = table(tokens)
+    repeat layers[depth] {
+        norm = LayerNorm(embed)
+        moe = Routed(embed, hidden, seq, expert, slot, room, rooms)
+        y = norm(x)
+        x = x + moe(y, softmax(moe.gate(y), over = expert))
+    }
+    loss cross_entropy(project(x, table.weight), targets, over = vocab)
+}
+
+train base for Switch { batch 64 optimizer AdamW(lr = 1e-3) clip 1.0 }
+"""
 
 
 def machine(count=4, memory="1 GB", price=""):
@@ -152,6 +193,25 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
             found = self.npar_json("plan", model, "--machine", "quartet.npar", "--batch", 8, "--fix", "micro=1", "--fix", "bucket=none", "--fix", "mesh.cp=1", *settings(sizes))
             self.assertTrue(found["best"]["fits"], model)
             self.assertEqual("decay 0 }" in found["text"], model == "bert") # the rules for parameters come along
+
+    def routed(self, *fixes):
+        (self.folder / "routed.npar").write_text(ROUTED)
+        (self.folder / "quartet.npar").write_text(machine())
+        return self.npar_json("plan", "routed.npar", "--machine", "quartet.npar", *(word for fix in fixes for word in ("--fix", fix)))
+
+    def test_experts_that_see_few_positions(self):
+        """They compute a sixteenth of what dense blocks of their size would. No bound leaves out what is better: a fix never helps."""
+        narrow = ("micro=4", "zero=0", "recompute=none", "bucket=none")
+        best = self.routed(*narrow)["best"]["seconds_per_step"]
+        self.assertEqual(best, min(self.routed(*narrow, f"mesh.dp={size}")["best"]["seconds_per_step"] for size in (1, 2, 4)))
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_nothing_that_explain_tries_is_better(self):
+        (self.folder / "routed.npar").write_text(ROUTED)
+        sizes = settings({"compute": "bf16", "vocab": 32000, "width": 1024, "length": 1024, "experts": 16, "rooms": 256, "depth": 8})
+        task = ("routed.npar", "--machine", "dgx-a100", "--hosts", 1, "--batch", 64, *sizes)
+        planned, explained = (self.npar_json(command, *task)["best"]["seconds_per_step"] for command in ("plan", "explain"))
+        self.assertLessEqual(planned, explained)
 
     def test_context_parallelism_and_what_a_stage_holds(self):
         found = self.plan("--fix", "mesh.cp = 2", "--fix", "mesh.pp = 2", "--fix", "schedule = zb_auto")

@@ -73,6 +73,7 @@ struct PlanTask {
   std::string gradients, reduce; ///< their types; empty: as `compute` has it
   int64_t hosts = 1, batch = 1;
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
+  double blockProducts = 0;                                               ///< multiplyAddsOfBlocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::string importAs;                                                   ///< how a text next to the model's folder imports it
   std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan

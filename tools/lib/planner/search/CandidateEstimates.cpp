@@ -104,8 +104,9 @@ double certainWaits(const PlanTask &task, const Candidate &c) { return dsl::isUn
 /// last one holds the product with the vocabulary.
 double unevenStages(const PlanTask &task, const Candidate &c) {
   double blocks = static_cast<double>(task.blocks), stages = static_cast<double>(c.pp);
-  double words = static_cast<double>(task.vocabulary * task.width) * (c.split == "blocks" ? static_cast<double>(c.tp) : 1);
-  double block = static_cast<double>(task.blockMatrices) / std::max(1.0, blocks), all = blocks * block;
+  double words =
+      3 * static_cast<double>(task.vocabulary * task.width * task.sequence) * (c.split == "blocks" ? static_cast<double>(c.tp) : 1);
+  double all = task.blockProducts, block = all / std::max(1.0, blocks);
   if (all <= 0)
     return 1;
   if (c.pp == 1)
@@ -133,7 +134,7 @@ double leastSeconds(const PlanTask &task, const Candidate &c) {
     return 0;
   double micros = static_cast<double>(microsOf(task, c));
   // Recomputation need not repeat a whole block: the result of its last product is not needed.
-  double flops = (c.recomputes() ? 7.0 : 6.0) * static_cast<double>(task.blockMatrices) * static_cast<double>(task.batch * task.sequence);
+  double flops = (c.recomputes() ? 7.0 / 3 : 2.0) * task.blockProducts * static_cast<double>(task.batch);
   return flops / rate * (1 + certainWaits(task, c) / micros);
 }
 
@@ -164,7 +165,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
     cost::GroupSpan span = group(c.tp, 1);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, span);
     // Links may carry collectives during products: each one has a sixth of the products of a block's forward and backward to overlap with.
-    double product = static_cast<double>(task.blockMatrices) / static_cast<double>(std::max<int64_t>(1, task.blocks)) * tokens / tp /
+    double product = task.blockProducts / 3 / static_cast<double>(std::max<int64_t>(1, task.blocks) * task.sequence) * tokens / tp /
                      std::max(1.0, rateOf(task, c) / static_cast<double>(c.ranks()));
     double beside = cost::linkOf(task.machine, span.level).beside * std::min(product, once * (tp - 1) / tp);
     seconds += slots * layers * (c.recomputes() ? 6 : 4) * reduces * (once - beside);
