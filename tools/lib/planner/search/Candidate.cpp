@@ -1,7 +1,6 @@
 // Names a candidate and writes it as text.
 #include "tools/lib/planner/search/Candidate.h"
 
-#include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
 
 #include "tools/lib/verify/PlanDraft.h"
@@ -48,40 +47,99 @@ std::string trainText(const PlanTask &task) {
 } // namespace
 
 /// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
-static bool hasOwnChunks(const std::string &schedule) {
-  const schedules::ScheduleKind *kind = schedules::findSchedule(schedule);
-  return !kind || !kind->anyChunks || kind->keepsCap;
+static bool hasOwnChunks(const schedules::ScheduleKind *kind) { return !kind || !kind->anyChunks || kind->keepsCap; }
+
+const char *wordOf(Context context) {
+  switch (context) {
+  case Context::None:
+    return "none";
+  case Context::Zigzag:
+    return "zigzag";
+  case Context::Ring:
+    return "ring";
+  case Context::Gather:
+    return "gather";
+  case Context::Ulysses:
+    return "ulysses";
+  }
+  return "";
 }
 
-const char *splitFeature(const std::string &split) {
-  return split == "blocks"        ? "tp_blocks"
-         : split == "vocabulary"  ? "tp_vocabulary"
-         : split == "feedforward" ? "tp_feedforward"
-         : split == "attention"   ? "tp_attention"
-                                  : "tp";
+const char *wordOf(Split split) {
+  switch (split) {
+  case Split::All:
+    return "all";
+  case Split::Blocks:
+    return "blocks";
+  case Split::FeedForward:
+    return "feedforward";
+  case Split::Attention:
+    return "attention";
+  case Split::Vocabulary:
+    return "vocabulary";
+  }
+  return "";
 }
 
-bool splitsBackward(const Candidate &c) {
-  const schedules::ScheduleKind *kind = schedules::findSchedule(c.schedule);
-  return kind && kind->splitsBackward;
+const char *wordOf(PlaceOrder order) {
+  switch (order) {
+  case PlaceOrder::Mesh:
+    return "dp,pp";
+  case PlaceOrder::StagesApart:
+    return "pp,dp";
+  case PlaceOrder::TensorApart:
+    return "tp,dp,pp";
+  }
+  return "";
+}
+
+std::string wordOf(const RecomputedBlocks &recompute) {
+  switch (recompute.kind) {
+  case dsl::RecomputeKind::None:
+    return "none";
+  case dsl::RecomputeKind::Attention:
+    return "attention";
+  case dsl::RecomputeKind::Block:
+    return "block";
+  case dsl::RecomputeKind::Every:
+    return fmt::format("every {}", recompute.every);
+  case dsl::RecomputeKind::Layers:
+    return "layers";
+  }
+  return "";
+}
+
+std::string bucketWord(int64_t bytes) {
+  return bytes == 0 ? "none" : bytes % 1'000'000 == 0 ? fmt::format("{} MB", bytes / 1'000'000) : fmt::format("{} B", bytes);
+}
+
+std::string scheduleWord(const Candidate &c) { return c.schedule ? c.schedule->name : "none"; }
+
+const char *splitFeature(Split split) {
+  switch (split) {
+  case Split::All:
+    return "tp";
+  case Split::Blocks:
+    return "tp_blocks";
+  case Split::FeedForward:
+    return "tp_feedforward";
+  case Split::Attention:
+    return "tp_attention";
+  case Split::Vocabulary:
+    return "tp_vocabulary";
+  }
+  return "";
 }
 
 Choices choicesOf(const Candidate &c) {
-  return {{"mesh.dp", std::to_string(c.dp)},
-          {"mesh.pp", std::to_string(c.pp)},
-          {"mesh.cp", std::to_string(c.cp)},
-          {"mesh.tp", std::to_string(c.tp)},
-          {"micro", std::to_string(c.micro)},
-          {"schedule", c.schedule},
-          {"chunks", std::to_string(c.chunks)},
-          {"live", c.live ? std::to_string(c.live) : "none"},
-          {"context", c.context},
-          {"recompute", c.recompute},
-          {"zero", std::to_string(c.zero)},
-          {"sequence", c.sequence ? "true" : "false"},
-          {"split", c.split},
-          {"place", c.place},
-          {"bucket", c.bucket}};
+  return {{"mesh.dp", std::to_string(c.dp)},    {"mesh.pp", std::to_string(c.pp)},
+          {"mesh.cp", std::to_string(c.cp)},    {"mesh.tp", std::to_string(c.tp)},
+          {"micro", std::to_string(c.micro)},   {"schedule", scheduleWord(c)},
+          {"chunks", std::to_string(c.chunks)}, {"live", c.live ? std::to_string(c.live) : "none"},
+          {"context", wordOf(c.context)},       {"recompute", wordOf(c.recompute)},
+          {"zero", std::to_string(c.zero)},     {"sequence", c.sequence ? "true" : "false"},
+          {"split", wordOf(c.split)},           {"place", wordOf(c.place)},
+          {"bucket", bucketWord(c.bucket)}};
 }
 
 bool isSameValue(const std::string &a, const std::string &b) {
@@ -125,26 +183,27 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (hasOwnChunks(c.schedule) ? "" : fmt::format("({})", c.chunks)) + (c.live ? fmt::format(" live {}", c.live) : "");
+    return scheduleWord(c) + (hasOwnChunks(c.schedule) ? "" : fmt::format("({})", c.chunks)) +
+           (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
-    return c.context == "zigzag" ? "ring(zigzag)" : c.context;
+    return c.context == Context::Zigzag ? "ring(zigzag)" : wordOf(c.context);
   case Setting::Recompute:
-    return c.recomputes() ? "recompute " + c.recompute : "no recomputation";
+    return c.recomputes() ? "recompute " + wordOf(c.recompute) : "no recomputation";
   case Setting::Zero:
     return c.zero ? fmt::format("zero {}", c.zero) : "no ZeRO";
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
   case Setting::Split:
-    return c.split == "all"          ? "all split by tensor parallelism"
-           : c.split == "blocks"     ? "the vocabulary whole"
-           : c.split == "vocabulary" ? "the vocabulary alone split, the blocks' batch"
-                                     : fmt::format("of the blocks {} alone split, else the batch", c.split);
+    return c.split == Split::All          ? "all split by tensor parallelism"
+           : c.split == Split::Blocks     ? "the vocabulary whole"
+           : c.split == Split::Vocabulary ? "the vocabulary alone split, the blocks' batch"
+                                          : fmt::format("of the blocks {} alone split, else the batch", wordOf(c.split));
   case Setting::Place:
-    return c.place == "dp,pp"      ? "the order of the mesh"
-           : c.place == "tp,dp,pp" ? "tensor parallelism across hosts"
-                                   : "data parallelism inside a host";
+    return c.place == PlaceOrder::Mesh          ? "the order of the mesh"
+           : c.place == PlaceOrder::TensorApart ? "tensor parallelism across hosts"
+                                                : "data parallelism inside a host";
   case Setting::Bucket:
-    return c.bucket == "none" ? "no bucket" : "bucket " + c.bucket;
+    return c.bucket == 0 ? "no bucket" : "bucket " + bucketWord(c.bucket);
   }
   return "";
 }
@@ -197,15 +256,15 @@ std::string nameOf(const Candidate &c) {
     text += ", " + wordsOf(c, Setting::Context);
   if (c.sequence)
     text += ", sequence";
-  if (c.split != "all")
-    text += ", split " + c.split;
+  if (c.split != Split::All)
+    text += fmt::format(", split {}", wordOf(c.split));
   if (c.zero)
     text += fmt::format(", zero {}", c.zero);
   if (c.recomputes())
-    text += ", recompute " + c.recompute;
-  if (c.place != "dp,pp")
-    text += ", place " + c.place;
-  return text + (c.bucket == "none" ? "" : ", bucket " + c.bucket);
+    text += ", recompute " + wordOf(c.recompute);
+  if (c.place != PlaceOrder::Mesh)
+    text += fmt::format(", place {}", wordOf(c.place));
+  return text + (c.bucket == 0 ? "" : ", bucket " + bucketWord(c.bucket));
 }
 
 int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
@@ -224,19 +283,19 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
     take(feature);
   };
   std::string inside = fmt::format("{}{}{}", c.cp > 1 ? "cp" : "", c.cp > 1 && c.tp > 1 ? ", " : "", c.tp > 1 ? "tp" : "");
-  if (c.place == "tp,dp,pp")
+  if (c.place == PlaceOrder::TensorApart)
     line("place", fmt::format("place tp{}{}{}", c.dp > 1 ? ", dp" : "", c.pp > 1 ? ", pp" : "", c.cp > 1 ? ", cp" : ""));
-  else if (c.place != "dp,pp")
+  else if (c.place != PlaceOrder::Mesh)
     line("place", "place pp, dp" + (inside.empty() ? "" : " inside " + inside));
   if (c.dp > 1)
     take(sized("dp", "dp", c.dp));
   if (c.pp > 1) {
-    verify::PlanFeature schedule = sized(c.schedule.c_str(), "pp", c.pp);
+    verify::PlanFeature schedule = sized(c.schedule->name, "pp", c.pp);
     schedule.schedule = wordsOf(c, Setting::Schedule);
     take(schedule);
   }
   if (c.cp > 1) {
-    verify::PlanFeature context = sized(c.context == "zigzag" ? "ring_zigzag" : c.context.c_str(), "cp", c.cp);
+    verify::PlanFeature context = sized(c.context == Context::Zigzag ? "ring_zigzag" : wordOf(c.context), "cp", c.cp);
     for (verify::FeatureRule &rule : context.rules)
       if (size_t at = rule.text.find("-> sp"); at != std::string::npos)
         rule.text.replace(at, 5, "-> cp");
@@ -249,9 +308,9 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
   if (c.zero)
     chosen.push_back(verify::findFeature(c.zero == 1 ? "zero1" : c.zero == 2 ? "zero2" : "zero3"));
   if (c.recomputes())
-    line("recompute", "recompute " + c.recompute);
-  if (c.bucket != "none")
-    line("bucket", "bucket " + c.bucket);
+    line("recompute", "recompute " + wordOf(c.recompute));
+  if (c.bucket != 0)
+    line("bucket", "bucket " + bucketWord(c.bucket));
   line("compute", "compute " + task.compute + (task.gradients.empty() ? "" : ", gradients " + task.gradients) +
                       (task.reduce.empty() ? "" : ", reduce " + task.reduce));
   verify::DraftChoice choice;

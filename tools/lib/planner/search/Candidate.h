@@ -1,6 +1,7 @@
 // One plan that `npar plan` may choose: sizes and clauses, and its text.
 #pragma once
 
+#include "compiler/schedules/Schedule.h"
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
 #include "tools/lib/foreign/ForeignFile.h"
@@ -16,28 +17,59 @@ namespace npar::planner {
 
 using models::ModelOptions;
 
+/// How attention sees the sequence that cp splits.
+enum class Context { None, Zigzag, Ring, Gather, Ulysses };
+
+/// What tp splits. All: every layer; Blocks: the vocabulary is whole; Vocabulary: the blocks have shares of the batch instead; FeedForward,
+/// Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch.
+enum class Split { All, Blocks, FeedForward, Attention, Vocabulary };
+
+/// The order in which ranks fill hosts. Mesh: that of the mesh; StagesApart: stages first, so that a stage's replicas share hosts;
+/// TensorApart: the ranks of tp first, on different hosts.
+enum class PlaceOrder { Mesh, StagesApart, TensorApart };
+
+/// Which blocks are computed again in the backward pass.
+struct RecomputedBlocks {
+  dsl::RecomputeKind kind = dsl::RecomputeKind::None; ///< None, Block or Every
+  int64_t every = 1;                                  ///< Every: blocks between two kept ones
+  bool operator==(const RecomputedBlocks &other) const { return kind == other.kind && every == other.every; }
+  bool operator!=(const RecomputedBlocks &other) const { return !(*this == other); }
+};
+
 struct Candidate {
   int64_t dp = 1, pp = 1, cp = 1, tp = 1, micro = 1;
-  std::string schedule = "none"; ///< "none" where pp is 1
-  int64_t chunks = 1, live = 0;  ///< live: 0 where the plan says none
-  std::string context = "none";  ///< how attention sees the sequence that cp splits: ring, zigzag, gather, ulysses
-  std::string recompute = "none", place = "dp,pp", bucket = "none";
-  /// The layers that tp splits: "all"; "blocks": the vocabulary is whole; "vocabulary": the blocks have shares of the batch instead;
-  /// "feedforward" or "attention": these and the vocabulary, the other layers of the blocks have shares of the batch.
-  std::string split = "all";
+  const schedules::ScheduleKind *schedule = nullptr; ///< null where pp is 1
+  int64_t chunks = 1, live = 0;                      ///< live: 0 where the plan says none
+  Context context = Context::None;
+  RecomputedBlocks recompute;
+  PlaceOrder place = PlaceOrder::Mesh;
+  int64_t bucket = 0; ///< bytes; 0: none
+  Split split = Split::All;
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
 
   int64_t ranks() const { return dp * pp * cp * tp; }
-  int64_t batchShares() const { return dp * (split == "vocabulary" ? tp : 1); }
-  bool recomputes() const { return recompute != "none"; }
+  int64_t batchShares() const { return dp * (split == Split::Vocabulary ? tp : 1); }
+  bool recomputes() const { return recompute.kind != dsl::RecomputeKind::None; }
+  /// Tells whether the blocks' layers other than those that tp splits have shares of its part of the batch.
+  bool splitsLayersAlone() const { return split == Split::FeedForward || split == Split::Attention; }
+  /// Tells whether the schedule computes the weights' gradients in tasks of their own.
+  bool splitsBackward() const { return schedule && schedule->splitsBackward; }
 };
 
-/// The feature of the table for a word of `Candidate::split`.
-const char *splitFeature(const std::string &split);
+constexpr RecomputedBlocks everyBlock = {dsl::RecomputeKind::Block, 1}, everySecond = {dsl::RecomputeKind::Every, 2};
+constexpr int64_t usualBucket = 100'000'000; ///< bytes of the buckets that are tried
 
-/// Tells whether its schedule computes the weights' gradients in tasks of their own.
-bool splitsBackward(const Candidate &candidate);
+// The words of choices, as `--fix` and JSON have them: "zigzag", "all", "pp,dp", "every 2", "100 MB"; "none" where there is none.
+const char *wordOf(Context context);
+const char *wordOf(Split split);
+const char *wordOf(PlaceOrder order);
+std::string wordOf(const RecomputedBlocks &recompute);
+std::string bucketWord(int64_t bytes);
+std::string scheduleWord(const Candidate &candidate);
+
+/// The feature of the table for a split.
+const char *splitFeature(Split split);
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 

@@ -25,25 +25,24 @@ int64_t microsOf(const PlanTask &task, const Candidate &c) { return std::max<int
 
 /// The least number of parameters that a rank has without ZeRO.
 double elementsOfRank(const PlanTask &task, const Candidate &c) {
-  double whole = c.split == "vocabulary" ? static_cast<double>(task.blockMatrices) : 0;
+  double whole = c.split == Split::Vocabulary ? static_cast<double>(task.blockMatrices) : 0;
   return (whole + (static_cast<double>(task.parameters) - whole) / static_cast<double>(c.tp)) / static_cast<double>(c.pp);
 }
 
 /// The least bubble of a stage, in forward and backward passes of a micro-batch.
-double leastWaits(const Candidate &c) { return splitsBackward(c) ? 0 : static_cast<double>(c.pp - 1) / static_cast<double>(c.chunks); }
+double leastWaits(const Candidate &c) { return c.splitsBackward() ? 0 : static_cast<double>(c.pp - 1) / static_cast<double>(c.chunks); }
 
 schedules::Estimate scheduleGuess(const Candidate &c, double micros) {
-  const schedules::ScheduleKind *kind = schedules::findSchedule(c.schedule);
   schedules::Request request;
   request.stages = static_cast<int>(c.pp), request.micros = static_cast<int>(micros), request.chunks = static_cast<int>(c.chunks);
   request.memoryCap = static_cast<double>(c.live);
-  return kind ? kind->estimate(request) : schedules::Estimate{};
+  return c.schedule ? c.schedule->estimate(request) : schedules::Estimate{};
 }
 
 /// Tells whether one of the stage's ranks has a place from `begin` to `end` in the order in which ranks fill hosts.
 bool isPlacedIn(const Candidate &c, int64_t stage, int64_t begin, int64_t end) {
   int64_t inside = c.cp * c.tp, replica = c.pp * inside;
-  if (c.place != "dp,pp") // a stage's replicas are next to each other
+  if (c.place != PlaceOrder::Mesh) // a stage's replicas are next to each other
     return stage * c.dp * inside < end && (stage + 1) * c.dp * inside > begin;
   int64_t first = stage * inside, past = begin - first - inside; // replica d has the places from d * replica + first on
   int64_t next = past < 0 ? 0 : past / replica + 1;              // the first one that ends after `begin`
@@ -105,7 +104,7 @@ double certainWaits(const PlanTask &task, const Candidate &c) { return dsl::isUn
 double unevenStages(const PlanTask &task, const Candidate &c) {
   double blocks = static_cast<double>(task.blocks), stages = static_cast<double>(c.pp);
   double words =
-      3 * static_cast<double>(task.vocabulary * task.width * task.sequence) * (c.split == "blocks" ? static_cast<double>(c.tp) : 1);
+      3 * static_cast<double>(task.vocabulary * task.width * task.sequence) * (c.split == Split::Blocks ? static_cast<double>(c.tp) : 1);
   double all = task.blockProducts, block = all / std::max(1.0, blocks);
   if (all <= 0)
     return 1;
@@ -156,12 +155,12 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
                                              .products[task.compute == "bf16"   ? 1
                                                        : task.compute == "fp16" ? 2
                                                                                 : 0];
-    double piece = static_cast<double>(task.width) / (c.split == "vocabulary" ? 1 : tp);
+    double piece = static_cast<double>(task.width) / (c.split == Split::Vocabulary ? 1 : tp);
     seconds *= 1 + (figures.columns + figures.depth) / piece / 2 + figures.rows / tokens;
   }
   double vector = bytes * tokens * static_cast<double>(task.width);
   if (c.tp > 1 && task.width > 0) { // of a layer that has the batch's shares the rest is gathered
-    double reduces = c.split == "vocabulary" ? 0 : c.split == "feedforward" || c.split == "attention" ? 0.75 : 1;
+    double reduces = c.split == Split::Vocabulary ? 0 : c.splitsLayersAlone() ? 0.75 : 1;
     cost::GroupSpan span = group(c.tp, 1);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, span);
     // Links may carry collectives during products: each one has a sixth of the products of a block's forward and backward to overlap with.
@@ -169,7 +168,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
                      std::max(1.0, rateOf(task, c) / static_cast<double>(c.ranks()));
     double beside = cost::linkOf(task.machine, span.level).beside * std::min(product, once * (tp - 1) / tp);
     seconds += slots * layers * (c.recomputes() ? 6 : 4) * reduces * (once - beside);
-    if (c.split == "vocabulary")
+    if (c.split == Split::Vocabulary)
       seconds += 3 * micros * cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, vector * tp, group(c.tp, 1));
   }
   if (c.cp > 1 && task.width > 0) { // keys and values of all: there, and there and back in the backward pass
@@ -179,10 +178,9 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
   }
   if (c.batchShares() * c.cp > 1) {
     double share = bytes * elementsOfRank(task, c);
-    cost::GroupSpan span = group(c.batchShares() * c.cp, c.split == "vocabulary" ? 1
-                                                         : c.cp > 1              ? c.tp
-                                                         : c.place == "dp,pp"    ? c.tp * c.pp
-                                                                                 : c.tp);
+    cost::GroupSpan span = group(c.batchShares() * c.cp, c.split == Split::Vocabulary              ? 1
+                                                         : c.cp > 1 || c.place != PlaceOrder::Mesh ? c.tp
+                                                                                                   : c.tp * c.pp);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, share, span);
     seconds += 0.5 * (c.zero == 3 ? 3 * micros : 2) * once;
   }
@@ -209,8 +207,10 @@ double leastBytes(const PlanTask &task, const Candidate &c) {
 
 double guessedActivations(const PlanTask &task, const Candidate &c) {
   double tp = static_cast<double>(c.tp), micros = static_cast<double>(microsOf(task, c)), stages = static_cast<double>(c.pp);
-  double whole = c.split == "vocabulary" ? 17 : c.sequence ? 17 / tp : 5 + 12 / tp, one = c.sequence ? 1 / tp : 1;
-  double vectors = c.recompute == "block" ? one : c.recompute == "every 2" ? one / 2 : whole;
+  double whole = c.split == Split::Vocabulary ? 17 : c.sequence ? 17 / tp : 5 + 12 / tp, one = c.sequence ? 1 / tp : 1;
+  double vectors = c.recompute.kind == dsl::RecomputeKind::Block   ? one
+                   : c.recompute.kind == dsl::RecomputeKind::Every ? one / static_cast<double>(c.recompute.every)
+                                                                   : whole;
   double block = widthOf(task.compute) * vectors * static_cast<double>(c.micro * task.sequence * task.width) / static_cast<double>(c.cp);
   return std::min(micros, scheduleGuess(c, micros).held) * block * static_cast<double>(task.blocks) / stages;
 }

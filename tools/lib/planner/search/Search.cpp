@@ -208,11 +208,11 @@ private:
   }
 
   /// Choices on which it depends how far guesses of activations are off.
-  static size_t kindOf(const Candidate &c) { return (splitsBackward(c) ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
+  static size_t kindOf(const Candidate &c) { return (c.splitsBackward() ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
 
   /// Choices on which it depends how far guesses of times are off: with those that share all of them, or else the schedule, a candidate is
   /// compared.
-  static std::string familyOf(const Candidate &c) { return c.schedule + (c.cp > 1 ? " cp " : " ") + c.split; }
+  static std::string familyOf(const Candidate &c) { return scheduleWord(c) + (c.cp > 1 ? " cp " : " ") + wordOf(c.split); }
 
   /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
   void guess() {
@@ -233,7 +233,7 @@ private:
       if (seconds[index] > 0) {
         double ratio = tried.attempt.figures->seconds / seconds[index];
         time[familyOf(tried.candidate)].add(ratio);
-        time[tried.candidate.schedule].add(ratio);
+        time[scheduleWord(tried.candidate)].add(ratio);
         anyTime.add(ratio);
       }
     }
@@ -245,10 +245,10 @@ private:
     double cost = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     for (size_t i = 0; i < all.size(); ++i) {
       const Candidate &one = all[i];
-      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(splitsBackward(one) ? 2.2 : 0.9);
+      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(one.splitsBackward() ? 2.2 : 0.9);
       auto known = time.find(familyOf(one));
       if (known == time.end())
-        known = time.find(one.schedule);
+        known = time.find(scheduleWord(one));
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // Candidates that probably do not fit, or are refused, come after the others.
