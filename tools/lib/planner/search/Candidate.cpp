@@ -23,6 +23,17 @@ verify::PlanFeature sized(const char *name, const char *axis, int64_t size) {
   return feature;
 }
 
+/// Tensor parallelism over an own axis, and over the usual ones where an operation lacks it.
+verify::PlanFeature splitOf(const OwnAxis &own, int64_t size) {
+  verify::PlanFeature feature;
+  feature.name = feature.kind = "tensor", feature.mesh = {{"tp", {size}}};
+  std::string axes = own.name;
+  for (const std::string &other : own.others)
+    axes += ", " + other + (other == "vocab" ? " pad" : "");
+  feature.rules = {{verify::RulePlace::Tensor, axes + " -> tp"}};
+  return feature;
+}
+
 std::string number(double value) { return fmt::format("{}", value); }
 
 std::string trainText(const PlanTask &task) {
@@ -65,18 +76,20 @@ const char *wordOf(Context context) {
   return "";
 }
 
-const char *wordOf(Split split) {
-  switch (split) {
-  case Split::All:
+std::string wordOf(const Split &split) {
+  switch (split.kind) {
+  case SplitKind::All:
     return "all";
-  case Split::Blocks:
+  case SplitKind::Blocks:
     return "blocks";
-  case Split::FeedForward:
+  case SplitKind::FeedForward:
     return "feedforward";
-  case Split::Attention:
+  case SplitKind::Attention:
     return "attention";
-  case Split::Vocabulary:
+  case SplitKind::Vocabulary:
     return "vocabulary";
+  case SplitKind::OwnAxis:
+    return split.axis;
   }
   return "";
 }
@@ -115,20 +128,22 @@ std::string bucketWord(int64_t bytes) {
 
 std::string scheduleWord(const Candidate &c) { return c.schedule ? c.schedule->name : "none"; }
 
-const char *splitFeature(Split split) {
+const char *splitFeature(SplitKind split) {
   switch (split) {
-  case Split::All:
+  case SplitKind::All:
     return "tp";
-  case Split::Blocks:
+  case SplitKind::Blocks:
     return "tp_blocks";
-  case Split::FeedForward:
+  case SplitKind::FeedForward:
     return "tp_feedforward";
-  case Split::Attention:
+  case SplitKind::Attention:
     return "tp_attention";
-  case Split::Vocabulary:
+  case SplitKind::Vocabulary:
     return "tp_vocabulary";
+  case SplitKind::OwnAxis:
+    return nullptr;
   }
-  return "";
+  return nullptr;
 }
 
 Choices choicesOf(const Candidate &c) {
@@ -194,10 +209,11 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
   case Setting::Split:
-    return c.split == Split::All          ? "all split by tensor parallelism"
-           : c.split == Split::Blocks     ? "the vocabulary whole"
-           : c.split == Split::Vocabulary ? "the vocabulary alone split, the blocks' batch"
-                                          : fmt::format("of the blocks {} alone split, else the batch", wordOf(c.split));
+    return c.split.kind == SplitKind::All          ? "all split by tensor parallelism"
+           : c.split.kind == SplitKind::Blocks     ? "the vocabulary whole"
+           : c.split.kind == SplitKind::Vocabulary ? "the vocabulary alone split, the blocks' batch"
+           : c.split.kind == SplitKind::OwnAxis    ? fmt::format("axis {} split first", c.split.axis)
+                                                   : fmt::format("of the blocks {} alone split, else the batch", wordOf(c.split));
   case Setting::Place:
     return c.place == PlaceOrder::Mesh          ? "the order of the mesh"
            : c.place == PlaceOrder::TensorApart ? "tensor parallelism across hosts"
@@ -256,7 +272,7 @@ std::string nameOf(const Candidate &c) {
     text += ", " + wordsOf(c, Setting::Context);
   if (c.sequence)
     text += ", sequence";
-  if (c.split != Split::All)
+  if (c.split != Split())
     text += fmt::format(", split {}", wordOf(c.split));
   if (c.zero)
     text += fmt::format(", zero {}", c.zero);
@@ -268,6 +284,11 @@ std::string nameOf(const Candidate &c) {
 }
 
 int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
+
+const OwnAxis *PlanTask::ownAxis(const std::string &name) const {
+  auto found = std::find_if(ownAxes.begin(), ownAxes.end(), [&](const OwnAxis &own) { return own.name == name; });
+  return found == ownAxes.end() ? nullptr : &*found;
+}
 
 std::string textOf(const PlanTask &task, const Candidate &c) {
   std::vector<verify::PlanFeature> own;
@@ -301,8 +322,10 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
         rule.text.replace(at, 5, "-> cp");
     take(context);
   }
-  if (c.tp > 1)
-    take(sized(splitFeature(c.split), "tp", c.tp));
+  if (const OwnAxis *own = task.ownAxis(c.split.axis); own && c.tp > 1)
+    take(splitOf(*own, c.tp));
+  else if (c.tp > 1)
+    take(sized(splitFeature(c.split.kind), "tp", c.tp));
   if (c.sequence)
     chosen.push_back(verify::findFeature("sequence"));
   if (c.zero)

@@ -6,6 +6,7 @@
 #include "dsl/machine/Machine.h"
 #include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/models/ModelOptions.h"
+#include "tools/lib/planner/search/OwnAxes.h"
 #include "tools/lib/verify/ModelOutline.h"
 
 #include <cstdint>
@@ -21,8 +22,16 @@ using models::ModelOptions;
 enum class Context { None, Zigzag, Ring, Gather, Ulysses };
 
 /// What tp splits. All: every layer; Blocks: the vocabulary is whole; Vocabulary: the blocks have shares of the batch instead; FeedForward,
-/// Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch.
-enum class Split { All, Blocks, FeedForward, Attention, Vocabulary };
+/// Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch; OwnAxis: an axis of the model's own
+/// where an operation has it, elsewhere as All.
+enum class SplitKind { All, Blocks, FeedForward, Attention, Vocabulary, OwnAxis };
+
+struct Split {
+  SplitKind kind = SplitKind::All;
+  std::string axis; ///< OwnAxis
+  bool operator==(const Split &other) const { return kind == other.kind && axis == other.axis; }
+  bool operator!=(const Split &other) const { return !(*this == other); }
+};
 
 /// The order in which ranks fill hosts. Mesh: that of the mesh; StagesApart: stages first, so that a stage's replicas share hosts;
 /// TensorApart: the ranks of tp first, on different hosts.
@@ -44,15 +53,15 @@ struct Candidate {
   RecomputedBlocks recompute;
   PlaceOrder place = PlaceOrder::Mesh;
   int64_t bucket = 0; ///< bytes; 0: none
-  Split split = Split::All;
+  Split split;
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
 
   int64_t ranks() const { return dp * pp * cp * tp; }
-  int64_t batchShares() const { return dp * (split == Split::Vocabulary ? tp : 1); }
+  int64_t batchShares() const { return dp * (split.kind == SplitKind::Vocabulary ? tp : 1); }
   bool recomputes() const { return recompute.kind != dsl::RecomputeKind::None; }
   /// Tells whether the blocks' layers other than those that tp splits have shares of its part of the batch.
-  bool splitsLayersAlone() const { return split == Split::FeedForward || split == Split::Attention; }
+  bool splitsLayersAlone() const { return split.kind == SplitKind::FeedForward || split.kind == SplitKind::Attention; }
   /// Tells whether the schedule computes the weights' gradients in tasks of their own.
   bool splitsBackward() const { return schedule && schedule->splitsBackward; }
 };
@@ -60,16 +69,17 @@ struct Candidate {
 constexpr RecomputedBlocks everyBlock = {dsl::RecomputeKind::Block, 1}, everySecond = {dsl::RecomputeKind::Every, 2};
 constexpr int64_t usualBucket = 100'000'000; ///< bytes of the buckets that are tried
 
-// The words of choices, as `--fix` and JSON have them: "zigzag", "all", "pp,dp", "every 2", "100 MB"; "none" where there is none.
+// The words of choices, as `--fix` and JSON have them: "zigzag", "all", the name of an own axis, "pp,dp", "every 2", "100 MB"; "none" where
+// there is none.
 const char *wordOf(Context context);
-const char *wordOf(Split split);
+std::string wordOf(const Split &split);
 const char *wordOf(PlaceOrder order);
 std::string wordOf(const RecomputedBlocks &recompute);
 std::string bucketWord(int64_t bytes);
 std::string scheduleWord(const Candidate &candidate);
 
-/// The feature of the table for a split.
-const char *splitFeature(Split split);
+/// The feature of the table for a split; null for an own axis, which has none.
+const char *splitFeature(SplitKind split);
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
@@ -107,10 +117,13 @@ struct PlanTask {
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
   double blockProducts = 0;                                               ///< multiplyAddsOfBlocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
+  std::vector<OwnAxis> ownAxes;
   std::string importAs;                                                   ///< how a text next to the model's folder imports it
   std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
 
   int64_t ranks() const; ///< that the hosts hold
+  /// The own axis of this name; null if there is none.
+  const OwnAxis *ownAxis(const std::string &name) const;
 };
 
 /// The whole text: import, configuration, plan, train block.

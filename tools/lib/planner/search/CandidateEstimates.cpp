@@ -25,7 +25,7 @@ int64_t microsOf(const PlanTask &task, const Candidate &c) { return std::max<int
 
 /// The least number of parameters that a rank has without ZeRO.
 double elementsOfRank(const PlanTask &task, const Candidate &c) {
-  double whole = c.split == Split::Vocabulary ? static_cast<double>(task.blockMatrices) : 0;
+  double whole = c.split.kind == SplitKind::Vocabulary ? static_cast<double>(task.blockMatrices) : 0;
   return (whole + (static_cast<double>(task.parameters) - whole) / static_cast<double>(c.tp)) / static_cast<double>(c.pp);
 }
 
@@ -103,8 +103,8 @@ double certainWaits(const PlanTask &task, const Candidate &c) { return dsl::isUn
 /// last one holds the product with the vocabulary.
 double unevenStages(const PlanTask &task, const Candidate &c) {
   double blocks = static_cast<double>(task.blocks), stages = static_cast<double>(c.pp);
-  double words =
-      3 * static_cast<double>(task.vocabulary * task.width * task.sequence) * (c.split == Split::Blocks ? static_cast<double>(c.tp) : 1);
+  double words = 3 * static_cast<double>(task.vocabulary * task.width * task.sequence) *
+                 (c.split.kind == SplitKind::Blocks ? static_cast<double>(c.tp) : 1);
   double all = task.blockProducts, block = all / std::max(1.0, blocks);
   if (all <= 0)
     return 1;
@@ -155,12 +155,12 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
                                              .products[task.compute == "bf16"   ? 1
                                                        : task.compute == "fp16" ? 2
                                                                                 : 0];
-    double piece = static_cast<double>(task.width) / (c.split == Split::Vocabulary ? 1 : tp);
+    double piece = static_cast<double>(task.width) / (c.split.kind == SplitKind::Vocabulary ? 1 : tp);
     seconds *= 1 + (figures.columns + figures.depth) / piece / 2 + figures.rows / tokens;
   }
   double vector = bytes * tokens * static_cast<double>(task.width);
   if (c.tp > 1 && task.width > 0) { // of a layer that has the batch's shares the rest is gathered
-    double reduces = c.split == Split::Vocabulary ? 0 : c.splitsLayersAlone() ? 0.75 : 1;
+    double reduces = c.split.kind == SplitKind::Vocabulary ? 0 : c.splitsLayersAlone() ? 0.75 : 1;
     cost::GroupSpan span = group(c.tp, 1);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, span);
     // Links may carry collectives during products: each one has a sixth of the products of a block's forward and backward to overlap with.
@@ -168,7 +168,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
                      std::max(1.0, rateOf(task, c) / static_cast<double>(c.ranks()));
     double beside = cost::linkOf(task.machine, span.level).beside * std::min(product, once * (tp - 1) / tp);
     seconds += slots * layers * (c.recomputes() ? 6 : 4) * reduces * (once - beside);
-    if (c.split == Split::Vocabulary)
+    if (c.split.kind == SplitKind::Vocabulary)
       seconds += 3 * micros * cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, vector * tp, group(c.tp, 1));
   }
   if (c.cp > 1 && task.width > 0) { // keys and values of all: there, and there and back in the backward pass
@@ -178,7 +178,7 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
   }
   if (c.batchShares() * c.cp > 1) {
     double share = bytes * elementsOfRank(task, c);
-    cost::GroupSpan span = group(c.batchShares() * c.cp, c.split == Split::Vocabulary              ? 1
+    cost::GroupSpan span = group(c.batchShares() * c.cp, c.split.kind == SplitKind::Vocabulary     ? 1
                                                          : c.cp > 1 || c.place != PlaceOrder::Mesh ? c.tp
                                                                                                    : c.tp * c.pp);
     double once = cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, share, span);
@@ -207,7 +207,7 @@ double leastBytes(const PlanTask &task, const Candidate &c) {
 
 double guessedActivations(const PlanTask &task, const Candidate &c) {
   double tp = static_cast<double>(c.tp), micros = static_cast<double>(microsOf(task, c)), stages = static_cast<double>(c.pp);
-  double whole = c.split == Split::Vocabulary ? 17 : c.sequence ? 17 / tp : 5 + 12 / tp, one = c.sequence ? 1 / tp : 1;
+  double whole = c.split.kind == SplitKind::Vocabulary ? 17 : c.sequence ? 17 / tp : 5 + 12 / tp, one = c.sequence ? 1 / tp : 1;
   double vectors = c.recompute.kind == dsl::RecomputeKind::Block   ? one
                    : c.recompute.kind == dsl::RecomputeKind::Every ? one / static_cast<double>(c.recompute.every)
                                                                    : whole;

@@ -23,8 +23,17 @@ std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
-constexpr std::array allSplits = {Split::All, Split::Blocks, Split::FeedForward, Split::Attention, Split::Vocabulary};
 constexpr std::array allContexts = {Context::Zigzag, Context::Ring, Context::Gather, Context::Ulysses};
+
+/// The splits that plans for the task can have, the usual ones first.
+std::vector<Split> splitsFor(const PlanTask &task) {
+  std::vector<Split> splits;
+  for (SplitKind kind : {SplitKind::All, SplitKind::Blocks, SplitKind::FeedForward, SplitKind::Attention, SplitKind::Vocabulary})
+    splits.push_back({kind, ""});
+  for (const OwnAxis &own : task.ownAxes)
+    splits.push_back({SplitKind::OwnAxis, own.name});
+  return splits;
+}
 
 struct ScheduleChoice {
   const schedules::ScheduleKind *kind = nullptr;
@@ -85,7 +94,7 @@ namespace {
 
 class Enumeration {
 public:
-  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
+  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes), allSplits(splitsFor(task)) {
     auto has = [&](const char *feature) { return verify::applies(*verify::findFeature(feature), task.names); };
     tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
   }
@@ -124,25 +133,32 @@ private:
   bool dividesTensor(int64_t tp) const {
     Candidate one;
     one.tp = tp;
-    return tp == 1 || std::any_of(allSplits.begin(), allSplits.end(), [&](Split split) {
+    return tp == 1 || std::any_of(allSplits.begin(), allSplits.end(), [&](const Split &split) {
              one.split = split;
              return may("split", wordOf(split)) && splitsAxes(one);
            });
   }
   /// Tells whether tp divides the axes that it splits; a missing axis has size 0.
   bool splitsAxes(const Candidate &one) const {
-    bool heads = one.split == Split::Vocabulary || one.split == Split::FeedForward || task.heads % one.tp == 0;
-    bool hidden = one.split == Split::Vocabulary || one.split == Split::Attention || task.hidden % one.tp == 0;
-    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(one.split)), task.names);
+    SplitKind kind = one.split.kind;
+    if (kind == SplitKind::OwnAxis) {
+      const OwnAxis *own = task.ownAxis(one.split.axis);
+      return own && own->size % one.tp == 0 && std::all_of(own->others.begin(), own->others.end(), [&](const std::string &other) {
+               return other == "vocab" || (other == "head" ? task.heads : task.hidden) % one.tp == 0;
+             });
+    }
+    bool heads = kind == SplitKind::Vocabulary || kind == SplitKind::FeedForward || task.heads % one.tp == 0;
+    bool hidden = kind == SplitKind::Vocabulary || kind == SplitKind::Attention || task.hidden % one.tp == 0;
+    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(kind)), task.names);
   }
   /// Likewise the batch where that is what it splits.
   bool splits(const Candidate &one) const {
     if (task.batch % (one.batchShares() * one.micro) != 0)
       return false;
     if (one.tp == 1)
-      return one.split == Split::All;
+      return one.split == Split();
     bool shares = !one.splitsLayersAlone() || one.micro % one.tp == 0;
-    return splitsAxes(one) && shares && !(one.sequence && one.split == Split::Vocabulary);
+    return splitsAxes(one) && shares && !(one.sequence && one.split.kind == SplitKind::Vocabulary);
   }
   /// The shares of a short sequence are not worth their messages; who fixes mesh.cp gets what he asks for.
   bool dividesContext(int64_t cp, int64_t tp) const {
@@ -156,9 +172,9 @@ private:
       Candidate one;
       one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
       bool first = true;
-      for (Split split : allSplits) {
+      for (const Split &split : allSplits) {
         one.split = split;
-        if (!may("micro", micro) || !may("split", wordOf(split)) || !splits(one) || !(first || split == Split::Vocabulary))
+        if (!may("micro", micro) || !may("split", wordOf(split)) || !splits(one) || !(first || split.kind == SplitKind::Vocabulary))
           continue; // those between are variants: near to the first one in time and memory
         first = false;
         schedulesOf(one);
@@ -201,6 +217,7 @@ private:
 
   const PlanTask &task;
   const Choices &fixes;
+  std::vector<Split> allSplits;
   bool tensor = false, sequences = false, contexts = false;
   std::vector<Candidate> found;
 };
@@ -220,7 +237,7 @@ std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, co
   };
   for (Context context : allContexts)
     add(&Candidate::context, context);
-  for (Split split : allSplits)
+  for (const Split &split : splitsFor(task))
     add(&Candidate::split, split);
   add(&Candidate::recompute, everySecond);
   for (PlaceOrder place : {PlaceOrder::Mesh, PlaceOrder::StagesApart})

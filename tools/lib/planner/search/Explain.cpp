@@ -90,19 +90,22 @@ private:
     bool sequences = verify::applies(*verify::findFeature("sequence"), task.names);
     askClause(
         "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
-        [&](const Candidate &c) { return sequences && c.tp > 1 && c.split != Split::Vocabulary && task.sequence % (c.tp * c.cp) == 0; },
+        [&](const Candidate &c) {
+          return sequences && c.tp > 1 && c.split.kind != SplitKind::Vocabulary && task.sequence % (c.tp * c.cp) == 0;
+        },
         sequences ? "No: no plan here has the tensor parallelism that it needs"
                   : "No: the model has no sequence to split with tensor parallelism",
         [](Candidate &c, bool with) { c.sequence = with; });
-    bool vocabulary = verify::applies(*verify::findFeature(splitFeature(Split::Vocabulary)), task.names);
+    bool vocabulary = verify::applies(*verify::findFeature(splitFeature(SplitKind::Vocabulary)), task.names);
     auto sharesBatch = [&](const Candidate &c) { return task.batch % (c.dp * c.tp * c.micro) == 0; };
     askClause(
         "vocabulary", "Is it worth splitting the vocabulary alone, and the blocks' batch?", Setting::Split,
         [&](const Candidate &c) {
-          return vocabulary && c.tp > 1 && !c.sequence && (c.split == Split::All || c.split == Split::Vocabulary) && sharesBatch(c);
+          return vocabulary && c.tp > 1 && !c.sequence && (c.split.kind == SplitKind::All || c.split.kind == SplitKind::Vocabulary) &&
+                 sharesBatch(c);
         },
         vocabulary ? "No: no plan here has tensor parallelism and a batch that its ranks could share" : "No: the model has no vocabulary",
-        [](Candidate &c, bool with) { c.split = with ? Split::Vocabulary : Split::All; });
+        [](Candidate &c, bool with) { c.split = {with ? SplitKind::Vocabulary : SplitKind::All, ""}; });
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
         alone ? alone : "No: the model has no sequence that can be split this way");

@@ -14,7 +14,7 @@ void adoptTypes(PlanTask &task) {
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   if (!task.as)
     return true;
-  if (c.live > 0 || c.split != Split::All || (c.pp > 1 && foreign::schedulesOf(*task.as).count(scheduleWord(c)) == 0))
+  if (c.live > 0 || c.split != Split() || (c.pp > 1 && foreign::schedulesOf(*task.as).count(scheduleWord(c)) == 0))
     return false;
   // The shares of a text are over dp alone, theirs over cp too.
   bool sharesApart = c.zero > 0 && c.cp > 1;

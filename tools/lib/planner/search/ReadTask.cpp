@@ -116,7 +116,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
       if (parameter.type.axes.size() > 1 && parameter.path.rfind(repeat.path.substr(0, repeat.path.find('{')), 0) == 0)
         task.blockMatrices += size;
   }
-  task.blockProducts = multiplyAddsOfBlocks(program);
+  task.blockProducts = multiplyAddsOfBlocks(program), task.ownAxes = ownAxesOf(program);
   task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
   task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
   task.vocabulary = sizeOf(program.model, "vocab");
