@@ -1,4 +1,4 @@
-// The work of a model's repeated blocks, counted from its graph: dense blocks and experts, whose weights see few positions, alike.
+// The work of a model's repeated blocks, counted from its graph: weights of experts see fewer positions than those of dense blocks.
 #pragma once
 
 #include "dsl/Program.h"

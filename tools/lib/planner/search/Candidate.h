@@ -18,12 +18,12 @@ namespace npar::planner {
 
 using models::ModelOptions;
 
-/// How attention sees the sequence that cp splits.
+/// The way in which attention sees the whole of a sequence that cp splits.
 enum class Context { None, Zigzag, Ring, Gather, Ulysses };
 
-/// What tp splits. All: every layer; Blocks: the vocabulary is whole; Vocabulary: the blocks have shares of the batch instead; FeedForward,
-/// Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch; OwnAxis: an axis of the model's own
-/// where an operation has it, elsewhere as All.
+/// The parts that tp splits. All: every layer; Blocks: the vocabulary is whole; Vocabulary: the blocks have shares of the batch instead;
+/// FeedForward, Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch; OwnAxis: an axis of
+/// the model's own where an operation has it, elsewhere as All.
 enum class SplitKind { All, Blocks, FeedForward, Attention, Vocabulary, OwnAxis };
 
 struct Split {
@@ -37,7 +37,7 @@ struct Split {
 /// TensorApart: the ranks of tp first, on different hosts.
 enum class PlaceOrder { Mesh, StagesApart, TensorApart };
 
-/// Which blocks are computed again in the backward pass.
+/// The blocks that the backward pass computes again.
 struct RecomputedBlocks {
   dsl::RecomputeKind kind = dsl::RecomputeKind::None; ///< None, Block or Every
   int64_t every = 1;                                  ///< Every: blocks between two kept ones
@@ -122,7 +122,7 @@ struct PlanTask {
   std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
 
   int64_t ranks() const; ///< that the hosts hold
-  /// The own axis of this name; null if there is none.
+  /// The own axis of this name; null for an unknown one.
   const OwnAxis *ownAxis(const std::string &name) const;
 };
 

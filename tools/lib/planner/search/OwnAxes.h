@@ -17,9 +17,10 @@ struct OwnAxis {
 
 constexpr size_t mostOwnAxes = 3;
 
-/// The own axes of the weights in the repeated blocks, or of all weights in a model without such; those of the most parameters first, at
-/// most `mostOwnAxes`. Left out are head, hidden, vocab and embed, the axes of what blocks hand to each other, features that attention
-/// contracts, and axes that a single index is selected from or that pieces are joined along: each rank would need all of those.
+/// The own axes of the weights in the repeated blocks, or of all weights in a model without blocks. The axes with the most parameters come
+/// first; there are at most `mostOwnAxes`. Left out are head, hidden, vocab and embed, the axes of what blocks hand to each other, features
+/// that attention contracts, and axes that a single index is selected from or that pieces are joined along: each rank would need all of
+/// those.
 std::vector<OwnAxis> ownAxesOf(const dsl::Program &program);
 
 } // namespace npar::planner
