@@ -1,64 +1,13 @@
-// Names a candidate and writes it as text.
+// Names a candidate and its choices, and compares candidates.
 #include "tools/lib/planner/search/Candidate.h"
 
 #include "dsl/machine/Hosts.h"
-
-#include "tools/lib/verify/PlanDraft.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace npar::planner {
-
-using verify::PlanDraft;
-
-namespace {
-
-/// A copy of a feature of the table with the sizes of the candidate.
-verify::PlanFeature sized(const char *name, const char *axis, int64_t size) {
-  verify::PlanFeature feature = *verify::findFeature(name);
-  feature.mesh = {{axis, {size}}};
-  feature.microShares = 1; // its micro-batch goes into its own shares
-  return feature;
-}
-
-/// Tensor parallelism over an own axis, and over the usual ones where an operation lacks it.
-verify::PlanFeature splitOf(const OwnAxis &own, int64_t size) {
-  verify::PlanFeature feature;
-  feature.name = feature.kind = "tensor", feature.mesh = {{"tp", {size}}};
-  std::string axes = own.name;
-  for (const std::string &other : own.others)
-    axes += ", " + other + (other == "vocab" ? " pad" : "");
-  feature.rules = {{verify::RulePlace::Tensor, axes + " -> tp"}};
-  return feature;
-}
-
-std::string number(double value) { return fmt::format("{}", value); }
-
-std::string trainText(const PlanTask &task) {
-  const dsl::Train &train = task.train;
-  const dsl::LearningRate &rate = train.optimizer().rate;
-  std::string lr =
-      rate.kind == dsl::ScheduleKind::Constant
-          ? fmt::format("constant(peak = {}, warmup = {})", number(rate.peak), rate.warmup)
-          : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
-                        number(rate.peak), rate.warmup, rate.steps, number(rate.final));
-  std::string optimizer = fmt::format("{}(lr = {}", train.optimizer().name, lr);
-  for (const dsl::OptimizerArgument &argument : train.optimizer().arguments)
-    optimizer += fmt::format(", {} = {}", argument.name, argument.text);
-  optimizer += ")";
-  std::string rules;
-  for (const std::string &rule : task.rules)
-    rules += "    " + rule + "\n";
-  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name,
-                     task.batch, optimizer, train.clip ? number(*train.clip) : "none", train.seed, rules);
-}
-
-} // namespace
-
-/// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
-static bool hasOwnChunks(const schedules::ScheduleKind *kind) { return !kind || !kind->anyChunks || kind->keepsCap; }
 
 const char *wordOf(Context context) {
   switch (context) {
@@ -198,8 +147,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return scheduleWord(c) + (hasOwnChunks(c.schedule) ? "" : fmt::format("({})", c.chunks)) +
-           (c.live ? fmt::format(" live {}", c.live) : "");
+    return scheduleWord(c) + (c.hasOwnChunks() ? "" : fmt::format("({})", c.chunks)) + (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
     return c.context == Context::Zigzag ? "ring(zigzag)" : wordOf(c.context);
   case Setting::Recompute:
@@ -288,65 +236,6 @@ int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
 const OwnAxis *PlanTask::ownAxis(const std::string &name) const {
   auto found = std::find_if(ownAxes.begin(), ownAxes.end(), [&](const OwnAxis &own) { return own.name == name; });
   return found == ownAxes.end() ? nullptr : &*found;
-}
-
-std::string textOf(const PlanTask &task, const Candidate &c) {
-  std::vector<verify::PlanFeature> own;
-  own.reserve(16); // pointers into it are kept
-  std::vector<const verify::PlanFeature *> chosen;
-  auto take = [&](verify::PlanFeature feature) {
-    own.push_back(std::move(feature));
-    chosen.push_back(&own.back());
-  };
-  auto line = [&](const char *kind, const std::string &text) {
-    verify::PlanFeature feature;
-    feature.name = feature.kind = kind, feature.lines = {text};
-    take(feature);
-  };
-  std::string inside = fmt::format("{}{}{}", c.cp > 1 ? "cp" : "", c.cp > 1 && c.tp > 1 ? ", " : "", c.tp > 1 ? "tp" : "");
-  if (c.place == PlaceOrder::TensorApart)
-    line("place", fmt::format("place tp{}{}{}", c.dp > 1 ? ", dp" : "", c.pp > 1 ? ", pp" : "", c.cp > 1 ? ", cp" : ""));
-  else if (c.place != PlaceOrder::Mesh)
-    line("place", "place pp, dp" + (inside.empty() ? "" : " inside " + inside));
-  if (c.dp > 1)
-    take(sized("dp", "dp", c.dp));
-  if (c.pp > 1) {
-    verify::PlanFeature schedule = sized(c.schedule->name, "pp", c.pp);
-    schedule.schedule = wordsOf(c, Setting::Schedule);
-    take(schedule);
-  }
-  if (c.cp > 1) {
-    verify::PlanFeature context = sized(c.context == Context::Zigzag ? "ring_zigzag" : wordOf(c.context), "cp", c.cp);
-    for (verify::FeatureRule &rule : context.rules)
-      if (size_t at = rule.text.find("-> sp"); at != std::string::npos)
-        rule.text.replace(at, 5, "-> cp");
-    take(context);
-  }
-  if (const OwnAxis *own = task.ownAxis(c.split.axis); own && c.tp > 1)
-    take(splitOf(*own, c.tp));
-  else if (c.tp > 1)
-    take(sized(splitFeature(c.split.kind), "tp", c.tp));
-  if (c.sequence)
-    chosen.push_back(verify::findFeature("sequence"));
-  if (c.zero)
-    chosen.push_back(verify::findFeature(c.zero == 1 ? "zero1" : c.zero == 2 ? "zero2" : "zero3"));
-  if (c.recomputes())
-    line("recompute", "recompute " + wordOf(c.recompute));
-  if (c.bucket != 0)
-    line("bucket", "bucket " + bucketWord(c.bucket));
-  line("compute", "compute " + task.compute + (task.gradients.empty() ? "" : ", gradients " + task.gradients) +
-                      (task.reduce.empty() ? "" : ", reduce " + task.reduce));
-  verify::DraftChoice choice;
-  choice.micro = c.micro;
-  std::optional<verify::PlanDraft> draft = verify::draftPlan(task.names, chosen, "planned", choice);
-  std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
-  if (!task.options.config)
-    for (const std::string &setting : task.options.settings)
-      if (auto pair = models::settingOf(setting))
-        constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", pair->first, pair->second);
-  if (!constants.empty())
-    text += fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);
-  return text + (draft ? draft->text : "") + "\n" + trainText(task);
 }
 
 } // namespace npar::planner

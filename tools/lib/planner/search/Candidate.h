@@ -62,6 +62,8 @@ struct Candidate {
   bool recomputes() const { return recompute.kind != dsl::RecomputeKind::None; }
   /// Tells whether the blocks' layers other than those that tp splits have shares of its part of the batch.
   bool splitsLayersAlone() const { return split.kind == SplitKind::FeedForward || split.kind == SplitKind::Attention; }
+  /// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
+  bool hasOwnChunks() const { return !schedule || !schedule->anyChunks || schedule->keepsCap; }
   /// Tells whether the schedule computes the weights' gradients in tasks of their own.
   bool splitsBackward() const { return schedule && schedule->splitsBackward; }
 };

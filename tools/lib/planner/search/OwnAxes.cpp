@@ -11,13 +11,13 @@ namespace {
 
 using Axes = std::set<std::string>;
 
-Axes axesOf(const dsl::Node &node) { return {node.type.axes.begin(), node.type.axes.end()}; }
+Axes axisSet(const dsl::Node &node) { return {node.type.axes.begin(), node.type.axes.end()}; }
 
 /// The axes over which an operation loops, as its operands and its result show them.
 Axes loopsOf(const dsl::Model &model, const dsl::Node &node) {
-  Axes axes = axesOf(node);
+  Axes axes = axisSet(node);
   for (int operand : node.operands)
-    axes.merge(axesOf(model.nodes[static_cast<size_t>(operand)]));
+    axes.merge(axisSet(model.nodes[static_cast<size_t>(operand)]));
   return axes;
 }
 
@@ -35,7 +35,7 @@ bool isIn(const dsl::Model &model, const dsl::Node &node) { return node.block >=
 std::vector<bool> weightsOf(const dsl::Model &model) {
   std::vector<bool> weights;
   for (const dsl::Node &node : model.nodes)
-    weights.push_back(node.op == "parameter" || (!node.operands.empty() && !axesOf(node).count("batch") &&
+    weights.push_back(node.op == "parameter" || (!node.operands.empty() && !axisSet(node).count("batch") &&
                                                  std::any_of(node.operands.begin(), node.operands.end(),
                                                              [&](int operand) { return weights[static_cast<size_t>(operand)]; })));
   return weights;
@@ -49,12 +49,12 @@ Axes leftOut(const dsl::Model &model) {
   for (const dsl::Node &node : model.nodes) {
     for (int index : node.operands)
       if (const dsl::Node &operand = model.nodes[static_cast<size_t>(index)];
-          isIn(model, node) && operand.block != node.block && axesOf(operand).count("batch"))
-        out.merge(axesOf(operand));
+          isIn(model, node) && operand.block != node.block && axisSet(operand).count("batch"))
+        out.merge(axisSet(operand));
     if (node.op == "select" || node.op == "stack")
       out.insert(std::get<std::string>(node.attributes.at("axis")));
     if (node.op == "attention") {
-      auto operand = [&](size_t place) { return axesOf(model.nodes[static_cast<size_t>(node.operands[place])]); };
+      auto operand = [&](size_t place) { return axisSet(model.nodes[static_cast<size_t>(node.operands[place])]); };
       const std::string &feature = std::get<std::string>(node.attributes.at("feature"));
       Axes queries = operand(0), keys = operand(1), values = operand(2);
       out.insert(feature);
