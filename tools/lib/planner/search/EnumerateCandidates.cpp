@@ -201,7 +201,7 @@ private:
           one.recompute = recompute, one.zero = zero, one.sequence = sequence, one.place = PlaceOrder::Mesh;
           bool plain = recompute != everySecond || find(fixes, "recompute"); // otherwise a variant
           if (Candidate other = one;
-              other.place = PlaceOrder::StagesApart, keeps(other) && guessedSeconds(task, other) < guessedSeconds(task, one))
+              other.place = PlaceOrder::StagesApart, keeps(other) && estimateOf(task, other).seconds() < estimateOf(task, one).seconds())
             one = other;
           else if (!keeps(one))
             one = other;

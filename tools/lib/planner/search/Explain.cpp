@@ -186,9 +186,10 @@ private:
     for (const Candidate &one : among)
       if (has(one)) {
         Candidate like = likewise(task, {}, one, base);
-        double away = distance(like, base), steps = meshSteps(like, base), guess = guessedSeconds(task, like);
-        bool large = task.machine.room > 0 &&
-                     leastBytes(task, like) + guessedActivations(task, like) > task.machine.room * (1 - task.machine.fragments);
+        cost::StepEstimate estimate = estimateOf(task, like);
+        double away = distance(like, base), steps = meshSteps(like, base), guess = estimate.seconds();
+        bool large =
+            task.machine.room > 0 && estimate.leastBytes() + estimate.activationBytes() > task.machine.room * (1 - task.machine.fragments);
         if (away <= farthest)
           found.push_back({like, {large ? 1.0 : 0.0, away, steps, guess}, {large ? 1.0 : 0.0, away, guess, steps}});
       }
@@ -371,7 +372,7 @@ private:
         if (task.batch % winner.ranks() == 0 && winner.ranks() > 1 && (recompute == RecomputedBlocks() || task.blocks > 0)) {
           Candidate one;
           one.dp = winner.ranks(), one.zero = zero, one.recompute = recompute;
-          if (task.machine.room <= 0 || leastBytes(task, one) < room)
+          if (task.machine.room <= 0 || estimateOf(task, one).leastBytes() < room)
             whole.push_back(one);
         }
     if (std::optional<Tried> found = fits(whole))

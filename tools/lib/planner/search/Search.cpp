@@ -75,10 +75,11 @@ private:
   void add(const Candidate &one) {
     double money = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     all.push_back(one), done.push_back(false);
-    bytes.push_back(leastBytes(task, one)), activations.push_back(guessedActivations(task, one));
-    seconds.push_back(guessedSeconds(task, one));
-    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : leastSeconds(task, one) * money);
-    hopeless.push_back(task.machine.room > 0 && bytes.back() > roomFor(task, one));
+    cost::StepEstimate estimate = estimateOf(task, one);
+    bytes.push_back(estimate.leastBytes()), activations.push_back(estimate.activationBytes()), rooms.push_back(estimate.room());
+    seconds.push_back(estimate.seconds());
+    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : estimate.leastSeconds() * money);
+    hopeless.push_back(task.machine.room > 0 && bytes.back() > rooms.back());
   }
 
   void begin(const Tried &given) {
@@ -252,7 +253,7 @@ private:
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // Candidates that probably do not fit, or are refused, come after the others.
-      double over = task.machine.room > 0 && !byMemory() ? taken / roomFor(task, one) : 0;
+      double over = task.machine.room > 0 && !byMemory() ? taken / rooms[i] : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
       if (!refused.empty()) {
         Choices own = choicesOf(one);
@@ -291,7 +292,7 @@ private:
   const SearchOptions &options;
   std::string folder;
   std::vector<Candidate> all;
-  std::vector<double> bytes, activations, seconds; ///< what sizes alone say of each
+  std::vector<double> bytes, activations, rooms, seconds; ///< what sizes alone say of each
   std::vector<double> bounds, guesses, penalties;
   std::vector<bool> hopeless, done;
   std::vector<size_t> indices; ///< of what was tried, in that order
