@@ -9,6 +9,10 @@
 
 namespace npar::dsl {
 
+namespace ast {
+struct Plan; // dsl/Ast.h
+}
+
 /// The use of a program, which decides what its text must have.
 enum class Purpose {
   Training,   ///< a loss and a train block; of generation too, which takes the logits that the loss compares
@@ -34,5 +38,8 @@ std::optional<Program> elaborate(const FrontendOptions &options, Sources &source
 
 /// Parses only and prints the syntax tree (`--emit=ast`). Returns false on errors.
 bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out);
+
+/// Prints a plan as text that parses to the same plan.
+void print(const ast::Plan &plan, std::ostream &out);
 
 } // namespace npar::dsl

@@ -19,6 +19,11 @@ static const dsl::ProductFigures &productFigures(const Machine &machine, program
 /// The relative cost of an edge effect; 0 if the length of the side is unknown.
 static double edge(double figure, double side) { return side > 0 ? figure / side : 0; }
 
+/// `factor`, and the relative cost of the edges of a product [m, k] x [k, n].
+static double withEdges(double factor, const dsl::ProductFigures &product, double m, double n, double k) {
+  return factor + edge(product.rows, m) + edge(product.columns, n) + edge(product.depth, k);
+}
+
 /// The factor by which a product takes longer because units compute whole tiles and idle in the last round ("wave quantization"). Tiles can
 /// be transposed and halved up to twice; the best shape counts.
 static double tiling(const Machine &machine, const dsl::ProductFigures &product, const Operation &op) {
@@ -53,8 +58,7 @@ double workSeconds(const Machine &machine, const Operation &op) {
     if (typeIndex(op.type) >= machine.products.size()) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = productFigures(machine, op.type, op.tf32);
-    double seconds = op.operations / product.rate *
-                     (tiling(machine, product, op) + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
+    double seconds = op.operations / product.rate * withEdges(tiling(machine, product, op), product, op.m, op.n, op.k);
     return machine.kind == dsl::MachineKind::Device ? std::max(seconds, op.bytes / machine.far) : seconds;
   }
   case Work::Attention:
@@ -101,6 +105,10 @@ Machine machineOfRanks(Machine machine, double ranks) {
 
 double productPeak(const Machine &machine, program::ElementType type, bool tf32) {
   return typeIndex(type) < machine.products.size() ? productFigures(machine, type, tf32).rate * capacityOf(machine) : 0;
+}
+
+double productEdges(const Machine &machine, program::ElementType type, bool tf32, double m, double n, double k) {
+  return typeIndex(type) < machine.products.size() ? withEdges(1, productFigures(machine, type, tf32), m, n, k) : 1;
 }
 
 double statedPeak(const Machine &machine, program::ElementType type, bool tf32) {

@@ -64,6 +64,10 @@ Machine machineOfRanks(Machine machine, double ranks);
 /// operands are rounded to TF32.
 double productPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 
+/// The factor by which a product [m, k] x [k, n] is slower than a large one, apart from tiles: the rows, columns and depth of
+/// `workSeconds`. 1 for float64.
+double productEdges(const Machine &machine, program::ElementType type, bool tf32, double m, double n, double k);
+
 /// FLOP/s that the maker of a device states; 0 if there is no such figure.
 double statedPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 

@@ -42,6 +42,35 @@ public:
       separate(), data(d);
   }
 
+  void plan(const Plan &p) {
+    head("plan", p.name, p.parameters);
+    out << (p.model.text.empty() ? "" : " for ") << p.model.text << " {\n";
+    if (!p.mesh.empty()) {
+      out << "    mesh ";
+      items(p.mesh);
+      out << '\n';
+    }
+    for (const Requirement &r : p.requirements) {
+      out << "    ";
+      require(*r.condition, r.message);
+      out << '\n';
+    }
+    for (const Setting &s : p.settings)
+      if (s.name.text != "compute")
+        setting(s);
+    if (!p.rules.empty()) {
+      out << "    split {\n";
+      for (const Rule &r : p.rules) {
+        out << "        ";
+        rule(r);
+        out << '\n';
+      }
+      out << "    }\n";
+    }
+    clauses(p);
+    out << "}\n";
+  }
+
 private:
   void items(const std::vector<Item> &list) {
     for (size_t i = 0; i < list.size(); ++i) {
@@ -81,7 +110,7 @@ private:
   void rules(const std::vector<CheckpointRule> &list, int depth) {
     out << "checkpoint {\n";
     for (const CheckpointRule &r : list) {
-      out << std::string(2 * depth + 2, ' ') << r.word.text << " \"" << r.text.text << '"';
+      out << std::string(4 * depth + 4, ' ') << r.word.text << " \"" << r.text.text << '"';
       if (r.target)
         out << " -> \"" << r.target->text << '"';
       if (r.value) {
@@ -90,17 +119,17 @@ private:
       }
       out << '\n';
     }
-    out << std::string(2 * depth, ' ') << '}';
+    out << std::string(4 * depth, ' ') << '}';
   }
 
   void body(const std::vector<Statement> &statements, int depth) {
     out << " {\n";
     for (const Statement &s : statements) {
-      out << std::string(2 * depth + 2, ' ');
+      out << std::string(4 * depth + 4, ' ');
       statement(s, depth + 1);
       out << '\n';
     }
-    out << std::string(2 * depth, ' ') << '}';
+    out << std::string(4 * depth, ' ') << '}';
   }
 
   void statement(const Statement &s, int depth) {
@@ -184,18 +213,22 @@ private:
     out << ", \"" << message << '"';
   }
 
-  void settings(const std::vector<Setting> &list) {
-    for (const Setting &s : list) {
-      out << "  " << s.name.text << ' ';
-      expression(*s.value);
-      out << '\n';
+  void setting(const Setting &s, const std::vector<Precision> &precisions = {}) {
+    out << "    " << s.name.text << ' ';
+    expression(*s.value);
+    for (const Precision &each : precisions) {
+      out << ", " << each.what.text << ' ';
+      expression(*each.value);
+      out << (each.hierarchical ? " hierarchical" : "");
     }
+    out << '\n';
   }
 
   void train(const Train &t) {
     head("train", t.name, t.parameters);
     out << " for " << t.model.text << " {\n";
-    settings(t.settings);
+    for (const Setting &s : t.settings)
+      setting(s);
     for (const ParameterRule &rule : t.rules)
       parameterRule(rule);
     out << "}\n";
@@ -206,7 +239,7 @@ private:
     out << " {\n";
     for (const OptimizerState &s : o.states) {
       for (size_t i = 0; i < s.names.size(); ++i) {
-        out << (i ? ", " : "  state ") << s.names[i].text;
+        out << (i ? ", " : "    state ") << s.names[i].text;
         path(s.paths[i]);
       }
       if (s.shape) {
@@ -218,26 +251,26 @@ private:
       out << '\n';
     }
     for (const Requirement &r : o.requirements) {
-      out << "  ";
+      out << "    ";
       require(*r.condition, r.message);
       out << '\n';
     }
     for (const OptimizerUpdate &u : o.updates) {
-      out << "  update(";
+      out << "    update(";
       names(u.values);
       out << ") {\n";
       for (const Item &line : u.lines) {
-        out << "    " << line.name.text << " = ";
+        out << "        " << line.name.text << " = ";
         expression(*line.value);
         out << '\n';
       }
-      out << "  }\n";
+      out << "    }\n";
     }
     out << "}\n";
   }
 
   void parameterRule(const ParameterRule &r) {
-    out << (r.freeze ? "  freeze" : "  for");
+    out << (r.freeze ? "    freeze" : "    for");
     texts(r.patterns);
     if (!r.except.empty())
       out << " except", texts(r.except);
@@ -272,7 +305,7 @@ private:
   void family(const Family &f) {
     out << "family \"" << f.name.text << "\" for " << f.model.text << " {\n";
     for (const FamilyRule &r : f.rules) {
-      out << "  " << r.word.text;
+      out << "    " << r.word.text;
       texts(r.keys);
       constants(r.values);
       if (r.value) {
@@ -293,22 +326,22 @@ private:
     out << " for " << d.model.text << " {\n";
     for (const DataSource &s : d.sources) {
       for (size_t i = 0; i < s.files.size(); ++i)
-        out << (i ? ", " : "  " + s.word.text + " "), dataFile(s.files[i]);
+        out << (i ? ", " : "    " + s.word.text + " "), dataFile(s.files[i]);
       for (size_t i = 0; i < s.feeds.size(); ++i)
         out << (i ? ", " : " "), dataFeed(s.feeds[i]);
       out << '\n';
     }
     for (const DataSplit &s : d.splits) {
       for (size_t i = 0; i < s.shares.size(); ++i)
-        out << (i ? ", " : "  split "), expression(*s.shares[i]);
+        out << (i ? ", " : "    split "), expression(*s.shares[i]);
       seeded(s.seed);
     }
     for (const DataOrder &o : d.orders) {
-      out << "  " << o.word.text;
+      out << "    " << o.word.text;
       seeded(o.seed);
     }
     for (const Name &last : d.lasts)
-      out << "  " << last.text << " last\n";
+      out << "    " << last.text << " last\n";
     out << "}\n";
   }
 
@@ -341,88 +374,63 @@ private:
   void machine(const Machine &m) {
     out << "machine " << m.name.text << " {\n";
     for (const HostKind &k : m.kinds)
-      out << "  " << k.hosts.text << ' ' << k.count->text << ' ' << k.of.text << (k.machine ? " \"" + k.machine->text + "\"" : "") << '\n';
+      out << "    " << k.hosts.text << ' ' << k.count->text << ' ' << k.of.text << (k.machine ? " \"" + k.machine->text + "\"" : "")
+          << '\n';
     for (const FigureGroup &g : m.groups) {
-      out << "  " << g.name.text << (g.type ? " " + g.type->text : "") << " {\n";
+      out << "    " << g.name.text << (g.type ? " " + g.type->text : "") << " {\n";
       for (const Quantity &f : g.figures) {
-        out << "    " << f.what.text << ' ';
+        out << "        " << f.what.text << ' ';
         expression(*f.value);
         out << ' ' << f.unit.text << '\n';
       }
-      out << "  }\n";
+      out << "    }\n";
     }
     out << "}\n";
   }
 
-  void plan(const Plan &p) {
-    head("plan", p.name, p.parameters);
-    out << (p.model.text.empty() ? "" : " for ") << p.model.text << " {\n";
-    if (!p.mesh.empty()) {
-      out << "  mesh ";
-      items(p.mesh);
-      out << '\n';
-    }
-    for (const Requirement &r : p.requirements) {
-      out << "  ";
-      require(*r.condition, r.message);
-      out << '\n';
-    }
-    clauses(p);
-    if (!p.rules.empty()) {
-      out << "  split {\n";
-      for (const Rule &r : p.rules)
-        rule(r);
-      out << "  }\n";
-    }
-    if (!p.stores.empty()) {
-      out << "  store {\n";
-      for (const StoreRule &r : p.stores)
-        storeRule(r);
-      out << "  }\n";
-    }
-    out << "}\n";
-  }
-
+  /// The clauses after the rules.
   void clauses(const Plan &p) {
     for (const Place &each : p.places) {
-      out << "  place" << (each.order.empty() ? "" : " ");
+      out << "    place" << (each.order.empty() ? "" : " ");
       names(each.order);
       out << (each.inside.empty() ? "" : " inside ");
       names(each.inside);
       out << '\n';
     }
-    for (const Setting &s : p.settings) {
-      out << "  " << s.name.text << ' ';
-      expression(*s.value);
-      if (s.name.text == "compute")
-        for (const Precision &each : p.precisions) {
-          out << ", " << each.what.text << ' ';
-          expression(*each.value);
-          out << (each.hierarchical ? " hierarchical" : "");
-        }
-      out << '\n';
-    }
-    for (const Keep &k : p.keeps) {
-      for (size_t i = 0; i < k.what.size(); ++i)
-        out << (i ? ", " : "  keep ") << (k.what[i].layer ? '"' + k.what[i].name.text + '"' : k.what[i].name.text);
-      out << " in ";
-      expression(*k.type);
-      out << '\n';
+    if (!p.stores.empty()) {
+      bool alone = p.stores.size() == 1;
+      out << "    store {" << (alone ? " " : "\n");
+      for (const StoreRule &r : p.stores) {
+        out << (alone ? "" : "        ");
+        storeRule(r);
+        out << (alone ? " " : "\n");
+      }
+      out << (alone ? "}\n" : "    }\n");
     }
     for (const Recompute &r : p.recomputes) {
-      out << "  recompute " << (r.every ? "every " : r.op ? "op " : "");
+      out << "    recompute " << (r.every ? "every " : r.op ? "op " : "");
       expression(*r.value);
       out << '\n';
     }
     for (const Quantity &b : p.buckets) {
-      out << "  bucket ";
+      out << "    bucket ";
       expression(*b.value);
       out << ' ' << b.unit.text << '\n';
     }
     for (const Quantity &l : p.limits) {
-      out << "  require " << l.what.text << " <= ";
+      out << "    require " << l.what.text << " <= ";
       expression(*l.value);
       out << ' ' << l.unit.text << '\n';
+    }
+    for (const Setting &s : p.settings)
+      if (s.name.text == "compute")
+        setting(s, p.precisions);
+    for (const Keep &k : p.keeps) {
+      for (size_t i = 0; i < k.what.size(); ++i)
+        out << (i ? ", " : "    keep ") << (k.what[i].layer ? '"' + k.what[i].name.text + '"' : k.what[i].name.text);
+      out << " in ";
+      expression(*k.type);
+      out << '\n';
     }
   }
 
@@ -432,7 +440,6 @@ private:
   }
 
   void storeRule(const StoreRule &r) {
-    out << "    ";
     names(r.what);
     out << " -> ";
     names(r.mesh);
@@ -442,11 +449,9 @@ private:
       out << " if ";
       expression(*r.condition);
     }
-    out << '\n';
   }
 
   void rule(const Rule &r) {
-    out << "    ";
     for (size_t i = 0; i < r.axes.size(); ++i)
       out << (i ? ", " : "") << r.axes[i].name.text << (r.axes[i].modifier.text.empty() ? "" : " ") << r.axes[i].modifier.text;
     out << " -> ";
@@ -472,12 +477,13 @@ private:
       out << " if ";
       expression(*r.condition);
     }
-    out << '\n';
   }
 };
 
 } // namespace
 
 void print(const ast::File &file, std::ostream &out) { Printer(out).file(file); }
+
+void print(const ast::Plan &plan, std::ostream &out) { Printer(out).plan(plan); }
 
 } // namespace npar::dsl

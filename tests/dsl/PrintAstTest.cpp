@@ -46,44 +46,57 @@ TEST(PrintAst, KeepsTheMeaning) {
 }
 
 TEST(PrintAst, ShowsTheNumberOfABlock) {
-  TextFile file("model M {\n  repeat h[i in 2 * 3] as \"h_{i}\" { x = x * i }\n}\n");
-  EXPECT_EQ(printed(file.path()), "model M {\n  repeat h[i in 2 * 3] as \"h_{i}\" {\n    x = x * i\n  }\n}\n");
+  TextFile file("model M {\n    repeat h[i in 2 * 3] as \"h_{i}\" { x = x * i }\n}\n");
+  EXPECT_EQ(printed(file.path()), "model M {\n    repeat h[i in 2 * 3] as \"h_{i}\" {\n        x = x * i\n    }\n}\n");
 }
 
 TEST(PrintAst, ShowsPrecedence) {
-  TextFile file("model M {\n  x = -a.b(c = 1)[d = 2] + 2 * (3 - 4) - 5 require not x == 1 or y and z, \"text\"\n}\n");
+  TextFile file("model M {\n    x = -a.b(c = 1)[d = 2] + 2 * (3 - 4) - 5 require not x == 1 or y and z, \"text\"\n}\n");
   EXPECT_EQ(printed(file.path()),
-            "model M {\n  x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n  require (not (x == 1)) or (y and z), \"text\"\n}\n");
+            "model M {\n    x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n    require (not (x == 1)) or (y and z), \"text\"\n}\n");
 }
 
 TEST(PrintAst, KeepsPlaces) {
-  const std::string text = "plan a for M {\n  mesh dp = 2, tp = 2\n  place dp inside tp\n}\n\nplan b for M {\n  mesh place = 2\n"
-                           "  place inside place\n}\n\nplan c for M {\n  mesh inside = 2\n  place inside inside inside\n}\n";
+  const std::string text = "plan a for M {\n    mesh dp = 2, tp = 2\n    place dp inside tp\n}\n\nplan b for M {\n    mesh place = 2\n"
+                           "    place inside place\n}\n\nplan c for M {\n    mesh inside = 2\n    place inside inside inside\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);
 }
 
 TEST(PrintAst, KeepsPathsAndCheckpointRules) {
   const std::string text =
-      "model M {\n  a as \"b.c\" = Linear(in, out)\n  param d as \"loss\": [e] = ones\n  repeat f[2] as \"layer\" {\n"
-      "    checkpoint {\n      rename \"g.*\" -> \"*\"\n      same \"h\" = a.weight\n      fresh \"i\"\n    }\n  }\n}\n";
+      "model M {\n    a as \"b.c\" = Linear(in, out)\n    param d as \"loss\": [e] = ones\n    repeat f[2] as \"layer\" {\n"
+      "        checkpoint {\n            rename \"g.*\" -> \"*\"\n            same \"h\" = a.weight\n            fresh \"i\"\n        }\n  "
+      "  }\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);
 }
 
 TEST(PrintAst, KeepsBranchesAndFamilies) {
   const std::string text =
-      "model M {\n  if a {\n    b = c\n  } else {\n    if d {\n    }\n  }\n}\n\n"
-      "family \"m\" for M {\n  class \"A\", \"B\"\n  take \"e\", \"f.g\" = h else 4 * (i + 1)\n  must \"j\" = [none, 1e-5]\n"
-      "  skip \"k*\"\n}\n";
+      "model M {\n    if a {\n        b = c\n    } else {\n        if d {\n        }\n    }\n}\n\n"
+      "family \"m\" for M {\n    class \"A\", \"B\"\n    take \"e\", \"f.g\" = h else 4 * (i + 1)\n    must \"j\" = [none, 1e-5]\n"
+      "    skip \"k*\"\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);
 }
 
+TEST(PrintAst, KeepsTheClausesOfAPlan) {
+  const std::string text = "plan p for M {\n    mesh dp = 2\n    micro 4\n    split {\n        batch -> dp\n    }\n    place spread\n"
+                           "    store { gradients, optimizer -> dp per step }\n    recompute every 2\n    bucket 100 MB\n"
+                           "    require memory <= 24 GiB\n    compute bf16, gradients f32\n    keep norm in f32\n}\n";
+  TextFile file(text);
+  EXPECT_EQ(printed(file.path()), text);
+  TextFile other("plan p for M { store { optimizer -> dp  parameters -> dp if big } compute f64 micro 4 }");
+  EXPECT_EQ(printed(other.path()),
+            "plan p for M {\n    micro 4\n    store {\n        optimizer -> dp\n        parameters -> dp if big\n    }\n"
+            "    compute f64\n}\n");
+}
+
 TEST(PrintAst, KeepsHowAScheduleIsWritten) {
   const std::string text =
-      "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n"
-      "    h -> pp by zb_auto(1) live 2 * pp stages [2, 2] if true\n    live -> live live live\n  }\n}\n";
+      "plan p for M {\n    split {\n        h -> pp by 1f1b\n        h -> pp by interleaved(1 + 2)\n        h -> pp by \"mine.csv\"\n"
+      "        h -> pp by zb_auto(1) live 2 * pp stages [2, 2] if true\n        live -> live live live\n    }\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);
 }

@@ -6,9 +6,50 @@ import re
 import unittest
 
 import chromium
-from driver import ROOT, DriverTest, sample, settings
+from driver import LONG, ROOT, DriverTest, sample, settings
 
 SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16}
+
+# GShard / Switch: each position goes to its best experts, which take at most `room` positions of a sequence.
+ROUTED = """import "Embedding"
+import "LayerNorm"
+import "Projection"
+
+layer Routed(embed, hidden, seq, expert, slot, room, rooms) {
+    gate = Projection(embed, expert, 0.5)
+    param w1: [expert, embed, hidden] = normal(0.1)
+    param w2: [expert, hidden, embed] = normal(0.1)
+    forward(x, p) {
+        best  = top_k(p, along = slot, over = expert)
+        share = gather(p, best, over = expert)
+        mine  = one_hot(best, over = expert)
+        taken = sum(mine, over = slot)
+        place = cumsum(int(taken), over = seq) - 1
+        fits  = taken * where(place < rooms, 1.0, 0.0)
+        send  = one_hot(place, over = room) * fits
+        weight = sum(mine * share, over = slot)
+        inner = einsum(send, x, over = seq)
+        inner = einsum(gelu(einsum(inner, w1, over = embed)), w2, over = hidden)
+        return einsum(send * weight, inner, over = [expert, room])
+    }
+}
+
+model Switch(vocab = 32, width = 256, length = 64, experts = 16, slots = 2, rooms = 4, depth = 2) {
+    axis batch, seq = length, vocab, embed = width, hidden = 2 * width, expert = experts, slot = slots, room = rooms
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    x = table(tokens)
+    repeat layers[depth] {
+        norm = LayerNorm(embed)
+        moe = Routed(embed, hidden, seq, expert, slot, room, rooms)
+        y = norm(x)
+        x = x + moe(y, softmax(moe.gate(y), over = expert))
+    }
+    loss cross_entropy(project(x, table.weight), targets, over = vocab)
+}
+
+train base for Switch { batch 64 optimizer AdamW(lr = 1e-3) clip 1.0 }
+"""
 
 
 def machine(count=4, memory="1 GB", price=""):
@@ -152,6 +193,55 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
             found = self.npar_json("plan", model, "--machine", "quartet.npar", "--batch", 8, "--fix", "micro=1", "--fix", "bucket=none", "--fix", "mesh.cp=1", *settings(sizes))
             self.assertTrue(found["best"]["fits"], model)
             self.assertEqual("decay 0 }" in found["text"], model == "bert") # the rules for parameters come along
+
+    def routed(self, *fixes):
+        (self.folder / "routed.npar").write_text(ROUTED)
+        (self.folder / "quartet.npar").write_text(machine())
+        return self.npar_json("plan", "routed.npar", "--machine", "quartet.npar", *(word for fix in fixes for word in ("--fix", fix)))
+
+    def test_experts_that_see_few_positions(self):
+        """They compute a sixteenth of what dense blocks of their size would. No bound leaves out what is better: a fix never helps."""
+        narrow = ("mesh.pp=1", "zero=0", "recompute=none", "bucket=none", "sequence=false")
+        best = self.routed(*narrow)["best"]["seconds_per_step"]
+        for micro in (1, 4, 16):
+            self.assertLessEqual(best, self.routed(*narrow, f"micro={micro}")["best"]["seconds_per_step"], micro)
+
+    def test_axes_of_ones_own(self):
+        """Tensor parallelism splits the experts first, and in a model of other names what is in its weights and not handed on by its blocks."""
+        narrow = ("mesh.tp=2", "mesh.pp=1", "micro=4", "zero=0", "recompute=none", "bucket=none", "sequence=false")
+        found = self.routed(*narrow)
+        self.assertIn("expert", {each["choices"]["split"] for each in found["tried"] if not each["refused"]})
+        self.assertIn("        expert, vocab pad -> tp ", self.routed(*narrow, "split=expert")["text"])
+        (self.folder / "own.npar").write_text("""import "Linear"
+model Own(width = 16, inner = 32, depth = 2, length = 8) {
+    axis batch, spot = length, trait = width, middle = inner
+    input x: f32[batch, spot, trait]
+    input answer: f32[batch, spot, trait]
+    h = tanh(x)
+    repeat layers[depth] {
+        up   = Linear(trait, middle, 0.3)
+        down = Linear(middle, trait, 0.3)
+        h = h + down(tanh(up(h)))
+    }
+    loss squared_error(h, answer)
+}
+train base for Own { batch 8 optimizer Sgd(lr = 0.1) }
+""")
+        fixes = [word for fix in ("mesh.tp=2", "mesh.pp=1", "bucket=none") for word in ("--fix", fix)]
+        found = self.npar_json("plan", "own.npar", "--machine", "quartet.npar", *fixes, "-o", "split.npar")
+        self.assertEqual({each["choices"]["split"] for each in found["tried"]}, {"middle"})
+        self.assertIn("        middle -> tp ", found["text"])
+        self.npar("verify", "split.npar")
+        failed = self.npar("plan", "own.npar", "--machine", "quartet.npar", "--fix", "split=trait", code=2).error
+        self.assertIn("'split' is one of all, middle", failed)
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_nothing_that_explain_tries_is_better(self):
+        (self.folder / "routed.npar").write_text(ROUTED)
+        sizes = settings({"compute": "bf16", "vocab": 32000, "width": 1024, "length": 1024, "experts": 16, "rooms": 256, "depth": 8})
+        task = ("routed.npar", "--machine", "dgx-a100", "--hosts", 1, "--batch", 64, *sizes)
+        planned, explained = (self.npar_json(command, *task)["best"]["seconds_per_step"] for command in ("plan", "explain"))
+        self.assertLessEqual(planned, explained)
 
     def test_context_parallelism_and_what_a_stage_holds(self):
         found = self.plan("--fix", "mesh.cp = 2", "--fix", "mesh.pp = 2", "--fix", "schedule = zb_auto")

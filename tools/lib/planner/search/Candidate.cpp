@@ -1,10 +1,7 @@
-// Names a candidate and writes it as text.
+// Names a candidate and its choices, and compares candidates.
 #include "tools/lib/planner/search/Candidate.h"
 
-#include "compiler/schedules/Schedule.h"
 #include "dsl/machine/Hosts.h"
-
-#include "tools/lib/verify/PlanDraft.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,76 +9,101 @@
 
 namespace npar::planner {
 
-using verify::PlanDraft;
-
-namespace {
-
-/// A copy of a feature of the table with the sizes of the candidate.
-verify::PlanFeature sized(const char *name, const char *axis, int64_t size) {
-  verify::PlanFeature feature = *verify::findFeature(name);
-  feature.mesh = {{axis, {size}}};
-  feature.microShares = 1; // its micro-batch goes into its own shares
-  return feature;
+const char *wordOf(Context context) {
+  switch (context) {
+  case Context::None:
+    return "none";
+  case Context::Zigzag:
+    return "zigzag";
+  case Context::Ring:
+    return "ring";
+  case Context::Gather:
+    return "gather";
+  case Context::Ulysses:
+    return "ulysses";
+  }
+  return "";
 }
 
-std::string number(double value) { return fmt::format("{}", value); }
-
-std::string trainText(const PlanTask &task) {
-  const dsl::Train &train = task.train;
-  const dsl::LearningRate &rate = train.optimizer().rate;
-  std::string lr =
-      rate.kind == dsl::ScheduleKind::Constant
-          ? fmt::format("constant(peak = {}, warmup = {})", number(rate.peak), rate.warmup)
-          : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
-                        number(rate.peak), rate.warmup, rate.steps, number(rate.final));
-  std::string optimizer = fmt::format("{}(lr = {}", train.optimizer().name, lr);
-  for (const dsl::OptimizerArgument &argument : train.optimizer().arguments)
-    optimizer += fmt::format(", {} = {}", argument.name, argument.text);
-  optimizer += ")";
-  std::string rules;
-  for (const std::string &rule : task.rules)
-    rules += "    " + rule + "\n";
-  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name,
-                     task.batch, optimizer, train.clip ? number(*train.clip) : "none", train.seed, rules);
+std::string wordOf(const Split &split) {
+  switch (split.kind) {
+  case SplitKind::All:
+    return "all";
+  case SplitKind::Blocks:
+    return "blocks";
+  case SplitKind::FeedForward:
+    return "feedforward";
+  case SplitKind::Attention:
+    return "attention";
+  case SplitKind::Vocabulary:
+    return "vocabulary";
+  case SplitKind::OwnAxis:
+    return split.axis;
+  }
+  return "";
 }
 
-} // namespace
-
-/// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
-static bool hasOwnChunks(const std::string &schedule) {
-  const schedules::ScheduleKind *kind = schedules::findSchedule(schedule);
-  return !kind || !kind->anyChunks || kind->keepsCap;
+const char *wordOf(PlaceOrder order) {
+  switch (order) {
+  case PlaceOrder::Mesh:
+    return "dp,pp";
+  case PlaceOrder::StagesApart:
+    return "pp,dp";
+  case PlaceOrder::TensorApart:
+    return "tp,dp,pp";
+  }
+  return "";
 }
 
-const char *splitFeature(const std::string &split) {
-  return split == "blocks"        ? "tp_blocks"
-         : split == "vocabulary"  ? "tp_vocabulary"
-         : split == "feedforward" ? "tp_feedforward"
-         : split == "attention"   ? "tp_attention"
-                                  : "tp";
+std::string wordOf(const RecomputedBlocks &recompute) {
+  switch (recompute.kind) {
+  case dsl::RecomputeKind::None:
+    return "none";
+  case dsl::RecomputeKind::Attention:
+    return "attention";
+  case dsl::RecomputeKind::Block:
+    return "block";
+  case dsl::RecomputeKind::Every:
+    return fmt::format("every {}", recompute.every);
+  case dsl::RecomputeKind::Layers:
+    return "layers";
+  }
+  return "";
 }
 
-bool splitsBackward(const Candidate &c) {
-  const schedules::ScheduleKind *kind = schedules::findSchedule(c.schedule);
-  return kind && kind->splitsBackward;
+std::string bucketWord(int64_t bytes) {
+  return bytes == 0 ? "none" : bytes % 1'000'000 == 0 ? fmt::format("{} MB", bytes / 1'000'000) : fmt::format("{} B", bytes);
+}
+
+std::string scheduleWord(const Candidate &c) { return c.schedule ? c.schedule->name : "none"; }
+
+const char *splitFeature(SplitKind split) {
+  switch (split) {
+  case SplitKind::All:
+    return "tp";
+  case SplitKind::Blocks:
+    return "tp_blocks";
+  case SplitKind::FeedForward:
+    return "tp_feedforward";
+  case SplitKind::Attention:
+    return "tp_attention";
+  case SplitKind::Vocabulary:
+    return "tp_vocabulary";
+  case SplitKind::OwnAxis:
+    return nullptr;
+  }
+  return nullptr;
 }
 
 Choices choicesOf(const Candidate &c) {
-  return {{"mesh.dp", std::to_string(c.dp)},
-          {"mesh.pp", std::to_string(c.pp)},
-          {"mesh.cp", std::to_string(c.cp)},
-          {"mesh.tp", std::to_string(c.tp)},
-          {"micro", std::to_string(c.micro)},
-          {"schedule", c.schedule},
-          {"chunks", std::to_string(c.chunks)},
-          {"live", c.live ? std::to_string(c.live) : "none"},
-          {"context", c.context},
-          {"recompute", c.recompute},
-          {"zero", std::to_string(c.zero)},
-          {"sequence", c.sequence ? "true" : "false"},
-          {"split", c.split},
-          {"place", c.place},
-          {"bucket", c.bucket}};
+  return {{"mesh.dp", std::to_string(c.dp)},    {"mesh.pp", std::to_string(c.pp)},
+          {"mesh.cp", std::to_string(c.cp)},    {"mesh.tp", std::to_string(c.tp)},
+          {"micro", std::to_string(c.micro)},   {"schedule", scheduleWord(c)},
+          {"chunks", std::to_string(c.chunks)}, {"live", c.live ? std::to_string(c.live) : "none"},
+          {"context", wordOf(c.context)},       {"recompute", wordOf(c.recompute)},
+          {"zero", std::to_string(c.zero)},     {"sequence", c.sequence ? "true" : "false"},
+          {"split", wordOf(c.split)},           {"place", wordOf(c.place)},
+          {"bucket", bucketWord(c.bucket)}};
 }
 
 bool isSameValue(const std::string &a, const std::string &b) {
@@ -125,26 +147,27 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (hasOwnChunks(c.schedule) ? "" : fmt::format("({})", c.chunks)) + (c.live ? fmt::format(" live {}", c.live) : "");
+    return scheduleWord(c) + (c.hasOwnChunks() ? "" : fmt::format("({})", c.chunks)) + (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
-    return c.context == "zigzag" ? "ring(zigzag)" : c.context;
+    return c.context == Context::Zigzag ? "ring(zigzag)" : wordOf(c.context);
   case Setting::Recompute:
-    return c.recomputes() ? "recompute " + c.recompute : "no recomputation";
+    return c.recomputes() ? "recompute " + wordOf(c.recompute) : "no recomputation";
   case Setting::Zero:
     return c.zero ? fmt::format("zero {}", c.zero) : "no ZeRO";
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
   case Setting::Split:
-    return c.split == "all"          ? "all split by tensor parallelism"
-           : c.split == "blocks"     ? "the vocabulary whole"
-           : c.split == "vocabulary" ? "the vocabulary alone split, the blocks' batch"
-                                     : fmt::format("of the blocks {} alone split, else the batch", c.split);
+    return c.split.kind == SplitKind::All          ? "all split by tensor parallelism"
+           : c.split.kind == SplitKind::Blocks     ? "the vocabulary whole"
+           : c.split.kind == SplitKind::Vocabulary ? "the vocabulary alone split, the blocks' batch"
+           : c.split.kind == SplitKind::OwnAxis    ? fmt::format("axis {} split first", c.split.axis)
+                                                   : fmt::format("of the blocks {} alone split, else the batch", wordOf(c.split));
   case Setting::Place:
-    return c.place == "dp,pp"      ? "the order of the mesh"
-           : c.place == "tp,dp,pp" ? "tensor parallelism across hosts"
-                                   : "data parallelism inside a host";
+    return c.place == PlaceOrder::Mesh          ? "the order of the mesh"
+           : c.place == PlaceOrder::TensorApart ? "tensor parallelism across hosts"
+                                                : "data parallelism inside a host";
   case Setting::Bucket:
-    return c.bucket == "none" ? "no bucket" : "bucket " + c.bucket;
+    return c.bucket == 0 ? "no bucket" : "bucket " + bucketWord(c.bucket);
   }
   return "";
 }
@@ -197,74 +220,22 @@ std::string nameOf(const Candidate &c) {
     text += ", " + wordsOf(c, Setting::Context);
   if (c.sequence)
     text += ", sequence";
-  if (c.split != "all")
-    text += ", split " + c.split;
+  if (c.split != Split())
+    text += fmt::format(", split {}", wordOf(c.split));
   if (c.zero)
     text += fmt::format(", zero {}", c.zero);
   if (c.recomputes())
-    text += ", recompute " + c.recompute;
-  if (c.place != "dp,pp")
-    text += ", place " + c.place;
-  return text + (c.bucket == "none" ? "" : ", bucket " + c.bucket);
+    text += ", recompute " + wordOf(c.recompute);
+  if (c.place != PlaceOrder::Mesh)
+    text += fmt::format(", place {}", wordOf(c.place));
+  return text + (c.bucket == 0 ? "" : ", bucket " + bucketWord(c.bucket));
 }
 
 int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
 
-std::string textOf(const PlanTask &task, const Candidate &c) {
-  std::vector<verify::PlanFeature> own;
-  own.reserve(16); // pointers into it are kept
-  std::vector<const verify::PlanFeature *> chosen;
-  auto take = [&](verify::PlanFeature feature) {
-    own.push_back(std::move(feature));
-    chosen.push_back(&own.back());
-  };
-  auto line = [&](const char *kind, const std::string &text) {
-    verify::PlanFeature feature;
-    feature.name = feature.kind = kind, feature.lines = {text};
-    take(feature);
-  };
-  std::string inside = fmt::format("{}{}{}", c.cp > 1 ? "cp" : "", c.cp > 1 && c.tp > 1 ? ", " : "", c.tp > 1 ? "tp" : "");
-  if (c.place == "tp,dp,pp")
-    line("place", fmt::format("place tp{}{}{}", c.dp > 1 ? ", dp" : "", c.pp > 1 ? ", pp" : "", c.cp > 1 ? ", cp" : ""));
-  else if (c.place != "dp,pp")
-    line("place", "place pp, dp" + (inside.empty() ? "" : " inside " + inside));
-  if (c.dp > 1)
-    take(sized("dp", "dp", c.dp));
-  if (c.pp > 1) {
-    verify::PlanFeature schedule = sized(c.schedule.c_str(), "pp", c.pp);
-    schedule.schedule = wordsOf(c, Setting::Schedule);
-    take(schedule);
-  }
-  if (c.cp > 1) {
-    verify::PlanFeature context = sized(c.context == "zigzag" ? "ring_zigzag" : c.context.c_str(), "cp", c.cp);
-    for (verify::FeatureRule &rule : context.rules)
-      if (size_t at = rule.text.find("-> sp"); at != std::string::npos)
-        rule.text.replace(at, 5, "-> cp");
-    take(context);
-  }
-  if (c.tp > 1)
-    take(sized(splitFeature(c.split), "tp", c.tp));
-  if (c.sequence)
-    chosen.push_back(verify::findFeature("sequence"));
-  if (c.zero)
-    chosen.push_back(verify::findFeature(c.zero == 1 ? "zero1" : c.zero == 2 ? "zero2" : "zero3"));
-  if (c.recomputes())
-    line("recompute", "recompute " + c.recompute);
-  if (c.bucket != "none")
-    line("bucket", "bucket " + c.bucket);
-  line("compute", "compute " + task.compute + (task.gradients.empty() ? "" : ", gradients " + task.gradients) +
-                      (task.reduce.empty() ? "" : ", reduce " + task.reduce));
-  verify::DraftChoice choice;
-  choice.micro = c.micro;
-  std::optional<verify::PlanDraft> draft = verify::draftPlan(task.names, chosen, "planned", choice);
-  std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
-  if (!task.options.config)
-    for (const std::string &setting : task.options.settings)
-      if (auto pair = models::settingOf(setting))
-        constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", pair->first, pair->second);
-  if (!constants.empty())
-    text += fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);
-  return text + (draft ? draft->text : "") + "\n" + trainText(task);
+const OwnAxis *PlanTask::ownAxis(const std::string &name) const {
+  auto found = std::find_if(ownAxes.begin(), ownAxes.end(), [&](const OwnAxis &own) { return own.name == name; });
+  return found == ownAxes.end() ? nullptr : &*found;
 }
 
 } // namespace npar::planner

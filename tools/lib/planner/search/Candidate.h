@@ -1,10 +1,12 @@
 // One plan that `npar plan` may choose: sizes and clauses, and its text.
 #pragma once
 
+#include "compiler/schedules/Schedule.h"
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
 #include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/models/ModelOptions.h"
+#include "tools/lib/planner/search/OwnAxes.h"
 #include "tools/lib/verify/ModelOutline.h"
 
 #include <cstdint>
@@ -16,28 +18,70 @@ namespace npar::planner {
 
 using models::ModelOptions;
 
+/// The way in which attention sees the whole of a sequence that cp splits.
+enum class Context { None, Zigzag, Ring, Gather, Ulysses };
+
+/// The parts that tp splits. All: every layer; Blocks: the vocabulary is whole; Vocabulary: the blocks have shares of the batch instead;
+/// FeedForward, Attention: these layers and the vocabulary, the other layers of the blocks have shares of the batch; OwnAxis: an axis of
+/// the model's own where an operation has it, elsewhere as All.
+enum class SplitKind { All, Blocks, FeedForward, Attention, Vocabulary, OwnAxis };
+
+struct Split {
+  SplitKind kind = SplitKind::All;
+  std::string axis; ///< OwnAxis
+  bool operator==(const Split &other) const { return kind == other.kind && axis == other.axis; }
+  bool operator!=(const Split &other) const { return !(*this == other); }
+};
+
+/// The order in which ranks fill hosts. Mesh: that of the mesh; StagesApart: stages first, so that a stage's replicas share hosts;
+/// TensorApart: the ranks of tp first, on different hosts.
+enum class PlaceOrder { Mesh, StagesApart, TensorApart };
+
+/// The blocks that the backward pass computes again.
+struct RecomputedBlocks {
+  dsl::RecomputeKind kind = dsl::RecomputeKind::None; ///< None, Block or Every
+  int64_t every = 1;                                  ///< Every: blocks between two kept ones
+  bool operator==(const RecomputedBlocks &other) const { return kind == other.kind && every == other.every; }
+  bool operator!=(const RecomputedBlocks &other) const { return !(*this == other); }
+};
+
 struct Candidate {
   int64_t dp = 1, pp = 1, cp = 1, tp = 1, micro = 1;
-  std::string schedule = "none"; ///< "none" where pp is 1
-  int64_t chunks = 1, live = 0;  ///< live: 0 where the plan says none
-  std::string context = "none";  ///< how attention sees the sequence that cp splits: ring, zigzag, gather, ulysses
-  std::string recompute = "none", place = "dp,pp", bucket = "none";
-  /// The layers that tp splits: "all"; "blocks": the vocabulary is whole; "vocabulary": the blocks have shares of the batch instead;
-  /// "feedforward" or "attention": these and the vocabulary, the other layers of the blocks have shares of the batch.
-  std::string split = "all";
+  const schedules::ScheduleKind *schedule = nullptr; ///< null where pp is 1
+  int64_t chunks = 1, live = 0;                      ///< live: 0 where the plan says none
+  Context context = Context::None;
+  RecomputedBlocks recompute;
+  PlaceOrder place = PlaceOrder::Mesh;
+  int64_t bucket = 0; ///< bytes; 0: none
+  Split split;
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
 
   int64_t ranks() const { return dp * pp * cp * tp; }
-  int64_t batchShares() const { return dp * (split == "vocabulary" ? tp : 1); }
-  bool recomputes() const { return recompute != "none"; }
+  int64_t batchShares() const { return dp * (split.kind == SplitKind::Vocabulary ? tp : 1); }
+  bool recomputes() const { return recompute.kind != dsl::RecomputeKind::None; }
+  /// Tells whether the blocks' layers other than those that tp splits have shares of its part of the batch.
+  bool splitsLayersAlone() const { return split.kind == SplitKind::FeedForward || split.kind == SplitKind::Attention; }
+  /// Tells whether the schedule's name is enough: a plan writes no number of chunks after it.
+  bool hasOwnChunks() const { return !schedule || !schedule->anyChunks || schedule->keepsCap; }
+  /// Tells whether the schedule computes the weights' gradients in tasks of their own.
+  bool splitsBackward() const { return schedule && schedule->splitsBackward; }
 };
 
-/// The feature of the table for a word of `Candidate::split`.
-const char *splitFeature(const std::string &split);
+constexpr RecomputedBlocks everyBlock = {dsl::RecomputeKind::Block, 1}, everySecond = {dsl::RecomputeKind::Every, 2};
+constexpr int64_t usualBucket = 100'000'000; ///< bytes of the buckets that are tried
 
-/// Tells whether its schedule computes the weights' gradients in tasks of their own.
-bool splitsBackward(const Candidate &candidate);
+// The words of choices, as `--fix` and JSON have them: "zigzag", "all", the name of an own axis, "pp,dp", "every 2", "100 MB"; "none" where
+// there is none.
+const char *wordOf(Context context);
+std::string wordOf(const Split &split);
+const char *wordOf(PlaceOrder order);
+std::string wordOf(const RecomputedBlocks &recompute);
+std::string bucketWord(int64_t bytes);
+std::string scheduleWord(const Candidate &candidate);
+
+/// The feature of the table for a split; null for an own axis, which has none.
+const char *splitFeature(SplitKind split);
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
@@ -73,11 +117,15 @@ struct PlanTask {
   std::string gradients, reduce; ///< their types; empty: as `compute` has it
   int64_t hosts = 1, batch = 1;
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
+  double blockProducts = 0;                                               ///< multiplyAddsOfBlocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
+  std::vector<OwnAxis> ownAxes;
   std::string importAs;                                                   ///< how a text next to the model's folder imports it
   std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
 
   int64_t ranks() const; ///< that the hosts hold
+  /// The own axis of this name; null for an unknown one.
+  const OwnAxis *ownAxis(const std::string &name) const;
 };
 
 /// The whole text: import, configuration, plan, train block.

@@ -23,10 +23,20 @@ std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
-constexpr std::array<const char *, 5> splitWords = {"all", "blocks", "feedforward", "attention", "vocabulary"};
+constexpr std::array allContexts = {Context::Zigzag, Context::Ring, Context::Gather, Context::Ulysses};
+
+/// The splits that plans for the task can have, the usual ones first.
+std::vector<Split> splitsFor(const PlanTask &task) {
+  std::vector<Split> splits;
+  for (SplitKind kind : {SplitKind::All, SplitKind::Blocks, SplitKind::FeedForward, SplitKind::Attention, SplitKind::Vocabulary})
+    splits.push_back({kind, ""});
+  for (const OwnAxis &own : task.ownAxes)
+    splits.push_back({SplitKind::OwnAxis, own.name});
+  return splits;
+}
 
 struct ScheduleChoice {
-  std::string name = "none";
+  const schedules::ScheduleKind *kind = nullptr;
   int64_t chunks = 1, live = 0;
 };
 
@@ -42,20 +52,20 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
       for (int64_t chunks : {2, 3, 4, 5, 6, 7, 8}) // uneven stages have unequal chunks anyway
         if (int64_t parts = stages * chunks;
             micros % stages == 0 && (dsl::isUneven(task.machine) ? task.blocks >= parts : task.blocks % parts == 0))
-          found.push_back({kind.name, chunks, 0});
+          found.push_back({&kind, chunks, 0});
       continue;
     }
     if (stages * std::max(1, kind.chunks) > task.blocks)
       continue;
     if (kind.worth == schedules::Worth::Always)
-      found.push_back({kind.name, std::max(1, kind.chunks), 0});
+      found.push_back({&kind, std::max(1, kind.chunks), 0});
     std::vector<int64_t> limits;
     if (kind.keepsCap)
       limits = {(stages + 1) / 2, (3 * stages + 3) / 4, stages, (5 * stages + 3) / 4, (3 * stages + 1) / 2};
     limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
     for (int64_t live : limits)
       if (kind.worth == schedules::Worth::Always || live <= stages)
-        found.push_back({kind.name, std::max(1, kind.chunks), live});
+        found.push_back({&kind, std::max(1, kind.chunks), live});
   }
   return found;
 }
@@ -84,7 +94,7 @@ namespace {
 
 class Enumeration {
 public:
-  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
+  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes), allSplits(splitsFor(task)) {
     auto has = [&](const char *feature) { return verify::applies(*verify::findFeature(feature), task.names); };
     tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
   }
@@ -103,16 +113,16 @@ public:
 
   /// Tells whether the clauses make sense for these sizes and agree with the fixed choices.
   bool keeps(const Candidate &one) const {
-    bool ulysses = one.context != "ulysses" || task.heads % (one.cp * one.tp) == 0;
+    bool ulysses = one.context != Context::Ulysses || task.heads % (one.cp * one.tp) == 0;
     // A backward in two tasks keeps what was computed again until the second: nothing is won.
-    bool recompute = !one.recomputes() || (task.blocks > 0 && (!splitsBackward(one) || find(fixes, "recompute")));
-    bool pairs = one.recompute != "every 2" || task.blocks >= 2 * one.pp * one.chunks;
+    bool recompute = !one.recomputes() || (task.blocks > 0 && (!one.splitsBackward() || find(fixes, "recompute")));
+    bool pairs = one.recompute != everySecond || task.blocks >= 2 * one.pp * one.chunks;
     bool sequence = !one.sequence || (one.tp > 1 && sequences && task.sequence % (one.tp * one.cp) == 0);
-    bool place = one.place == "dp,pp" || placesApart(task, one), bucket = one.bucket == "none" || one.dp * one.cp > 1;
-    return hasWordsFor(task, one) && splits(one) && (one.cp > 1) == (one.context != "none") && ulysses && recompute && pairs &&
-           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && may("context", one.context) && may("recompute", one.recompute) &&
-           may("zero", one.zero) && may("sequence", one.sequence) && may("split", one.split) && may("place", one.place) &&
-           may("bucket", one.bucket);
+    bool place = one.place == PlaceOrder::Mesh || placesApart(task, one), bucket = one.bucket == 0 || one.dp * one.cp > 1;
+    return hasWordsFor(task, one) && splits(one) && (one.cp > 1) == (one.context != Context::None) && ulysses && recompute && pairs &&
+           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && may("context", wordOf(one.context)) &&
+           may("recompute", wordOf(one.recompute)) && may("zero", one.zero) && may("sequence", one.sequence) &&
+           may("split", wordOf(one.split)) && may("place", wordOf(one.place)) && may("bucket", bucketWord(one.bucket));
   }
 
 private:
@@ -123,25 +133,32 @@ private:
   bool dividesTensor(int64_t tp) const {
     Candidate one;
     one.tp = tp;
-    return tp == 1 || std::any_of(splitWords.begin(), splitWords.end(), [&](const char *split) {
+    return tp == 1 || std::any_of(allSplits.begin(), allSplits.end(), [&](const Split &split) {
              one.split = split;
-             return may("split", one.split) && splitsAxes(one);
+             return may("split", wordOf(split)) && splitsAxes(one);
            });
   }
   /// Tells whether tp divides the axes that it splits; a missing axis has size 0.
   bool splitsAxes(const Candidate &one) const {
-    bool heads = one.split == "vocabulary" || one.split == "feedforward" || task.heads % one.tp == 0;
-    bool hidden = one.split == "vocabulary" || one.split == "attention" || task.hidden % one.tp == 0;
-    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(one.split)), task.names);
+    SplitKind kind = one.split.kind;
+    if (kind == SplitKind::OwnAxis) {
+      const OwnAxis *own = task.ownAxis(one.split.axis);
+      return own && own->size % one.tp == 0 && std::all_of(own->others.begin(), own->others.end(), [&](const std::string &other) {
+               return other == "vocab" || (other == "head" ? task.heads : task.hidden) % one.tp == 0;
+             });
+    }
+    bool heads = kind == SplitKind::Vocabulary || kind == SplitKind::FeedForward || task.heads % one.tp == 0;
+    bool hidden = kind == SplitKind::Vocabulary || kind == SplitKind::Attention || task.hidden % one.tp == 0;
+    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(kind)), task.names);
   }
   /// Likewise the batch where that is what it splits.
   bool splits(const Candidate &one) const {
     if (task.batch % (one.batchShares() * one.micro) != 0)
       return false;
     if (one.tp == 1)
-      return one.split == "all";
-    bool shares = (one.split != "feedforward" && one.split != "attention") || one.micro % one.tp == 0;
-    return splitsAxes(one) && shares && !(one.sequence && one.split == "vocabulary");
+      return one.split == Split();
+    bool shares = !one.splitsLayersAlone() || one.micro % one.tp == 0;
+    return splitsAxes(one) && shares && !(one.sequence && one.split.kind == SplitKind::Vocabulary);
   }
   /// The shares of a short sequence are not worth their messages; who fixes mesh.cp gets what he asks for.
   bool dividesContext(int64_t cp, int64_t tp) const {
@@ -155,9 +172,9 @@ private:
       Candidate one;
       one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
       bool first = true;
-      for (const char *split : splitWords) {
+      for (const Split &split : allSplits) {
         one.split = split;
-        if (!may("micro", micro) || !may("split", one.split) || !splits(one) || !(first || one.split == "vocabulary"))
+        if (!may("micro", micro) || !may("split", wordOf(split)) || !splits(one) || !(first || split.kind == SplitKind::Vocabulary))
           continue; // those between are variants: near to the first one in time and memory
         first = false;
         schedulesOf(one);
@@ -167,21 +184,24 @@ private:
 
   void schedulesOf(Candidate one) {
     for (const ScheduleChoice &schedule : schedulesFor(task, one.pp, task.batch / (one.batchShares() * one.micro))) {
-      one.schedule = schedule.name, one.chunks = schedule.chunks, one.live = schedule.live;
-      if (may("schedule", one.schedule) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
+      one.schedule = schedule.kind, one.chunks = schedule.chunks, one.live = schedule.live;
+      if (may("schedule", scheduleWord(one)) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
         clausesOf(one);
     }
   }
 
   void clausesOf(Candidate one) {
-    one.context = one.cp == 1 ? "none" : firstOf("context", {"zigzag", "ring", "gather", "ulysses"});
-    one.bucket = one.dp * one.cp == 1 ? "none" : firstOf("bucket", {"100 MB", "none"});
-    for (const char *recompute : {"none", "block", "every 2"})
+    if (one.cp > 1)
+      one.context = contextOf();
+    if (one.dp * one.cp > 1 && (may("bucket", bucketWord(usualBucket)) || !may("bucket", bucketWord(0))))
+      one.bucket = usualBucket;
+    for (RecomputedBlocks recompute : {RecomputedBlocks(), everyBlock, everySecond})
       for (int zero : {0, 1, 3})
         for (bool sequence : {false, true}) {
-          one.recompute = recompute, one.zero = zero, one.sequence = sequence, one.place = "dp,pp";
-          bool plain = one.recompute != "every 2" || find(fixes, "recompute"); // otherwise a variant
-          if (Candidate other = one; other.place = "pp,dp", keeps(other) && guessedSeconds(task, other) < guessedSeconds(task, one))
+          one.recompute = recompute, one.zero = zero, one.sequence = sequence, one.place = PlaceOrder::Mesh;
+          bool plain = recompute != everySecond || find(fixes, "recompute"); // otherwise a variant
+          if (Candidate other = one;
+              other.place = PlaceOrder::StagesApart, keeps(other) && estimateOf(task, other).seconds() < estimateOf(task, one).seconds())
             one = other;
           else if (!keeps(one))
             one = other;
@@ -190,15 +210,14 @@ private:
         }
   }
 
-  std::string firstOf(const char *key, std::vector<std::string> values) const {
-    for (const std::string &value : values)
-      if (may(key, value))
-        return value;
-    return values[0];
+  Context contextOf() const {
+    auto kept = std::find_if(allContexts.begin(), allContexts.end(), [&](Context context) { return may("context", wordOf(context)); });
+    return kept == allContexts.end() ? allContexts.front() : *kept;
   }
 
   const PlanTask &task;
   const Choices &fixes;
+  std::vector<Split> allSplits;
   bool tensor = false, sequences = false, contexts = false;
   std::vector<Candidate> found;
 };
@@ -210,27 +229,27 @@ std::vector<Candidate> candidatesFor(const PlanTask &task, const Choices &fixes)
 std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, const Candidate &candidate) {
   Enumeration enumeration(task, fixes);
   std::vector<Candidate> found;
-  auto add = [&](std::string Candidate::*clause, const char *value) {
+  auto add = [&](auto clause, auto value) {
     Candidate other = candidate;
     other.*clause = value;
     if (candidate.*clause != value && enumeration.keeps(other))
       found.push_back(other);
   };
-  for (const char *context : {"zigzag", "ring", "gather", "ulysses"})
+  for (Context context : allContexts)
     add(&Candidate::context, context);
-  for (const char *split : splitWords)
+  for (const Split &split : splitsFor(task))
     add(&Candidate::split, split);
-  add(&Candidate::recompute, "every 2");
-  for (const char *place : {"dp,pp", "pp,dp"})
+  add(&Candidate::recompute, everySecond);
+  for (PlaceOrder place : {PlaceOrder::Mesh, PlaceOrder::StagesApart})
     add(&Candidate::place, place);
-  for (const char *bucket : {"none", "100 MB"})
+  for (int64_t bucket : {int64_t(0), usualBucket})
     add(&Candidate::bucket, bucket);
   return found;
 }
 
 Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other) {
   Enumeration enumeration(task, fixes);
-  auto take = [&](std::string Candidate::*clause) {
+  auto take = [&](auto clause) {
     Candidate changed = candidate;
     changed.*clause = other.*clause;
     if (enumeration.keeps(changed))

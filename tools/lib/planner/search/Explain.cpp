@@ -86,35 +86,39 @@ private:
       askZero(stage);
     askClause(
         "recompute", "Is recomputation worth it?", Setting::Recompute, [&](const Candidate &) { return task.blocks > 0; },
-        "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? "block" : "none"; });
+        "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? everyBlock : RecomputedBlocks(); });
     bool sequences = verify::applies(*verify::findFeature("sequence"), task.names);
     askClause(
         "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
-        [&](const Candidate &c) { return sequences && c.tp > 1 && c.split != "vocabulary" && task.sequence % (c.tp * c.cp) == 0; },
+        [&](const Candidate &c) {
+          return sequences && c.tp > 1 && c.split.kind != SplitKind::Vocabulary && task.sequence % (c.tp * c.cp) == 0;
+        },
         sequences ? "No: no plan here has the tensor parallelism that it needs"
                   : "No: the model has no sequence to split with tensor parallelism",
         [](Candidate &c, bool with) { c.sequence = with; });
-    bool vocabulary = verify::applies(*verify::findFeature(splitFeature("vocabulary")), task.names);
+    bool vocabulary = verify::applies(*verify::findFeature(splitFeature(SplitKind::Vocabulary)), task.names);
     auto sharesBatch = [&](const Candidate &c) { return task.batch % (c.dp * c.tp * c.micro) == 0; };
     askClause(
         "vocabulary", "Is it worth splitting the vocabulary alone, and the blocks' batch?", Setting::Split,
         [&](const Candidate &c) {
-          return vocabulary && c.tp > 1 && !c.sequence && (c.split == "all" || c.split == "vocabulary") && sharesBatch(c);
+          return vocabulary && c.tp > 1 && !c.sequence && (c.split.kind == SplitKind::All || c.split.kind == SplitKind::Vocabulary) &&
+                 sharesBatch(c);
         },
         vocabulary ? "No: no plan here has tensor parallelism and a batch that its ranks could share" : "No: the model has no vocabulary",
-        [](Candidate &c, bool with) { c.split = with ? "vocabulary" : "all"; });
+        [](Candidate &c, bool with) { c.split = {with ? SplitKind::Vocabulary : SplitKind::All, ""}; });
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
         alone ? alone : "No: the model has no sequence that can be split this way");
     askSchedule(
-        "interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
+        "interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return scheduleWord(c) == "interleaved"; },
         "No: the blocks or the micro-batches cannot be divided this way");
-    askSchedule("zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", splitsBackward,
-                "No: there are too few blocks or micro-batches");
+    askSchedule(
+        "zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", [](const Candidate &c) { return c.splitsBackward(); },
+        "No: there are too few blocks or micro-batches");
     askMicro();
     askClause(
         "bucket", "Are buckets of gradients worth it?", Setting::Bucket, [](const Candidate &c) { return c.dp * c.cp > 1; },
-        "No: no plan here has gradients that ranks add up", [](Candidate &c, bool with) { c.bucket = with ? "100 MB" : "none"; });
+        "No: no plan here has gradients that ranks add up", [](Candidate &c, bool with) { c.bucket = with ? usualBucket : 0; });
   }
 
   void keep(const Tried &tried) {
@@ -182,9 +186,10 @@ private:
     for (const Candidate &one : among)
       if (has(one)) {
         Candidate like = likewise(task, {}, one, base);
-        double away = distance(like, base), steps = meshSteps(like, base), guess = guessedSeconds(task, like);
-        bool large = task.machine.room > 0 &&
-                     leastBytes(task, like) + guessedActivations(task, like) > task.machine.room * (1 - task.machine.fragments);
+        cost::StepEstimate estimate = estimateOf(task, like);
+        double away = distance(like, base), steps = meshSteps(like, base), guess = estimate.seconds();
+        bool large =
+            task.machine.room > 0 && estimate.leastBytes() + estimate.activationBytes() > task.machine.room * (1 - task.machine.fragments);
         if (away <= farthest)
           found.push_back({like, {large ? 1.0 : 0.0, away, steps, guess}, {large ? 1.0 : 0.0, away, guess, steps}});
       }
@@ -260,9 +265,10 @@ private:
         "tensor_across", "Is tensor parallelism worth it across hosts?", Setting::Place,
         [&](const Candidate &c) { return task.hosts > 1 && c.tp > 1; },
         task.hosts > 1 ? "No: no plan here has tensor parallelism" : "No: there is one host",
-        [](Candidate &c, bool with) { c.place = with                    ? "tp,dp,pp"
-                                                : c.place == "tp,dp,pp" ? "dp,pp"
-                                                                        : c.place; });
+        [](Candidate &c, bool with) {
+          if (with || c.place == PlaceOrder::TensorApart)
+            c.place = with ? PlaceOrder::TensorApart : PlaceOrder::Mesh;
+        });
   }
 
   /// Compares schedules with 1f1b in the best plan that has a pipeline.
@@ -271,7 +277,7 @@ private:
     std::optional<Candidate> base = baseWith([](const Candidate &c) { return c.pp > 1; });
     if (base) {
       Candidate plain = *base;
-      plain.schedule = "1f1b", plain.chunks = 1, plain.live = 0;
+      plain.schedule = schedules::findSchedule("1f1b"), plain.chunks = 1, plain.live = 0;
       Has alike = [&](const Candidate &c) { return has(c) && same(c, plain, Setting::Mesh); };
       std::vector<Candidate> others = nearest(all, alike, plain, 1);
       if (others.empty()) // recomputation does not go with all schedules, nor every number of micro-batches
@@ -311,7 +317,7 @@ private:
     one.question =
         fmt::format("Does it fit on one device, with its share of {} sequence{} a step?", alone.batch, alone.batch == 1 ? "" : "s");
     Candidate plain, again;
-    again.recompute = "block";
+    again.recompute = everyBlock;
     std::vector<Candidate> pair = {plain};
     if (task.blocks > 0)
       pair.push_back(again);
@@ -362,11 +368,11 @@ private:
     double room = task.machine.room * (1 - task.machine.fragments);
     std::vector<Candidate> whole;
     for (int zero : {1, 3})
-      for (const char *recompute : {"none", "block"})
-        if (task.batch % winner.ranks() == 0 && winner.ranks() > 1 && (*recompute == 'n' || task.blocks > 0)) {
+      for (RecomputedBlocks recompute : {RecomputedBlocks(), everyBlock})
+        if (task.batch % winner.ranks() == 0 && winner.ranks() > 1 && (recompute == RecomputedBlocks() || task.blocks > 0)) {
           Candidate one;
           one.dp = winner.ranks(), one.zero = zero, one.recompute = recompute;
-          if (task.machine.room <= 0 || leastBytes(task, one) < room)
+          if (task.machine.room <= 0 || estimateOf(task, one).leastBytes() < room)
             whole.push_back(one);
         }
     if (std::optional<Tried> found = fits(whole))

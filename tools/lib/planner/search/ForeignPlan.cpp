@@ -16,23 +16,32 @@ using engine::Status;
 
 namespace {
 
+RecomputedBlocks recomputedBy(const foreign::ForeignRun &run) {
+  RecomputedBlocks blocks;
+  if (run.recompute.empty())
+    return blocks;
+  blocks.kind = run.recompute == "block" ? dsl::RecomputeKind::Block : dsl::RecomputeKind::Every;
+  if (const std::string every = "every "; run.recompute.rfind(every, 0) == 0)
+    std::from_chars(run.recompute.data() + every.size(), run.recompute.data() + run.recompute.size(), blocks.every);
+  return blocks;
+}
+
 /// The candidate that is nearest to the run's plan.
 Candidate candidateOf(const foreign::ForeignRun &run, const PlanTask &task) {
   Candidate one;
   one.dp = run.dp * run.replicas, one.pp = run.pp, one.cp = run.cp, one.tp = run.tp, one.micro = run.micro;
   if (run.pp > 1)
-    one.schedule = run.schedule, one.chunks = run.chunks;
+    one.schedule = schedules::findSchedule(run.schedule), one.chunks = run.chunks;
   if (run.cp > 1)
-    one.context = run.ring == "ring(zigzag)" ? "zigzag" : run.ring;
-  if (!run.recompute.empty())
-    one.recompute = run.recompute;
+    one.context = run.ring == "ring(zigzag)" ? Context::Zigzag : run.ring == "ring" ? Context::Ring : Context::Gather;
+  one.recompute = recomputedBy(run);
   if (run.bucketBytes > 0 && one.dp * one.cp > 1)
-    one.bucket = fmt::format("{} B", run.bucketBytes);
+    one.bucket = run.bucketBytes;
   if (one.dp * one.cp > 1)
     one.zero = static_cast<int>(run.zero);
   one.sequence = run.sequenceParallel && run.tp > 1;
   if (!run.dpOutside && placesApart(task, one))
-    one.place = "pp,dp";
+    one.place = PlaceOrder::StagesApart;
   return one;
 }
 

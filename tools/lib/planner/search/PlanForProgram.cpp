@@ -14,15 +14,16 @@ void adoptTypes(PlanTask &task) {
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   if (!task.as)
     return true;
-  if (c.live > 0 || c.split != "all" || (c.pp > 1 && foreign::schedulesOf(*task.as).count(c.schedule) == 0))
+  if (c.live > 0 || c.split != Split() || (c.pp > 1 && foreign::schedulesOf(*task.as).count(scheduleWord(c)) == 0))
     return false;
   // The shares of a text are over dp alone, theirs over cp too.
   bool sharesApart = c.zero > 0 && c.cp > 1;
   switch (*task.as) {
   case foreign::ForeignFormat::Megatron:
-    return !sharesApart && c.context != "ring" && c.context != "ulysses" && task.blocks % (c.pp * c.chunks) == 0 && c.place == "dp,pp";
+    return !sharesApart && c.context != Context::Ring && c.context != Context::Ulysses && task.blocks % (c.pp * c.chunks) == 0 &&
+           c.place == PlaceOrder::Mesh;
   case foreign::ForeignFormat::Torchtitan:
-    return c.cp == 1 && (c.tp == 1 || c.sequence) && (c.zero == 0 || c.zero == 3) && c.recompute != "every 2";
+    return c.cp == 1 && (c.tp == 1 || c.sequence) && (c.zero == 0 || c.zero == 3) && c.recompute.kind != dsl::RecomputeKind::Every;
   case foreign::ForeignFormat::DeepSpeed:
     return c.cp == 1 && !c.sequence;
   case foreign::ForeignFormat::Accelerate:

@@ -75,10 +75,10 @@ std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal
   for (const Tried &tried : result.tried)
     if (!tried.attempt.figures && distance(tried.candidate, winner) == 1 && !same(tried.candidate, winner, setting))
       return fmt::format("{} is refused: {}", wordsOf(tried.candidate, setting), tried.attempt.reason);
-  if (setting == Setting::Recompute && splitsBackward(winner))
+  if (setting == Setting::Recompute && winner.splitsBackward())
     return fmt::format(
         "it is not searched with a backward in two tasks, as {} has it: what is computed again would be kept until the second",
-        winner.schedule);
+        scheduleWord(winner));
   if (nearest && setting == Setting::Mesh) {
     std::string also;
     for (int other = 1; other < settingCount; ++other)
@@ -151,8 +151,8 @@ std::string reasonsForNone(const SearchResult &result, const Choices &fixes, Pla
   say(c.dp > 1 && c.zero == 0, "No ZeRO", Setting::Zero);
   say(!c.recomputes(), "No recomputation", Setting::Recompute);
   say(c.tp > 1 && !c.sequence, "No sequence parallelism", Setting::Sequence);
-  say(c.dp * c.cp > 1 && c.bucket == "none", "Gradients without buckets", Setting::Bucket);
-  say(c.dp > 1 && c.pp > 1 && c.place == "dp,pp", "Ranks on hosts in the order of the mesh", Setting::Place);
+  say(c.dp * c.cp > 1 && c.bucket == 0, "Gradients without buckets", Setting::Bucket);
+  say(c.dp > 1 && c.pp > 1 && c.place == PlaceOrder::Mesh, "Ranks on hosts in the order of the mesh", Setting::Place);
   return text;
 }
 

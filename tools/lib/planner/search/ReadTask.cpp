@@ -5,6 +5,7 @@
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/models/Compilation.h"
 #include "tools/lib/planner/machine/MachineFile.h"
+#include "tools/lib/planner/search/BlockProducts.h"
 
 #include <algorithm>
 #include <cctype>
@@ -19,20 +20,6 @@ using engine::Status;
 namespace {
 
 namespace fs = std::filesystem;
-
-int64_t sizeOf(const dsl::Model &model, const std::string &name) {
-  for (const dsl::Axis &axis : model.axes)
-    if (axis.name == name)
-      return axis.size;
-  int64_t size = 1;
-  for (const dsl::ProductAxis &product : model.products)
-    if (product.name == name) {
-      for (const std::string &factor : product.factors)
-        size *= std::max<int64_t>(1, sizeOf(model, factor));
-      return size;
-    }
-  return 0;
-}
 
 /// Tells whether a pattern matches; `*` in it matches any text.
 bool matches(const char *pattern, const char *text) {
@@ -129,6 +116,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
       if (parameter.type.axes.size() > 1 && parameter.path.rfind(repeat.path.substr(0, repeat.path.find('{')), 0) == 0)
         task.blockMatrices += size;
   }
+  task.blockProducts = multiplyAddsOfBlocks(program), task.ownAxes = ownAxesOf(program);
   task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
   task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
   task.vocabulary = sizeOf(program.model, "vocab");

@@ -75,10 +75,11 @@ private:
   void add(const Candidate &one) {
     double money = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     all.push_back(one), done.push_back(false);
-    bytes.push_back(leastBytes(task, one)), activations.push_back(guessedActivations(task, one));
-    seconds.push_back(guessedSeconds(task, one));
-    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : leastSeconds(task, one) * money);
-    hopeless.push_back(task.machine.room > 0 && bytes.back() > roomFor(task, one));
+    cost::StepEstimate estimate = estimateOf(task, one);
+    bytes.push_back(estimate.leastBytes()), activations.push_back(estimate.activationBytes()), rooms.push_back(estimate.room());
+    seconds.push_back(estimate.seconds());
+    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : estimate.leastSeconds() * money);
+    hopeless.push_back(task.machine.room > 0 && bytes.back() > rooms.back());
   }
 
   void begin(const Tried &given) {
@@ -208,11 +209,11 @@ private:
   }
 
   /// Choices on which it depends how far guesses of activations are off.
-  static size_t kindOf(const Candidate &c) { return (splitsBackward(c) ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
+  static size_t kindOf(const Candidate &c) { return (c.splitsBackward() ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
 
   /// Choices on which it depends how far guesses of times are off: with those that share all of them, or else the schedule, a candidate is
   /// compared.
-  static std::string familyOf(const Candidate &c) { return c.schedule + (c.cp > 1 ? " cp " : " ") + c.split; }
+  static std::string familyOf(const Candidate &c) { return scheduleWord(c) + (c.cp > 1 ? " cp " : " ") + wordOf(c.split); }
 
   /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
   void guess() {
@@ -233,7 +234,7 @@ private:
       if (seconds[index] > 0) {
         double ratio = tried.attempt.figures->seconds / seconds[index];
         time[familyOf(tried.candidate)].add(ratio);
-        time[tried.candidate.schedule].add(ratio);
+        time[scheduleWord(tried.candidate)].add(ratio);
         anyTime.add(ratio);
       }
     }
@@ -245,14 +246,14 @@ private:
     double cost = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     for (size_t i = 0; i < all.size(); ++i) {
       const Candidate &one = all[i];
-      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(splitsBackward(one) ? 2.2 : 0.9);
+      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(one.splitsBackward() ? 2.2 : 0.9);
       auto known = time.find(familyOf(one));
       if (known == time.end())
-        known = time.find(one.schedule);
+        known = time.find(scheduleWord(one));
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // Candidates that probably do not fit, or are refused, come after the others.
-      double over = task.machine.room > 0 && !byMemory() ? taken / roomFor(task, one) : 0;
+      double over = task.machine.room > 0 && !byMemory() ? taken / rooms[i] : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
       if (!refused.empty()) {
         Choices own = choicesOf(one);
@@ -291,7 +292,7 @@ private:
   const SearchOptions &options;
   std::string folder;
   std::vector<Candidate> all;
-  std::vector<double> bytes, activations, seconds; ///< what sizes alone say of each
+  std::vector<double> bytes, activations, rooms, seconds; ///< what sizes alone say of each
   std::vector<double> bounds, guesses, penalties;
   std::vector<bool> hopeless, done;
   std::vector<size_t> indices; ///< of what was tried, in that order

@@ -1,0 +1,232 @@
+// Writes a candidate as text: its plan is a syntax tree that the front end prints.
+#include "tools/lib/planner/search/Candidate.h"
+
+#include "dsl/Ast.h"
+#include "dsl/Frontend.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace npar::planner {
+namespace {
+
+namespace ast = dsl::ast;
+using Texts = std::vector<std::string>;
+
+/// The syntax tree of a candidate's plan.
+class PlanTree {
+public:
+  PlanTree(const PlanTask &task, const Candidate &candidate) : task(task), c(candidate) {
+    plan.name = name("planned"), plan.model = name(task.names.name);
+    for (auto [axis, size] : {std::pair("dp", c.dp), std::pair("pp", c.pp), std::pair("cp", c.cp), std::pair("tp", c.tp)})
+      if (size > 1)
+        plan.mesh.push_back({name(axis), number(size)});
+    plan.settings.push_back({name("micro"), number(c.micro)});
+    rules();
+    place();
+    store();
+    if (c.recomputes())
+      plan.recomputes.push_back({{}, c.recompute.kind == dsl::RecomputeKind::Every, false, recomputed()});
+    if (c.bucket > 0) {
+      bool millions = c.bucket % million == 0;
+      plan.buckets.push_back({name("bucket"), name(millions ? "MB" : "B"), number(millions ? c.bucket / million : c.bucket)});
+    }
+    plan.settings.push_back({name("compute"), word(task.compute)});
+    for (const auto &[what, type] : {std::pair("gradients", task.gradients), std::pair("reduce", task.reduce)})
+      if (!type.empty())
+        plan.precisions.push_back({name(what), word(type), {}});
+  }
+
+  std::string text() const {
+    std::ostringstream out;
+    dsl::print(plan, out);
+    return out.str();
+  }
+
+private:
+  static ast::Name name(const std::string &text) { return {text, {}}; }
+  static std::vector<ast::Name> names(const Texts &texts) {
+    std::vector<ast::Name> all;
+    for (const std::string &text : texts)
+      all.push_back(name(text));
+    return all;
+  }
+  static ast::ExpressionPtr expression(ast::ExpressionKind kind, const std::string &text) {
+    auto made = std::make_unique<ast::Expression>();
+    made->kind = kind, made->text = text;
+    return made;
+  }
+  static ast::ExpressionPtr number(int64_t value) {
+    ast::ExpressionPtr made = expression(ast::ExpressionKind::Integer, std::to_string(value));
+    made->integer = value;
+    return made;
+  }
+  static ast::ExpressionPtr word(const std::string &text) { return expression(ast::ExpressionKind::Name, text); }
+
+  /// Adds `axes -> mesh`. The vocabulary is padded, because it is seldom divisible.
+  ast::Rule &rule(const Texts &axes, const char *mesh) {
+    ast::Rule &made = plan.rules.emplace_back();
+    for (const std::string &axis : axes)
+      made.axes.push_back({name(axis), name(axis == "vocab" ? "pad" : "")});
+    made.mesh.push_back(name(mesh));
+    return made;
+  }
+  /// Adds `batch -> tp in layer ...` for each of the layers.
+  void shareBatchIn(const Texts &layers) {
+    for (const std::string &layer : layers)
+      rule({"batch"}, "tp").narrowings.push_back({true, name(layer)});
+  }
+
+  /// The axes of tensor parallelism that the model has, except one.
+  Texts tensorAxes(const std::string &without = "") const {
+    Texts axes;
+    for (const char *axis : {"head", "hidden", "vocab"})
+      if (axis != without && std::find(task.names.axes.begin(), task.names.axes.end(), axis) != task.names.axes.end())
+        axes.push_back(axis);
+    return axes;
+  }
+  /// The same for an own axis and the axes of operations that lack it.
+  Texts ownAxes() const {
+    const OwnAxis *own = task.ownAxis(c.split.axis);
+    Texts axes = own->others;
+    axes.insert(axes.begin(), own->name);
+    return axes;
+  }
+
+  /// Rules that are narrowed to operations or layers come before those that take the same mesh axis everywhere.
+  void rules() {
+    if (c.dp > 1)
+      rule({"batch"}, "dp");
+    if (c.context == Context::Ulysses)
+      rule({"head"}, "cp").narrowings.push_back({false, name("attention")});
+    if (c.tp > 1)
+      tensorRules();
+    if (c.cp > 1)
+      contextRule();
+    if (c.sequence)
+      rule({"seq"}, "tp");
+    if (c.pp > 1)
+      pipelineRule();
+  }
+
+  void tensorRules() {
+    switch (c.split.kind) {
+    case SplitKind::All:
+      rule(tensorAxes(), "tp");
+      return;
+    case SplitKind::Blocks:
+      rule(tensorAxes("vocab"), "tp");
+      return;
+    case SplitKind::FeedForward:
+      shareBatchIn(task.names.attentionLayers);
+      rule(tensorAxes("head"), "tp");
+      return;
+    case SplitKind::Attention:
+      shareBatchIn(task.names.feedForwardLayers);
+      rule(tensorAxes("hidden"), "tp");
+      return;
+    case SplitKind::Vocabulary:
+      rule({"vocab"}, "tp");
+      rule({"batch"}, "tp");
+      return;
+    case SplitKind::OwnAxis:
+      rule(ownAxes(), "tp");
+      return;
+    }
+  }
+
+  void contextRule() {
+    ast::Rule &made = rule({"seq"}, "cp");
+    if (c.context == Context::Ulysses)
+      return;
+    made.schedule = name(c.context == Context::Gather ? "gather" : "ring");
+    if (c.context == Context::Zigzag)
+      made.chunks = word("zigzag");
+  }
+
+  void pipelineRule() {
+    ast::Rule &made = rule(task.names.chains, "pp");
+    made.schedule = name(scheduleWord(c)), made.scheduleIsName = true;
+    if (!c.hasOwnChunks())
+      made.chunks = number(c.chunks);
+    if (c.live > 0)
+      made.live = number(c.live);
+  }
+
+  void place() {
+    if (c.place == PlaceOrder::Mesh)
+      return;
+    Texts inside;
+    if (c.cp > 1)
+      inside.push_back("cp");
+    if (c.tp > 1)
+      inside.push_back("tp");
+    if (c.place == PlaceOrder::StagesApart) {
+      plan.places.push_back({{}, names({"pp", "dp"}), names(inside)});
+      return;
+    }
+    Texts order = {"tp"};
+    for (auto [axis, size] : {std::pair("dp", c.dp), std::pair("pp", c.pp), std::pair("cp", c.cp)})
+      if (size > 1)
+        order.push_back(axis);
+    plan.places.push_back({{}, names(order), {}});
+  }
+
+  void store() {
+    Texts what;
+    if (c.zero >= 3)
+      what.push_back("parameters");
+    if (c.zero >= 2)
+      what.push_back("gradients");
+    if (c.zero >= 1)
+      what.push_back("optimizer");
+    if (!what.empty())
+      plan.stores.push_back({{}, names(what), names({"dp"}), {}, nullptr});
+  }
+
+  ast::ExpressionPtr recomputed() const {
+    return c.recompute.kind == dsl::RecomputeKind::Every ? number(c.recompute.every) : word(wordOf(c.recompute));
+  }
+
+  static constexpr int64_t million = 1'000'000;
+  const PlanTask &task;
+  const Candidate &c;
+  ast::Plan plan;
+};
+
+std::string decimal(double value) { return fmt::format("{}", value); }
+
+std::string trainText(const PlanTask &task) {
+  const dsl::Train &train = task.train;
+  const dsl::LearningRate &rate = train.optimizer().rate;
+  std::string lr =
+      rate.kind == dsl::ScheduleKind::Constant
+          ? fmt::format("constant(peak = {}, warmup = {})", decimal(rate.peak), rate.warmup)
+          : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
+                        decimal(rate.peak), rate.warmup, rate.steps, decimal(rate.final));
+  std::string optimizer = fmt::format("{}(lr = {}", train.optimizer().name, lr);
+  for (const dsl::OptimizerArgument &argument : train.optimizer().arguments)
+    optimizer += fmt::format(", {} = {}", argument.name, argument.text);
+  optimizer += ")";
+  std::string rules;
+  for (const std::string &rule : task.rules)
+    rules += "    " + rule + "\n";
+  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name,
+                     task.batch, optimizer, train.clip ? decimal(*train.clip) : "none", train.seed, rules);
+}
+
+} // namespace
+
+std::string textOf(const PlanTask &task, const Candidate &candidate) {
+  std::string text = fmt::format("import \"{}\"\n\n", task.importAs), constants;
+  if (!task.options.config)
+    for (const std::string &setting : task.options.settings)
+      if (auto pair = models::settingOf(setting))
+        constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", pair->first, pair->second);
+  if (!constants.empty())
+    text += fmt::format("config \"planned\" for {}({})\n\n", task.names.name, constants);
+  return text + PlanTree(task, candidate).text() + "\n" + trainText(task);
+}
+
+} // namespace npar::planner
