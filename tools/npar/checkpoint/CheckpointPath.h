@@ -2,11 +2,13 @@
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
-#include "tools/npar/files/FileClaims.h"
+#include "tools/lib/models/FileClaims.h"
 
 #include <string>
 
 namespace npar::driver {
+
+using models::FileClaims;
 
 /// The folder of the checkpoint: `path` itself, or the newest checkpoint in a folder of them.
 engine::Result<std::string> checkpointFolder(const std::string &path);

@@ -1,9 +1,9 @@
 // Whole logical tensors of a checkpoint as plain safetensors.
+#include "engine/files/OutputName.h"
 #include "engine/readable/HumanUnits.h"
 #include "tools/npar/checkpoint/ByteProgress.h"
 #include "tools/npar/checkpoint/CheckpointPath.h"
 #include "tools/npar/checkpoint/CheckpointTools.h"
-#include "tools/npar/files/OutputName.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include "engine/checkpoint/TensorFiles.h"
@@ -26,9 +26,9 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   FileClaims claims;
   claimFiles(claims, checkpoint);
   claims.write("-o", flags.output);
-  ExitCode code = claims.check();
+  ExitCode code = reported(claims.check());
   if (code == ExitCode::Good && !flags.most)
-    code = checkSafetensorsName("-o", flags.output);
+    code = reported(program::checkSafetensorsName("-o", flags.output));
   if (code != ExitCode::Good)
     return code;
   std::error_code ignored;
