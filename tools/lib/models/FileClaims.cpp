@@ -84,6 +84,15 @@ void FileClaims::read(const dsl::Sources &texts, const std::optional<dsl::Data> 
     }
 }
 
+void FileClaims::read(const engine::CheckpointStore &checkpoint) {
+  const std::string folder = checkpoint.folder() + "/";
+  read("the checkpoint", folder + engine::Manifest::fileName);
+  for (const engine::ManifestFile &file : checkpoint.manifest().files)
+    read("the checkpoint", folder + file.name);
+  for (const engine::ManifestFile &file : checkpoint.manifest().call.texts)
+    read("the checkpoint", folder + file.name);
+}
+
 void FileClaims::read(const program::Program &compiled) {
   if (!compiled.data())
     return;

@@ -3,6 +3,7 @@
 
 #include "dsl/Diagnostics.h"
 #include "dsl/Program.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/program/Program_generated.h"
 #include "engine/status/Status.h"
 
@@ -28,6 +29,8 @@ public:
   /// Claims the texts that a model was read from (its own, imported ones, schedules) and the files that its data block names, even if the
   /// command does not read them.
   void read(const dsl::Sources &texts, const std::optional<dsl::Data> &data);
+  /// Claims every file of a checkpoint.
+  void read(const engine::CheckpointStore &checkpoint);
   /// Claims the files that the data block of a compiled program names.
   void read(const program::Program &compiled);
   /// Usage, with both claims, if an output conflicts with another claim.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::driver {
+namespace npar::devices {
 
 struct ProcessorFacts {
   std::string name; ///< name reported by the system; may be empty
@@ -36,4 +36,4 @@ struct DeviceSurvey {
 /// Loads the driver and the libraries, and briefly opens each GPU to read its free memory.
 DeviceSurvey surveyDevices();
 
-} // namespace npar::driver
+} // namespace npar::devices

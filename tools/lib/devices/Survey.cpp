@@ -1,5 +1,5 @@
 // Queries the operating system, the CUDA driver and the libraries.
-#include "tools/npar/devices/Survey.h"
+#include "tools/lib/devices/Survey.h"
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
 #include "engine/backends/cuda/library/CublasLt.h"
@@ -11,7 +11,7 @@
 
 #include <fstream>
 
-namespace npar::driver {
+namespace npar::devices {
 
 namespace {
 
@@ -96,4 +96,4 @@ DeviceSurvey surveyDevices() {
   return survey;
 }
 
-} // namespace npar::driver
+} // namespace npar::devices
