@@ -101,7 +101,7 @@ struct Manifest {
 
   const ManifestTensor *find(const std::string &name) const;
   uint64_t world() const;
-  /// Of all tensors.
+  /// Bytes of all tensors.
   uint64_t bytes() const;
 };
 

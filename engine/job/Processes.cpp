@@ -1,4 +1,4 @@
-// What a process alone answers, and what several gather.
+// Implements the answers of a process alone, and gathers the arenas of several.
 #include "engine/job/Processes.h"
 
 #include "engine/runtime/WorkerCount.h"

@@ -17,7 +17,7 @@
 
 namespace npar::training {
 
-/// What a run does with checkpoints.
+/// Says which checkpoints a run writes, and whether it resumes from one.
 struct CheckpointPlan {
   std::string folder;                         ///< the folder of checkpoints; empty: none are written
   int64_t every = 0, keep = 0;                ///< steps between two of them, 0: only at the end; how many stay, 0: all

@@ -16,7 +16,7 @@
 
 namespace npar::training {
 
-/// When a run evaluates.
+/// Says when a run evaluates and when it stops early.
 struct EvaluationPlan {
   int64_t every = 0;     ///< steps between two evaluations; 0: none
   int64_t steps = 0;     ///< steps done at the end
@@ -24,7 +24,7 @@ struct EvaluationPlan {
   std::string stopOn;    ///< what is to become better; empty: the loss
 };
 
-/// Without `every` every function does nothing and succeeds.
+/// If no evaluations are planned, every function does nothing and succeeds.
 class RunEvaluations {
 public:
   explicit RunEvaluations(EvaluationPlan plan) : plan(std::move(plan)) {}

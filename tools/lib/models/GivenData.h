@@ -1,4 +1,4 @@
-// What the user says of a model's data: files and kinds for its inputs, which override its data block.
+// The files and kinds that the user gives for a model's inputs; they override its data block.
 #pragma once
 
 #include "dsl/Program.h"

@@ -11,7 +11,7 @@
 
 namespace npar::trained {
 
-/// Where a prompt comes from: one of text, file and tokens.
+/// Source of a prompt: exactly one of text, file and tokens is set.
 struct PromptSource {
   std::optional<std::string> text;
   std::string file, tokens; ///< tokens: "1,2,3"

@@ -14,7 +14,7 @@ struct TrainedModel {
   std::unique_ptr<engine::Session> session;
 };
 
-/// How sessions are started.
+/// Options with which sessions are started.
 struct StartOptions {
   engine::SessionOptions session; ///< device and time limit
   int threads = 0;                ///< 0: the usual number
