@@ -15,7 +15,6 @@
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
-#include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/plan/OutlookFlags.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"

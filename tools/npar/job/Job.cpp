@@ -13,7 +13,7 @@
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/model/PlaceFlag.h"
+#include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 

@@ -1,6 +1,7 @@
 // Connects the library with the job, the flags and the terminal.
 #include "tools/npar/verify/VerifyInJob.h"
 
+#include "engine/readable/TableRow.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/lib/verify/VerifyPlan.h"
@@ -9,7 +10,6 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/verify/PrintReport.h"
 
 #include <algorithm>
 #include <csignal>
@@ -62,6 +62,23 @@ engine::Result<verify::VerifyReport> verifyAlone(const VerifyFlags &flags) {
   if (!report.ok())
     (void)fail(report.status());
   return report;
+}
+
+/// Prints the report as a table or as JSON. CheckFailed if a check failed.
+ExitCode print(const verify::VerifyReport &report, bool asJson) {
+  ExitCode code = report.good() ? ExitCode::Good : ExitCode::CheckFailed;
+  if (asJson) {
+    std::cout << verify::jsonOf(report) << '\n';
+    return code;
+  }
+  std::cout << fmt::format("{} under plan {}: {} ranks, {} parameters\n", report.model, report.plan, report.ranks, report.parameters);
+  for (const verify::Check &check : report.checks) {
+    std::string error = check.maxRelativeError ? fmt::format("{:.1e}", *check.maxRelativeError) : "";
+    std::cout
+        << readable::TableRow(2).left(check.ok ? "ok" : "FAILED", 8).left(check.name, 26).right(error, 8).text("  " + check.detail).str();
+  }
+  std::cout << (report.good() ? "all checks passed\n" : "some checks failed\n");
+  return code;
 }
 
 } // namespace
