@@ -1,4 +1,4 @@
-// What people and scripts read of a manifest.
+// The report of a manifest has its tensors and files, as text and as JSON.
 #include "engine/checkpoint/ManifestReport.h"
 
 #include "tests/engine/checkpoint/SmallCheckpoint.h"

@@ -1,4 +1,4 @@
-// What of a host belongs to each process of a job, and what a process alone answers.
+// The processes of a host share its ranks and processors; a process alone agrees with itself.
 #include "engine/job/HostShare.h"
 #include "engine/job/Processes.h"
 
