@@ -322,6 +322,18 @@ Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoi
   return opened;
 }
 
+Result<std::string> folderOfCheckpoint(const std::string &path) {
+  std::string folder = path;
+  while (folder.size() > 1 && folder.back() == '/')
+    folder.pop_back();
+  if (hasManifest(folder))
+    return folder;
+  TRY(std::vector<CommittedCheckpoint> found, namedCheckpoints(folder));
+  if (found.empty())
+    return Status::badInput("'" + path + "' holds no checkpoint: it has neither a " + Manifest::fileName + " nor a folder 'step-N'");
+  return found.back().path;
+}
+
 Result<NewestCheckpoint> newestWhole(const std::string &folder, uint64_t below) {
   Result<std::vector<CommittedCheckpoint>> named = namedCheckpoints(folder);
   if (!named.ok())

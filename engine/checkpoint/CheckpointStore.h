@@ -47,6 +47,9 @@ Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string 
 /// reported.
 Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &folder);
 
+/// The folder of the checkpoint that `path` names: `path` itself, or the newest one in a folder of them.
+Result<std::string> folderOfCheckpoint(const std::string &path);
+
 /// Opens one of them. Refuses a checkpoint whose step differs from the name.
 Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named);
 

@@ -109,9 +109,18 @@ uint64_t ManifestPiece::volume() const { return elementsOf(shape); }
 
 uint64_t ManifestTensor::elements() const { return elementsOf(shape); }
 
+uint64_t ManifestTensor::bytes() const { return elements() * bytesOfType(type); }
+
 const ManifestTensor *Manifest::find(const std::string &name) const {
   auto found = std::find_if(tensors.begin(), tensors.end(), [&](const ManifestTensor &tensor) { return tensor.name == name; });
   return found == tensors.end() ? nullptr : &*found;
+}
+
+uint64_t Manifest::bytes() const {
+  uint64_t bytes = 0;
+  for (const ManifestTensor &tensor : tensors)
+    bytes += tensor.bytes();
+  return bytes;
 }
 
 uint64_t Manifest::world() const {

@@ -43,6 +43,7 @@ struct ManifestTensor {
   std::vector<ManifestPiece> pieces; ///< by rectangle (row-major), then by `begin`
 
   uint64_t elements() const;
+  uint64_t bytes() const;
 };
 
 /// A file of the checkpoint: a shard, or a text of the model.
@@ -100,6 +101,8 @@ struct Manifest {
 
   const ManifestTensor *find(const std::string &name) const;
   uint64_t world() const;
+  /// Bytes of all tensors.
+  uint64_t bytes() const;
 };
 
 /// The manifest as JSON, its own hash at the end: no bit of it can change unnoticed.

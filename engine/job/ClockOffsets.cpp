@@ -1,7 +1,10 @@
 // Intersects the intervals of offsets that the exchanges allow.
 #include "engine/job/ClockOffsets.h"
 
+#include "engine/runtime/Clock.h"
+
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace npar::job {
@@ -18,6 +21,24 @@ std::vector<ClockOffset> clockOffsets(const std::vector<std::vector<ClockExchang
     offsets[process] = {(least + greatest) / 2, std::max(0.0, greatest - least) / 2};
   }
   return offsets;
+}
+
+engine::Result<std::vector<ClockOffset>> measureClocks(const Processes &processes) {
+  constexpr int rounds = 24;
+  std::vector<ClockExchange> own(rounds);
+  engine::SystemClock clock;
+  for (ClockExchange &exchange : own) {
+    exchange.begun = clock.now();
+    TRY_STATUS(processes.gather({}).status());
+    exchange.ended = clock.now();
+  }
+  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
+  TRY(std::vector<std::vector<uint8_t>> all, processes.gather({bytes, bytes + rounds * sizeof(ClockExchange)}));
+  std::vector<std::vector<ClockExchange>> exchanges(all.size(), std::vector<ClockExchange>(rounds));
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!all[i].empty())
+      std::memcpy(exchanges[i].data(), all[i].data(), std::min(all[i].size(), rounds * sizeof(ClockExchange)));
+  return clockOffsets(exchanges);
 }
 
 } // namespace npar::job

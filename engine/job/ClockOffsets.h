@@ -1,6 +1,8 @@
 // Measures how far the clocks of a job's processes are apart, by messages between them.
 #pragma once
 
+#include "engine/job/Processes.h"
+
 #include <vector>
 
 namespace npar::job {
@@ -19,5 +21,8 @@ struct ClockOffset {
 /// offset on both sides, because a process ends it only after the other has begun it. The result is the middle of the interval that
 /// satisfies all bounds (Cristian: Probabilistic clock synchronization, 1989).
 std::vector<ClockOffset> clockOffsets(const std::vector<std::vector<ClockExchange>> &exchanges);
+
+/// Measures the offsets of all processes' clocks (`engine::SystemClock`) from the first one's. All processes call it together.
+engine::Result<std::vector<ClockOffset>> measureClocks(const Processes &processes);
 
 } // namespace npar::job

@@ -44,6 +44,8 @@ private:
   std::vector<CheckResult> outcomes;
 };
 
+using ProgramPointer = std::shared_ptr<const LoadedProgram>;
+
 /// Puts the header before a finished FlatBuffers payload.
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size);
 

@@ -2,7 +2,6 @@
 #include "engine/runtime/Session.h"
 
 #include "engine/backends/Backends.h"
-#include "engine/comm/StepMark.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/device/ParallelFor.h"
@@ -22,16 +21,14 @@
 #include "engine/runtime/Results.h"
 #include "engine/runtime/SessionMap.h"
 #include "engine/runtime/SessionParts.h"
+#include "engine/runtime/StepOutputs.h"
 #include "engine/runtime/Variables.h"
 #include "engine/runtime/WorkerCount.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <oneapi/tbb/task_arena.h>
-#include <string_view>
 #include <type_traits>
 #include <xxhash.h>
 
@@ -39,36 +36,7 @@ namespace npar::engine {
 
 using namespace program;
 
-std::vector<std::string> namedLosses(const Program &program) {
-  constexpr std::string_view prefix = "#out.loss.";
-  std::vector<std::string> names;
-  for (const Variable *variable : *program.variables())
-    if (std::string name = variable->name()->str(); variable->kind() == VariableKind::Output && name.compare(0, prefix.size(), prefix) == 0)
-      names.push_back(name.substr(prefix.size()));
-  return names;
-}
-
 namespace {
-
-/// An output that a rank reports for a step. Of ranks with the same output, only the lowest in the world reports it, in whichever session
-/// it is. So most sessions report nothing, and all reports together stay as small as in a small job.
-struct ReportedOutput {
-  int64_t rank = -1; ///< -1: the ranks of this session do not report it
-  double value = 0;
-};
-
-enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
-
-/// Names in the order of OutputIndex, then the norms of the groups, then for each of `losses` its value and its count.
-std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses) {
-  std::vector<std::string> names = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
-  for (uint32_t group = 0; program.groups() && group < program.groups()->size(); ++group)
-    names.push_back("grad_norm." + std::to_string(group));
-  for (const std::string &loss : losses)
-    for (const char *what : {"loss.", "counted."})
-      names.push_back(what + loss);
-  return names;
-}
 
 class LocalSession final : public Session {
 public:
@@ -110,16 +78,8 @@ private:
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeAll(const std::string &name, const std::vector<T> &values);
 
-  struct OutputPlace {
-    int64_t rank = -1; ///< the first of the world that has it; -1: it is not in this session
-    DeviceAddress memory;
-  };
-  OutputPlace findOutput(const std::string &name) const;
   /// Tells the other sessions, which cannot continue without this one; returns `status`.
   Status stopAll(const Status &status);
-  Result<StepResult> readOutputs(int64_t step);
-  /// Collects from all sessions their outputs, each reported by the lowest rank that has it, and their notes.
-  Status gatherOutputs(int64_t step, std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -130,8 +90,7 @@ private:
   std::unique_ptr<Variables> variables;
   std::unique_ptr<Results> results;
   Inputs inputs;
-  std::vector<std::string> losses;  ///< names of several losses
-  std::vector<OutputPlace> outputs; ///< by `outputNames`; unset if nothing computes
+  std::unique_ptr<StepOutputs> outputs;
   StepGraph graph;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
@@ -201,11 +160,9 @@ Status LocalSession::openRanks() {
   if (!isAlone())
     gatherAll = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };
   variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, gatherAll);
-  results = std::make_unique<Results>(program, arenas->all(), *parts.backend, std::move(gatherAll));
+  results = std::make_unique<Results>(program, arenas->all(), *parts.backend, gatherAll);
+  outputs = std::make_unique<StepOutputs>(*loaded, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
-  losses = namedLosses(program);
-  for (const std::string &name : outputNames(program, losses))
-    outputs.push_back(computes() ? findOutput(name) : OutputPlace());
 
   begin("building the graph of steps");
   if (Status status = buildGraph(std::move(*sessionOf)); !status.ok())
@@ -312,7 +269,7 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   communicator->beginStep(step);
   if (Status status = executor->run(step); !status.ok())
     return inStep(status);
-  Result<StepResult> result = readOutputs(step);
+  Result<StepResult> result = outputs->read(step, options.note);
   return result.ok() ? result : stopAll(inStep(result.status()));
 }
 
@@ -322,79 +279,6 @@ Status LocalSession::stopAll(const Status &status) {
     broken = status;
   }
   return status;
-}
-
-Result<StepResult> LocalSession::readOutputs(int64_t step) {
-  std::vector<ReportedOutput> reported(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (reported[i].rank = outputs[i].rank; outputs[i].rank >= 0)
-      parts.backend->copyOut(&reported[i].value, outputs[i].memory, sizeof(double));
-  if (Status status = waitUntilDone(*parts.backend); !status.ok())
-    return status;
-  std::vector<std::vector<uint8_t>> notes = {options.note ? options.note(step) : std::vector<uint8_t>()};
-  if (!isAlone())
-    if (Status status = gatherOutputs(step, reported, notes); !status.ok())
-      return status;
-  for (ReportedOutput &output : reported)
-    if (std::isnan(output.value)) // which sign it has depends on the processor and means nothing
-      output.value = std::numeric_limits<double>::quiet_NaN();
-  StepResult result = {reported[Loss].value, reported[GradNorm].value, reported[LearningRate].value, reported[LossScale].value,
-                       !std::isfinite(reported[GradNorm].value)};
-  result.notes = std::move(notes);
-  if (reported[ValidTokens].rank >= 0)
-    result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
-  size_t next = FirstGroup;
-  while (next < reported.size() - 2 * losses.size())
-    result.groupNorms.push_back(reported[next++].value);
-  for (const std::string &name : losses) {
-    const ReportedOutput &value = reported[next++], &counted = reported[next++];
-    result.losses.push_back({name, value.value});
-    if (counted.rank >= 0)
-      result.losses.back().counted = static_cast<int64_t>(counted.value);
-  }
-  return result;
-}
-
-Status LocalSession::gatherOutputs(int64_t step, std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const {
-  const StepMark mark = {hashOf(*loaded), step};
-  const size_t size = sizeof(mark) + reported.size() * sizeof(ReportedOutput);
-  std::vector<uint8_t> own(size + notes[0].size());
-  std::memcpy(own.data(), &mark, sizeof(mark));
-  if (!reported.empty()) // else both pointers are null, which memcpy does not allow
-    std::memcpy(own.data() + sizeof(mark), reported.data(), size - sizeof(mark));
-  std::copy(notes[0].begin(), notes[0].end(), own.begin() + static_cast<std::ptrdiff_t>(size));
-  Result<std::vector<std::vector<uint8_t>>> all = communicator->gather(own, options.timeoutSeconds);
-  if (!all.ok())
-    return all.status();
-  notes.clear();
-  StepMark first, other; // where devices carry the data by themselves nothing else says in which step the others are
-  std::vector<ReportedOutput> theirs(reported.size());
-  for (const std::vector<uint8_t> &session : *all) {
-    if (session.size() < size)
-      return Status(Code::Internal, "sessions perform different operations");
-    std::memcpy(notes.empty() ? &first : &other, session.data(), sizeof(StepMark));
-    if (std::string differs = differenceOf(0, first, static_cast<uint32_t>(notes.size()), notes.empty() ? first : other); !differs.empty())
-      return Status::runFailed(differs);
-    if (!theirs.empty())
-      std::memcpy(theirs.data(), session.data() + sizeof(StepMark), size - sizeof(StepMark));
-    notes.emplace_back(session.begin() + static_cast<std::ptrdiff_t>(size), session.end());
-    for (size_t i = 0; i < reported.size(); ++i)
-      if (theirs[i].rank >= 0 && (reported[i].rank < 0 || theirs[i].rank < reported[i].rank))
-        reported[i] = theirs[i];
-  }
-  return {};
-}
-
-LocalSession::OutputPlace LocalSession::findOutput(const std::string &name) const {
-  for (int64_t rank = 0; rank < worldOf(program); ++rank)
-    for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
-      if (output->name()->str() == name) {
-        for (const LocalRank &local : arenas->all())
-          if (local.rank == rank)
-            return {rank, local.arena + output->offset()};
-        return {};
-      }
-  return {};
 }
 
 Status LocalSession::visit(const std::string &name, const std::function<void(const double *values, size_t count)> &take) const {

@@ -32,16 +32,23 @@ public:
     status.ready = true;
     return status;
   }
+  /// An error that the user has read already, or will read once the processes of a job have compared their errors: it is only passed on.
+  static Status printed(Code code, std::string message = "already printed") {
+    Status status(code, std::move(message));
+    status.said = true;
+    return status;
+  }
   bool ok() const { return status == Code::Ok; }
   Code code() const { return status; }
   const std::string &message() const { return text; }
   /// The message has locations of its own and needs no "error:" in front.
   bool isLocated() const { return ready; }
+  bool isPrinted() const { return said; }
 
 private:
   Code status = Code::Ok;
   std::string text;
-  bool ready = false;
+  bool ready = false, said = false;
 };
 
 /// A value or the Status that explains its absence.

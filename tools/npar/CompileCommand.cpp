@@ -2,9 +2,9 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
+#include "engine/files/PendingFile.h"
 #include "engine/program/PrintProgram.h"
 #include "engine/program/Ranks.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
@@ -40,9 +40,9 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
   FileClaims files;
   files.write(flags.output.empty() ? "the program's file" : "-o", path);
   files.read(compilation.texts(), program.data);
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
-  if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
+  if (engine::Status status = program::checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
   Outcome<ProgramPointer> compiled = reported(compilation.compile(program, /*withoutKernels=*/false, flags.targets));
   if (!compiled.ok())

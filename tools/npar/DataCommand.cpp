@@ -5,6 +5,7 @@
 #include "engine/data/Samples.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/train/DataFlags.h"
 
@@ -141,7 +142,7 @@ ExitCode show(const DataShowFlags &flags) {
     return program.code();
   const program::Program &root = (*program)->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
-  Outcome<engine::DataPlan> plan = planOf(flags.data, root, shape);
+  Outcome<engine::DataPlan> plan = reported(planOf(flags.data, root, shape));
   if (!plan.ok())
     return plan.code();
   if (auto parts = static_cast<int64_t>(std::max<size_t>(1, plan->split.shares.size())); flags.part > parts)
@@ -201,7 +202,7 @@ Command addDataCommand(CLI::App &driver) {
   showing->footer(exitCodeText);
   return {app, [flags, showing] {
             if (showing->parsed()) {
-              ExitCode code = flags->data.check();
+              ExitCode code = reported(flags->data.check());
               return code == ExitCode::Good ? show(*flags) : code;
             }
             return fail(ExitCode::Usage, "no subcommand: give show\nnpar: see 'npar data --help'");

@@ -1,13 +1,16 @@
 // `npar devices`: what this machine has to compute with, and what npar would use of it.
 #include "tools/npar/Command.h"
 
-#include "tools/npar/devices/Survey.h"
+#include "tools/lib/devices/Survey.h"
 
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
+
+using namespace devices;
+
 namespace {
 
 nlohmann::ordered_json wordOrNull(const std::string &word) {

@@ -5,22 +5,24 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
 #include "engine/data/SampleCount.h"
+#include "engine/files/Ending.h"
+#include "engine/files/OutputName.h"
+#include "engine/files/PendingFile.h"
 #include "engine/training/EvaluationReport.h"
 #include "engine/training/PredictionFile.h"
+#include "engine/training/RunLogs.h"
+#include "tools/lib/models/EvaluationProgram.h"
+#include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
-#include "tools/npar/files/Ending.h"
-#include "tools/npar/files/OutputName.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/measure/EvaluationProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
-#include "tools/npar/train/RunLogs.h"
-#include "tools/npar/use/TrainedModel.h"
+#include "tools/npar/use/UseFlags.h"
 
 #include <algorithm>
 #include <chrono>
@@ -35,6 +37,10 @@ namespace {
 
 using engine::Result;
 using engine::Status;
+using models::EvaluationProgram;
+using trained::NamedModel;
+using trained::TrainedModel;
+using training::RunLogs;
 
 struct EvalFlags {
   UseFlags use;
@@ -44,14 +50,14 @@ struct EvalFlags {
   std::string outputs; ///< file for predictions
 
   /// The token file, if exactly one is given; else empty.
-  std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
+  std::string stream() const { return data.files.size() == 1 && !program::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
 };
 
 /// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
 /// "bytes" for a model with 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (endsWith(flags.stream(), std::string(".") + kind))
+    if (program::endsWith(flags.stream(), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))
@@ -66,18 +72,18 @@ std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const p
 }
 
 /// Checks that the files of the data block exist: a checkpoint stores the model's texts, but not the data files that they name.
-ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const engine::DataPlan &plan) {
+Status findBlockFiles(const EvalFlags &flags, const NamedModel &named, const engine::DataPlan &plan) {
   if (named.folder.empty() || !flags.data.files.empty())
-    return ExitCode::Good;
+    return {};
   std::error_code ignored;
   for (const engine::DataGroup &group : plan.groups)
     for (const engine::DataFile &file : group.files)
       if (!std::filesystem::exists(file.path, ignored))
-        return fail(ExitCode::BadInput,
-                    fmt::format("the data block of '{}' reads '{}', and a checkpoint contains no data\nnpar: help: name the data: "
-                                "--data {}",
-                                named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, for each file" : "FILE"));
-  return ExitCode::Good;
+        return Status::badInput(
+            fmt::format("the data block of '{}' reads '{}', and a checkpoint contains no data\nnpar: help: name the data: "
+                        "--data {}",
+                        named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, for each file" : "FILE"));
+  return {};
 }
 
 /// True if each token of a file except the first is a target, even if the last sample is incomplete.
@@ -86,56 +92,45 @@ bool takesTokens(const EvalFlags &flags, const program::Program &program) {
 }
 
 /// The samples of the data block or of given files. Of split data only the part to evaluate.
-Outcome<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
-                                    const engine::BatchShape &shape) {
-  Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
-  if (!plan.ok())
-    return plan.code();
+Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &named, const program::Program &program,
+                                   const engine::BatchShape &shape) {
+  TRY(engine::DataPlan plan, planOf(flags.data, program, shape));
   if (!flags.data.files.empty() && !flags.part) // files given by flags are evaluated whole
-    plan->split = {};
-  if (ExitCode code = findBlockFiles(flags, named, *plan); code != ExitCode::Good)
-    return code;
-  auto parts = static_cast<int64_t>(plan->split.shares.size());
+    plan.split = {};
+  TRY_STATUS(findBlockFiles(flags, named, plan));
+  auto parts = static_cast<int64_t>(plan.split.shares.size());
   if (flags.part > parts) // data without a split have no part 1; without the flag all of them are evaluated
-    return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
-                                                parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
-  plan->split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
+    return Status::badInput(fmt::format("there is no part {} of the data, which {}", flags.part,
+                                        parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
+  plan.split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
   return plan;
 }
 
 /// Sets the kind of tokens in a token file if --tokens is not given.
-ExitCode findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+Status findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   if (!flags.stream().empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
-  return !flags.stream().empty() && flags.data.tokens.empty() ? noTokens() : ExitCode::Good;
+  return !flags.stream().empty() && flags.data.tokens.empty() ? models::noTokens() : Status();
 }
 
-Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
   uint64_t positions = training::Evaluation::elementsOfSample(*program.results()->Get(0));
-  auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
-    if (!pass.ok())
-      return fail(pass.status());
-    return std::move(*pass);
-  };
   if (takesTokens(flags, program))
-    return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
-  Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
-  if (!plan.ok())
-    return plan.code();
-  return opened(engine::OncePass::open(*plan, shape, positions, training::Evaluation(program).takesWholeSamples()));
+    return engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions);
+  TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
+  return engine::OncePass::open(plan, shape, positions, training::Evaluation(program).takesWholeSamples());
 }
 
 //===- The program ----------------------------------------------------------------------------------------------------------===//
 
-Outcome<int64_t> countData(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
-  if (ExitCode code = findTokens(flags, named, program); code != ExitCode::Good)
-    return code;
+Result<int64_t> countData(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+  TRY_STATUS(findTokens(flags, named, program));
   engine::BatchShape shape = engine::BatchShape::of(program);
   if (takesTokens(flags, program))
     return engine::countTokenSamples(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape);
-  Outcome<engine::DataPlan> plan = samplesOf(flags, named, program, shape);
-  return plan.ok() ? Outcome<int64_t>(engine::countSamples(*plan, shape)) : plan.code();
+  TRY(engine::DataPlan plan, samplesOf(flags, named, program, shape));
+  return engine::countSamples(plan, shape);
 }
 
 /// Outputs alone need no labels: what measures would be of inputs that nothing feeds is left out.
@@ -146,23 +141,19 @@ void leaveOut(const EvalFlags &flags, dsl::Program &program, dsl::UnfedMeasures 
 }
 
 /// Made by process 0 alone.
-Outcome<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const NamedModel &named, FileClaims &files, EvaluationProgram &made) {
+Result<ProgramPointer> makeProgram(EvalFlags &flags, const Job &job, const NamedModel &named, FileClaims &files, EvaluationProgram &made) {
   if (named.options.isCompiled()) {
-    Outcome<ProgramPointer> loaded = loadOf(named, files);
-    if (loaded.ok())
-      made.batch = {(*loaded)->root().batch(), training::BatchReason::Program};
+    TRY(ProgramPointer loaded, trained::loadOf(named, files, terminal()));
+    made.batch = {loaded->root().batch(), training::BatchReason::Program};
     return loaded;
   }
   dsl::UnfedMeasures left;
-  EvaluationRequest request;
+  models::EvaluationRequest request;
   request.options = named.options;
   request.edit = [&](dsl::Program &program) { leaveOut(flags, program, left); };
   request.countSamples = [&](const program::Program &program) { return countData(flags, named, program); };
   request.crew = job.crew(flags.use.threads, flags.use.device.backend);
-  Outcome<EvaluationProgram> compiled = compileToEvaluate(request, files);
-  if (!compiled.ok())
-    return compiled.code();
-  made = std::move(*compiled);
+  TRY(made, models::compileToEvaluate(request, files, terminal()));
   if (!flags.use.quiet && !left.measures.empty())
     printRemark(fmt::format("nothing feeds {}: {} {} left out", fmt::join(left.inputs, ", "), fmt::join(left.measures, ", "),
                             left.measures.size() == 1 ? "is" : "are"));
@@ -187,8 +178,8 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
     if (file.ok())
       predictions.emplace(std::move(*file));
   }
-  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
-    return code;
+  if (opened = job.agree(opened); !opened.ok())
+    return fail(opened);
   Progress progress(data.steps(), ofSamples ? "samples" : "tokens", !flags.use.quiet);
   Clock::time_point begun = Clock::now();
   int64_t done = 0;
@@ -206,7 +197,7 @@ ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, co
     return fail(status);
   if (predictions)
     status = predictions->commit();
-  return job.agree(status.ok() ? ExitCode::Good : fail(status));
+  return job.agree(reported(status));
 }
 
 /// The training step of the checkpoint that the parameters come from; 0 if they come from other files.
@@ -258,11 +249,11 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     return fail(ExitCode::BadInput,
                 fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model", program.model()->str()));
   if (!flags.outputs.empty())
-    if (Status status = checkWritable(flags.outputs); !status.ok())
+    if (Status status = program::checkWritable(flags.outputs); !status.ok())
       return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
-    return noTokens();
-  Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, named, program);
+    return fail(models::noTokens());
+  Outcome<std::unique_ptr<engine::OncePass>> opened = reported(openData(flags, named, program));
   if (!opened.ok())
     return opened.code();
   data = std::move(*opened);
@@ -276,23 +267,25 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   FileClaims files;
   flags.data.claim(files);
   RunLogs logs(flags.logs);
-  logs.name(files);
+  for (const RunLogs::Output &output : logs.outputs())
+    files.write(output.what, output.path, output.endings);
   files.write("--outputs", flags.outputs);
   if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
     return code;
-  Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
+  Outcome<NamedModel> named =
+      reported(trained::nameModel(flags.use.model, flags.use.weights, program::ProgramKind::Evaluation, files, terminal()));
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
-  if (ExitCode code = shareNames(job, *named); code != ExitCode::Good)
+  if (ExitCode code = reported(trained::shareNames(job, *named)); code != ExitCode::Good)
     return code;
   EvaluationProgram made;
-  Outcome<ProgramPointer> program = job.shareProgram([&] { return makeProgram(flags, job, *named, files, made); });
+  Outcome<ProgramPointer> program = reported(job.share([&] { return makeProgram(flags, job, *named, files, made); }, Job::Ranks::Shared));
   if (!program.ok())
     return program.code();
   if (!flags.stream().empty()) { // process 0 may have guessed it, to count the data
-    Outcome<std::string> tokens = job.decide([&]() -> Outcome<std::string> {
+    Outcome<std::string> tokens = reported(job.decide([&]() -> Result<std::string> {
       return flags.data.tokens.empty() ? guessTokens(flags, *named, (*program)->root()) : flags.data.tokens;
-    });
+    }));
     if (!tokens.ok())
       return tokens.code();
     flags.data.tokens = *tokens;
@@ -302,15 +295,14 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
     return code;
   if (ExitCode code = checkSameFiles(job, data->paths(), named->weights, (*program)->root().seed()); code != ExitCode::Good)
     return code;
-  Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
+  Outcome<TrainedModel> model = reported(trained::startWith(job, *program, *named, flags.use.start(), /*guests=*/{}, terminal()));
   if (!model.ok())
     return model.code();
   data->keepRows(model->session->rows());
   if (!job.isVoice())
     logs.leave();
-  Status claimed = logs.claim();
-  if (ExitCode code = job.agree(claimed.ok() ? ExitCode::Good : fail(claimed)); code != ExitCode::Good)
-    return code;
+  if (Status claimed = job.agree(logs.claim(terminal())); !claimed.ok())
+    return fail(claimed);
   training::Evaluation evaluation((*program)->root());
   if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
     return code;
@@ -319,9 +311,9 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
-    if (ExitCode code = checkSafetensorsName("--outputs", flags.outputs); code != ExitCode::Good)
+    if (ExitCode code = reported(program::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
       return code;
-    if (ExitCode code = flags.data.check(); code != ExitCode::Good)
+    if (ExitCode code = reported(flags.data.check()); code != ExitCode::Good)
       return code;
     flags.use.quiet |= !job.isVoice();
     if (flags.use.quiet)

@@ -1,19 +1,22 @@
 // `npar generate`: continues a text with a trained model.
 #include "tools/npar/Command.h"
 
-#include "engine/files/AtomicFile.h"
-#include "engine/text/Tokenizer.h"
 #include "engine/training/Generator.h"
+#include "engine/training/Sampling.h"
+#include "tools/lib/trained/GeneratingPrograms.h"
+#include "tools/lib/trained/Prompt.h"
+#include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/use/Pace.h"
-#include "tools/npar/use/TrainedModel.h"
+#include "tools/npar/use/UseFlags.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -22,14 +25,14 @@ namespace npar::driver {
 namespace {
 
 using engine::Result;
-using TokenizerPointer = std::shared_ptr<const engine::Tokenizer>;
-
-constexpr uint64_t largestPrompt = 16 << 20; ///< bytes of --prompt-file
+using trained::GeneratingPrograms;
+using trained::NamedModel;
+using trained::Prompt;
+using trained::TrainedModel;
 
 struct GenerateFlags {
   UseFlags use;
-  std::optional<std::string> prompt;
-  std::string promptFile, promptTokens, tokenizer;
+  trained::PromptSource prompt;
   int64_t count = 100, top = 0;
   training::Sampling sampling;
   std::optional<double> temperature;
@@ -38,118 +41,6 @@ struct GenerateFlags {
 
   bool samples() const { return sampling.topK > 0 || sampling.topP < 1 || seed; }
 };
-
-/// The prompt as tokens, and the tokenizer, null if unknown.
-struct Prompt {
-  TokenizerPointer tokenizer;
-  std::vector<int32_t> tokens;
-};
-
-bool hasTokenizer(const std::string &folder) {
-  std::error_code ignored;
-  for (const char *name : {"tokenizer.json", "vocab.json", "tokenizer.model"})
-    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / name, ignored))
-      return true;
-  return false;
-}
-
-/// The tokenizer that --tokenizer names, else the one in the folder of the weights, else "bytes" for a model with 256 classes.
-Outcome<TokenizerPointer> findTokenizer(const GenerateFlags &flags, const NamedModel &named, int64_t classes) {
-  bool beside = hasTokenizer(named.folder);
-  std::string path = !flags.tokenizer.empty() ? flags.tokenizer : beside ? named.folder : classes == 256 ? "bytes" : "";
-  if (path.empty())
-    return TokenizerPointer();
-  Result<TokenizerPointer> tokenizer = engine::openTokenizer(path);
-  if (tokenizer.ok())
-    return *tokenizer;
-  if (flags.tokenizer.empty() && !flags.promptTokens.empty()) { // token numbers need no tokenizer
-    printRemark(tokenizer.status().message() + "; only token numbers are printed");
-    return TokenizerPointer();
-  }
-  return fail(tokenizer.status());
-}
-
-/// Reads a list of token numbers such as "1,2,3".
-std::optional<std::vector<int32_t>> readNumbers(const std::string &text) {
-  std::vector<int32_t> numbers;
-  for (size_t at = 0; at <= text.size();) {
-    size_t end = std::min(text.find(',', at), text.size());
-    std::string word = text.substr(at, end - at);
-    if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos)
-      return std::nullopt;
-    numbers.push_back(std::stoi(word));
-    at = end + 1;
-  }
-  return numbers;
-}
-
-Outcome<Prompt> readPrompt(const GenerateFlags &flags, const NamedModel &named, int64_t classes) {
-  Outcome<TokenizerPointer> tokenizer = findTokenizer(flags, named, classes);
-  if (!tokenizer.ok())
-    return tokenizer.code();
-  Prompt prompt{*tokenizer, {}};
-  if (!flags.promptTokens.empty()) {
-    std::optional<std::vector<int32_t>> numbers = readNumbers(flags.promptTokens);
-    if (!numbers)
-      return fail(ExitCode::Usage, "--prompt-tokens needs token numbers such as '15496,11,995', not '" + flags.promptTokens + "'");
-    prompt.tokens = *numbers;
-  } else {
-    std::string text = flags.prompt.value_or("");
-    if (!flags.promptFile.empty()) {
-      Result<std::vector<uint8_t>> bytes = program::readFile(flags.promptFile, largestPrompt);
-      if (!bytes.ok())
-        return fail(bytes.status());
-      text.assign(bytes->begin(), bytes->end());
-    }
-    if (!prompt.tokenizer)
-      return fail(ExitCode::BadInput, fmt::format("no tokenizer for the model's {} classes was found: give --tokenizer FOLDER|FILE, "
-                                                  "or the prompt as --prompt-tokens 1,2,3",
-                                                  classes));
-    Result<std::vector<int32_t>> tokens = prompt.tokenizer->encode(text);
-    if (!tokens.ok())
-      return fail(tokens.status());
-    prompt.tokens = std::move(*tokens);
-  }
-  if (prompt.tokens.empty())
-    return fail(ExitCode::BadInput, "the prompt is empty: give at least one token");
-  for (int32_t token : prompt.tokens)
-    if (token >= classes)
-      return fail(ExitCode::BadInput,
-                  fmt::format("the prompt has token {}, but the model has {} classes, 0 to {}", token, classes, classes - 1));
-  return prompt;
-}
-
-//===- The program ----------------------------------------------------------------------------------------------------------===//
-
-int64_t sizeOf(const dsl::Model &model, const std::string &name) {
-  for (const dsl::Axis &axis : model.axes)
-    if (axis.name == name)
-      return axis.size;
-  return 0;
-}
-
-/// The number of classes of the logits that the loss compares with targets; 0 if the loss has no logits.
-int64_t classesOf(const dsl::Model &model) {
-  const dsl::Node &loss = model.mainLoss();
-  if (loss.operands.empty())
-    return 0;
-  for (const std::string &axis : model.nodes[loss.operands[0]].type.axes)
-    if (std::find(loss.type.axes.begin(), loss.type.axes.end(), axis) == loss.type.axes.end())
-      return sizeOf(model, axis);
-  return 0;
-}
-
-/// Settings for one sample per data-parallel rank. On one rank the sequence is only as long as needed, if the model has a constant for its
-/// length; other plans may need a length that they can split.
-SettingsList settingsFor(const dsl::Program &program, int64_t needed) {
-  SettingsList settings = {{"batch", std::to_string(program.plan.dataParallel)}, {"micro", "1"}};
-  const dsl::Model &model = program.model;
-  bool adjustable = std::find(model.constants.begin(), model.constants.end(), "length") != model.constants.end();
-  const dsl::Node &loss = model.mainLoss();
-  if (adjustable && program.plan.mesh.empty() && loss.type.axes.size() == 2 && needed < sizeOf(model, loss.type.axes[1]))
-    settings.emplace_back("length", std::to_string(needed));
-  return settings;
-}
 
 //===- Output ---------------------------------------------------------------------------------------------------------------===//
 
@@ -252,7 +143,7 @@ ExitCode generate(const GenerateFlags &flags, training::Generator generator, con
 }
 
 ExitCode checkFlags(const GenerateFlags &flags) {
-  int prompts = flags.prompt.has_value() + !flags.promptFile.empty() + !flags.promptTokens.empty();
+  int prompts = flags.prompt.text.has_value() + !flags.prompt.file.empty() + !flags.prompt.tokens.empty();
   if (prompts != 1)
     return fail(ExitCode::Usage, prompts == 0 ? "no prompt: give --prompt TEXT, --prompt-file FILE or --prompt-tokens 1,2,3"
                                               : "give only one of --prompt, --prompt-file and --prompt-tokens");
@@ -273,8 +164,9 @@ ExitCode startAndGenerate(Job &job, const GenerateFlags &flags, const Generating
   for (const ProgramPointer &program : {programs.largest(), guests.empty() ? ProgramPointer() : guests.front()}) {
     if (!program)
       continue;
-    Outcome<TrainedModel> model =
-        models.empty() ? startWith(job, program, named, flags.use, guests) : startIn(job, models.front(), program, flags.use);
+    const trained::StartOptions start = flags.use.start();
+    Outcome<TrainedModel> model = reported(models.empty() ? trained::startWith(job, program, named, start, guests, terminal())
+                                                          : trained::startIn(job, models.front(), program, start));
     if (!model.ok())
       return model.code();
     models.push_back(std::move(*model));
@@ -304,33 +196,32 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (flags.use.quiet)
     Waiting::silence();
   FileClaims files;
-  files.read("--prompt-file", flags.promptFile);
+  files.read("--prompt-file", flags.prompt.file);
   if (ExitCode code = settleFolders(job, flags.use); code != ExitCode::Good)
     return code;
-  Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Generation, files);
+  Outcome<NamedModel> named =
+      reported(trained::nameModel(flags.use.model, flags.use.weights, program::ProgramKind::Generation, files, terminal()));
   if (!named.ok())
     return named.code();
   std::optional<Prompt> prompt;
   int64_t given = 0; // tokens in the prompt
-  auto choose = [&](const dsl::Program &model) -> Outcome<SettingsList> {
-    Outcome<Prompt> read = readPrompt(flags, *named, classesOf(model.model));
-    if (!read.ok())
-      return read.code();
-    prompt = std::move(*read);
+  auto choose = [&](const dsl::Program &model) -> Result<SettingsList> {
+    TRY(prompt, trained::readPrompt(flags.prompt, *named, trained::classesOf(model.model), terminal()));
     given = static_cast<int64_t>(prompt->tokens.size());
-    return settingsFor(model, given + std::max<int64_t>(flags.count - 1, 0));
+    return trained::settingsFor(model, given + std::max<int64_t>(flags.count - 1, 0));
   };
   SettingsList probe; // under a plan: a batch divisible by all numbers of ranks up to 16
   if (flags.use.model.plan && *flags.use.model.plan != "none")
     probe = {{"batch", "720720"}, {"micro", "1"}};
-  Outcome<GeneratingPrograms> programs = compileToGenerate(*named, files, probe, choose, given, flags.use.quiet);
+  Outcome<GeneratingPrograms> programs =
+      reported(trained::compileToGenerate(*named, files, probe, choose, given, flags.use.quiet, terminal()));
   if (!programs.ok())
     return programs.code();
   Result<training::GeneratorShape> shape = training::GeneratorShape::of(programs->largest()->root());
   if (!shape.ok())
     return fail(shape.status());
   if (!prompt) {
-    Outcome<Prompt> read = readPrompt(flags, *named, shape->classes);
+    Outcome<Prompt> read = reported(trained::readPrompt(flags.prompt, *named, shape->classes, terminal()));
     if (!read.ok())
       return read.code();
     prompt = std::move(*read);
@@ -363,12 +254,12 @@ Command addGenerateCommand(CLI::App &driver) {
                                         "      --weights weights.safetensors --prompt \"This program is\" --count 40 --temperature 0.8\n");
   flags->use.addModelTo(*app);
   app->option_defaults()->group("Prompt");
-  app->add_option("--prompt", flags->prompt, "prompt: the text to continue")->type_name("TEXT");
-  app->add_option("--prompt-file", flags->promptFile, "file with the prompt")->type_name("FILE")->check(notEmpty());
-  app->add_option("--prompt-tokens", flags->promptTokens, "token numbers to continue, such as 15496,11,995")
+  app->add_option("--prompt", flags->prompt.text, "prompt: the text to continue")->type_name("TEXT");
+  app->add_option("--prompt-file", flags->prompt.file, "file with the prompt")->type_name("FILE")->check(notEmpty());
+  app->add_option("--prompt-tokens", flags->prompt.tokens, "token numbers to continue, such as 15496,11,995")
       ->type_name("1,2,3")
       ->check(notEmpty());
-  app->add_option("--tokenizer", flags->tokenizer,
+  app->add_option("--tokenizer", flags->prompt.tokenizer,
                   "tokenizer: a folder or file, or bytes (default: the files next to the weights; bytes for a model with 256 classes)")
       ->type_name("FOLDER|FILE|bytes")
       ->check(notEmpty());

@@ -4,11 +4,11 @@
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/PendingFile.h"
 #include "engine/readable/Printable.h"
 #include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/models/ParameterProgram.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Talk.h"
@@ -139,7 +139,7 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
   files.write("-o", flags.output);
   files.read("the configuration", flags.source);
   files.read("--model", flags.model);
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
   if (!flags.model.empty())
     if (ExitCode code = reported(models::checkImportable(fs::absolute(flags.model).lexically_normal().string())); code != ExitCode::Good)

@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/BoundedText.h"
+#include "engine/files/PendingFile.h"
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/HostTraffic.h"
 #include "engine/show/MeasuredRun.h"
@@ -15,12 +16,10 @@
 #include "tools/lib/annotate/Annotate.h"
 #include "tools/lib/annotate/SavedActivationsText.h"
 #include "tools/lib/foreign/AsRun.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
-#include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -166,11 +165,11 @@ ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
   files.read("the model", flags.model.file());
   for (const std::string &other : flags.compare)
     files.read("the model to compare with", otherModel(flags, other).file());
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
   for (const std::string &path : {flags.svg, flags.html, flags.trace})
     if (!path.empty())
-      if (engine::Status status = checkWritable(path); !status.ok())
+      if (engine::Status status = program::checkWritable(path); !status.ok())
         return fail(status);
   return ExitCode::Good;
 }

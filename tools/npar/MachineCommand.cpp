@@ -1,10 +1,10 @@
 // `npar machine`: measures this machine, and shows machines.
 #include "tools/npar/Command.h"
 
+#include "engine/files/PendingFile.h"
 #include "engine/readable/TableRow.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/machine/MeasureMachine.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -43,7 +43,7 @@ ExitCode measure(const MachineFlags &flags) {
   if (!flags.output.empty()) { // before a minute is spent on it
     if (planner::replacesOtherText(path))
       return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
-    if (engine::Status status = checkWritable(path); !status.ok())
+    if (engine::Status status = program::checkWritable(path); !status.ok())
       return fail(status);
   }
   planner::MeasureOptions options;

@@ -5,8 +5,11 @@
 #include "compiler/schedules/show/ScheduleExplain.h"
 #include "compiler/schedules/show/ScheduleSvg.h"
 #include "compiler/schedules/show/ScheduleText.h"
-#include "tools/npar/schedule/ScheduleRequest.h"
-#include "tools/npar/terminal/Talk.h"
+#include "dsl/Diagnostics.h"
+#include "tools/lib/schedule/ScheduleRequest.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Terminal.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -16,6 +19,61 @@ namespace npar::driver {
 using namespace schedules;
 
 namespace {
+
+struct ScheduleFlags : ScheduleRequest {
+  std::string format = "text";
+  bool json = false;
+  bool asJson() const { return json || format == "json"; }
+
+  /// Adds the flags that all forms of the command share.
+  void addTo(CLI::App &app);
+  /// Adds --kind, --chunks and --from-csv.
+  void addSource(CLI::App &app);
+};
+
+void ScheduleFlags::addSource(CLI::App &app) {
+  std::string names;
+  for (const ScheduleKind &known : scheduleKinds())
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  app.add_option("--kind", kind, "schedule: " + names)->type_name("NAME");
+  app.add_option("--chunks", chunks, "number of model parts per stage (default: the schedule's own)")
+      ->type_name("V")
+      ->check(decimalNumber());
+  app.add_option("--from-csv", import, "read the schedule from a file in PyTorch's action format")->type_name("FILE.csv");
+}
+
+void ScheduleFlags::addTo(CLI::App &app) {
+  app.add_option("--stages", stages, "pipeline stages")->type_name("P")->check(decimalNumber());
+  app.add_option("--microbatches", micros, "micro-batches per training step")->type_name("M")->check(decimalNumber());
+  app.add_option("--cost", cost,
+                 "times of a stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
+                 "full backward takes B + W")
+      ->type_name("F=..,B=..,W=..,comm=..")
+      ->check([](const std::string &text) { return text.empty() ? std::string("it is empty") : std::string(); });
+  app.add_flag("--eager", eager,
+               "sends in the file end without their receives (default: rendezvous, a send ends when its receive has begun)");
+  app.add_option("--memory-cap", memoryCap, "maximum number of forward activations that a stage holds at once; more is an error")
+      ->type_name("X");
+}
+
+/// Prints the faults; a fault of a file is shown with its line.
+void printFaults(const TimedSchedule &schedule) {
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<uint32_t> file;
+  for (const ScheduleFault &fault : schedule.faults) {
+    std::string text =
+        fmt::format("stage {}, {} {}: {}", fault.stage, fault.ofCommunication ? "action" : "task", fault.place, fault.reason);
+    if (fault.row == 0) {
+      printError(text);
+      continue;
+    }
+    if (!file)
+      file = sources.add(schedule.name, schedule.text);
+    diagnostics.error({*file, static_cast<uint32_t>(fault.row), static_cast<uint32_t>(fault.column), 1}, text);
+  }
+  diagnostics.print(std::cerr);
+}
 
 /// The exit code for a schedule: CheckFailed with --check, which found faults; else BadInput if the schedule cannot run.
 ExitCode faultCode(const TimedSchedule &timed, bool check) {
@@ -30,7 +88,7 @@ ExitCode refuseEager(const ScheduleFlags &flags, bool hasFile) {
 ExitCode show(const ScheduleFlags &flags, bool check) {
   if (ExitCode code = refuseEager(flags, !flags.import.empty()); code != ExitCode::Good)
     return code;
-  Outcome<TimedSchedule> timed = loadSchedule(flags);
+  Outcome<TimedSchedule> timed = reported(loadSchedule(flags, terminal()));
   if (!timed.ok())
     return timed.code();
   ExitCode code = timed->faults.empty() ? ExitCode::Good : faultCode(*timed, check);
@@ -59,7 +117,7 @@ ExitCode needTimes(const TimedSchedule &timed) {
 ExitCode showExplanation(const ScheduleFlags &flags) {
   if (ExitCode code = refuseEager(flags, !flags.import.empty()); code != ExitCode::Good)
     return code;
-  Outcome<TimedSchedule> timed = loadSchedule(flags);
+  Outcome<TimedSchedule> timed = reported(loadSchedule(flags, terminal()));
   if (!timed.ok())
     return timed.code();
   if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
@@ -81,7 +139,7 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
   std::vector<size_t> order = findSchedule(words[0].substr(0, words[0].find('('))) ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 1};
   both.resize(2);
   for (size_t i : order) {
-    Outcome<TimedSchedule> timed = loadSchedule(words[i], flags);
+    Outcome<TimedSchedule> timed = reported(loadSchedule(words[i], flags, terminal()));
     if (!timed.ok())
       return timed.code();
     if (ExitCode code = needTimes(*timed); code != ExitCode::Good)

@@ -3,19 +3,18 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/PendingFile.h"
 #include "engine/program/Ranks.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewPage.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/simulate/Prediction.h"
 #include "tools/lib/planner/simulate/SimulatedView.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
-#include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/plan/OutlookFlags.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -77,11 +76,11 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     files.read("--model-config", *flags.foreign.modelConfig);
   if (flags.model.machine)
     files.read("--machine", *flags.model.machine);
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
   for (const std::string &path : {flags.svg, flags.trace, flags.html})
     if (!path.empty())
-      if (engine::Status status = checkWritable(path); !status.ok())
+      if (engine::Status status = program::checkWritable(path); !status.ok())
         return fail(status);
   Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())

@@ -97,7 +97,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     files.read("the machine", *flags.model.machine);
   files.write("--csv", flags.csv);
   files.write("--svg", flags.svg);
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
   for (const std::string &path : {flags.csv, flags.svg}) // checked before minutes of simulation
     if (std::filesystem::path parent = std::filesystem::path(path).parent_path(); !parent.empty() && !std::filesystem::is_directory(parent))
@@ -116,7 +116,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     for (size_t i = 0; i < values.size(); ++i)
       plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
   }
-  if (ExitCode code = claimText(plans.front(), files); code != ExitCode::Good)
+  if (ExitCode code = reported(models::claimText(plans.front(), files)); code != ExitCode::Good)
     return code;
   std::string usage;
   ExitCode tried =

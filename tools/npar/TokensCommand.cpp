@@ -2,11 +2,11 @@
 #include "tools/npar/Command.h"
 
 #include "engine/data/TokenFile.h"
+#include "engine/data/TokenFileWriter.h"
 #include "engine/files/OutputFile.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/text/TokenizerFiles.h"
-#include "tools/npar/files/FileClaims.h"
-#include "tools/npar/files/TokenFileWriter.h"
+#include "tools/lib/models/FileClaims.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
 #include "tools/npar/terminal/PrintableStreams.h"
@@ -118,7 +118,7 @@ private:
 };
 
 /// Encodes a text to its end. Ids go to `writer` unless it is null.
-Result<Count> encodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, TokenFileWriter *writer) {
+Result<Count> encodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, engine::TokenFileWriter *writer) {
   Waiting waiting("reading '" + flags.text + "'");
   TextSource source(flags.text);
   std::unique_ptr<engine::TextEncoder> encoder = tokenizer.encoder(!flags.plain);
@@ -148,9 +148,9 @@ Result<Count> encodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, To
 }
 
 ExitCode runEncode(const TokensFlags &flags, const Tokenizer &tokenizer) {
-  std::optional<TokenFileWriter> writer;
+  std::optional<engine::TokenFileWriter> writer;
   if (!flags.out.empty()) {
-    Result<TokenFileWriter> created = TokenFileWriter::create(flags.out);
+    Result<engine::TokenFileWriter> created = engine::TokenFileWriter::create(flags.out);
     if (!created.ok())
       return fail(created.status());
     writer.emplace(std::move(*created));
@@ -203,7 +203,7 @@ Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, co
 }
 
 ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
-  Result<engine::TokenFormat> format = TokenFileWriter::formatOf(flags.decode, "--decode");
+  Result<engine::TokenFormat> format = engine::TokenFileWriter::formatOf(flags.decode, "--decode");
   if (!format.ok())
     return fail(ExitCode::Usage, format.status().message());
   auto tokens = engine::TokenFile::open(flags.decode, *format);
@@ -249,15 +249,15 @@ ExitCode checkFlags(const TokensFlags &flags) {
   if (!flags.decode.empty() && toScreen && (flags.json || flags.show))
     return usage("the text already goes to standard output: with --json or --count give --output FILE");
   if (!flags.text.empty() && !flags.out.empty())
-    if (auto format = TokenFileWriter::formatOf(flags.out, "--output"); !format.ok())
+    if (auto format = engine::TokenFileWriter::formatOf(flags.out, "--output"); !format.ok())
       return usage(format.status().message());
-  FileClaims files;
+  models::FileClaims files;
   files.write("--output", flags.out == "-" ? "" : flags.out);
   files.read(flags.text == "-" ? "standard input" : "--text", flags.text == "-" ? "/proc/self/fd/0" : flags.text);
   files.read("--decode", flags.decode);
   for (const std::string &file : engine::tokenizerFiles(flags.tokenizer))
     files.read("the tokenizer", file);
-  return files.check();
+  return reported(files.check());
 }
 
 ExitCode runTokens(const TokensFlags &flags) {

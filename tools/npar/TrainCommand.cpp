@@ -1,23 +1,31 @@
 // `npar train`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
+#include "engine/data/SampleCount.h"
+#include "engine/files/OutputName.h"
+#include "engine/job/AgreedCheckpoint.h"
 #include "engine/program/Words.h"
+#include "engine/training/RunCheckpoints.h"
+#include "tools/lib/models/EvaluationProgram.h"
+#include "tools/lib/models/ModelTexts.h"
 #include "tools/npar/devices/ChosenDevice.h"
-#include "tools/npar/files/OutputName.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/train/RunCheckpoints.h"
-#include "tools/npar/train/RunEvaluations.h"
-#include "tools/npar/train/RunLogs.h"
+#include "tools/npar/train/RunFlags.h"
 
 #include <csignal>
 #include <filesystem>
 
 namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
 namespace {
 
 /// Refuses a text without a data block if no data are given, or a token file of unknown kind. Errors in the text itself are ignored here,
@@ -34,7 +42,7 @@ ExitCode checkFed(const RunFlags &flags) {
   std::optional<dsl::Program> program = models::elaborateQuietly(*frontend, sources);
   if (!program || program->data)
     return ExitCode::Good;
-  return flags.data.files.empty() ? noData(/*mayBeRandom=*/true) : noTokens();
+  return fail(flags.data.files.empty() ? models::noData(/*mayBeRandom=*/true) : models::noTokens());
 }
 
 /// Reports wrong combinations of flags before anything is compiled.
@@ -65,7 +73,7 @@ ExitCode checkFlags(const RunFlags &flags) {
     return fail(ExitCode::Usage, "--cuda-graph and --trace cannot be used together: a graph hides the times of single steps");
   if (flags.checkReplicas > 0 && flags.device.backend == "null")
     return fail(ExitCode::Usage, "--check-replicas cannot be used with --backend null, which computes nothing to compare");
-  return flags.data.check();
+  return reported(flags.data.check());
 }
 
 /// Checks all files before anything is compiled. In a job each process checks its inputs, and only the voice claims the outputs.
@@ -73,50 +81,112 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   files.writeCheckpoints("--checkpoint", flags.checkpoint);
   files.write("--trace", flags.trace, {".json"});
   files.write("--output", flags.saveWeights);
-  logs.name(files);
+  for (const RunLogs::Output &output : logs.outputs())
+    files.write(output.what, output.path, output.endings);
   flags.data.claim(files);
   files.read("--weights", flags.weights);
   files.read("the model", flags.model.file());
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
-  if (ExitCode code = checkSafetensorsName("--output", flags.saveWeights); code != ExitCode::Good)
+  if (ExitCode code = reported(program::checkSafetensorsName("--output", flags.saveWeights)); code != ExitCode::Good)
     return code;
-  if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
+  if (ExitCode code = reported(checkpoints.look()); code != ExitCode::Good)
     return code;
   if (!job.isVoice())
     logs.leave();
   for (const std::string &path : {flags.trace, flags.saveWeights})
     if (!path.empty() && job.isVoice())
-      if (engine::Status status = checkWritable(path); !status.ok())
+      if (engine::Status status = program::checkWritable(path); !status.ok())
         return fail(status);
   SignalsHeld held; // a signal must not end the process between creating a file and registering it for removal
-  if (engine::Status status = logs.claim(); !status.ok())
+  if (engine::Status status = logs.claim(terminal()); !status.ok())
     return fail(status);
   stopAtOnce(" before the first step: nothing was written", logs.fresh(), /*quiet=*/!job.isVoice());
   return ExitCode::Good;
 }
 
+/// The data to evaluate on: those of --eval-data, else the last part of the data block's split.
+Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Program &root) {
+  models::GivenData given;
+  given.files = flags.evalData;
+  if (!given.files.empty()) {
+    given.tokens = flags.data.tokens;
+  } else if (!root.data() || root.data()->shares()->size() <= 1 || !flags.data.files.empty() || flags.data.random) {
+    return Status::badInput("no data are reserved for evaluation\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
+                            "seed 42`");
+  }
+  TRY(engine::DataPlan plan, models::planOf(given, root, engine::BatchShape::of(root)));
+  if (given.files.empty())
+    plan.split.part = plan.split.shares.size() - 1;
+  else
+    plan.split = {};
+  return plan;
+}
+
+/// Compiles the program of the evaluations and opens their data.
+ExitCode prepareEvaluations(const RunFlags &flags, Job &job, const program::Program &training, FileClaims &files,
+                            RunEvaluations &evaluations) {
+  if (!evaluations.wanted())
+    return ExitCode::Good;
+  Status usage = flags.model.isCompiled()
+                     ? Status::usage("--eval-every needs the model file, because it also compiles an evaluation program")
+                     : Status();
+  if (Status status = job.agree(usage); !status.ok())
+    return fail(status);
+  models::EvaluationProgram made;
+  auto compile = [&]() -> Result<ProgramPointer> {
+    models::EvaluationRequest request;
+    request.options = flags.model;
+    request.options.kind = program::ProgramKind::Evaluation;
+    request.countSamples = [&](const program::Program &root) -> Result<int64_t> {
+      TRY(engine::DataPlan plan, evaluationData(flags, root));
+      return engine::countSamples(plan, engine::BatchShape::of(root));
+    };
+    request.crew = job.crew(flags.threads, flags.device.backend);
+    request.taken = engine::memoryNeeded(training, request.crew, job.ranksOnHost(training)).total();
+    request.ofTraining = true, request.withWarnings = false;
+    TRY(made, models::compileToEvaluate(request, files, terminal()));
+    if (!flags.quiet)
+      printRemark("an evaluation takes " + made.text());
+    return made.program;
+  };
+  Outcome<ProgramPointer> program = reported(job.share(compile, Job::Ranks::Shared));
+  if (!program.ok())
+    return program.code();
+  Status status = evaluations.take(*program, made.batch);
+  if (status.ok()) {
+    Result<engine::DataPlan> plan = evaluationData(flags, (*program)->root());
+    status = plan.ok() ? evaluations.openData(*plan, flags.evalData.empty() ? "" : flags.data.tokens) : plan.status();
+  }
+  for (const std::string &file : flags.evalData)
+    files.read("--eval-data", file.substr(file.find('=') + 1));
+  return reported(job.agree(status.ok() ? files.check() : status));
+}
+
 ExitCode runIn(Job &job, RunFlags &flags) {
   FileClaims files;
   RunLogs logs(flags.logs);
-  RunCheckpoints checkpoints(flags);
+  RunCheckpoints checkpoints(
+      {flags.checkpoint, flags.every, flags.keep, flags.resume, flags.seed, flags.steps, flags.model.given(), flags.quiet}, terminal());
   if (ExitCode code = job.agree(takeFiles(flags, job, files, logs, checkpoints)); code != ExitCode::Good)
     return code;
-  if (ExitCode code = checkpoints.choose(job); code != ExitCode::Good)
+  if (ExitCode code = reported(checkpoints.choose(job)); code != ExitCode::Good)
     return code;
   if (!checkpoints.resumes()) { // a resumed training reads its checkpoint instead
-    Outcome<std::string> weights = settleCheckpoint(job, flags.weights);
+    Outcome<std::string> weights = reported(job::settleCheckpoint(job, flags.weights));
     if (!weights.ok())
       return weights.code();
     flags.weights = *weights;
     files.read("--weights", flags.weights);
   }
-  Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
+  auto load = [&] {
     ModelOrigin origin;
-    Outcome<ProgramPointer> made = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
-    checkpoints.keepOrigin(origin);
+    Result<ProgramPointer> made = models::loadModel(flags.model, files, terminal(), /*withoutKernels=*/false, &origin);
+    if (origin.texts)
+      checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)));
     return made;
-  });
+  };
+  Outcome<ProgramPointer> program = reported(job.share(load, Job::Ranks::Shared));
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
@@ -125,20 +195,21 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   Outcome<engine::DataPlan> data = ExitCode::Good;
   if (!flags.data.random) {
     const program::Program &root = (*program)->root();
-    data = planOf(flags.data, root, engine::BatchShape::of(root));
+    data = reported(planOf(flags.data, root, engine::BatchShape::of(root)));
     ExitCode code = data.code();
     if (data.ok()) {
       claim(*data, files);
-      code = files.check();
+      code = reported(files.check());
     }
     if (code = job.agree(code); code != ExitCode::Good)
       return code;
   }
-  RunEvaluations evaluations(flags);
-  if (ExitCode code = evaluations.prepare(job, (*program)->root(), files); code != ExitCode::Good)
+  RunEvaluations evaluations({flags.evalEvery, flags.steps, flags.stopAfter, flags.stopOn});
+  if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), files, evaluations); code != ExitCode::Good)
     return code;
   if (data.ok() && !flags.quiet)
-    if (std::string text = unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty()); !text.empty())
+    if (std::string text = models::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
+        !text.empty())
       printRemark(text);
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }

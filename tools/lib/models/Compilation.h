@@ -12,7 +12,7 @@
 
 namespace npar::models {
 
-using ProgramPointer = std::shared_ptr<const program::LoadedProgram>;
+using program::ProgramPointer;
 
 using SettingsList = std::vector<std::pair<std::string, std::string>>;
 

@@ -82,6 +82,10 @@ bool ModelOptions::isCompiled() const {
   return std::string(start, sizeof start) == "NPARNPX1";
 }
 
+std::optional<engine::GivenSettings> ModelOptions::given() const {
+  return isCompiled() ? std::nullopt : std::optional(engine::GivenSettings{settings, config.value_or("")});
+}
+
 engine::Status ModelOptions::refuseTextFlags() const {
   bool otherKind = kind != program::ProgramKind::Training;
   const char *flag = otherKind           ? "--for"

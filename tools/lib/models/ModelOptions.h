@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Frontend.h"
+#include "engine/checkpoint/OtherSettings.h"
 #include "engine/program/Enums_generated.h"
 #include "engine/status/Status.h"
 
@@ -27,6 +28,8 @@ struct ModelOptions {
   bool isCompiled() const;
   /// A plan, train block, configuration, machine or setting was given.
   bool hasTextFlags() const { return plan || train || config || machine || !settings.empty(); }
+  /// The settings to compare with those of a checkpoint; nothing: a compiled program has none.
+  std::optional<engine::GivenSettings> given() const;
   /// Usage, with the flag's name, if one of the fields that only a text can follow is set.
   engine::Status refuseTextFlags() const;
   /// The path of the file that `model` names; `model` itself if there is no such file.

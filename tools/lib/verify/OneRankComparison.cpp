@@ -91,18 +91,18 @@ engine::SessionOptions OneRankComparison::optionsOfOneRank() const {
 }
 
 /// Sets up a program's session, with the ranks of this process or with all ranks.
-Result<OneRankComparison::SessionPointer> OneRankComparison::createSession(const models::ProgramPointer &program, Processes::Ranks ranks,
-                                                                           engine::SessionOptions own) {
+Result<OneRankComparison::SessionPointer> OneRankComparison::createSession(const models::ProgramPointer &program,
+                                                                           job::Processes::Ranks ranks, engine::SessionOptions own) {
   engine::Activity activity(observer, "setting up");
   own.onPhase = [&](const std::string &name) { activity.phase(name); };
-  if (ranks == Processes::Ranks::Shared)
+  if (ranks == job::Processes::Ranks::Shared)
     return processes.createSession(program, own);
   own.gpus = 1; // it has one rank
   return engine::Session::create(program, own);
 }
 
 Result<OneRankComparison::SessionPointer> OneRankComparison::createReference() {
-  return createSession(reference, Processes::Ranks::AllInEach, optionsOfOneRank());
+  return createSession(reference, job::Processes::Ranks::AllInEach, optionsOfOneRank());
 }
 
 /// Measures the sensitivity of one rank in float64.
@@ -118,7 +118,7 @@ Result<OneRankComparison::SessionPointer> OneRankComparison::compareNumbers(cons
   constexpr double rounding = 1e-13; // of sums in another order, with room
   std::vector<Check> leaps;
   for (;; ++seed) {
-    TRY(SessionPointer session, createSession(program, Processes::Ranks::Shared, options));
+    TRY(SessionPointer session, createSession(program, job::Processes::Ranks::Shared, options));
     TRY(SessionPointer one, createReference());
     std::vector<Check> found;
     {
@@ -177,7 +177,7 @@ Status OneRankComparison::inFloat64(const models::ProgramPointer &program, const
   return compareGradients(checks);
 }
 
-Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, Processes::Ranks ranks,
+Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
                                               uint64_t ofSeed, std::vector<Check> &checks) {
   TRY(models::ProgramPointer own,
       processes.share([&] { return written.compilation->compile(text, /*withoutKernels=*/false, request.model.targets); }, ranks));
@@ -191,9 +191,9 @@ Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &wri
 
 Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks) {
   std::vector<Check> found, oneRank;
-  TRY(double rounding, compareOnce(written, written.program, Processes::Ranks::Shared, seed, found));
+  TRY(double rounding, compareOnce(written, written.program, job::Processes::Ranks::Shared, seed, found));
   if (!allHold(found)) {
-    TRY([[maybe_unused]] double same, compareOnce(written, onOneRank(written.program), Processes::Ranks::AllInEach, seed, oneRank));
+    TRY([[maybe_unused]] double same, compareOnce(written, onOneRank(written.program), job::Processes::Ranks::AllInEach, seed, oneRank));
     allowOneRanksError(found, oneRank);
   }
   for (uint64_t next = seed + 1; !allHold(found) && next < seed + mostSeeds; ++next) {
@@ -203,7 +203,7 @@ Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std:
         break;
     }
     std::vector<Check> otherNumbers;
-    TRY(rounding, compareOnce(written, written.program, Processes::Ranks::Shared, next, otherNumbers));
+    TRY(rounding, compareOnce(written, written.program, job::Processes::Ranks::Shared, next, otherNumbers));
     allowAKink(found, otherNumbers, next);
   }
   checks.insert(checks.end(), found.begin(), found.end());

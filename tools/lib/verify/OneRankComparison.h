@@ -12,7 +12,7 @@ class OneRankComparison {
 public:
   /// `options` are those of the plan's sessions. `reference` is the one-rank program in float64.
   OneRankComparison(const VerifyRequest &request, const engine::SessionOptions &options, models::ProgramPointer reference,
-                    Processes &processes, engine::Observer &observer)
+                    job::Processes &processes, engine::Observer &observer)
       : request(request), options(options), reference(std::move(reference)), processes(processes), observer(observer), seed(request.seed) {}
 
   /// Compares the plan's program in float64, its memory, and the gradients of one rank with finite differences. Each process runs its ranks
@@ -29,20 +29,21 @@ public:
 
 private:
   using SessionPointer = std::unique_ptr<engine::Session>;
-  engine::Result<SessionPointer> createSession(const models::ProgramPointer &program, Processes::Ranks ranks, engine::SessionOptions own);
+  engine::Result<SessionPointer> createSession(const models::ProgramPointer &program, job::Processes::Ranks ranks,
+                                               engine::SessionOptions own);
   engine::Result<SessionPointer> createReference();
   engine::Result<double> sensitivity(uint64_t ofSeed, double change);
   engine::Result<SessionPointer> compareNumbers(const models::ProgramPointer &program, const std::string &choices,
                                                 std::vector<Check> &checks);
   engine::Status compareGradients(std::vector<Check> &checks);
   /// One comparison in the plan's own type; returns the type's rounding.
-  engine::Result<double> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, Processes::Ranks ranks,
+  engine::Result<double> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
                                      uint64_t ofSeed, std::vector<Check> &checks);
 
   const VerifyRequest &request;
   engine::SessionOptions options;
   models::ProgramPointer reference;
-  Processes &processes;
+  job::Processes &processes;
   engine::Observer &observer;
   uint64_t seed;
 };

@@ -75,7 +75,7 @@ std::vector<Check> checkStructure(const program::LoadedProgram &program) {
   return checks;
 }
 
-Result<VerifyReport> verifyPlan(const VerifyRequest &request, Processes &processes, engine::Observer &observer) {
+Result<VerifyReport> verifyPlan(const VerifyRequest &request, job::Processes &processes, engine::Observer &observer) {
   Result<BothTypes> text = elaborateBoth(request, observer);
   TRY_STATUS(processes.agree(text.status()));
   const models::ElaboratedModel &written = text->written, &exact = text->exact;
@@ -84,14 +84,14 @@ Result<VerifyReport> verifyPlan(const VerifyRequest &request, Processes &process
     return given ? program::LoadedProgram::examineFile(request.program)
                  : exact.compilation->compile(exact.program, /*withoutKernels=*/false, request.model.targets);
   };
-  TRY(models::ProgramPointer program, processes.share(loadOrCompile, Processes::Ranks::Shared));
+  TRY(models::ProgramPointer program, processes.share(loadOrCompile, job::Processes::Ranks::Shared));
   VerifyReport report = reportOf(program->root(), checkStructure(*program));
   if (!report.good()) // it must not run then
     return report;
   report.texts = written.compilation->texts();
   addLibrary(program->root(), report.checks);
   TRY(models::ProgramPointer reference,
-      processes.share([&] { return exact.compilation->compile(onOneRank(exact.program)); }, Processes::Ranks::AllInEach));
+      processes.share([&] { return exact.compilation->compile(onOneRank(exact.program)); }, job::Processes::Ranks::AllInEach));
   if (std::string reason = whyNotComparable(program->root(), reference->root()); !reason.empty()) {
     Status status = Status::badInput("'" + request.program + "' cannot be compared with '" + request.model.model + "': " + reason);
     TRY_STATUS(processes.agree(status));

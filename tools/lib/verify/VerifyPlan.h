@@ -1,11 +1,11 @@
 // Checks that a plan computes what one rank computes: structure, memory, mathematics in float64, and the plan's own type.
 #pragma once
 
+#include "engine/job/Processes.h"
 #include "engine/program/Loader.h"
 #include "engine/runtime/Session.h"
 #include "engine/status/Observer.h"
 #include "tools/lib/models/ModelOptions.h"
-#include "tools/lib/verify/Processes.h"
 #include "tools/lib/verify/VerifyReport.h"
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct VerifyRequest {
 
 /// All `processes` take part, and every process returns the same checks, except that finite differences and rounding are computed by the
 /// first alone. A failed check is part of the report; an error means that the checks could not be made.
-engine::Result<VerifyReport> verifyPlan(const VerifyRequest &request, Processes &processes, engine::Observer &observer);
+engine::Result<VerifyReport> verifyPlan(const VerifyRequest &request, job::Processes &processes, engine::Observer &observer);
 
 /// The checks of a compiled program that need no text and run nothing: sends have receives, groups agree, nothing deadlocks.
 std::vector<Check> checkStructure(const program::LoadedProgram &program);

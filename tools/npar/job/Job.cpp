@@ -7,12 +7,13 @@
 #include "engine/control/LateAbort.h"
 #include "engine/files/RandomName.h"
 #include "engine/job/Agreement.h"
+#include "engine/job/HostShare.h"
 #include "engine/program/HostPlacement.h"
-#include "engine/runtime/WorkerCount.h"
+#include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/model/PlaceFlag.h"
+#include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -20,7 +21,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
 #include <iostream>
 #include <thread>
@@ -297,98 +297,74 @@ ExitCode Job::agree(ExitCode own) {
   return static_cast<ExitCode>(static_cast<int>(agreed.code));
 }
 
-Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks) {
+Status Job::agree(const Status &own) { return statusOf(agree(driver::reported(own))); }
+
+Result<ProgramPointer> Job::share(const std::function<Result<ProgramPointer>()> &make, Ranks ranks) {
   if (isAlone()) {
-    Outcome<ProgramPointer> made = make();
+    Result<ProgramPointer> made = make();
     if (made.ok() && options.place && ranks == Ranks::Shared) // no effect with one process, but its axes must exist
       if (auto order = program::placeOrder((*made)->root(), *program::readPlace(*options.place)); !order.ok())
-        return fail(order.status());
+        return order.status();
     return made;
   }
-  Outcome<ProgramPointer> made = isVoice() ? make() : Outcome<ProgramPointer>(ExitCode::Good);
+  Result<ProgramPointer> made = isVoice() ? make() : Status();
   std::vector<uint8_t> bytes;
   if (made.ok()) {
     if (auto placed = ranksOf((*made)->root()); ranks == Ranks::Shared && !placed.ok())
-      made = fail(placed.status());
+      made = placed.status();
     else
       bytes = (*made)->data();
   }
-  Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
-  if (!sent.ok())
-    return fail(sent.status());
-  if (sent->empty()) // process 0 has no program, and reports why
-    return agree(made.code());
-  ExitCode code = ExitCode::Good;
-  if (!isVoice()) {
-    Result<ProgramPointer> received = program::LoadedProgram::examineBytes(std::move(*sent), "the program of process 0");
-    if (received.ok())
-      made = *received;
-    else
-      code = fail(received.status());
-  }
-  code = agree(code);
-  return code == ExitCode::Good ? made : code;
+  TRY(std::vector<uint8_t> sent, group->broadcast(std::move(bytes), forAsLongAsItTakes));
+  if (sent.empty()) // process 0 has no program, and reports why
+    return agree(made.status());
+  if (!isVoice())
+    made = program::LoadedProgram::examineBytes(std::move(sent), "the program of process 0");
+  TRY_STATUS(agree(made.status()));
+  return made;
 }
 
-Outcome<std::string> Job::decide(const std::function<Outcome<std::string>()> &make) {
+Result<std::string> Job::decide(const std::function<Result<std::string>()> &make) {
   if (isAlone())
     return make();
-  Outcome<std::string> made = isVoice() ? make() : Outcome<std::string>(ExitCode::Good);
+  Result<std::string> made = isVoice() ? make() : std::string();
   std::vector<uint8_t> bytes = made.ok() ? std::vector<uint8_t>(made->begin(), made->end()) : std::vector<uint8_t>();
-  Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
-  if (!sent.ok())
-    return fail(sent.status());
-  if (ExitCode code = agree(made.code()); code != ExitCode::Good)
-    return code;
-  return std::string(sent->begin(), sent->end());
+  TRY(std::vector<uint8_t> sent, group->broadcast(std::move(bytes), forAsLongAsItTakes));
+  TRY_STATUS(agree(made.status()));
+  return std::string(sent.begin(), sent.end());
 }
 
 Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &program) const {
-  Result<program::PlaceWords> words = options.place ? program::readPlace(*options.place) : program::placeOf(program);
-  if (!words.ok())
-    return words.status();
-  std::vector<std::string> hosts;
-  for (const job::Introduction &each : introductions)
-    hosts.push_back(each.host);
-  return program::ranksOfProcesses(program, *words, hosts);
+  return job::ranksOfProcesses(introductions, program, options.place);
 }
 
 std::vector<int64_t> Job::ranksOnHost(const program::Program &program) const {
-  std::vector<int64_t> ranks;
-  Result<std::vector<std::vector<int64_t>>> placed = isAlone() ? std::vector<std::vector<int64_t>>() : ranksOf(program);
-  for (size_t each = 0; placed.ok() && each < placed->size(); ++each)
-    if (introductions[each].host == introductions[process()].host)
-      ranks.insert(ranks.end(), (*placed)[each].begin(), (*placed)[each].end());
-  return ranks;
+  return isAlone() ? std::vector<int64_t>() : job::ranksOnHostOf(introductions, process(), program, options.place);
 }
 
 engine::Crew Job::crew(int threads, const std::string &backend) const {
-  int64_t here = 1;
-  for (uint32_t each = 0; !isAlone() && each < processes(); ++each)
-    here += each != process() && introductions[each].host == introductions[process()].host;
-  return {backend, engine::workerCount(threads), here};
+  return isAlone() ? Processes::crew(threads, backend) : job::crewOf(introductions, process(), threads, backend);
 }
 
-Outcome<int> Job::threads(int asked) const {
-  if (isAlone())
-    return asked;
-  auto processors = static_cast<int>(introductions[process()].processors.size());
-  if (asked > processors)
-    return fail(ExitCode::BadInput, fmt::format("--threads {}: host '{}' has only {} processors; without the flag its processes share them",
-                                                asked, introductions[process()].host, processors));
-  return asked > 0 ? asked : job::threadsOf(introductions, process());
+Result<int> Job::threads(int asked) const { return isAlone() ? asked : job::workersOf(introductions, process(), asked); }
+
+Status Job::checkMemory(const std::vector<ProgramPointer> &programs, int threads) const {
+  engine::MemoryRequest request;
+  request.programs = programs, request.crew = crew(threads, "cpu");
+  return engine::checkRoom(request, "shrink the model, or use fewer ranks").status();
 }
 
-Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer program, engine::SessionOptions sessionOptions) {
+Result<std::unique_ptr<engine::Session>> Job::createSession(const ProgramPointer &program, const engine::SessionOptions &asked) {
   if (isAlone())
-    return engine::Session::create(std::move(program), sessionOptions);
+    return engine::Session::create(program, asked);
+  engine::SessionOptions sessionOptions = asked;
   Result<std::vector<std::vector<int64_t>>> placed = ranksOf(program->root());
   if (!placed.ok())
     return placed.status();
   sessionOptions.ranks = (*placed)[process()];
   for (uint32_t other = 0; other < process(); ++other)
     sessionOptions.process += introductions[other].host == introductions[process()].host;
-  sessionOptions.processes = crew(1).processes;
+  sessionOptions.processes = crew(1, "cpu").processes;
   engine::SessionParts parts;
   parts.communicator = [this](engine::Backend &backend) -> std::shared_ptr<engine::Communicator> {
     std::shared_ptr<engine::Communicator> byProcessors = group->communicator(backend, *control);
@@ -404,48 +380,9 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
   };
   parts.observer = &watches->next();
   control->watch(watches.get());
-  Result<std::unique_ptr<engine::Session>> session = engine::createSession(std::move(program), sessionOptions, std::move(parts));
+  Result<std::unique_ptr<engine::Session>> session = engine::createSession(program, sessionOptions, std::move(parts));
   control->watch(watches.get()); // its ranks are known only now
   return session;
-}
-
-Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &session) const {
-  std::vector<engine::ArenaUse> own = session.arenaUse(), all;
-  if (isAlone())
-    return own;
-  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
-  Result<std::vector<std::vector<uint8_t>>> gathered = gather({bytes, bytes + own.size() * sizeof(engine::ArenaUse)});
-  if (!gathered.ok())
-    return gathered.status();
-  for (const std::vector<uint8_t> &each : *gathered) {
-    size_t before = all.size();
-    all.resize(before + each.size() / sizeof(engine::ArenaUse));
-    if (all.size() > before)
-      std::memcpy(all.data() + before, each.data(), (all.size() - before) * sizeof(engine::ArenaUse));
-  }
-  std::sort(all.begin(), all.end(), [](const engine::ArenaUse &a, const engine::ArenaUse &b) { return a.rank < b.rank; });
-  return all;
-}
-
-Result<std::vector<job::ClockOffset>> Job::measureClocks() const {
-  constexpr int rounds = 24;
-  std::vector<job::ClockExchange> own(rounds);
-  engine::SystemClock clock;
-  for (job::ClockExchange &exchange : own) {
-    exchange.begun = clock.now();
-    if (Result<std::vector<std::vector<uint8_t>>> met = gather({}); !met.ok())
-      return met.status();
-    exchange.ended = clock.now();
-  }
-  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
-  Result<std::vector<std::vector<uint8_t>>> all = gather({bytes, bytes + rounds * sizeof(job::ClockExchange)});
-  if (!all.ok())
-    return all.status();
-  std::vector<std::vector<job::ClockExchange>> exchanges(all->size(), std::vector<job::ClockExchange>(rounds));
-  for (size_t i = 0; i < all->size(); ++i)
-    if (!(*all)[i].empty())
-      std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(job::ClockExchange)));
-  return job::clockOffsets(exchanges);
 }
 
 ExitCode Job::end(ExitCode code) {

@@ -7,9 +7,8 @@
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
 #include "engine/control/SessionWatches.h"
-#include "engine/job/ClockOffsets.h"
 #include "engine/job/Introduction.h"
-#include "engine/runtime/MemoryNeed.h"
+#include "engine/job/Processes.h"
 #include "engine/runtime/SessionParts.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/LoadModel.h"
@@ -29,13 +28,14 @@ namespace npar::driver {
 /// All processes of a job run the same command and call the same functions in the same order. Process 0 is the voice: only it writes
 /// standard output, progress, remarks, logs and summaries. Each process keeps its errors until all agree on the outcome of a phase; then
 /// the voice prints each error once. After `join` every ExitCode and Outcome is the same in all processes.
-class Job {
+class Job final : public job::Processes {
 public:
-  ~Job();
+  ~Job() override;
   Job(const Job &) = delete;
   Job &operator=(const Job &) = delete;
 
-  bool isAlone() const { return launch.isAlone(); }
+  bool isAlone() const override { return launch.isAlone(); }
+  bool isFirst() const override { return isVoice(); }
   bool isVoice() const { return launch.process == 0; }
   uint32_t process() const { return launch.process; }
   uint32_t processes() const { return launch.processes; }
@@ -51,37 +51,25 @@ public:
   /// Synchronizes all processes at the end of a phase. Returns the code of the first process that failed; the voice prints the errors of
   /// all processes.
   ExitCode agree(ExitCode own);
+  /// The same for an error that is not printed yet. The result is printed.
+  engine::Status agree(const engine::Status &own) override;
 
-  /// Names this process's current activity outside of training steps, such as "saving a checkpoint", for failure reports.
-  void phase(const std::string &what) const;
-
-  /// Lets process 0 make a program and send it to all, even if the checks of Verify.h would fail. Refuses a world that these processes
-  /// cannot share evenly, unless each process runs all ranks.
-  enum class Ranks { Shared, AllInEach };
-  Outcome<ProgramPointer> shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks = Ranks::Shared);
-
-  /// The ranks of all processes on this process's host; empty (which means all ranks) if this process is alone.
-  std::vector<int64_t> ranksOnHost(const program::Program &program) const;
-  /// The number of workers: `asked`, which must not exceed the host's processors; for 0 a fair share of the processors.
-  Outcome<int> threads(int asked) const;
-  /// Describes the processes on this process's host, which have `threads` workers each (0: the machine's).
-  engine::Crew crew(int threads, const std::string &backend = "cpu") const;
-  /// Creates a session with the ranks of this process, which communicates with the other processes' sessions.
-  engine::Result<std::unique_ptr<engine::Session>> createSession(ProgramPointer program, engine::SessionOptions options);
-  /// Gathers the memory use of all ranks from the sessions of all processes, in ascending order of rank.
-  engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
-  /// Measures the offsets of all processes' clocks (`engine::SystemClock`) from process 0's.
-  engine::Result<std::vector<job::ClockOffset>> measureClocks() const;
+  void phase(const std::string &what) const override;
+  /// Refuses a world that these processes cannot share evenly, unless each process runs all ranks.
+  engine::Result<ProgramPointer> share(const std::function<engine::Result<ProgramPointer>()> &make, Ranks ranks) override;
+  engine::Result<int> threads(int asked) const override;
+  engine::Crew crew(int threads, const std::string &backend) const override;
+  std::vector<int64_t> ranksOnHost(const program::Program &program) const override;
+  engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) const override;
+  engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program,
+                                                                 const engine::SessionOptions &options) override;
+  engine::Result<std::string> decide(const std::function<engine::Result<std::string>()> &make) override;
+  engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
   /// "process 2 on 'b'".
   std::string nameOf(size_t process) const {
     return process < introductions.size() ? job::nameOf(introductions, process) : "process " + std::to_string(process);
   }
-  /// Lets process 0 decide something that depends on files or on the machine, and returns its text in all processes. Only process 0 calls
-  /// `make`.
-  Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
   program::FingerprintKind fingerprints() const { return options.fingerprints(); }
-  /// Collects one value from each process, ordered by process.
-  engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const;
 
 private:
   friend ExitCode inJob(const JobOptions &options, const std::function<ExitCode(Job &)> &body);
@@ -91,7 +79,6 @@ private:
   ExitCode introduce();
   engine::Status openControl(bool json);
   void report(const engine::FailureReport &failure, bool json);
-  /// The ranks of each process, as --place or the plan places them; an error if processes cannot get equal numbers of ranks.
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
   /// Prints this process's kept errors even if it is not the voice, after giving the voice, which may be missing, time to report first.
   void sayInPerson();

@@ -1,38 +1,25 @@
-// Loads or compiles the model of a command, after checking the files that the command reads and writes.
+// The library that loads or compiles the model of a command, with the driver's observer and printed errors.
 #pragma once
 
-#include "tools/lib/models/Compilation.h"
-#include "tools/npar/files/FileClaims.h"
+#include "tools/lib/models/LoadModel.h"
 #include "tools/npar/terminal/Outcome.h"
-
-#include <optional>
-#include <string>
-#include <vector>
+#include "tools/npar/terminal/Terminal.h"
 
 namespace npar::driver {
 
 using models::Compilation;
 using models::ElaboratedModel;
+using models::FileClaims;
 using models::ModelOptions;
+using models::ModelOrigin;
 using models::ProgramPointer;
 using models::SettingsList;
 
-/// The texts of a program and the names of its model's constants. Empty for a compiled program.
-struct ModelOrigin {
-  std::optional<dsl::Sources> texts;
-  std::vector<std::string> constants;
-};
-
-/// models::elaborateModel, printing what goes wrong.
-Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
-
-/// Claims the files that a text reads and names, and checks the claims, for a command that elaborates the text later. Errors of the text
-/// are reported then, not here.
-ExitCode claimText(const ModelOptions &options, FileClaims &files);
-
-/// Loads a .npx file, or compiles a text in memory. Claims all files that it reads in `files` and checks the claims before the compiler
-/// runs: only elaboration finds out what a text imports. `origin` (may be null) gets the texts.
-Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false,
-                                  ModelOrigin *origin = nullptr);
+inline Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true) {
+  return reported(models::elaborateModel(options, terminal(), settings, withWarnings));
+}
+inline Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false) {
+  return reported(models::loadModel(options, files, terminal(), withoutKernels));
+}
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Defines the flag --machine and finds the machine that it names.
+// Defines the flags --machine and --place, and finds what they name.
 #include "tools/npar/model/MachineFlag.h"
 
 #include "tools/lib/planner/machine/MachineFile.h"
@@ -24,6 +24,23 @@ ExitCode findMachine(ModelOptions &model) {
   if (path.ok())
     model.machine = *path;
   return path.code();
+}
+
+void addPlaceTo(CLI::App &app, std::optional<std::string> &place) {
+  app.add_option("--place", place,
+                 "placement of ranks on hosts, overriding the plan: cluster, spread, or mesh axes with the slowest first, such as 'pp, dp "
+                 "inside tp'")
+      ->type_name("ORDER")
+      ->check(notEmpty());
+}
+
+Outcome<program::PlaceWords> placeWords(const std::optional<std::string> &place, const program::Program &program) {
+  if (!place)
+    return placeOf(program);
+  engine::Result<program::PlaceWords> words = program::readPlace(*place);
+  if (!words.ok())
+    return fail(ExitCode::Usage, words.status().message());
+  return *words;
 }
 
 } // namespace npar::driver

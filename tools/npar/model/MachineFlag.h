@@ -1,10 +1,13 @@
-// The flag --machine.
+// The flags --machine and --place.
 #pragma once
 
+#include "engine/program/HostPlacement.h"
 #include "tools/lib/models/ModelOptions.h"
-#include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/terminal/CliApp.h"
+#include "tools/npar/terminal/Outcome.h"
 
-#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
 
 namespace npar::driver {
 
@@ -15,5 +18,10 @@ void addMachineTo(CLI::App &app, ModelOptions &model);
 
 /// Finds the machine that the flag names, if it is given. The machine of a compiled program is left as it is, to be refused.
 ExitCode findMachine(ModelOptions &model);
+
+void addPlaceTo(CLI::App &app, std::optional<std::string> &place);
+
+/// The placement given by the flag, else the one in the program's plan.
+Outcome<program::PlaceWords> placeWords(const std::optional<std::string> &place, const program::Program &program);
 
 } // namespace npar::driver

@@ -33,11 +33,11 @@ ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   files.read("the model", model.file());
   if (model.machine)
     files.read("the machine", *model.machine);
-  if (ExitCode code = files.check(); code != ExitCode::Good || model.model.empty())
+  if (ExitCode code = reported(files.check()); code != ExitCode::Good || model.model.empty())
     return code;
   ModelOptions text = model;
   text.plan = "none";
-  return claimText(text, files);
+  return reported(models::claimText(text, files));
 }
 
 } // namespace npar::driver

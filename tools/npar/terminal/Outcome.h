@@ -32,4 +32,9 @@ template <typename T> Outcome<T> reported(engine::Result<T> result) {
 }
 inline ExitCode reported(const engine::Status &status) { return status.ok() ? ExitCode::Good : fail(status); }
 
+/// The Status of an exit code whose error is printed, for libraries that call the driver back.
+inline engine::Status statusOf(ExitCode code) {
+  return code == ExitCode::Good ? engine::Status() : engine::Status::printed(static_cast<engine::Code>(static_cast<int>(code)));
+}
+
 } // namespace npar::driver

@@ -50,6 +50,8 @@ void printRemark(const std::string &message) {
 }
 
 ExitCode fail(const engine::Status &status) {
+  if (status.isPrinted())
+    return exitCodeOf(status);
   if (!status.isLocated())
     return fail(exitCodeOf(status), status.message());
   if (speaks()) // all processes of a job read the same text

@@ -13,7 +13,7 @@ void printError(const std::string &message);
 /// Prints `npar: MESSAGE`.
 void printRemark(const std::string &message);
 
-/// Prints the error of a failed Status and returns its exit code.
+/// Prints the error of a failed Status, unless it is printed already, and returns its exit code.
 ExitCode fail(const engine::Status &status);
 ExitCode fail(ExitCode code, const std::string &message);
 

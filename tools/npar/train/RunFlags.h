@@ -1,6 +1,9 @@
 // The flags of `npar train`, and the training loop that they steer.
 #pragma once
 
+#include "engine/training/RunCheckpoints.h"
+#include "engine/training/RunEvaluations.h"
+#include "engine/training/RunLogs.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/LoadModel.h"
@@ -12,6 +15,10 @@
 #include <vector>
 
 namespace npar::driver {
+
+using training::RunCheckpoints;
+using training::RunEvaluations;
+using training::RunLogs;
 
 struct RunFlags {
   ModelOptions model;
@@ -35,9 +42,6 @@ struct RunFlags {
 };
 
 class Job;
-class RunCheckpoints;
-class RunEvaluations;
-class RunLogs;
 
 /// Trains a loaded program: data in, logs, trace, checkpoints, weights and a summary out. `data`: where the inputs come from; null: random
 /// values. `logs` are claimed already, by the voice of the job.

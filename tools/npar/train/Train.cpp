@@ -7,11 +7,12 @@
 #include "engine/logging/Trace.h"
 #include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
-#include "engine/runtime/Session.h"
+#include "engine/runtime/MemoryRoom.h"
 #include "engine/runtime/NotFinite.h"
+#include "engine/runtime/Session.h"
+#include "engine/training/RunCheckpoints.h"
 #include "engine/training/Trainer.h"
 #include "tools/lib/planner/machine/MachineFile.h"
-#include "tools/npar/checkpoint/OtherSettings.h"
 #include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/terminal/Progress.h"
@@ -19,10 +20,6 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/train/MemoryCheck.h"
-#include "tools/npar/train/RunCheckpoints.h"
-#include "tools/npar/train/RunEvaluations.h"
-#include "tools/npar/train/RunLogs.h"
 #include "tools/npar/train/TrainSummary.h"
 
 #include <algorithm>
@@ -142,17 +139,18 @@ Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPo
 
 /// Finds the weights of --weights: in a folder of checkpoints the newest one that process 0 sees.
 Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
-  return job.decide([&]() -> Outcome<std::string> {
+  return reported(job.decide([&]() -> Result<std::string> {
     if (flags.weights.empty() || !engine::isCheckpoint(flags.weights))
       return flags.weights;
-    Result<std::shared_ptr<const engine::CheckpointStore>> store = engine::openCheckpointStore(flags.weights);
-    return store.ok() ? Outcome<std::string>((*store)->folder()) : Outcome<std::string>(fail(store.status()));
-  });
+    TRY(std::shared_ptr<const engine::CheckpointStore> store, engine::openCheckpointStore(flags.weights));
+    return store->folder();
+  }));
 }
 
 /// Gives the parameters what --weights names.
 ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session &session, const program::Program &program) {
-  if (std::string others = otherSettings(weights, flags.model); !others.empty() && !flags.quiet)
+  std::optional<engine::GivenSettings> given = flags.model.given();
+  if (std::string others = given ? engine::otherSettings(weights, *given) : ""; !others.empty() && !flags.quiet)
     printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", weights, others));
   Result<size_t> fresh = [&] {
     Waiting waiting("loading '" + weights + "'");
@@ -178,7 +176,7 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
   if (!flags.quiet)
     for (const std::string &text : data->remarks())
       printRemark(text);
-  return checkpoints.goOn(program, *data, shape);
+  return reported(checkpoints.goOn(program, *data, shape));
 }
 
 /// Continues with the best earlier evaluation that process 0 knows, so that all processes stop at the same step.
@@ -186,15 +184,30 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
   if (!evaluations.wanted() || !checkpoints.resumes())
     return ExitCode::Good;
   std::optional<std::pair<int64_t, double>> own = checkpoints.bestBefore(evaluations.watched());
-  Outcome<std::string> best = job.decide([&]() -> Outcome<std::string> {
-    return own ? nlohmann::json{own->first, own->second}.dump() : std::string("[]");
-  });
+  Outcome<std::string> best = reported(
+      job.decide([&]() -> Result<std::string> { return own ? nlohmann::json{own->first, own->second}.dump() : std::string("[]"); }));
   if (!best.ok())
     return best.code();
   nlohmann::json json = nlohmann::json::parse(*best, nullptr, /*allow_exceptions=*/false);
   if (json.is_array() && json.size() == 2)
     evaluations.goOn(json[0].get<int64_t>(), json[1].get<double>(), checkpoints.firstStep());
   return ExitCode::Good;
+}
+
+/// Checks that there is memory for the sessions of training and evaluation.
+Status checkMemory(const RunFlags &flags, const Job &job, const ProgramPointer &program, const RunEvaluations &evaluations,
+                   const RunCheckpoints &checkpoints, int threads) {
+  engine::MemoryRequest request;
+  request.programs = {program};
+  if (evaluations.wanted())
+    request.programs.push_back(evaluations.program());
+  request.crew = job.crew(threads, flags.device.backend), request.ranks = job.ranksOnHost(program->root());
+  request.saved = !flags.saveWeights.empty(), request.snapshot = checkpoints.snapshotBytes(program->root(), request.ranks);
+  TRY(std::string taken,
+      engine::checkRoom(request, "reduce the size (--set micro=1, a smaller batch, length, width or depth), or use fewer ranks"));
+  if (!flags.quiet)
+    printRemark(taken);
+  return {};
 }
 
 /// Merges the traces of all processes into the voice's, on its clock. Does nothing without clock offsets.
@@ -271,19 +284,14 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   options.timeoutSeconds = flags.timeout;
   options.initialise = flags.weights.empty() && !checkpoints.resumes(); // otherwise all parameters are loaded
   options.note = [&trainer](int64_t) { return trainer.note(); };
-  Outcome<int> threads = job.threads(flags.threads);
-  ExitCode room = threads.code();
+  Result<int> threads = job.threads(flags.threads);
+  Status room = threads.status();
   if (threads.ok()) {
     options.threads = *threads;
-    std::vector<ProgramPointer> programs = {program};
-    if (evaluations.wanted())
-      programs.push_back(evaluations.program());
-    room = checkMemory(programs, job.crew(*threads, flags.device.backend), !flags.saveWeights.empty(), flags.quiet,
-                       "reduce the size (--set micro=1, a smaller batch, length, width or depth), or use fewer ranks",
-                       checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
+    room = checkMemory(flags, job, program, evaluations, checkpoints, *threads);
   }
-  if (room = job.agree(room); room != ExitCode::Good)
-    return room;
+  if (room = job.agree(room); !room.ok())
+    return fail(room);
   Result<std::unique_ptr<engine::Session>> session = createSession(job, program, options);
   if (!session.ok())
     return fail(session.status());
@@ -295,18 +303,17 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     printRemark(fmt::format("'{}' is not used: training resumes from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
     return loaded;
-  if (ExitCode code = job.agree(checkpoints.open(job, **session, program)); code != ExitCode::Good)
-    return code;
-  Status opened = logs.begin(logShapeOf(root, training.unit, evaluations), checkpoints.firstStep());
-  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
-    return code;
+  if (Status status = job.agree(checkpoints.open(job, **session, program)); !status.ok())
+    return fail(status);
+  if (Status status = job.agree(logs.begin(logShapeOf(root, training.unit, evaluations), checkpoints.firstStep())); !status.ok())
+    return fail(status);
   data->keepRows((*session)->rows());
-  if (ExitCode code = evaluations.open(job, options); code != ExitCode::Good)
+  if (ExitCode code = reported(evaluations.open(job, options)); code != ExitCode::Good)
     return code;
   if (ExitCode code = goOnFromBest(job, checkpoints, evaluations); code != ExitCode::Good)
     return code;
   if (!job.isAlone() && !flags.trace.empty()) {
-    Result<std::vector<job::ClockOffset>> clocks = job.measureClocks();
+    Result<std::vector<job::ClockOffset>> clocks = job::measureClocks(job);
     if (!clocks.ok())
       return fail(clocks.status());
     training.clocks = std::move(*clocks);

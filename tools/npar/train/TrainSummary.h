@@ -1,10 +1,9 @@
 // The outcome of a training run, and its report to the user.
 #pragma once
 
+#include "engine/job/ClockOffsets.h"
 #include "engine/training/Trainer.h"
 #include "tools/npar/job/Job.h"
-#include "tools/npar/train/RunCheckpoints.h"
-#include "tools/npar/train/RunEvaluations.h"
 #include "tools/npar/train/RunFlags.h"
 
 #include <optional>

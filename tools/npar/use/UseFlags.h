@@ -1,15 +1,18 @@
-// Flags of commands that use trained models: weights, model, plan and how to run.
+// Flags of commands that use trained models: weights, model, plan and how to run; for `npar eval` and `npar generate`.
 #pragma once
 
+#include "tools/lib/trained/TrainedModel.h"
 #include "tools/npar/devices/ChosenDevice.h"
-#include "tools/npar/files/FileClaims.h"
 #include "tools/npar/job/JobOptions.h"
+#include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
 
 #include <string>
 #include <vector>
 
 namespace npar::driver {
+
+class Job;
 
 struct UseFlags {
   JobOptions job;
@@ -25,6 +28,13 @@ struct UseFlags {
   void addModelTo(CLI::App &app);
   /// Adds the flags for reports, devices and processes.
   void addRunTo(CLI::App &app);
+  trained::StartOptions start() const;
 };
+
+/// Replaces a folder of checkpoints given as model or weights by the newest checkpoint that process 0 finds in it; the other processes
+/// check that they find the same one.
+ExitCode settleFolders(Job &job, UseFlags &flags);
+/// Returns `code`, after a remark if a checkpoint that was found has been removed since, which may be why the command failed.
+ExitCode explained(ExitCode code, const UseFlags &flags);
 
 } // namespace npar::driver

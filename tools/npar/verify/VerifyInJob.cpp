@@ -1,7 +1,8 @@
 // Connects the library with the job, the flags and the terminal.
 #include "tools/npar/verify/VerifyInJob.h"
 
-#include "engine/runtime/WorkerCount.h"
+#include "engine/readable/TableRow.h"
+#include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/lib/verify/VerifyPlan.h"
 #include "tools/npar/job/Job.h"
@@ -9,8 +10,6 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/train/MemoryCheck.h"
-#include "tools/npar/verify/PrintReport.h"
 
 #include <algorithm>
 #include <csignal>
@@ -22,63 +21,16 @@ namespace npar::driver {
 
 namespace {
 
-/// Status of an error that is already printed, or kept for the job to print.
-engine::Status printedError(ExitCode code) {
-  return code == ExitCode::Good ? engine::Status() : engine::Status(static_cast<engine::Code>(static_cast<int>(code)), "already printed");
-}
-
-ExitCode checkRoom(const std::vector<ProgramPointer> &programs, const engine::Crew &crew) {
-  return checkMemory(programs, crew, /*saved=*/false, /*quiet=*/true, "shrink the model, or use fewer ranks");
-}
-
-/// The processes of a job, which print errors when they agree on them.
-class JobProcesses final : public verify::Processes {
-public:
-  explicit JobProcesses(Job &job) : job(job) {}
-  /// The code of an error that is printed; Good if none is.
-  ExitCode printedCode() const { return printed; }
-
-  bool isFirst() const override { return job.isVoice(); }
-  engine::Status agree(const engine::Status &own) override {
-    return failing(job.agree(own.ok() || printed != ExitCode::Good ? printed : fail(own)));
-  }
-  engine::Result<ProgramPointer> share(const std::function<engine::Result<ProgramPointer>()> &make, Ranks ranks) override {
-    Outcome<ProgramPointer> program =
-        job.shareProgram([&] { return reported(make()); }, ranks == Ranks::Shared ? Job::Ranks::Shared : Job::Ranks::AllInEach);
-    return program.ok() ? engine::Result<ProgramPointer>(*program) : failing(program.code());
-  }
-  engine::Result<int> threads(int asked) override {
-    Outcome<int> count = job.threads(asked);
-    return count.ok() ? engine::Result<int>(*count) : failing(count.code());
-  }
-  engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) override {
-    return failing(checkRoom(programs, job.crew(threads)));
-  }
-  engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program,
-                                                                 const engine::SessionOptions &options) override {
-    return job.createSession(program, options);
-  }
-  engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) override { return job.arenaUse(session); }
-
-private:
-  engine::Status failing(ExitCode code) {
-    printed = code;
-    return printedError(code);
-  }
-
-  Job &job;
-  ExitCode printed = ExitCode::Good;
-};
-
 /// This process alone, with the memory of this machine.
-class AloneHere final : public verify::Processes {
+class AloneHere final : public job::Processes {
 public:
-  engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) override {
-    ExitCode code = checkRoom(programs, {"cpu", engine::workerCount(threads), 1});
-    printed = code != ExitCode::Good;
-    return printed ? engine::Status(engine::Code::BadInput, "this needs more memory than is available") : engine::Status();
+  engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) const override {
+    engine::MemoryRequest request;
+    request.programs = programs, request.crew = crew(threads, "cpu");
+    if (engine::Status status = engine::checkRoom(request, "shrink the model, or use fewer ranks").status(); !status.ok())
+      return engine::Status::printed(static_cast<engine::Code>(static_cast<int>(fail(status))), "this needs more memory than is available");
+    return {};
   }
-  bool printed = false;
 };
 
 verify::VerifyRequest requestOf(const VerifyFlags &flags) {
@@ -107,9 +59,26 @@ engine::Result<verify::VerifyReport> verifyAlone(const VerifyFlags &flags) {
     }
   };
   engine::Result<verify::VerifyReport> report = verified();
-  if (!report.ok() && !alone.printed)
+  if (!report.ok())
     (void)fail(report.status());
   return report;
+}
+
+/// Prints the report as a table or as JSON. CheckFailed if a check failed.
+ExitCode print(const verify::VerifyReport &report, bool asJson) {
+  ExitCode code = report.good() ? ExitCode::Good : ExitCode::CheckFailed;
+  if (asJson) {
+    std::cout << verify::jsonOf(report) << '\n';
+    return code;
+  }
+  std::cout << fmt::format("{} under plan {}: {} ranks, {} parameters\n", report.model, report.plan, report.ranks, report.parameters);
+  for (const verify::Check &check : report.checks) {
+    std::string error = check.maxRelativeError ? fmt::format("{:.1e}", *check.maxRelativeError) : "";
+    std::cout
+        << readable::TableRow(2).left(check.ok ? "ok" : "FAILED", 8).left(check.name, 26).right(error, 8).text("  " + check.detail).str();
+  }
+  std::cout << (report.good() ? "all checks passed\n" : "some checks failed\n");
+  return code;
 }
 
 } // namespace
@@ -126,10 +95,9 @@ ExitCode verifyCompiled(const VerifyFlags &flags) {
 }
 
 ExitCode verifyText(const VerifyFlags &flags, Job &job) {
-  JobProcesses processes(job);
-  engine::Result<verify::VerifyReport> report = verify::verifyPlan(requestOf(flags), processes, terminal());
+  Outcome<verify::VerifyReport> report = reported(verify::verifyPlan(requestOf(flags), job, terminal()));
   if (!report.ok())
-    return processes.printedCode() != ExitCode::Good ? processes.printedCode() : fail(report.status());
+    return report.code();
   if (!flags.json && report->rounding && report->rounding->warning)
     std::cerr << report->rounding->warning->located(report->texts);
   return job.agree(print(*report, flags.json));

@@ -1,0 +1,14 @@
+// A manifest for people and scripts: step, model, plan, tensors and files.
+#pragma once
+
+#include "engine/checkpoint/Manifest.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace npar::engine {
+
+std::string reportText(const Manifest &manifest, const std::string &folder);
+nlohmann::ordered_json reportJson(const Manifest &manifest, const std::string &folder);
+
+} // namespace npar::engine

@@ -1,0 +1,36 @@
+// Looks at the ending of the last part of a path.
+#include "engine/files/OutputName.h"
+
+#include "engine/files/Destination.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iterator>
+
+namespace npar::program {
+
+engine::Status checkSafetensorsName(const std::string &flag, const std::string &path) {
+  const std::filesystem::path name = path;
+  const std::string ending = name.extension().string();
+  if (ending.empty() || ending == ".safetensors" || destinationOf(path).direct)
+    return {};
+  return engine::Status::usage(flag + " writes a safetensors file, not '" + ending + "': name the file '" +
+                               std::filesystem::path(path).replace_extension(".safetensors").string() + "' instead of '" + path + "'");
+}
+
+std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings) {
+  static const char *const known[] = {".csv", ".html", ".json", ".jsonl", ".npx", ".pdf", ".png", ".pt", ".safetensors", ".svg", ".tsv"};
+  std::string ending = std::filesystem::path(path).extension().string();
+  for (char &letter : ending)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  bool other = std::find(std::begin(known), std::end(known), ending) != std::end(known);
+  if (!other || endings.empty() || std::find(endings.begin(), endings.end(), ending) != endings.end() || destinationOf(path).direct)
+    return "";
+  std::string wanted;
+  for (const std::string &each : endings)
+    wanted += (wanted.empty() ? "'" : " or '") + each + "'";
+  return flag + " '" + path + "' has the suffix of another format: use " + wanted;
+}
+
+} // namespace npar::program

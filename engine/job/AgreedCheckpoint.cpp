@@ -1,0 +1,85 @@
+// Process 0 finds the checkpoint and sends its step and manifest hash; every other process compares them before it reads any data.
+#include "engine/job/AgreedCheckpoint.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace npar::job {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+std::string withoutSlashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back();
+  return path;
+}
+
+std::string describe(const engine::Manifest &manifest) { return fmt::format("step {}, manifest {}", manifest.step, manifest.hash); }
+
+/// Describes the newest checkpoint that this process finds, for messages.
+std::string newestHere(const std::string &path) {
+  Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(path);
+  if (!committed.ok() || committed->empty())
+    return fmt::format("this process found no checkpoint in '{}'", path);
+  Result<engine::Manifest> manifest = engine::readManifest(committed->back().path);
+  return fmt::format("the newest one that this process found is '{}' ({})", committed->back().path,
+                     manifest.ok() ? describe(*manifest) : manifest.status().message());
+}
+
+} // namespace
+
+CheckpointIdentity identityOf(const engine::CheckpointStore &store, const std::string &path) {
+  const std::string top = withoutSlashes(path);
+  return {true, store.folder() == top ? "" : store.folder().substr(store.folder().rfind('/') + 1), store.manifest().step,
+          store.manifest().hash};
+}
+
+Result<CheckpointIdentity> toldByFirst(const Processes &processes, const CheckpointIdentity &own) {
+  std::vector<uint8_t> bytes;
+  if (processes.isFirst())
+    bytes = nlohmann::json::to_cbor(nlohmann::json{own.known, own.name, own.step, own.hash});
+  TRY(std::vector<std::vector<uint8_t>> all, processes.gather(bytes));
+  nlohmann::json told = nlohmann::json::from_cbor(all.front(), /*strict=*/true, /*allow_exceptions=*/false);
+  bool good = told.is_array() && told.size() == 4 && told[0].is_boolean() && told[1].is_string() && told[2].is_number_unsigned() &&
+              told[3].is_string();
+  if (!good)
+    return Status::internal("internal error: the processes of the job perform different operations");
+  return CheckpointIdentity{told[0].get<bool>(), told[1].get<std::string>(), told[2].get<uint64_t>(), told[3].get<std::string>()};
+}
+
+Status findsTheSame(const CheckpointIdentity &told, const std::string &path) {
+  const std::string top = withoutSlashes(path);
+  if (!told.known)
+    return engine::isCheckpoint(top) ? Status::badInput(fmt::format("process 0 found no checkpoint in '{}', {}", top, newestHere(top)))
+                                     : Status();
+  Result<engine::Manifest> manifest = engine::readManifest(told.in(top));
+  if (manifest.ok() && manifest->step == told.step && manifest->hash == told.hash)
+    return {};
+  return Status::badInput(
+      fmt::format("process 0 reads the checkpoint '{}' (step {}, manifest {}), {}: name a folder that all processes "
+                  "share",
+                  told.in(top), told.step, told.hash,
+                  manifest.ok() ? fmt::format("this process finds another one there ({})", describe(*manifest)) : newestHere(top)));
+}
+
+Result<std::string> settleCheckpoint(Processes &processes, const std::string &path) {
+  if (path.empty())
+    return path;
+  CheckpointIdentity own;
+  Status status;
+  if (processes.isFirst() && engine::isCheckpoint(withoutSlashes(path))) {
+    Result<std::shared_ptr<const engine::CheckpointStore>> opened = engine::openCheckpointStore(path);
+    status = opened.status();
+    if (opened.ok())
+      own = identityOf(**opened, path);
+  }
+  TRY_STATUS(processes.agree(status));
+  TRY(CheckpointIdentity told, toldByFirst(processes, own));
+  TRY_STATUS(processes.agree(processes.isFirst() ? Status() : findsTheSame(told, path)));
+  return told.known ? told.in(withoutSlashes(path)) : path;
+}
+
+} // namespace npar::job

@@ -1,0 +1,249 @@
+// Combines the flags with a program's data block.
+#include "tools/lib/models/GivenData.h"
+
+#include "engine/data/TokenFile.h"
+#include "engine/files/Ending.h"
+#include "engine/program/Words.h"
+#include "engine/safetensors/Safetensors.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <map>
+#include <sys/stat.h>
+
+namespace npar::models {
+namespace {
+
+using engine::DataFormat;
+using engine::DataPlan;
+using engine::Result;
+using engine::Status;
+
+/// The parts of `--data INPUT=FILE`. Text before `=` that cannot be an input belongs to the file's name.
+struct DataFile {
+  std::string input, path;
+};
+
+DataFile dataFileOf(const std::string &text) {
+  size_t equals = text.find('=');
+  struct stat info;
+  bool isName = equals != std::string::npos && equals > 0 && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+                std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals),
+                            [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (!isName || ::stat(text.c_str(), &info) == 0)
+    return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool hasTensors(const std::string &path) { return program::endsWith(path, ".safetensors"); }
+
+/// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
+/// if it is unknown.
+std::optional<DataFormat> formatOf(const GivenData &given, const std::string &path, const std::optional<DataPlan> &block) {
+  if (hasTensors(path))
+    return DataFormat::Tensors;
+  if (!given.tokens.empty())
+    return program::valueOf<DataFormat>(given.tokens);
+  if (!block)
+    return std::nullopt;
+  for (DataFormat format : {DataFormat::U16, DataFormat::I32})
+    if (program::endsWith(path, std::string(".") + program::wordOf(format)))
+      return format;
+  return block->isStream() ? std::optional(block->groups[0].files[0].format) : std::nullopt;
+}
+
+class PlanMaker {
+public:
+  PlanMaker(const GivenData &given, const program::Program &program, const engine::BatchShape &shape)
+      : given(given), shape(shape), plan(DataPlan::of(program)), block(program.data() ? program.data()->name()->str() : "") {}
+
+  Result<DataPlan> run() {
+    if (given.files.empty() && !plan)
+      return noData(given.mayBeRandom);
+    if (given.files.empty() && !(given.tokens.empty() && given.mask.empty()))
+      return Status::usage(std::string(given.tokens.empty() ? "--mask" : "--tokens") + " needs --data FILE");
+    for (const std::string &text : given.files)
+      if (DataFile file = dataFileOf(text); file.input.empty())
+        TRY_STATUS(takeAll(file.path));
+    for (const std::string &text : given.files)
+      if (DataFile file = dataFileOf(text); !file.input.empty())
+        TRY_STATUS(takeInput(file));
+    TRY_STATUS(checkFed());
+    if (!given.order.empty())
+      plan->order = *engine::sampleOrder(given.order);
+    if (!given.mask.empty() && !shape.ignoring())
+      return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
+                              "library --set ignore=-100");
+    plan->mask = given.mask;
+    return std::move(*plan);
+  }
+
+private:
+  /// Uses one file for all inputs, in place of the data block's files.
+  Status takeAll(const std::string &path) {
+    if (taken++)
+      return Status::usage("--data is given twice; for the file of a single input write --data INPUT=FILE, with one of " + shape.names());
+    std::optional<DataFormat> format = formatOf(given, path, plan);
+    if (!format)
+      return noTokens();
+    bool tensors = *format == DataFormat::Tensors;
+    if (!plan) {
+      Result<DataPlan> made = tensors ? DataPlan::ofTensors(path, shape) : DataPlan::ofStream(path, *format, shape);
+      if (!made.ok())
+        return made.status();
+      plan = std::move(*made);
+      return {};
+    }
+    if (tensors == plan->isStream())
+      return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: --set data=none leaves the block out",
+                                          block, plan->isStream() ? "a stream of tokens" : "tensors", path,
+                                          tensors ? "a file of tensors" : "a stream of tokens"));
+    if (plan->groups.size() > 1)
+      return Status::badInput(
+          fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in --data {}={}", block, path,
+                      shape.inputs[0].name, path));
+    plan->groups[0].files = {{path, *format}};
+    return {};
+  }
+
+  Status takeInput(const DataFile &file) {
+    auto found = std::find_if(shape.inputs.begin(), shape.inputs.end(), [&](const auto &input) { return input.name == file.input; });
+    if (found == shape.inputs.end())
+      return Status::badInput(fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
+    if (!hasTensors(file.path) || (plan && plan->isStream()))
+      return Status::badInput(fmt::format("'{}' is given for one input: it must be a .safetensors file, as must the files of the "
+                                          "other inputs; a stream of tokens feeds all inputs",
+                                          file.path));
+    if (!plan)
+      plan.emplace();
+    engine::DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
+    for (engine::DataGroup &group : plan->groups) {
+      auto same = std::find_if(group.feeds.begin(), group.feeds.end(), [&](const auto &each) { return each.input == feed.input; });
+      if (same == group.feeds.end())
+        continue;
+      feed = *same;
+      group.feeds.erase(same);
+    }
+    auto empty = std::remove_if(plan->groups.begin(), plan->groups.end(), [](const auto &group) { return group.feeds.empty(); });
+    plan->groups.erase(empty, plan->groups.end());
+    plan->groups.push_back({{{file.path}}, {feed}});
+    if (plan->groups[0].files.size() != 1)
+      return Status::badInput(fmt::format("data block '{}' reads {} files one after another, but '{}' is a single file", block,
+                                          plan->groups[0].files.size(), file.path));
+    return {};
+  }
+
+  Status checkFed() const {
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      if (std::none_of(plan->groups.begin(), plan->groups.end(), [i](const engine::DataGroup &group) {
+            return std::any_of(group.feeds.begin(), group.feeds.end(), [i](const auto &feed) { return feed.input == i; });
+          }))
+        return Status::badInput(fmt::format("no file feeds input '{0}': give --data {0}=FILE.safetensors too", shape.inputs[i].name));
+    return {};
+  }
+
+  const GivenData &given;
+  const engine::BatchShape &shape;
+  std::optional<DataPlan> plan;
+  std::string block;
+  int taken = 0;
+};
+
+} // namespace
+
+Status GivenData::check() const {
+  bool allTensors = std::all_of(files.begin(), files.end(), hasTensors);
+  if (!files.empty() && random)
+    return Status::usage("--data and --random-data cannot be used together");
+  if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
+    return Status::usage(std::string(tokens.empty() ? "--mask" : "--tokens") +
+                         " needs a file of tokens; a .safetensors file states its own types");
+  if (random && !(tokens.empty() && order.empty()))
+    return Status::usage(std::string(tokens.empty() ? "--data-order" : "--tokens") + " needs --data; it cannot be used with --random-data");
+  if (!mask.empty() && files.empty())
+    return Status::usage("--mask needs --data: it marks the targets among that file's tokens");
+  return {};
+}
+
+void GivenData::claim(FileClaims &claims) const {
+  for (const std::string &text : files)
+    claims.read("--data", dataFileOf(text).path);
+  claims.read("--mask", mask);
+}
+
+void claim(const DataPlan &plan, FileClaims &claims) {
+  for (const engine::DataGroup &group : plan.groups)
+    for (const engine::DataFile &file : group.files) {
+      claims.read("the data", file.path);
+      claims.read("the lengths of documents", file.lengths);
+    }
+}
+
+std::optional<std::set<std::string>> fedInputs(const GivenData &given, const dsl::Program &program) {
+  std::map<std::string, std::string> tensors; // names of tensors in the data block, by input
+  if (program.data)
+    for (const dsl::DataGroup &group : program.data->groups)
+      for (const dsl::DataFeed &feed : group.feeds)
+        tensors[feed.input] = feed.tensor;
+  std::set<std::string> fed;
+  bool whole = false; // one file feeds all inputs
+  for (const std::string &text : given.files) {
+    DataFile file = dataFileOf(text);
+    if (!file.input.empty()) {
+      fed.insert(file.input);
+      continue;
+    }
+    Result<std::shared_ptr<engine::SafetensorsFile>> opened =
+        hasTensors(file.path) ? engine::SafetensorsFile::open(file.path, "data") : Status::badInput("");
+    if (!opened.ok())
+      return std::nullopt;
+    whole = true;
+    for (const dsl::Node &node : program.model.nodes)
+      if (node.op == "input") {
+        const std::string name = std::get<std::string>(node.attributes.at("name"));
+        if ((*opened)->tensors().count(tensors.count(name) ? tensors[name] : name))
+          fed.insert(name);
+      }
+  }
+  if (!whole)
+    for (const auto &[input, tensor] : tensors)
+      fed.insert(input);
+  return fed.empty() ? std::nullopt : std::optional(fed);
+}
+
+std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
+  const std::vector<double> &shares = plan.split.shares;
+  std::vector<std::string> unused;
+  double left = 1;
+  for (size_t part = 0; part < shares.size(); ++part) {
+    left -= shares[part];
+    if (part > 0 && !(evaluates && part + 1 == shares.size()))
+      unused.push_back(fmt::format("part {} of {} ({:.3g} %)", part + 1, shares.size(), 100 * shares[part]));
+  }
+  if (!shares.empty() && left > 1e-9)
+    unused.push_back(fmt::format("the {:.3g} % that are in no part", 100 * left));
+  if (unused.empty())
+    return "";
+  return fmt::format("this run does not read {} of the data split{}", fmt::join(unused, " and "),
+                     other       ? ": it evaluates on --eval-data"
+                     : evaluates ? ""
+                                 : "; --eval-every N evaluates the last part");
+}
+
+bool GivenData::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), hasTensors); }
+
+Status noTokens() {
+  return Status::usage("--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
+}
+
+Status noData(bool mayBeRandom) {
+  return Status::usage(std::string("no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor per input") +
+                       (mayBeRandom ? ", or --random-data for a trial run" : ", or write a data block in the model file"));
+}
+
+Result<DataPlan> planOf(const GivenData &given, const program::Program &program, const engine::BatchShape &shape) {
+  return PlanMaker(given, program, shape).run();
+}
+
+} // namespace npar::models
