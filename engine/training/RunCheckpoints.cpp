@@ -192,9 +192,10 @@ Status RunCheckpoints::fill(job::Processes &processes, engine::Session &session,
     }
     if (!damaged) {
       Result<engine::NewestCheckpoint> older = engine::newestWhole(plan.folder, origin->manifest.step);
-      return (older.ok() ? Status(remarks.status().code(), fmt::format("{}\nnpar: help: if you remove '{}', a run resumes from '{}'",
-                                                                       remarks.status().message(), origin->folder, older->store->folder()))
-                         : remarks.status());
+      if (!older.ok())
+        return remarks.status();
+      return Status(remarks.status().code(), fmt::format("{}\nnpar: help: if you remove '{}', a run resumes from '{}'",
+                                                         remarks.status().message(), origin->folder, older->store->folder()));
     }
     TRY_STATUS(takeNewest(processes, origin->manifest.step, remarks.status()));
     TRY_STATUS(processes.agree(goOn(program, *source, *batches)));
