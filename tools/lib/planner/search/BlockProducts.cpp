@@ -1,6 +1,8 @@
 // Counts products with weights node by node.
 #include "tools/lib/planner/search/BlockProducts.h"
 
+#include "engine/program/Elements.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -22,7 +24,7 @@ std::vector<bool> nodesWithGradient(const dsl::Program &program) {
     bool has = std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return found[static_cast<size_t>(operand)]; });
     if (node.op == "parameter")
       has = trained.count(std::get<std::string>(node.attributes.at("name"))) > 0;
-    found.push_back(has && node.op != "stop_gradient" && !dsl::isInteger(node.type.element));
+    found.push_back(has && node.op != "stop_gradient" && !program::isInteger(node.type.element));
   }
   return found;
 }

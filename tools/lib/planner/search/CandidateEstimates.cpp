@@ -1,19 +1,22 @@
 // Gives the cost model the sizes of a task and of a candidate.
 #include "tools/lib/planner/search/CandidateEstimates.h"
 
+#include "engine/program/Elements.h"
+
 #include <algorithm>
 
 namespace npar::planner {
 namespace {
 
-program::ElementType elementOf(const std::string &compute) {
-  return compute == "bf16"   ? program::ElementType::BF16
-         : compute == "fp16" ? program::ElementType::F16
-         : compute == "f64"  ? program::ElementType::F64
-                             : program::ElementType::F32;
+/// The element type that a plan's word for what it computes in stands for; tf32 stores f32.
+program::ElementType elementOf(const std::string &word) {
+  for (const program::ElementRow &row : program::elementRows)
+    if (word == row.planWord)
+      return row.type;
+  return program::ElementType::F32;
 }
 
-double widthOf(const std::string &compute) { return compute == "f64" ? 8 : compute == "bf16" || compute == "fp16" ? 2 : 4; }
+double widthOf(const std::string &word) { return static_cast<double>(program::sizeOf(elementOf(word))); }
 
 cost::TrainingSizes sizesOf(const PlanTask &task) {
   cost::TrainingSizes sizes;
