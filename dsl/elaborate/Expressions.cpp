@@ -149,7 +149,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
         sameSize.push_back("'" + name + "'");
   reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
                 sameSize.empty() ? std::vector<std::string>()
-                                 : std::vector<std::string>{"of size " + textOf(value) + " is axis " + joined(sameSize)});
+                                 : std::vector<std::string>{joined(sameSize) + " is an axis of this size"});
 }
 
 int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::string &what) {
