@@ -5,6 +5,8 @@
 #include "engine/control/HardExit.h"
 #include "engine/control/LateAbort.h"
 #include "engine/control/Message.h"
+#include "engine/control/Message_generated.h"
+#include "engine/tables/Tables.h"
 
 #include <arpa/inet.h>
 #include <cstdio>
@@ -262,12 +264,21 @@ void openAltered(const std::function<void(int, std::vector<std::vector<uint8_t>>
 }
 
 // If a process is missing, none starts, and none waits longer than its time limit.
+/// Changes where a process says that it listens.
+void change(std::vector<uint8_t> &bytes, const std::function<void(wire::ListeningT &)> &to) {
+  wire::ListeningT listening;
+  ASSERT_TRUE(tables::unpack(bytes, listening));
+  to(listening);
+  bytes = tables::pack(listening);
+}
+
 TEST(ControlChannelTest, WhoDoesNotComeIsMissed) {
   auto began = std::chrono::steady_clock::now();
-  openAltered([](int call, auto &all) { call == 1 ? void(all[0][0] ^= 1) : void(); }, "process 2 on host");
+  openAltered([](int call, auto &all) { call == 1 ? change(all[0], [](auto &to) { to.port ^= 1; }) : void(); }, "process 2 on host");
   openAltered([](int call, auto &all) { call == 1 ? all[0].clear() : void(); }, "process 0 does not say where it listens");
   openAltered([](int call, auto &all) { call == 0 ? all[1].resize(3) : void(); }, "process 1 does not introduce itself");
-  openAltered([](int call, auto &all) { call == 1 ? void(all[0][5] ^= 1) : void(); }, "does not reach the control channel");
+  openAltered([](int call, auto &all) { call == 1 ? change(all[0], [](auto &to) { to.token[3] ^= 1; }) : void(); },
+              "does not reach the control channel");
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), 8);
 }
 
