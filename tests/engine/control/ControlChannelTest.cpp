@@ -263,15 +263,15 @@ void openAltered(const std::function<void(int, std::vector<std::vector<uint8_t>>
     thread.join();
 }
 
-// If a process is missing, none starts, and none waits longer than its time limit.
 /// Changes where a process says that it listens.
 void change(std::vector<uint8_t> &bytes, const std::function<void(wire::ListeningT &)> &to) {
   wire::ListeningT listening;
-  ASSERT_TRUE(tables::unpack(bytes, listening));
+  ASSERT_TRUE(npar::tables::unpack(bytes, listening));
   to(listening);
-  bytes = tables::pack(listening);
+  bytes = npar::tables::pack(listening);
 }
 
+// If a process is missing, none starts, and none waits longer than its time limit.
 TEST(ControlChannelTest, WhoDoesNotComeIsMissed) {
   auto began = std::chrono::steady_clock::now();
   openAltered([](int call, auto &all) { call == 1 ? change(all[0], [](auto &to) { to.port ^= 1; }) : void(); }, "process 2 on host");
