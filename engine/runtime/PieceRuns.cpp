@@ -8,10 +8,11 @@ namespace npar::engine {
 int64_t KeptDimension::valid() const { return std::clamp<int64_t>(global - start, 0, local); }
 
 PieceRuns::PieceRuns(const std::vector<KeptDimension> &dimensions, uint64_t begin, uint64_t end) : begin(begin), end(end) {
-  // Whole trailing dimensions and the one before them are contiguous.
+  // Whole trailing dimensions and the one before them are contiguous. An axis of one entry over several ranks is whole on the first of them;
+  // the others hold padding alone, which begins at its end.
   size_t joined = dimensions.size();
   length = 1;
-  while (joined > 0 && dimensions[joined - 1].local == dimensions[joined - 1].global)
+  while (joined > 0 && dimensions[joined - 1].start == 0 && dimensions[joined - 1].local == dimensions[joined - 1].global)
     length *= static_cast<uint64_t>(dimensions[--joined].global);
   if (joined > 0)
     length *= static_cast<uint64_t>(dimensions[--joined].valid());

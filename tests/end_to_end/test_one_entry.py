@@ -19,6 +19,18 @@ train t for M { batch 8 optimizer Sgd(lr = 0.1) }
 plan a(ep = 4) for M { mesh ep  micro 2  split { expert -> ep } }
 """
 
+ONE_HEAD = """
+import "GroupedAttention"
+model M {
+    axis batch, seq = 4, embed = 4, kv_head = 1, group = 1, head = kv_head * group, feature = 2
+    input x, y: f32[batch, seq, embed]
+    attention = GroupedAttention(embed, seq, head, kv_head, feature, 10000.0)
+    loss squared_error(attention(x), y)
+}
+train t for M { batch 4 optimizer Sgd(lr = 0.1) }
+plan a for M { mesh tp = 2  micro 1  split { head pad -> tp } }
+"""
+
 # Sizes of which the plainest meshes, of 2, leave one head, position or hidden unit to a rank; and combinations for each model.
 SIZES = {
     "gpt2": (settings(vocab=67, context=2, length=2, width=4, heads=2), ["tp,sequence,dp", "ring,zero2", "gather,pad", "ulysses"]),
@@ -32,6 +44,11 @@ class OneEntryTest(DriverTest):
         (self.folder / "m.npar").write_text(ROUTED)
         for size in (1, 2, 4):
             self.npar("verify", "m.npar", *settings(mesh(ep=size)))
+
+    def test_more_ranks_than_entries(self):
+        """One head over two ranks: the second holds padding alone."""
+        (self.folder / "one.npar").write_text(ONE_HEAD)
+        self.npar("verify", "one.npar")
 
     def test_features(self):
         for model, (sizes, combinations) in SIZES.items():

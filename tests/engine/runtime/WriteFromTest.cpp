@@ -120,6 +120,9 @@ TEST(WriteFromTest, piecesNumberTheirRuns) {
   PieceRuns nothing({{4, 3, 6}, {6, 6, 0}}, 0, UINT64_MAX); // all of it is padding
   EXPECT_EQ(nothing.size(), 0u);
   EXPECT_EQ(nothing.elements(), 0u);
+  PieceRuns second({{2, 2, 0}, {1, 1, 1}, {6, 6, 0}}, 0, UINT64_MAX); // an axis of one entry over two ranks: the second has padding alone
+  EXPECT_EQ(second.size(), 0u);
+  EXPECT_EQ(second.elements(), 0u);
 }
 
 // A rounding and its master are written from one reading, whatever type the source has.
