@@ -98,8 +98,9 @@ class GpuTest(DriverTest):
                     self.assertEqual(len(table), text.count(".visible .entry "))
                     for kernel, facts in table.items():
                         print(f"{name:12} {architecture} {kernel:36} {facts.registers:>4} registers {facts.frame:>6} bytes of stack")
-                        # One small kernel, the sum of squares in fp16, uses a few bytes of stack.
-                        most = (16, 12) if name == "gpt2 fp16" and kernel.startswith("square_sum") else (0, 0)
+                        # Two small kernels use a few bytes of stack: the sum of squares in fp16, and exp in float64.
+                        small = {"gpt2 fp16": "square_sum", "gpt2 f64": "exp_one_hot"}.get(name)
+                        most = (16, 20) if small and kernel.startswith(small) else (0, 0)
                         self.assertLessEqual(facts.frame, most[0], kernel)
                         self.assertLessEqual(facts.spilled, most[1], kernel)
 
