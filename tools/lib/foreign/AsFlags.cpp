@@ -1,25 +1,12 @@
 // Writes a plan as flags of Megatron-LM: model, sizes, optimizer and parallelism.
 #include "tools/lib/foreign/AsRun.h"
 
+#include "dsl/AxisSize.h"
+
 #include <fmt/format.h>
 
 namespace npar::foreign {
 namespace {
-
-/// Size of the model's axis or product of axes with this name; 0 if there is no such axis.
-int64_t axisSize(const dsl::Model &model, const std::string &name) {
-  for (const dsl::Axis &axis : model.axes)
-    if (axis.name == name)
-      return axis.size;
-  for (const dsl::ProductAxis &product : model.products)
-    if (product.name == name) {
-      int64_t size = 1;
-      for (const std::string &factor : product.factors)
-        size *= axisSize(model, factor);
-      return size;
-    }
-  return 0;
-}
 
 double attributeOf(const dsl::Model &model, const std::string &op, const std::string &name, double otherwise) {
   for (const dsl::Node &node : model.nodes)
@@ -45,13 +32,13 @@ public:
 
 void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
   bool isLlama = model.name == "Llama";
-  int64_t heads = axisSize(model, "head"), kvHeads = axisSize(model, "kv_head"), vocab = axisSize(model, "vocab");
+  int64_t heads = dsl::axisSize(model, "head"), kvHeads = dsl::axisSize(model, "kv_head"), vocab = dsl::axisSize(model, "vocab");
   flags.add("num-layers", run.layers);
-  flags.add("hidden-size", axisSize(model, "embed"));
+  flags.add("hidden-size", dsl::axisSize(model, "embed"));
   flags.add("num-attention-heads", heads);
-  flags.add("ffn-hidden-size", axisSize(model, "hidden"));
-  flags.add("seq-length", axisSize(model, "seq"));
-  flags.add("max-position-embeddings", std::max(axisSize(model, "seq"), axisSize(model, "position")));
+  flags.add("ffn-hidden-size", dsl::axisSize(model, "hidden"));
+  flags.add("seq-length", dsl::axisSize(model, "seq"));
+  flags.add("max-position-embeddings", std::max(dsl::axisSize(model, "seq"), dsl::axisSize(model, "position")));
   flags.add("vocab-size", vocab);
   flags.add("make-vocab-size-divisible-by", 1); // Megatron multiplies it by tp, like `vocab pad`
   double dropout = attributeOf(model, "dropout", "rate", 0);
@@ -60,7 +47,7 @@ void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
   flags.add("norm-epsilon", attributeOf(model, isLlama ? "rms_norm" : "layer_norm", "epsilon", 1e-5));
   if (!isLlama)
     return;
-  flags.add("kv-channels", axisSize(model, "feature"));
+  flags.add("kv-channels", dsl::axisSize(model, "feature"));
   flags.add("swiglu");
   flags.add("normalization", "RMSNorm");
   flags.add("disable-bias-linear");

@@ -1,6 +1,7 @@
 // Reads the prompt with the tokenizer that fits the weights.
 #include "tools/lib/trained/Prompt.h"
 
+#include "dsl/AxisSize.h"
 #include "engine/files/AtomicFile.h"
 
 #include <algorithm>
@@ -55,13 +56,6 @@ std::optional<std::vector<int32_t>> readNumbers(const std::string &text) {
   return numbers;
 }
 
-int64_t sizeOf(const dsl::Model &model, const std::string &name) {
-  for (const dsl::Axis &axis : model.axes)
-    if (axis.name == name)
-      return axis.size;
-  return 0;
-}
-
 } // namespace
 
 Result<Prompt> readPrompt(const PromptSource &source, const NamedModel &named, int64_t classes, engine::Observer &observer) {
@@ -98,7 +92,7 @@ int64_t classesOf(const dsl::Model &model) {
     return 0;
   for (const std::string &axis : model.nodes[loss.operands[0]].type.axes)
     if (std::find(loss.type.axes.begin(), loss.type.axes.end(), axis) == loss.type.axes.end())
-      return sizeOf(model, axis);
+      return dsl::axisSize(model, axis);
   return 0;
 }
 
@@ -107,7 +101,7 @@ models::SettingsList settingsFor(const dsl::Program &program, int64_t needed) {
   const dsl::Model &model = program.model;
   bool adjustable = std::find(model.constants.begin(), model.constants.end(), "length") != model.constants.end();
   const dsl::Node &loss = model.mainLoss();
-  if (adjustable && program.plan.mesh.empty() && loss.type.axes.size() == 2 && needed < sizeOf(model, loss.type.axes[1]))
+  if (adjustable && program.plan.mesh.empty() && loss.type.axes.size() == 2 && needed < dsl::axisSize(model, loss.type.axes[1]))
     settings.emplace_back("length", std::to_string(needed));
   return settings;
 }

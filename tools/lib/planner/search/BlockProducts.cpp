@@ -1,6 +1,7 @@
 // Counts products with weights node by node.
 #include "tools/lib/planner/search/BlockProducts.h"
 
+#include "dsl/AxisSize.h"
 #include "engine/program/Elements.h"
 
 #include <algorithm>
@@ -31,20 +32,6 @@ std::vector<bool> nodesWithGradient(const dsl::Program &program) {
 
 } // namespace
 
-int64_t sizeOf(const dsl::Model &model, const std::string &name) {
-  for (const dsl::Axis &axis : model.axes)
-    if (axis.name == name)
-      return axis.size;
-  for (const dsl::ProductAxis &product : model.products)
-    if (product.name == name) {
-      int64_t size = 1;
-      for (const std::string &factor : product.factors)
-        size *= std::max<int64_t>(1, sizeOf(model, factor));
-      return size;
-    }
-  return 0;
-}
-
 double multiplyAddsOfBlocks(const dsl::Program &program) {
   const dsl::Model &model = program.model;
   std::vector<bool> gradients = nodesWithGradient(program);
@@ -60,7 +47,7 @@ double multiplyAddsOfBlocks(const dsl::Program &program) {
     double products = 1;
     for (const std::string &axis : axes)
       if (axis != "batch")
-        products *= static_cast<double>(std::max<int64_t>(1, sizeOf(model, axis)));
+        products *= static_cast<double>(std::max<int64_t>(1, dsl::axisSize(model, axis)));
     for (int operand : node.operands)
       sum += gradients[static_cast<size_t>(operand)] ? products : 0;
     sum += products;

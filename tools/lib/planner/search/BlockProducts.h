@@ -5,9 +5,6 @@
 
 namespace npar::planner {
 
-/// Size of an axis or of a product of axes; 0 if the model has none of this name.
-int64_t sizeOf(const dsl::Model &model, const std::string &axis);
-
 /// Multiply-adds per sequence of the products of activations with weights in the repeated blocks, forward and backward. A trained matrix
 /// over all positions has three for each of its elements and positions. The backward product of a frozen weight, or of an input of the
 /// model, is not counted, nor are products of two activations, such as attention or the dispatch to experts.

@@ -1,6 +1,7 @@
 // Finds the axes among the operands of products.
 #include "tools/lib/planner/search/OwnAxes.h"
 
+#include "dsl/AxisSize.h"
 #include "tools/lib/planner/search/BlockProducts.h"
 
 #include <algorithm>
@@ -97,7 +98,7 @@ std::vector<OwnAxis> ownAxesOf(const dsl::Program &program) {
         continue;
       double elements = 1;
       for (const std::string &axis : weight.type.axes)
-        elements *= static_cast<double>(sizeOf(model, axis));
+        elements *= static_cast<double>(dsl::axisSize(model, axis));
       for (const std::string &axis : weight.type.axes) {
         if (out.count(axis))
           continue;
@@ -112,7 +113,7 @@ std::vector<OwnAxis> ownAxesOf(const dsl::Program &program) {
   found.resize(std::min(found.size(), mostOwnAxes));
   std::vector<OwnAxis> own;
   for (const auto &[name, elements] : found)
-    own.push_back({name, sizeOf(model, name), othersThan(model, name)});
+    own.push_back({name, dsl::axisSize(model, name), othersThan(model, name)});
   return own;
 }
 

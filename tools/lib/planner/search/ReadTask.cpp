@@ -1,6 +1,7 @@
 // Reads model and machine of a search, and what of the train block goes into the texts of its plans.
 #include "tools/lib/planner/search/ReadTask.h"
 
+#include "dsl/AxisSize.h"
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/models/Compilation.h"
@@ -110,16 +111,16 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   for (const dsl::Parameter &parameter : program.model.parameters) {
     int64_t size = 1;
     for (const std::string &axis : parameter.type.axes)
-      size *= std::max<int64_t>(1, sizeOf(program.model, axis));
+      size *= std::max<int64_t>(1, dsl::axisSize(program.model, axis));
     task.parameters += size;
     for (const dsl::Repeat &repeat : program.model.repeats)
       if (parameter.type.axes.size() > 1 && parameter.path.rfind(repeat.path.substr(0, repeat.path.find('{')), 0) == 0)
         task.blockMatrices += size;
   }
   task.blockProducts = multiplyAddsOfBlocks(program), task.ownAxes = ownAxesOf(program);
-  task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
-  task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
-  task.vocabulary = sizeOf(program.model, "vocab");
+  task.sequence = std::max<int64_t>(1, dsl::axisSize(program.model, "seq"));
+  task.width = dsl::axisSize(program.model, "embed"), task.hidden = dsl::axisSize(program.model, "hidden"), task.heads = dsl::axisSize(program.model, "head");
+  task.vocabulary = dsl::axisSize(program.model, "vocab");
   task.options.plan.reset(), task.options.train.reset();
   // Settings of the train block are part of the text that is written.
   std::vector<std::string> &settings = task.options.settings;
