@@ -19,6 +19,10 @@ public:
   virtual void remark(const std::string & /*sentence*/) {}
   /// Warnings about a text with their locations: lines that are ready to be printed as they are.
   virtual void warn(const std::string & /*report*/) {}
+  /// The same for programs: a JSON array (dsl/DiagnosticsJson.h).
+  virtual void diagnosed(const std::string & /*diagnostics*/) {}
+  /// Tells whether the work is to end with Code::Stopped. It is asked between the parts of the work and while no lock is held.
+  virtual bool wantsToStop() { return false; }
 };
 
 /// An activity from construction to destruction.

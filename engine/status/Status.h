@@ -16,6 +16,7 @@ enum class Code {
   RunFailed = 4,
   Timeout = 5,
   Internal = 6, ///< a bug of npar
+  Stopped = 7   ///< an observer wanted the work to end; the driver, whose signals end it, reports that in other ways
 };
 
 class [[nodiscard]] Status {
@@ -26,10 +27,14 @@ public:
   static Status usage(std::string message) { return {Code::Usage, std::move(message)}; }
   static Status runFailed(std::string message) { return {Code::RunFailed, std::move(message)}; }
   static Status internal(std::string message) { return {Code::Internal, std::move(message)}; }
-  /// Errors of a text with their locations, several lines that are ready to be printed as they are.
-  static Status located(Code code, std::string report) {
+  /// `work` is what did not finish: "the compilation".
+  static Status stopped(const std::string &work) { return {Code::Stopped, work + " was stopped"}; }
+  /// Errors of a text with their locations, several lines that are ready to be printed as they are. `diagnostics`: the same for programs, a
+  /// JSON array as dsl/DiagnosticsJson.h makes it; may be empty.
+  static Status located(Code code, std::string report, std::string diagnostics = "") {
     Status status(code, std::move(report));
     status.ready = true;
+    status.json = std::move(diagnostics);
     return status;
   }
   /// An error that the user has read already, or will read once the processes of a job have compared their errors: it is only passed on.
@@ -44,10 +49,12 @@ public:
   /// The message has locations of its own and needs no "error:" in front.
   bool isLocated() const { return ready; }
   bool isPrinted() const { return said; }
+  /// The located errors as a JSON array; empty if there are none.
+  const std::string &diagnostics() const { return json; }
 
 private:
   Code status = Code::Ok;
-  std::string text;
+  std::string text, json;
   bool ready = false, said = false;
 };
 

@@ -19,6 +19,9 @@ inline constexpr const char *exitCodeText = "Exit codes: 0 success, 1 invalid in
                                             "            5 time-out, 6 internal error.\n";
 
 /// Codes of the engine's Status have the same numbers by definition.
-inline ExitCode exitCodeOf(const engine::Status &status) { return static_cast<ExitCode>(static_cast<int>(status.code())); }
+inline ExitCode exitCodeOf(const engine::Status &status) {
+  engine::Code code = status.code() == engine::Code::Stopped ? engine::Code::RunFailed : status.code();
+  return static_cast<ExitCode>(static_cast<int>(code));
+}
 
 } // namespace npar::driver

@@ -1,0 +1,44 @@
+// The table of the compiler library. Every function runs behind a fence and gives its result through the answer.
+#include "tools/api/Seam.h"
+#include "tools/api/Texts.h"
+#include "tools/api/compiler/Functions.h"
+
+#include "engine/status/Thrown.h"
+
+namespace npar::api {
+namespace {
+
+using engine::Status;
+
+npar_code answered(const Answer &answer, const Status &status) {
+  auto code = static_cast<npar_code>(status.code());
+  if (code != NPAR_OK)
+    answer.error(answer.user, code, strOf(status.message()), strOf(status.diagnostics()));
+  return code;
+}
+
+template <auto function, typename... Arguments> npar_code fenced(Arguments... arguments, const Answer &answer) noexcept {
+  try {
+    return answered(answer, function(arguments..., answer));
+  } catch (...) {
+    return answered(answer, engine::statusOfThrown());
+  }
+}
+
+const CompilerTable table = {
+    {NPAR_VERSION, sizeof NPAR_VERSION - 1},
+    [](const npar_request &request, const Answer &answer) { return fenced<compile, const npar_request &>(request, answer); },
+    [](const npar_request &request, const npar_verify_options &options, const Answer &answer) {
+      return fenced<verify, const npar_request &, const npar_verify_options &>(request, options, answer);
+    },
+    [](const npar_request &request, const npar_simulate_options &options, const Answer &answer) {
+      return fenced<simulate, const npar_request &, const npar_simulate_options &>(request, options, answer);
+    },
+    [](const npar_request &request, const npar_plan_options &options, const Answer &answer) {
+      return fenced<plan, const npar_request &, const npar_plan_options &>(request, options, answer);
+    }};
+
+} // namespace
+} // namespace npar::api
+
+const npar::api::CompilerTable *npar_compiler_table(void) { return &npar::api::table; }

@@ -1,0 +1,55 @@
+#include "tools/api/compiler/Requests.h"
+#include "tools/api/Texts.h"
+
+#include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/planner/machine/MachineFile.h"
+
+namespace npar::api {
+
+using engine::Result;
+using engine::Status;
+
+void RequestObserver::tell(npar_event_kind kind, const std::string &text, int64_t done, int64_t total) {
+  if (!host.call)
+    return;
+  npar_event event = {sizeof event, kind, strOf(text), done, total, nullptr};
+  stopped = host.call(host.user, &event) != 0 || stopped;
+}
+
+/// The model of a folder, as `npar train FOLDER` finds it.
+static Status followFolder(const std::string &path, models::ModelOptions &options, engine::Observer &observer) {
+  TRY(models::FolderModel folder, foreign::modelOfFolder(path, observer));
+  options.model = folder.model;
+  options.settings.insert(options.settings.begin(), folder.settings.begin(), folder.settings.end());
+  if (!folder.config.empty() && !options.config)
+    options.config = folder.config;
+  return {};
+}
+
+Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observer &observer) {
+  bool text = request.text.ptr, file = request.file.len > 0, folder = request.folder.len > 0;
+  if (text + file + folder != 1)
+    return Status::usage(text + file + folder == 0 ? "npar_request has no model: set text, file or folder"
+                                                   : "npar_request has several models: set only one of text, file and folder");
+  if (request.kind < NPAR_TRAINING || request.kind > NPAR_GENERATION)
+    return Status::usage("npar_request.kind is " + std::to_string(request.kind) + ", which is no npar_kind");
+  models::ModelOptions options;
+  options.kind = request.kind == NPAR_EVALUATION   ? program::ProgramKind::Evaluation
+                 : request.kind == NPAR_GENERATION ? program::ProgramKind::Generation
+                                                   : program::ProgramKind::Training;
+  auto given = [](npar_str value) { return value.len ? std::optional(textOf(value)) : std::nullopt; };
+  options.plan = given(request.plan), options.train = given(request.train), options.config = given(request.config);
+  for (size_t i = 0; i < request.setting_count; ++i)
+    options.settings.push_back(textOf(request.settings[i].key) + "=" + textOf(request.settings[i].value));
+  for (size_t i = 0; i < request.target_count; ++i)
+    options.targets.push_back(textOf(request.targets[i]));
+  if (request.machine.len) {
+    TRY(options.machine, planner::machineFile(textOf(request.machine), observer));
+  }
+  options.model = textOf(request.file);
+  if (folder)
+    TRY_STATUS(followFolder(textOf(request.folder), options, observer));
+  return options;
+}
+
+} // namespace npar::api

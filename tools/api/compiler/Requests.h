@@ -1,0 +1,36 @@
+// Reads the requests of npar.h.
+#pragma once
+
+#include "dsl/machine/Machine.h"
+#include "engine/status/Observer.h"
+#include "npar/npar.h"
+#include "tools/lib/models/ModelOptions.h"
+
+#include <optional>
+#include <string>
+
+namespace npar::api {
+
+/// Passes on what happens, and keeps warnings for the program that the library makes.
+class RequestObserver final : public engine::Observer {
+public:
+  explicit RequestObserver(npar_observer observer) : host(observer) {}
+  void begin(const std::string &activity) override { tell(NPAR_EVENT_PHASE, activity); }
+  void phase(const std::string &name) override { tell(NPAR_EVENT_PHASE, name); }
+  void remark(const std::string &sentence) override { tell(NPAR_EVENT_REMARK, sentence); }
+  void warn(const std::string &report) override { tell(NPAR_EVENT_WARNING, report); }
+  void diagnosed(const std::string &json) override { diagnostics = json; }
+  bool wantsToStop() override { return stopped; }
+  void tell(npar_event_kind kind, const std::string &text, int64_t done = 0, int64_t total = 0);
+
+  std::string diagnostics = "[]"; ///< warnings of the text, a JSON array
+
+private:
+  npar_observer host;
+  bool stopped = false;
+};
+
+/// The model that a request names, with the machine to plan for. Usage unless exactly one of `text`, `file` and `folder` is given.
+engine::Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observer &observer);
+
+} // namespace npar::api

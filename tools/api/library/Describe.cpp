@@ -1,0 +1,169 @@
+// What a compiled program looks like: the views of engine/show, as text, JSON, SVG and HTML.
+#include "tools/api/Texts.h"
+#include "tools/api/library/Fence.h"
+#include "tools/api/library/Handles.h"
+
+#include "engine/program/HostPlacement.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
+#include "engine/runtime/BatchShape.h"
+#include "engine/show/CollectiveCauses.h"
+#include "engine/show/HostTraffic.h"
+#include "engine/show/ParameterBytes.h"
+#include "engine/show/Summary.h"
+#include "engine/show/Timeline.h"
+#include "engine/show/ViewJson.h"
+#include "engine/show/ViewPage.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace npar;
+using npar::engine::Result;
+using npar::engine::Status;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string textOf(Json json) {
+  Json all = {{"schema", 1}};
+  all.update(json);
+  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+template <typename Texts> Json namesOf(const Texts *texts) {
+  Json names = Json::array();
+  for (const auto *text : *texts)
+    names.push_back(text->str());
+  return names;
+}
+
+Json inputsOf(const program::Program &program) {
+  Json inputs = Json::array();
+  for (const engine::InputShape &input : engine::BatchShape::of(program).inputs) {
+    Json one = {{"name", input.name}, {"dtype", program::wordOf(input.type)}, {"axes", input.axes}, {"shape", input.shape}};
+    if (input.range.classes > 0)
+      one["classes"] = input.range.classes;
+    if (input.ignore)
+      one["ignore"] = *input.ignore;
+    inputs.push_back(std::move(one));
+  }
+  return {{"inputs", inputs}};
+}
+
+/// The mesh axes that split a parameter, from the pieces of all classes of ranks.
+Json splitBy(const program::Program &program, uint32_t variable) {
+  std::vector<bool> splits(program.mesh()->size());
+  for (const program::RankClass *rankClass : *program.classes())
+    for (const program::Piece *piece : *rankClass->pieces()) {
+      if (piece->variable() != variable)
+        continue;
+      for (const program::PieceDimension *dimension : *piece->dimensions())
+        for (uint32_t i = 0; i < dimension->axis_count(); ++i)
+          splits[piece->mesh_axes()->Get(dimension->first_axis() + i)] = true;
+      for (uint32_t axis : *piece->flat_axes())
+        splits[axis] = true;
+    }
+  Json names = Json::array();
+  for (uint32_t axis = 0; axis < splits.size(); ++axis)
+    if (splits[axis])
+      names.push_back(program.mesh()->Get(axis)->name()->str());
+  return names;
+}
+
+Json parametersOf(const program::Program &program) {
+  Json parameters = Json::array();
+  for (uint32_t i = 0; i < program.variables()->size(); ++i) {
+    const program::Variable &variable = *program.variables()->Get(i);
+    if (variable.kind() != program::VariableKind::Parameter)
+      continue;
+    Json shape = Json::array();
+    for (int64_t size : *variable.shape())
+      shape.push_back(size);
+    parameters.push_back({{"name", variable.name()->str()},
+                          {"dtype", program::wordOf(variable.type())},
+                          {"axes", namesOf(variable.axes())},
+                          {"shape", shape},
+                          {"frozen", variable.frozen()},
+                          {"split_by", splitBy(program, i)}});
+  }
+  return {{"parameters", parameters}};
+}
+
+Json meshOf(const program::Program &program) {
+  Json axes = Json::array();
+  for (const program::MeshAxis *axis : *program.mesh())
+    axes.push_back({{"name", axis->name()->str()}, {"size", axis->size()}});
+  return {{"mesh", axes}, {"ranks", program::worldOf(program)}};
+}
+
+/// The summary with what else was asked about each class of ranks.
+Json summaryWith(const program::Program &program, npar_view kind) {
+  show::View view = show::viewOf(program);
+  Json json = show::summaryJson(show::summarize(program));
+  show::addView(json, view);
+  for (const show::ClassView &part : view.classes) {
+    Json &one = json["classes"].at(part.programClass);
+    if (kind == NPAR_VIEW_WHY)
+      one["why"] = show::whyJson(view, part);
+    if (kind == NPAR_VIEW_BYTES)
+      one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
+  }
+  return json;
+}
+
+Result<show::HostTraffic> trafficOf(const program::Program &program, const npar_view_options &options) {
+  int64_t hosts = options.hosts > 0 ? options.hosts : 1, world = program::worldOf(program);
+  int64_t perHost = options.ranks_per_host > 0 ? options.ranks_per_host : (world + hosts - 1) / hosts;
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < hosts; ++host)
+    rooms.push_back({std::to_string(host), perHost});
+  program::PlaceWords words = program::placeOf(program);
+  TRY(std::vector<std::vector<int64_t>> places, program::placeOnHosts(program, words, rooms));
+  return show::hostTraffic(program, words, std::move(places));
+}
+
+Result<std::string> described(const program::Program &program, npar_view view, npar_format format, const npar_view_options &options) {
+  auto width = static_cast<size_t>(options.width > 0 ? options.width : 100);
+  auto is = [&](npar_view wanted, npar_format wantedFormat) { return view == wanted && format == wantedFormat; };
+  if (is(NPAR_VIEW_SUMMARY, NPAR_TEXT))
+    return show::summaryTable(show::summarize(program)) + show::viewText(show::viewOf(program), width);
+  if (format == NPAR_JSON && (view == NPAR_VIEW_SUMMARY || view == NPAR_VIEW_WHY || view == NPAR_VIEW_BYTES))
+    return textOf(summaryWith(program, view));
+  if (is(NPAR_VIEW_WHY, NPAR_TEXT))
+    return show::whyText(show::viewOf(program));
+  if (is(NPAR_VIEW_BYTES, NPAR_TEXT))
+    return show::parameterBytesText(program);
+  if (view == NPAR_VIEW_HOSTS && (format == NPAR_TEXT || format == NPAR_JSON)) {
+    TRY(show::HostTraffic traffic, trafficOf(program, options));
+    return format == NPAR_TEXT ? show::hostTrafficText(program, traffic) : textOf(show::hostTrafficJson(traffic));
+  }
+  if (is(NPAR_VIEW_TIMELINE, NPAR_SVG))
+    return show::timelineSvg(show::timelineOf(show::viewOf(program)));
+  if (is(NPAR_VIEW_TIMELINE, NPAR_JSON))
+    return show::viewTrace(show::viewOf(program));
+  if (is(NPAR_VIEW_PAGE, NPAR_HTML)) {
+    show::View one = show::viewOf(program);
+    return show::viewPage({&one});
+  }
+  if (is(NPAR_VIEW_INPUTS, NPAR_JSON))
+    return textOf(inputsOf(program));
+  if (is(NPAR_VIEW_PARAMETERS, NPAR_JSON))
+    return textOf(parametersOf(program));
+  if (is(NPAR_VIEW_MESH, NPAR_JSON))
+    return textOf(meshOf(program));
+  return Status::usage("npar_program_describe: there is no view " + std::to_string(view) + " in format " + std::to_string(format) +
+                       "; npar.h lists the formats of each npar_view");
+}
+
+} // namespace
+
+extern "C" npar_code npar_program_describe(const npar_program *program, npar_view view, npar_format format,
+                                           const npar_view_options *options, npar_buffer **result, npar_error **error) {
+  return api::fenced(error, [&]() -> Status {
+    TRY(npar_view_options given, api::optionsOf(options, "npar_view_options"));
+    TRY(std::string text, described(program->program->root(), view, format, given));
+    api::give(result, std::move(text));
+    return {};
+  });
+}

@@ -1,0 +1,77 @@
+// Error objects, buffers and versions.
+#include "tools/api/Texts.h"
+#include "tools/api/library/Fence.h"
+#include "tools/api/library/Handles.h"
+
+#include <new>
+#include <nlohmann/json.hpp>
+
+using namespace npar;
+
+namespace npar::api {
+
+static_assert(NPAR_TIMEOUT == static_cast<int>(engine::Code::Timeout) && NPAR_INTERNAL == static_cast<int>(engine::Code::Internal) &&
+                  NPAR_STOPPED == static_cast<int>(engine::Code::Stopped),
+              "the codes are those of engine/status");
+
+/// What a caller gets when there is no memory for an error object. It is never freed.
+static npar_error &noMemory() {
+  static npar_error error{NPAR_RUN_FAILED, "not enough memory", "{}"};
+  return error;
+}
+[[maybe_unused]] static const npar_error &madeAtStart = noMemory();
+
+npar_code giveNoMemory(npar_error **error) noexcept {
+  if (error)
+    *error = &noMemory();
+  return NPAR_RUN_FAILED;
+}
+
+npar_code give(npar_error **error, const engine::Status &status, const std::string &diagnostics) noexcept {
+  auto code = static_cast<npar_code>(status.code());
+  if (!error)
+    return code;
+  try {
+    auto made = std::make_unique<npar_error>();
+    made->code = code;
+    made->text = status.message();
+    nlohmann::ordered_json json = {{"schema", 1}, {"code", code}, {"message", made->text}};
+    json["diagnostics"] = diagnostics.empty() ? nlohmann::ordered_json::array() : nlohmann::ordered_json::parse(diagnostics);
+    made->json = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    *error = made.release();
+    return code;
+  } catch (...) {
+    return giveNoMemory(error);
+  }
+}
+
+} // namespace npar::api
+
+extern "C" {
+
+uint32_t npar_abi(void) { return NPAR_ABI; }
+
+npar_str npar_version(void) { return {NPAR_VERSION, sizeof NPAR_VERSION - 1}; }
+
+npar_code npar_check_abi(uint32_t abi, npar_error **error) {
+  return api::fenced(error, [&]() -> engine::Status {
+    auto words = [](uint32_t version) { return std::to_string(version >> 16) + "." + std::to_string(version & 0xFFFF); };
+    if (abi >> 16 == NPAR_ABI >> 16 && (abi & 0xFFFF) <= (NPAR_ABI & 0xFFFF))
+      return {};
+    return engine::Status::usage("the program was compiled with npar.h of interface version " + words(abi) + ", and the libnpar that was "
+                                 "loaded (npar " NPAR_VERSION ") has version " + words(NPAR_ABI) + ": compile it again, or load a newer libnpar");
+  });
+}
+
+npar_str npar_error_text(const npar_error *error) { return error ? api::strOf(error->text) : npar_str{"", 0}; }
+npar_str npar_error_json(const npar_error *error) { return error ? api::strOf(error->json) : npar_str{"", 0}; }
+npar_code npar_error_code(const npar_error *error) { return error ? error->code : NPAR_OK; }
+
+void npar_error_free(npar_error *error) {
+  if (error != &api::noMemory())
+    delete error;
+}
+
+npar_str npar_buffer_data(const npar_buffer *buffer) { return buffer ? api::strOf(buffer->text) : npar_str{"", 0}; }
+void npar_buffer_free(npar_buffer *buffer) { delete buffer; }
+}

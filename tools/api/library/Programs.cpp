@@ -1,0 +1,88 @@
+// Compiled programs: made, opened, saved.
+#include "tools/api/Texts.h"
+#include "tools/api/library/CompilerLibrary.h"
+#include "tools/api/library/Fence.h"
+#include "tools/api/library/Handles.h"
+
+#include "engine/files/AtomicFile.h"
+
+using namespace npar;
+using npar::api::fenced;
+using npar::engine::Status;
+
+namespace npar::api {
+
+engine::Result<npar_program *> compiled(const std::shared_ptr<KeptRequest> &kept, const npar_request &request) {
+  TRY(const CompilerTable *compiler, compilerLibrary());
+  CompilerAnswer answer;
+  compiler->compile(request, answer.receiver());
+  TRY_STATUS(answer.status);
+  // The compiler has checked these bytes; the check here finds a library that was damaged on disk or by the host.
+  TRY(program::ProgramPointer loaded,
+      program::LoadedProgram::fromBytes(std::vector<uint8_t>(answer.bytes.begin(), answer.bytes.end()), "the compiled program"));
+  auto made = std::make_unique<npar_program>();
+  made->program = std::move(loaded);
+  made->warnings = std::move(answer.warnings);
+  made->request = kept;
+  return made.release();
+}
+
+} // namespace npar::api
+
+extern "C" {
+
+npar_code npar_compile(const npar_request *request, npar_program **program, npar_error **error) {
+  return fenced(error, [&]() -> Status {
+    if (!request)
+      return Status::usage("npar_compile: there is no request");
+    TRY(npar_request given, api::optionsOf(request, "npar_request"));
+    auto kept = std::make_shared<api::KeptRequest>(given);
+    TRY(*program, api::compiled(kept, kept->recording()));
+    return {};
+  });
+}
+
+npar_code npar_program_open(npar_str path, npar_program **program, npar_error **error) {
+  return fenced(error, [&]() -> Status {
+    auto made = std::make_unique<npar_program>();
+    TRY(made->program, program::LoadedProgram::fromFile(api::textOf(path)));
+    *program = made.release();
+    return {};
+  });
+}
+
+npar_code npar_program_from_bytes(const void *bytes, size_t size, npar_program **program, npar_error **error) {
+  return fenced(error, [&]() -> Status {
+    const auto *begin = static_cast<const uint8_t *>(bytes);
+    auto made = std::make_unique<npar_program>();
+    TRY(made->program, program::LoadedProgram::fromBytes(std::vector<uint8_t>(begin, begin + size), "the program in memory"));
+    *program = made.release();
+    return {};
+  });
+}
+
+npar_str npar_program_bytes(const npar_program *program) {
+  const std::vector<uint8_t> &bytes = program->program->data();
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+npar_code npar_program_save(const npar_program *program, npar_str path, npar_error **error) {
+  return fenced(error, [&] {
+    const std::vector<uint8_t> &bytes = program->program->data();
+    return program::writeFileAtomically(api::textOf(path), bytes.data(), bytes.size());
+  });
+}
+
+npar_str npar_program_warnings(const npar_program *program) { return api::strOf(program->warnings); }
+
+npar_program *npar_program_retain(npar_program *program) {
+  if (program)
+    ++program->references;
+  return program;
+}
+
+void npar_program_free(npar_program *program) {
+  if (program && --program->references == 0)
+    delete program;
+}
+}
