@@ -136,7 +136,7 @@ void print(const json &summary, const engine::BatchShape &shape, const std::vect
 
 ExitCode show(const DataShowFlags &flags) {
   FileClaims files;
-  flags.data.claim(files);
+  models::claim(flags.data, files);
   Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!program.ok())
     return program.code();

@@ -110,7 +110,7 @@ Result<engine::DataPlan> samplesOf(const EvalFlags &flags, const NamedModel &nam
 Status findTokens(EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   if (!flags.stream().empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
-  return !flags.stream().empty() && flags.data.tokens.empty() ? models::noTokens() : Status();
+  return !flags.stream().empty() && flags.data.tokens.empty() ? engine::noTokens() : Status();
 }
 
 Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
@@ -135,7 +135,7 @@ Result<int64_t> countData(EvalFlags &flags, const NamedModel &named, const progr
 
 /// Outputs alone need no labels: what measures would be of inputs that nothing feeds is left out.
 void leaveOut(const EvalFlags &flags, dsl::Program &program, dsl::UnfedMeasures &left) {
-  std::optional<std::set<std::string>> fed = flags.outputs.empty() ? std::nullopt : fedInputs(flags.data, program);
+  std::optional<std::set<std::string>> fed = flags.outputs.empty() ? std::nullopt : models::fedInputs(flags.data, program);
   if (fed && !program.model.predictions.empty())
     left = dsl::leaveOutUnfed(program.model, *fed);
 }
@@ -252,7 +252,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     if (Status status = program::checkWritable(flags.outputs); !status.ok())
       return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
-    return fail(models::noTokens());
+    return fail(engine::noTokens());
   Outcome<std::unique_ptr<engine::OncePass>> opened = reported(openData(flags, named, program));
   if (!opened.ok())
     return opened.code();
@@ -265,7 +265,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
 
 ExitCode evalIn(Job &job, EvalFlags &flags) {
   FileClaims files;
-  flags.data.claim(files);
+  models::claim(flags.data, files);
   RunLogs logs(flags.logs);
   for (const RunLogs::Output &output : logs.outputs())
     files.write(output.what, output.path, output.endings);

@@ -42,7 +42,7 @@ ExitCode checkFed(const RunFlags &flags) {
   std::optional<dsl::Program> program = models::elaborateQuietly(*frontend, sources);
   if (!program || program->data)
     return ExitCode::Good;
-  return fail(flags.data.files.empty() ? models::noData(/*mayBeRandom=*/true) : models::noTokens());
+  return fail(flags.data.files.empty() ? engine::noData(/*mayBeRandom=*/true) : engine::noTokens());
 }
 
 /// Reports wrong combinations of flags before anything is compiled.
@@ -83,7 +83,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   files.write("--output", flags.saveWeights);
   for (const RunLogs::Output &output : logs.outputs())
     files.write(output.what, output.path, output.endings);
-  flags.data.claim(files);
+  models::claim(flags.data, files);
   files.read("--weights", flags.weights);
   files.read("the model", flags.model.file());
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
@@ -107,7 +107,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
 
 /// The data to evaluate on: those of --eval-data, else the last part of the data block's split.
 Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Program &root) {
-  models::GivenData given;
+  engine::GivenData given;
   given.files = flags.evalData;
   if (!given.files.empty()) {
     given.tokens = flags.data.tokens;
@@ -115,7 +115,7 @@ Result<engine::DataPlan> evaluationData(const RunFlags &flags, const program::Pr
     return Status::badInput("no data are reserved for evaluation\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
                             "seed 42`");
   }
-  TRY(engine::DataPlan plan, models::planOf(given, root, engine::BatchShape::of(root)));
+  TRY(engine::DataPlan plan, engine::planOf(given, root, engine::BatchShape::of(root)));
   if (given.files.empty())
     plan.split.part = plan.split.shares.size() - 1;
   else
@@ -208,7 +208,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
   if (ExitCode code = prepareEvaluations(flags, job, (*program)->root(), files, evaluations); code != ExitCode::Good)
     return code;
   if (data.ok() && !flags.quiet)
-    if (std::string text = models::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
+    if (std::string text = engine::unusedParts(*data, evaluations.wanted() && flags.evalData.empty(), !flags.evalData.empty());
         !text.empty())
       printRemark(text);
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);

@@ -1,47 +1,24 @@
 // Combines the flags with a program's data block.
-#include "tools/lib/models/GivenData.h"
+#include "engine/data/GivenData.h"
 
 #include "engine/data/TokenFile.h"
 #include "engine/files/Ending.h"
 #include "engine/program/Words.h"
-#include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
-#include <map>
 #include <sys/stat.h>
 
-namespace npar::models {
+namespace npar::engine {
 namespace {
 
-using engine::DataFormat;
-using engine::DataPlan;
-using engine::Result;
-using engine::Status;
-
-/// The parts of `--data INPUT=FILE`. Text before `=` that cannot be an input belongs to the file's name.
-struct DataFile {
-  std::string input, path;
-};
-
-DataFile dataFileOf(const std::string &text) {
-  size_t equals = text.find('=');
-  struct stat info;
-  bool isName = equals != std::string::npos && equals > 0 && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-                std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals),
-                            [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-  if (!isName || ::stat(text.c_str(), &info) == 0)
-    return {"", text};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-bool hasTensors(const std::string &path) { return program::endsWith(path, ".safetensors"); }
+bool endsWithTensors(const std::string &path) { return program::endsWith(path, ".safetensors"); }
 
 /// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
 /// if it is unknown.
 std::optional<DataFormat> formatOf(const GivenData &given, const std::string &path, const std::optional<DataPlan> &block) {
-  if (hasTensors(path))
+  if (endsWithTensors(path))
     return DataFormat::Tensors;
   if (!given.tokens.empty())
     return program::valueOf<DataFormat>(given.tokens);
@@ -55,7 +32,7 @@ std::optional<DataFormat> formatOf(const GivenData &given, const std::string &pa
 
 class PlanMaker {
 public:
-  PlanMaker(const GivenData &given, const program::Program &program, const engine::BatchShape &shape)
+  PlanMaker(const GivenData &given, const program::Program &program, const BatchShape &shape)
       : given(given), shape(shape), plan(DataPlan::of(program)), block(program.data() ? program.data()->name()->str() : "") {}
 
   Result<DataPlan> run() {
@@ -64,14 +41,14 @@ public:
     if (given.files.empty() && !(given.tokens.empty() && given.mask.empty()))
       return Status::usage(std::string(given.tokens.empty() ? "--mask" : "--tokens") + " needs --data FILE");
     for (const std::string &text : given.files)
-      if (DataFile file = dataFileOf(text); file.input.empty())
+      if (GivenFile file = GivenFile::of(text); file.input.empty())
         TRY_STATUS(takeAll(file.path));
     for (const std::string &text : given.files)
-      if (DataFile file = dataFileOf(text); !file.input.empty())
+      if (GivenFile file = GivenFile::of(text); !file.input.empty())
         TRY_STATUS(takeInput(file));
     TRY_STATUS(checkFed());
     if (!given.order.empty())
-      plan->order = *engine::sampleOrder(given.order);
+      plan->order = *sampleOrder(given.order);
     if (!given.mask.empty() && !shape.ignoring())
       return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
                               "library --set ignore=-100");
@@ -107,18 +84,18 @@ private:
     return {};
   }
 
-  Status takeInput(const DataFile &file) {
+  Status takeInput(const GivenFile &file) {
     auto found = std::find_if(shape.inputs.begin(), shape.inputs.end(), [&](const auto &input) { return input.name == file.input; });
     if (found == shape.inputs.end())
       return Status::badInput(fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
-    if (!hasTensors(file.path) || (plan && plan->isStream()))
+    if (!endsWithTensors(file.path) || (plan && plan->isStream()))
       return Status::badInput(fmt::format("'{}' is given for one input: it must be a .safetensors file, as must the files of the "
                                           "other inputs; a stream of tokens feeds all inputs",
                                           file.path));
     if (!plan)
       plan.emplace();
-    engine::DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
-    for (engine::DataGroup &group : plan->groups) {
+    DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
+    for (DataGroup &group : plan->groups) {
       auto same = std::find_if(group.feeds.begin(), group.feeds.end(), [&](const auto &each) { return each.input == feed.input; });
       if (same == group.feeds.end())
         continue;
@@ -136,7 +113,7 @@ private:
 
   Status checkFed() const {
     for (size_t i = 0; i < shape.inputs.size(); ++i)
-      if (std::none_of(plan->groups.begin(), plan->groups.end(), [i](const engine::DataGroup &group) {
+      if (std::none_of(plan->groups.begin(), plan->groups.end(), [i](const DataGroup &group) {
             return std::any_of(group.feeds.begin(), group.feeds.end(), [i](const auto &feed) { return feed.input == i; });
           }))
         return Status::badInput(fmt::format("no file feeds input '{0}': give --data {0}=FILE.safetensors too", shape.inputs[i].name));
@@ -144,7 +121,7 @@ private:
   }
 
   const GivenData &given;
-  const engine::BatchShape &shape;
+  const BatchShape &shape;
   std::optional<DataPlan> plan;
   std::string block;
   int taken = 0;
@@ -152,8 +129,21 @@ private:
 
 } // namespace
 
+GivenFile GivenFile::of(const std::string &text) {
+  size_t equals = text.find('=');
+  struct stat info;
+  bool isName = equals != std::string::npos && equals > 0 && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+                std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals),
+                            [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (!isName || ::stat(text.c_str(), &info) == 0)
+    return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool GivenFile::hasTensors() const { return endsWithTensors(path); }
+
 Status GivenData::check() const {
-  bool allTensors = std::all_of(files.begin(), files.end(), hasTensors);
+  bool allTensors = std::all_of(files.begin(), files.end(), endsWithTensors);
   if (!files.empty() && random)
     return Status::usage("--data and --random-data cannot be used together");
   if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
@@ -164,52 +154,6 @@ Status GivenData::check() const {
   if (!mask.empty() && files.empty())
     return Status::usage("--mask needs --data: it marks the targets among that file's tokens");
   return {};
-}
-
-void GivenData::claim(FileClaims &claims) const {
-  for (const std::string &text : files)
-    claims.read("--data", dataFileOf(text).path);
-  claims.read("--mask", mask);
-}
-
-void claim(const DataPlan &plan, FileClaims &claims) {
-  for (const engine::DataGroup &group : plan.groups)
-    for (const engine::DataFile &file : group.files) {
-      claims.read("the data", file.path);
-      claims.read("the lengths of documents", file.lengths);
-    }
-}
-
-std::optional<std::set<std::string>> fedInputs(const GivenData &given, const dsl::Program &program) {
-  std::map<std::string, std::string> tensors; // names of tensors in the data block, by input
-  if (program.data)
-    for (const dsl::DataGroup &group : program.data->groups)
-      for (const dsl::DataFeed &feed : group.feeds)
-        tensors[feed.input] = feed.tensor;
-  std::set<std::string> fed;
-  bool whole = false; // one file feeds all inputs
-  for (const std::string &text : given.files) {
-    DataFile file = dataFileOf(text);
-    if (!file.input.empty()) {
-      fed.insert(file.input);
-      continue;
-    }
-    Result<std::shared_ptr<engine::SafetensorsFile>> opened =
-        hasTensors(file.path) ? engine::SafetensorsFile::open(file.path, "data") : Status::badInput("");
-    if (!opened.ok())
-      return std::nullopt;
-    whole = true;
-    for (const dsl::Node &node : program.model.nodes)
-      if (node.op == "input") {
-        const std::string name = std::get<std::string>(node.attributes.at("name"));
-        if ((*opened)->tensors().count(tensors.count(name) ? tensors[name] : name))
-          fed.insert(name);
-      }
-  }
-  if (!whole)
-    for (const auto &[input, tensor] : tensors)
-      fed.insert(input);
-  return fed.empty() ? std::nullopt : std::optional(fed);
 }
 
 std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
@@ -231,7 +175,7 @@ std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
                                  : "; --eval-every N evaluates the last part");
 }
 
-bool GivenData::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), hasTensors); }
+bool GivenData::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), endsWithTensors); }
 
 Status noTokens() {
   return Status::usage("--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
@@ -242,8 +186,8 @@ Status noData(bool mayBeRandom) {
                        (mayBeRandom ? ", or --random-data for a trial run" : ", or write a data block in the model file"));
 }
 
-Result<DataPlan> planOf(const GivenData &given, const program::Program &program, const engine::BatchShape &shape) {
+Result<DataPlan> planOf(const GivenData &given, const program::Program &program, const BatchShape &shape) {
   return PlanMaker(given, program, shape).run();
 }
 
-} // namespace npar::models
+} // namespace npar::engine
