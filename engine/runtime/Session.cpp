@@ -52,6 +52,7 @@ public:
   Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeAll(variable, values); }
   Status writeFrom(const std::string &variable, const ElementSource &source) override;
   Status initialise(const std::string &parameter) override;
+  Result<std::vector<HostPiece>> hostPieces(const std::string &variable) const override;
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
   Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const override;
   std::vector<int64_t> ranks() const override;
@@ -324,6 +325,11 @@ Status LocalSession::writeFrom(const std::string &name, const ElementSource &sou
     written.push_back(static_cast<uint32_t>(master));
   tbb::task_arena workers(options.threads);
   return workers.execute([&] { return variables->write(written, source); });
+}
+
+Result<std::vector<HostPiece>> LocalSession::hostPieces(const std::string &variable) const {
+  TRY(uint32_t index, variables->find(variable));
+  return variables->hostPieces(index);
 }
 
 Status LocalSession::readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const {

@@ -4,6 +4,7 @@
 #include "engine/program/Loader.h"
 #include "engine/runtime/Batch.h"
 #include "engine/runtime/ElementSource.h"
+#include "engine/runtime/HostPieces.h"
 #include "engine/runtime/OwnedPieces.h"
 #include "engine/status/Status.h"
 
@@ -118,6 +119,9 @@ public:
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;
+
+  /// The pieces of a variable that ranks of this session keep, where they lie in memory, without a copy.
+  virtual Result<std::vector<HostPiece>> hostPieces(const std::string &variable) const = 0;
 
   /// `count` elements of a result of a forward-only program, starting at element `first`, row-major over LogicalResult.shape, as the last
   /// step left them, in double whatever the element type.

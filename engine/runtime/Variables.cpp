@@ -55,6 +55,8 @@ Variables::Placement Variables::placementOf(const Program &program, int64_t rank
     placement.elements = share;
   }
   placement.runs = PieceRuns(dimensions, begin, end);
+  placement.flat = piece.flat_axes()->size() > 0;
+  placement.dimensions = std::move(dimensions);
   placement.owned = ownsPiece(program, coordinates, *program.classes()->Get(classOf(program, rank)), piece);
   return placement;
 }
@@ -64,6 +66,43 @@ Result<uint32_t> Variables::find(const std::string &name) const {
   if (found == names.end())
     return Status::badInput("the program has no variable '" + name + "'");
   return found->second;
+}
+
+Result<std::vector<HostPiece>> Variables::hostPieces(uint32_t variable) const {
+  const Entry &entry = entries[variable];
+  std::vector<HostPiece> pieces;
+  for (const Placement &placement : entry.placements) {
+    if (placement.runs.elements() == 0) // only padding
+      continue;
+    const auto *memory = static_cast<const uint8_t *>(backend.hostView(placement.memory));
+    if (!memory)
+      return Status::badInput("'" + entry.name + "' is in the memory of backend '" + backend.name() +
+                              "', which the processor cannot read: copy it");
+    HostPiece piece;
+    piece.rank = placement.rank, piece.owned = placement.owned, piece.type = entry.type;
+    if (!placement.flat) {
+      piece.data = memory;
+      piece.strides.resize(placement.dimensions.size());
+      int64_t stride = 1;
+      for (size_t d = placement.dimensions.size(); d-- > 0; stride *= placement.dimensions[d].local)
+        piece.strides[d] = stride;
+      for (const KeptDimension &dimension : placement.dimensions) {
+        piece.start.push_back(dimension.start);
+        piece.shape.push_back(dimension.valid());
+      }
+      pieces.push_back(std::move(piece));
+      continue;
+    }
+    piece.flat = true, piece.strides = {1};
+    for (uint64_t i = 0; i < placement.runs.size(); ++i) {
+      ElementRun run = placement.runs.at(i);
+      piece.data = memory + run.local * sizeOf(entry.type);
+      piece.first = static_cast<int64_t>(run.logical);
+      piece.shape = {static_cast<int64_t>(run.count)};
+      pieces.push_back(piece);
+    }
+  }
+  return pieces;
 }
 
 Status Variables::copyOut(const Placement &placement, std::vector<uint8_t> &bytes, ElementType type) const {

@@ -4,6 +4,7 @@
 #include "engine/device/Backend.h"
 #include "engine/program/Program_generated.h"
 #include "engine/runtime/ElementSource.h"
+#include "engine/runtime/HostPieces.h"
 #include "engine/runtime/LocalRanks.h"
 #include "engine/runtime/PieceRuns.h"
 #include "engine/status/Status.h"
@@ -45,6 +46,8 @@ public:
   /// piece. Reads the ranges that these ranks keep, once each, and little more; the whole tensor is never in memory. Padding is unchanged.
   /// The work is spread over the workers of the calling task arena.
   Status write(const std::vector<uint32_t> &variables, const ElementSource &source);
+  /// The pieces of the ranks of this session where they lie. BadInput if the processor cannot read the device's memory.
+  Result<std::vector<HostPiece>> hostPieces(uint32_t variable) const;
   /// Zeroes every piece, padding included, asynchronously: wait for the backend.
   void zero(uint32_t variable);
 
@@ -56,7 +59,9 @@ private:
     uint64_t bytes = 0;    ///< bytes of `memory`
     uint64_t elements = 0; ///< elements of the piece, padding included
     bool owned = false;    ///< this rank's elements are read: each element of the variable has one such rank
-    PieceRuns runs;        ///< runs of the piece without padding
+    bool flat = false;     ///< a share of ZeRO
+    std::vector<KeptDimension> dimensions;
+    PieceRuns runs; ///< runs of the piece without padding
   };
   struct Entry {
     std::string name;

@@ -1,7 +1,7 @@
 // Copies parameters into the forward-only program, and decides whether the evaluated value has improved.
 #include "engine/training/RunEvaluations.h"
 
-#include "engine/program/Elements.h"
+#include "engine/training/CopyParameters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,31 +52,12 @@ Status RunEvaluations::open(job::Processes &processes, const engine::SessionOpti
   return {};
 }
 
-/// Copies one tensor at a time, which is complete in memory meanwhile, as when loading a file with weights.
-Status RunEvaluations::copyParameters(const engine::Session &training, const program::Program &root) {
-  for (const program::Variable *variable : *root.variables()) {
-    if (variable->kind() != program::VariableKind::Parameter)
-      continue;
-    const std::string parameter = variable->name()->str();
-    if (program::isWide(variable->type())) {
-      Result<std::vector<double>> values = training.read(parameter);
-      if (Status status = values.ok() ? session->write(parameter, *values) : values.status(); !status.ok())
-        return status;
-      continue;
-    }
-    Result<std::vector<float>> values = training.readFloat(parameter);
-    if (Status status = values.ok() ? session->writeFloat(parameter, *values) : values.status(); !status.ok())
-      return status;
-  }
-  return {};
-}
-
-Status RunEvaluations::run(const engine::Session &training, const program::Program &root, int64_t done) {
-  if (Status status = copyParameters(training, root); !status.ok())
-    return status;
+Status RunEvaluations::run(const engine::Session &training, const program::Program &root, int64_t done, const Progress &progress) {
+  TRY_STATUS(copyParameters(training, root, *session));
   Evaluation evaluation(compiled->root());
-  if (Status status = evaluation.run(*session, *data, [](int64_t, int64_t) { return Status(); }); !status.ok())
-    return status;
+  TRY_STATUS(evaluation.run(*session, *data, [&](int64_t first, int64_t samples) {
+    return progress ? progress(first + samples, data->samples()) : Status();
+  }));
   if (evaluation.counted() == 0)
     return Status::badInput("no target of the evaluation data counts in the loss");
   judge(evaluation, done);

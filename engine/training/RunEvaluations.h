@@ -8,6 +8,7 @@
 #include "engine/training/EvaluationBatch.h"
 #include "engine/training/EvaluationReport.h"
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -45,8 +46,10 @@ public:
   bool isDue(int64_t done) const { return wanted() && (done % plan.every == 0 || done == plan.steps); }
   /// Sets the best earlier evaluation, after `step` steps, of a training that resumes at step `from`.
   void goOn(int64_t step, double value, int64_t from);
+  /// Called after each batch with the samples done and all samples; an error ends the evaluation. May be null.
+  using Progress = std::function<engine::Status(int64_t done, int64_t total)>;
   /// Evaluates the training's current parameters.
-  engine::Status run(const engine::Session &training, const program::Program &root, int64_t done);
+  engine::Status run(const engine::Session &training, const program::Program &root, int64_t done, const Progress &progress = nullptr);
 
   /// True if this run has evaluated at least once. Otherwise do not call the functions about the last evaluation.
   bool any() const { return last.has_value(); }
@@ -66,7 +69,6 @@ public:
 
 private:
   void judge(const Evaluation &evaluation, int64_t done);
-  engine::Status copyParameters(const engine::Session &training, const program::Program &root);
 
   EvaluationPlan plan;
   program::ProgramPointer compiled;

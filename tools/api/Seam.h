@@ -12,8 +12,8 @@ namespace npar::api {
 /// Receives what a function of the table comes to. Everything is copied during the call.
 struct Answer {
   void *user = nullptr;
-  void (*bytes)(void *user, const void *data, size_t size) = nullptr; ///< the program, or the JSON
-  void (*warnings)(void *user, npar_str json) = nullptr;              ///< diagnostics of a text without errors
+  /// A part of the result by its name: "program", "warnings" (diagnostics as JSON), "origin" (Origin.h), "report" (JSON).
+  void (*part)(void *user, const char *name, const void *data, size_t size) = nullptr;
   void (*error)(void *user, npar_code code, npar_str text, npar_str diagnostics) = nullptr;
 };
 
@@ -23,6 +23,9 @@ struct CompilerTable {
   npar_code (*compile)(const npar_request &request, const Answer &answer);
   npar_code (*verify)(const npar_request &request, const npar_verify_options &options, const Answer &answer);
   npar_code (*simulate)(const npar_request &request, const npar_simulate_options &options, const Answer &answer);
+  /// The programs that generate text with the request's model: "step" and perhaps "prompt", with caches of keys and values for sequences of
+  /// up to "length" tokens (a decimal number), or "whole". `prompt` tokens are followed by up to `count` more.
+  npar_code (*generate)(const npar_request &request, int64_t prompt, int64_t count, const Answer &answer);
   npar_code (*plan)(const npar_request &request, const npar_plan_options &options, const Answer &answer);
 };
 

@@ -34,6 +34,9 @@ const CompilerTable table = {
     [](const npar_request &request, const npar_simulate_options &options, const Answer &answer) {
       return fenced<simulate, const npar_request &, const npar_simulate_options &>(request, options, answer);
     },
+    [](const npar_request &request, int64_t prompt, int64_t count, const Answer &answer) {
+      return fenced<generate, const npar_request &, int64_t, int64_t>(request, prompt, count, answer);
+    },
     [](const npar_request &request, const npar_plan_options &options, const Answer &answer) {
       return fenced<plan, const npar_request &, const npar_plan_options &>(request, options, answer);
     }};

@@ -22,9 +22,8 @@ using engine::Status;
 
 namespace {
 
-void give(const Answer &answer, const nlohmann::ordered_json &json) {
-  std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  answer.bytes(answer.user, text.data(), text.size());
+void giveReport(const Answer &answer, const nlohmann::ordered_json &json) {
+  give(answer, "report", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<planner::PlanGoal> goalOf(npar_str word) {
@@ -60,7 +59,7 @@ Status simulate(const npar_request &request, const npar_simulate_options &option
   TRY(planner::Outlook outlook, planner::outlookOf(wanted, program, machine, places, {}, observer));
   nlohmann::ordered_json json = planner::predictionJson(program, outlook.prediction);
   planner::addOutlook(json, outlook);
-  give(answer, json);
+  giveReport(answer, json);
   return {};
 }
 
@@ -84,7 +83,7 @@ Status plan(const npar_request &request, const npar_plan_options &options, const
   TRY(planner::SearchResult result, planner::searchPlans(task, search, folder.path));
   if (result.best < 0)
     return planner::nothingFits(task, result, search, folder.path);
-  give(answer, planner::planJson(task, result, search.goal, planner::planText(task, result, search, "npar_simulate")));
+  giveReport(answer, planner::planJson(task, result, search.goal, planner::planText(task, result, search, "npar_simulate")));
   return {};
 }
 

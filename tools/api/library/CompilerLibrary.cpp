@@ -56,14 +56,21 @@ Result<const CompilerTable *> compilerLibrary() {
 Answer CompilerAnswer::receiver() {
   Answer answer;
   answer.user = this;
-  answer.bytes = [](void *user, const void *data, size_t size) {
-    static_cast<CompilerAnswer *>(user)->bytes.assign(static_cast<const char *>(data), size);
+  answer.part = [](void *user, const char *name, const void *data, size_t size) {
+    static_cast<CompilerAnswer *>(user)->parts[name].assign(static_cast<const char *>(data), size);
   };
-  answer.warnings = [](void *user, npar_str json) { static_cast<CompilerAnswer *>(user)->warnings = textOf(json); };
   answer.error = [](void *user, npar_code code, npar_str text, npar_str diagnostics) {
     static_cast<CompilerAnswer *>(user)->status = Status::located(static_cast<engine::Code>(code), textOf(text), textOf(diagnostics));
   };
   return answer;
+}
+
+Result<program::ProgramPointer> CompilerAnswer::program(const std::string &name) const {
+  auto part = parts.find(name);
+  if (part == parts.end())
+    return program::ProgramPointer();
+  // The compiler has checked these bytes; the check here finds a library that was damaged on disk or by the host.
+  return program::LoadedProgram::fromBytes(std::vector<uint8_t>(part->second.begin(), part->second.end()), "the compiled program");
 }
 
 } // namespace npar::api

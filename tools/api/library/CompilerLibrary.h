@@ -1,9 +1,11 @@
 // Opens libnpar_compiler on the first use: programs that run only compiled files need neither it nor LLVM.
 #pragma once
 
+#include "engine/program/Loader.h"
 #include "engine/status/Status.h"
 #include "tools/api/Seam.h"
 
+#include <map>
 #include <string>
 
 namespace npar::api {
@@ -14,9 +16,11 @@ engine::Result<const CompilerTable *> compilerLibrary();
 
 /// What a function of the table has given back.
 struct CompilerAnswer {
-  std::string bytes, warnings = "[]";
+  std::map<std::string, std::string> parts; ///< by name (Seam.h)
   engine::Status status;
   Answer receiver();
+  /// A compiled program that is one of the parts, checked; null if there is no such part.
+  engine::Result<program::ProgramPointer> program(const std::string &name) const;
 };
 
 } // namespace npar::api

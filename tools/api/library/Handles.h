@@ -17,6 +17,7 @@ struct npar_buffer {
 struct npar_program {
   npar::program::ProgramPointer program;
   std::string warnings = "[]";
+  std::string origin;                                    ///< Origin.h; empty: the program was opened, not compiled
   std::shared_ptr<const npar::api::KeptRequest> request; ///< null: the program was opened, not compiled
   std::atomic<int> references{1};
 };
@@ -38,9 +39,9 @@ public:
   void tell(npar_event_kind kind, const std::string &text, int64_t done = 0, int64_t total = 0, const npar_step_result *step = nullptr) {
     if (!host.call)
       return;
-    npar_event event = {sizeof event, kind, {text.data(), text.size()}, done, total, step};
-    stopped = host.call(host.user, &event) != 0 || stopped;
+    tell({sizeof(npar_event), kind, {text.data(), text.size()}, done, total, step});
   }
+  void tell(const npar_event &event) { stopped = (host.call && host.call(host.user, &event) != 0) || stopped; }
 
 private:
   npar_observer host;

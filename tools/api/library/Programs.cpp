@@ -17,12 +17,12 @@ engine::Result<npar_program *> compiled(const std::shared_ptr<KeptRequest> &kept
   CompilerAnswer answer;
   compiler->compile(request, answer.receiver());
   TRY_STATUS(answer.status);
-  // The compiler has checked these bytes; the check here finds a library that was damaged on disk or by the host.
-  TRY(program::ProgramPointer loaded,
-      program::LoadedProgram::fromBytes(std::vector<uint8_t>(answer.bytes.begin(), answer.bytes.end()), "the compiled program"));
   auto made = std::make_unique<npar_program>();
-  made->program = std::move(loaded);
-  made->warnings = std::move(answer.warnings);
+  TRY(made->program, answer.program("program"));
+  if (!made->program)
+    return Status::internal("internal error: the compiler gave no program");
+  made->warnings = answer.parts["warnings"];
+  made->origin = answer.parts["origin"];
   made->request = kept;
   return made.release();
 }

@@ -90,7 +90,7 @@ enum {
   NPAR_EVENT_EVALUATED = 5, /* an evaluation is done: `text` is its JSON */
   NPAR_EVENT_SAVED = 6,     /* a checkpoint is complete: `text` is its folder */
   NPAR_EVENT_CANDIDATE = 7, /* a search has compiled and simulated a plan: `text` names it */
-  NPAR_EVENT_TOKEN = 8      /* a token was generated: `done` is its number, `text` its text if a tokenizer is known */
+  NPAR_EVENT_TOKEN = 8      /* a token was generated: `done` is its id, `text` its text if a tokenizer is known */
 };
 
 typedef struct npar_named_value {
@@ -302,24 +302,28 @@ typedef struct npar_run_options {
   uint32_t struct_size;
   int32_t random_data; /* 1: independent random values in place of data */
   int64_t steps;       /* steps done at the end, those before included */
-  npar_str data;       /* FILE or INPUT=FILE[,INPUT=FILE...]; default: the program's data block */
+  const npar_str *data; /* each FILE or INPUT=FILE; default: the program's data block */
+  size_t data_count;
   npar_str tokens;     /* what a token file holds: "bytes", "u16" or "i32" */
   npar_str data_order; /* "shuffled" or "sequential"; default: the data block's */
   npar_str checkpoint; /* folder of checkpoints; default: none are written */
   int64_t checkpoint_every, checkpoint_keep;
-  int32_t resume; /* 1: continue from the newest checkpoint of that folder */
+  int32_t resume;         /* 1: continue from the newest checkpoint of that folder, if there is one */
   int32_t evaluate_every; /* steps; 0: none */
-  npar_str evaluate_data; /* default: the other part of the data block's split */
+  const npar_str *evaluate_data; /* default: the last part of the data block's split */
+  size_t evaluate_data_count;
   npar_observer observer; /* hears of each step */
 } npar_run_options;
 
-/* Trains on data. {schema, steps, loss, ...}. */
+/* Trains on data: {schema, steps, first_step, loss, losses, tokens_per_second or samples_per_second, parameter_hash, eval, checkpoint}. */
 NPAR_API npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *options, npar_buffer **json, npar_error **error);
 
 typedef struct npar_evaluate_options {
   uint32_t struct_size;
   npar_program *program; /* compiled with NPAR_EVALUATION; default: compiled from the trainer's own request */
-  npar_str data, tokens; /* as npar_run_options */
+  const npar_str *data;  /* as npar_run_options; default: the last part of the data block's split, or all of it */
+  size_t data_count;
+  npar_str tokens;
   npar_observer observer;
 } npar_evaluate_options;
 

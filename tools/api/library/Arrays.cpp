@@ -1,0 +1,199 @@
+// Parameters in place, copied out and written; DLPack tensors in and out.
+#include "tools/api/library/Arrays.h"
+#include "tools/api/Texts.h"
+#include "tools/api/library/DlPack.h"
+#include "tools/api/library/Trainer.h"
+
+#include "engine/program/Elements.h"
+
+using namespace npar;
+using npar::api::withTrainer;
+using npar::engine::ArrayType;
+using npar::engine::BorrowedArray;
+using npar::engine::Result;
+using npar::engine::Status;
+
+namespace npar::api {
+
+static_assert(NPAR_F64 == static_cast<int>(ArrayType::F64) + 1 && NPAR_BOOL == static_cast<int>(ArrayType::Bool) + 1,
+              "npar_dtype counts the types of BorrowedArray from 1");
+
+Result<BorrowedArray> borrowedOf(const npar_array &array) {
+  if (array.dtype < NPAR_F64 || array.dtype > NPAR_BOOL)
+    return Status::usage("npar_array.dtype is " + std::to_string(array.dtype) + ", which is no npar_dtype");
+  if (array.ndim < 0 || array.ndim > 64 || (array.ndim > 0 && !array.shape))
+    return Status::usage("npar_array.ndim is " + std::to_string(array.ndim) + (array.ndim > 0 && !array.shape ? " and shape is null" : ""));
+  BorrowedArray borrowed;
+  borrowed.data = array.data, borrowed.type = static_cast<ArrayType>(array.dtype - 1);
+  borrowed.shape.assign(array.shape, array.shape + array.ndim);
+  for (int64_t size : borrowed.shape)
+    if (size < 0)
+      return Status::usage("npar_array.shape has the size " + std::to_string(size));
+  if (array.strides)
+    borrowed.strides.assign(array.strides, array.strides + array.ndim);
+  else
+    borrowed.strides = BorrowedArray::rowMajor(borrowed.shape);
+  if (!borrowed.data && borrowed.elements() > 0)
+    return Status::usage("npar_array.data is null");
+  return borrowed;
+}
+
+npar_dtype dtypeOf(program::ElementType type) {
+  switch (type) {
+  case program::ElementType::F32:
+    return NPAR_F32;
+  case program::ElementType::F64:
+    return NPAR_F64;
+  case program::ElementType::BF16:
+    return NPAR_BF16;
+  case program::ElementType::F16:
+    return NPAR_F16;
+  case program::ElementType::I32:
+    return NPAR_I32;
+  case program::ElementType::U8:
+    return NPAR_U8;
+  }
+  return 0;
+}
+
+namespace {
+
+struct Named {
+  const program::Variable *variable = nullptr;
+  std::vector<int64_t> shape;
+};
+
+Result<Named> find(const npar_trainer &trainer, const std::string &name) {
+  for (const program::Variable *variable : *trainer.root().variables())
+    if (variable->name()->str() == name)
+      return Named{variable, {variable->shape()->begin(), variable->shape()->end()}};
+  return Status::badInput("the program has no variable '" + name + "'");
+}
+
+/// Reads an output of the last step of a program that only goes forward; nothing if there is no output of that name.
+Result<bool> readResult(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+  if (!trainer.root().results())
+    return false;
+  for (const program::LogicalResult *result : *trainer.root().results()) {
+    if (result->name()->str() != name)
+      continue;
+    std::vector<int64_t> shape(result->shape()->begin(), result->shape()->end());
+    if (into.shape != shape)
+      return Status::badInput("the array for '" + name + "' has other sizes than the output");
+    TRY(std::vector<double> values, trainer.session().readResult(name, 0, into.elements()));
+    engine::copyInto(into, 0, values.data(), values.size());
+    return true;
+  }
+  return false;
+}
+
+Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
+  if (into.type != ArrayType::F32 && into.type != ArrayType::F64)
+    return Status::usage(std::string("npar_trainer_read writes NPAR_F32 or NPAR_F64, and the array has ") + engine::wordOf(into.type));
+  TRY(bool isResult, readResult(trainer, name, into));
+  if (isResult)
+    return {};
+  TRY(Named found, find(trainer, name));
+  TRY_STATUS(engine::sourceOf(into, name, found.shape).status()); // the same shapes
+  uint64_t first = 0;
+  return trainer.session().visit(name, [&](const double *values, size_t count) {
+    engine::copyInto(into, first, values, count);
+    first += count;
+  });
+}
+
+npar_array arrayOf(const engine::HostPiece &piece, const int64_t *shape, const int64_t *strides) {
+  // Nobody writes there: the header and the flag of DLPack say so, and C has no array of constants.
+  return {const_cast<void *>(piece.data), dtypeOf(piece.type), static_cast<int32_t>(piece.shape.size()), shape, strides};
+}
+
+} // namespace
+} // namespace npar::api
+
+extern "C" {
+
+npar_code npar_array_from_dlpack(const void *managed, npar_array *array, npar_error **error) {
+  return api::fenced(error, [&] { return api::arrayFromDlPack(managed, *array); });
+}
+
+npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_array *array, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_view", error, [&](npar_trainer &own) -> Status {
+    const std::string text = api::textOf(name);
+    TRY_STATUS(api::find(own, text).status());
+    TRY(engine::HostPiece piece, engine::wholePiece(own.session(), own.root(), text));
+    std::vector<int64_t> &sizes = own.viewSizes[text]; // never moves, and two views of a variable have the same sizes
+    if (sizes.empty()) {
+      sizes = piece.shape;
+      sizes.insert(sizes.end(), piece.strides.begin(), piece.strides.end());
+    }
+    *array = api::arrayOf(piece, sizes.data(), sizes.data() + piece.shape.size());
+    return {};
+  });
+}
+
+npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_piece **pieces, size_t *count, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_pieces", error, [&](npar_trainer &own) -> Status {
+    TRY(std::vector<engine::HostPiece> found, own.session().hostPieces(api::textOf(name)));
+    std::vector<npar_piece> given;
+    std::vector<std::vector<int64_t>> sizes;
+    for (const engine::HostPiece &piece : found) {
+      std::vector<int64_t> &own = sizes.emplace_back(piece.shape);
+      own.insert(own.end(), piece.strides.begin(), piece.strides.end());
+      own.insert(own.end(), piece.start.begin(), piece.start.end());
+      const int64_t *shape = own.data(), *strides = shape + piece.shape.size();
+      npar_piece one = {};
+      one.struct_size = sizeof one;
+      one.owned = piece.owned, one.rank = piece.rank, one.is_flat = piece.flat, one.first = piece.first;
+      one.start = piece.flat ? nullptr : strides + piece.strides.size();
+      one.array = api::arrayOf(piece, shape, strides);
+      given.push_back(one);
+    }
+    own.sizes = std::move(sizes), own.pieces = std::move(given);
+    *pieces = own.pieces.data(), *count = own.pieces.size();
+    return {};
+  });
+}
+
+npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_read", error, [&](npar_trainer &own) -> Status {
+    TRY(BorrowedArray array, api::borrowedOf(*into));
+    return api::read(own, api::textOf(name), array);
+  });
+}
+
+npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
+    TRY(BorrowedArray array, api::borrowedOf(*from));
+    const std::string text = api::textOf(name);
+    TRY(api::Named found, api::find(own, text));
+    TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
+    return own.session().writeFrom(text, source);
+  });
+}
+
+npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_export what, size_t piece, void **managed, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_to_dlpack", error, [&](npar_trainer &own) -> Status {
+    const std::string text = api::textOf(name);
+    TRY(api::Named found, api::find(own, text));
+    if (what == NPAR_EXPORT_VIEW) {
+      TRY(engine::HostPiece whole, engine::wholePiece(own.session(), own.root(), text));
+      *managed = api::dlPackView(whole, own.memory);
+      return {};
+    }
+    if (what == NPAR_EXPORT_PIECE) {
+      TRY(std::vector<engine::HostPiece> all, own.session().hostPieces(text));
+      if (piece >= all.size())
+        return Status::usage("'" + text + "' has " + std::to_string(all.size()) + " pieces, and number " + std::to_string(piece) +
+                             " was asked for; they count from 0");
+      *managed = api::dlPackView(all[piece], own.memory);
+      return {};
+    }
+    if (what != NPAR_EXPORT_COPY)
+      return Status::usage("npar_trainer_to_dlpack: " + std::to_string(what) + " is no npar_export");
+    std::unique_ptr<api::DlPackCopy> copy = api::dlPackCopy(program::isWide(found.variable->type()), found.shape);
+    TRY_STATUS(api::read(own, text, copy->array));
+    *managed = api::dlPackOf(std::move(copy));
+    return {};
+  });
+}
+}

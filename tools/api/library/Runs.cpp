@@ -1,0 +1,235 @@
+// Training on files and evaluation, with the present parameters of a trainer.
+#include "tools/api/Origin.h"
+#include "tools/api/Texts.h"
+#include "tools/api/library/CompilerLibrary.h"
+#include "tools/api/library/Trainer.h"
+
+#include "engine/data/GivenData.h"
+#include "engine/job/Processes.h"
+#include "engine/training/RunCheckpoints.h"
+#include "engine/training/RunEvaluations.h"
+#include "engine/training/Trainer.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace npar;
+using npar::api::withTrainer;
+using npar::engine::Result;
+using npar::engine::Status;
+
+namespace npar::api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dumped(const Json &json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
+  engine::GivenData data;
+  for (size_t i = 0; i < count; ++i)
+    data.files.push_back(textOf(files[i]));
+  data.tokens = textOf(tokens);
+  return data;
+}
+
+/// What the trainer evaluates with: a program of the host's, or one that is compiled from the text that the trainer's program came from.
+Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_program *given, npar_observer observer) {
+  if (given) {
+    if (given->program->root().kind() != program::ProgramKind::Evaluation)
+      return Status::usage("npar_evaluate_options.program was not compiled with NPAR_EVALUATION");
+    return given->program;
+  }
+  if (trainer.root().kind() == program::ProgramKind::Evaluation)
+    return trainer.memory->program;
+  if (!trainer.request)
+    return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_EVALUATION and give that program");
+  TRY(const CompilerTable *compiler, compilerLibrary());
+  CompilerAnswer answer;
+  compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer), answer.receiver());
+  TRY_STATUS(answer.status);
+  return answer.program("program");
+}
+
+/// The data to evaluate on: those of the host, else of a data block the last part of its split, or all if it has none.
+Result<engine::DataPlan> evaluationData(const engine::GivenData &given, const program::Program &program, bool splitOnly) {
+  if (given.files.empty() && splitOnly && (!program.data() || program.data()->shares()->size() <= 1))
+    return Status::badInput("no data are reserved for evaluation: give files, or a data block with `split 0.9, 0.1 seed 42`");
+  TRY(engine::DataPlan plan, engine::planOf(given, program, engine::BatchShape::of(program)));
+  if (!given.files.empty())
+    plan.split = {};
+  else if (!plan.split.shares.empty())
+    plan.split.part = plan.split.shares.size() - 1;
+  return plan;
+}
+
+Status prepare(npar_trainer &trainer, training::RunEvaluations &evaluations, npar_program *given, const engine::GivenData &data,
+               bool splitOnly, npar_observer observer) {
+  TRY(program::ProgramPointer program, forwardProgram(trainer, given, observer));
+  TRY_STATUS(evaluations.take(program, {program->root().batch(), training::BatchReason::Program}));
+  TRY(engine::DataPlan plan, evaluationData(data, program->root(), splitOnly));
+  TRY_STATUS(evaluations.openData(plan, data.tokens));
+  job::Processes alone;
+  return evaluations.open(alone, trainer.options);
+}
+
+/// Between the steps of a run: tells the host, evaluates, saves.
+class RunObserver final : public training::TrainingObserver {
+public:
+  RunObserver(npar_trainer &trainer, HostObserver &host, training::RunCheckpoints &checkpoints, training::RunEvaluations &evaluations)
+      : trainer(trainer), host(host), checkpoints(checkpoints), evaluations(evaluations) {}
+
+  std::string wantsToEnd() override {
+    stopped = trainer.takesStop() || host.wantsToStop() || stopped;
+    return stopped ? "the host" : "";
+  }
+  void finished(const training::StepReport &report) override {
+    trainer.done = report.step + 1;
+    npar_step_result told = trainer.resultOf(report.result, report.step, report.seconds);
+    host.tell(NPAR_EVENT_STEP, "", report.step + 1, steps, &told);
+  }
+  Result<bool> between(int64_t done, const training::StepReport &report) override {
+    if (evaluations.isDue(done)) {
+      TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), done));
+      host.tell(NPAR_EVENT_EVALUATED, dumped(evaluations.json()), done, steps);
+    }
+    TRY_STATUS(checkpoints.afterStep(done, report.result.learningRate));
+    tellSaved(done);
+    return false;
+  }
+  /// Tells the host of a checkpoint that has become complete.
+  void tellSaved(int64_t done) {
+    if (std::string newest = checkpoints.newest(); newest != saved) {
+      saved = std::move(newest);
+      host.tell(NPAR_EVENT_SAVED, saved, done, steps);
+    }
+  }
+
+  int64_t steps = 0;
+  bool stopped = false;
+
+private:
+  npar_trainer &trainer;
+  HostObserver &host;
+  training::RunCheckpoints &checkpoints;
+  training::RunEvaluations &evaluations;
+  std::string saved;
+};
+
+Json reportOf(const npar_trainer &trainer, const training::Trainer &run, const training::RunCheckpoints &checkpoints,
+              const training::RunEvaluations &evaluations) {
+  const training::TrainingResult &result = run.result();
+  Json json = {{"schema", 1}, {"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
+  for (const engine::NamedLoss &loss : result.losses)
+    json["losses"][loss.name] = loss.value;
+  json[std::string(run.unit()) + "_per_second"] = result.perSecond;
+  if (result.validTokens)
+    json["valid_tokens"] = *result.validTokens;
+  if (result.epoch)
+    json["epoch"] = *result.epoch;
+  if (evaluations.any())
+    json["eval"] = evaluations.json();
+  json["data_wait_seconds"] = result.waited;
+  json["parameter_hash"] = trainer.session().parameterHash();
+  if (checkpoints.wanted()) {
+    json["checkpoint"] = checkpoints.newest();
+    json["failed_checkpoints"] = Json::array();
+    for (const engine::FailedSaveRecord &failed : checkpoints.failures())
+      json["failed_checkpoints"].push_back({{"step", failed.step}, {"error", failed.why}});
+  }
+  return json;
+}
+
+Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **result) {
+  const program::Program &root = trainer.root();
+  if (root.kind() != program::ProgramKind::Training)
+    return Status::usage("npar_trainer_run: the trainer's program was not compiled for training");
+  if (given.steps <= trainer.done)
+    return Status::usage("npar_run_options.steps is " + std::to_string(given.steps) + ", and " + std::to_string(trainer.done) +
+                         " steps are done");
+  engine::GivenData data = dataOf(given.data, given.data_count, given.tokens);
+  data.order = textOf(given.data_order), data.random = given.random_data != 0;
+  TRY_STATUS(data.check());
+  HostObserver host(given.observer);
+  training::CheckpointPlan plan;
+  plan.folder = textOf(given.checkpoint), plan.every = given.checkpoint_every, plan.keep = given.checkpoint_keep;
+  plan.resume = given.resume != 0, plan.seed = trainer.options.seed, plan.steps = given.steps;
+  if (plan.folder.empty() && (plan.every > 0 || plan.keep > 0 || plan.resume))
+    return Status::usage("npar_run_options: checkpoint_every, checkpoint_keep and resume need checkpoint, a folder");
+  training::RunCheckpoints checkpoints(std::move(plan), host);
+  training::RunEvaluations evaluations({given.evaluate_every, given.steps, 0, ""});
+  job::Processes alone;
+  TRY_STATUS(checkpoints.look());
+  TRY_STATUS(checkpoints.choose(alone));
+  if (!trainer.origin.empty())
+    checkpoints.keepModel(unpackOrigin(trainer.origin));
+  std::unique_ptr<engine::DataSource> source;
+  if (data.random) {
+    source = engine::DataSource::random(trainer.options.seed, trainer.shape);
+  } else {
+    TRY(engine::DataPlan from, engine::planOf(data, root, trainer.shape));
+    TRY(source, engine::DataSource::open(from, trainer.options.seed, trainer.shape));
+  }
+  for (const std::string &text : source->remarks())
+    host.remark(text);
+  TRY_STATUS(checkpoints.goOn(root, *source, trainer.shape));
+  if (evaluations.wanted())
+    TRY_STATUS(prepare(trainer, evaluations, nullptr, dataOf(given.evaluate_data, given.evaluate_data_count, given.tokens), true,
+                       given.observer));
+  TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
+  if (checkpoints.resumes())
+    trainer.done = checkpoints.firstStep();
+
+  RunObserver observer(trainer, host, checkpoints, evaluations);
+  observer.steps = given.steps;
+  training::TrainerOptions options;
+  options.steps = given.steps, options.computes = trainer.options.backend != "null";
+  training::Trainer steps(root, options, observer);
+  Status trained = steps.run(trainer.session(), *source, trainer.done);
+  bool sound = trained.ok() && steps.result().notFinite == 0;
+  Status written = trained.ok() ? checkpoints.atEnd(steps.result().steps, sound) : Status();
+  observer.tellSaved(trainer.done);
+  TRY_STATUS(trained);
+  TRY_STATUS(written);
+  if (!sound)
+    return Status::runFailed(steps.result().firstNotFinite);
+  if (observer.stopped && steps.result().steps < given.steps)
+    return Status::stopped("the training");
+  give(result, dumped(reportOf(trainer, steps, checkpoints, evaluations)));
+  return {};
+}
+
+Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_buffer **result) {
+  engine::GivenData data = dataOf(given.data, given.data_count, given.tokens);
+  TRY_STATUS(data.check());
+  training::RunEvaluations evaluations({1, trainer.done, 0, ""});
+  TRY_STATUS(prepare(trainer, evaluations, given.program, data, false, given.observer));
+  HostObserver host(given.observer);
+  TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), trainer.done, [&](int64_t done, int64_t total) {
+    host.tell(NPAR_EVENT_STEP, "", done, total);
+    return trainer.takesStop() || host.wantsToStop() ? Status::stopped("the evaluation") : Status();
+  }));
+  Json json = {{"schema", 1}};
+  json.update(evaluations.json());
+  give(result, dumped(json));
+  return {};
+}
+
+} // namespace
+} // namespace npar::api
+
+extern "C" {
+
+npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *options, npar_buffer **json, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_run", error, [&](npar_trainer &own) -> Status {
+    TRY(npar_run_options given, api::optionsOf(options, "npar_run_options"));
+    return api::run(own, given, json);
+  });
+}
+
+npar_code npar_trainer_evaluate(npar_trainer *trainer, const npar_evaluate_options *options, npar_buffer **json, npar_error **error) {
+  return withTrainer(trainer, "npar_trainer_evaluate", error, [&](npar_trainer &own) -> Status {
+    TRY(npar_evaluate_options given, api::optionsOf(options, "npar_evaluate_options"));
+    return api::evaluate(own, given, json);
+  });
+}
+}

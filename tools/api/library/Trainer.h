@@ -1,0 +1,75 @@
+// A trainer behind its handle: the session of a program, the steps done, and what a host may ask of both.
+#pragma once
+
+#include "tools/api/library/Fence.h"
+#include "tools/api/library/Handles.h"
+
+#include "engine/runtime/BatchShape.h"
+#include "engine/runtime/Session.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::api {
+
+/// What views of parameters need as long as they live.
+struct TrainerMemory {
+  program::ProgramPointer program;
+  std::unique_ptr<engine::Session> session;
+};
+
+} // namespace npar::api
+
+struct npar_trainer {
+  explicit npar_trainer(npar_observer observer) : observer(observer) {}
+
+  std::shared_ptr<npar::api::TrainerMemory> memory;
+  std::shared_ptr<const npar::api::KeptRequest> request; ///< of the program; null: it was opened
+  std::string origin;                                    ///< npar_program::origin
+  npar::api::HostObserver observer;                      ///< hears what the session says while it lives
+  npar::engine::SessionOptions options;                  ///< of the session, for others beside it
+  npar::engine::BatchShape shape;
+  int64_t done = 0;
+  std::atomic<bool> stop{false};
+  std::atomic<bool> busy{false}; ///< a call is in progress
+  std::atomic<int> users{1};     ///< the handle, and calls in progress
+  npar::engine::StepResult last; ///< whose losses `named` point to
+  std::vector<npar_named_value> named;
+  std::vector<npar_piece> pieces; ///< the last that were given
+  std::vector<std::vector<int64_t>> sizes; ///< of `pieces`
+  std::map<std::string, std::vector<int64_t>> viewSizes; ///< shape and strides of views, by parameter
+
+  const npar::program::Program &root() const { return memory->program->root(); }
+  npar::engine::Session &session() const { return *memory->session; }
+  /// Takes a request to stop, which ends only one piece of work.
+  bool takesStop() { return stop.exchange(false); }
+  /// A step's result for the host; its losses stay valid until the next call.
+  npar_step_result resultOf(const npar::engine::StepResult &result, int64_t step, double seconds);
+};
+
+namespace npar::api {
+
+void release(npar_trainer *trainer);
+
+/// A call with a trainer: refuses a second one at the same time, and keeps the trainer until it ends.
+template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char *name, npar_error **error, Body body) noexcept {
+  if (!trainer)
+    return give(error, engine::Status::usage(std::string(name) + ": there is no trainer"));
+  ++trainer->users;
+  npar_code code = fenced(error, [&]() -> engine::Status {
+    if (trainer->busy.exchange(true))
+      return engine::Status::usage(std::string(name) + ": another call with this trainer is in progress; a trainer is for one thread at a time");
+    struct Free {
+      npar_trainer *trainer;
+      ~Free() { trainer->busy = false; }
+    } free{trainer};
+    return body(*trainer);
+  });
+  release(trainer);
+  return code;
+}
+
+} // namespace npar::api
