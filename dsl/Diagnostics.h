@@ -1,6 +1,8 @@
 // Located messages about the user's text: collected during a phase, printed with line, caret, note and help.
 #pragma once
 
+#include "dsl/SourceProvider.h"
+
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -19,6 +21,11 @@ struct Location {
 /// The files read in one compilation, kept so that messages can show their lines.
 class Sources {
 public:
+  /// Texts are read from `texts`; null: from the disk and the standard library inside this program.
+  explicit Sources(TextsPointer texts = nullptr) : from(texts ? std::move(texts) : installedTexts()) {}
+  const SourceProvider &texts() const { return *from; }
+  /// From now on, texts are read from another provider.
+  void readFrom(TextsPointer texts) { from = std::move(texts); }
   /// Adds a file and returns its index. `name` is how messages call it.
   uint32_t add(std::string name, std::string text);
   const std::string &name(uint32_t file) const { return files[file].name; }
@@ -32,6 +39,7 @@ private:
     std::string name, text;
     std::vector<size_t> starts; ///< offsets of the lines
   };
+  TextsPointer from;
   std::vector<File> files;
 };
 

@@ -3,6 +3,7 @@
 
 #include "dsl/Program.h"
 #include "dsl/Schedules.h"
+#include "dsl/SourceProvider.h"
 
 #include <iosfwd>
 #include <memory>
@@ -22,6 +23,7 @@ enum class Purpose {
 
 struct FrontendOptions {
   std::string file;                                          ///< path of the .npar text
+  TextsPointer texts = nullptr;                              ///< where texts come from; null: as `Sources` say
   std::vector<std::string> librarySearch;                    ///< folders tried for `import`, after the importing file's own
   std::optional<std::string> plan;                           ///< name, or "none"; absent: the file's only plan
   std::optional<std::string> train;                          ///< name; absent: the model's only train block

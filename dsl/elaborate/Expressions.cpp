@@ -92,7 +92,7 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
     helps.push_back("a file of the standard library has it: add `import \"" + import + "\"`");
   if (const char *form = writtenHere(name.text); helps.empty() && form)
     helps.push_back(form);
-  for (const std::string &layer : Library::importable(*file->search, /*layersAlone=*/true))
+  for (const std::string &layer : Library::importable(*file, /*layersAlone=*/true))
     result.push_back(layer);
   reporter.fail(name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
 }

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 namespace npar::dsl {
 namespace fs = std::filesystem;
@@ -16,23 +16,21 @@ static const char *const folders[] = {"", "layers", "models", "plans", "optimize
 SourceFile *Library::load() { return read(options.file, options.file, Location{UINT32_MAX, 0, 0, 1}); }
 
 std::string Library::resolve(const std::string &importing, const std::string &name) const {
-  std::error_code error;
+  if (std::string path = sources.texts().imported(name); !path.empty())
+    return path;
   std::string file = fs::path(name).extension() == ".npar" ? name : name + ".npar";
-  fs::path beside = fs::path(importing).parent_path() / file;
-  if (fs::exists(beside, error))
-    return beside.string();
+  std::string beside = (fs::path(importing).parent_path() / file).string();
+  if (sources.texts().has(beside))
+    return beside;
   for (const std::string &root : options.librarySearch)
     for (const char *folder : folders)
-      if (fs::path path = fs::path(root) / folder / file; fs::exists(path, error))
-        return path.string();
+      if (std::string path = (fs::path(root) / folder / file).string(); sources.texts().has(path))
+        return path;
   return {};
 }
 
 SourceFile *Library::read(const std::string &path, const std::string &name, Location from) {
-  std::error_code error;
-  std::string key = fs::weakly_canonical(path, error).string();
-  if (key.empty())
-    key = path;
+  std::string key = sources.texts().key(path);
   if (auto cycle = std::find(open.begin(), open.end(), key); cycle != open.end()) {
     std::string members;
     for (; cycle != open.end(); ++cycle)
@@ -58,6 +56,7 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
   SourceFile *result = file.get();
   result->path = path;
   result->search = &options.librarySearch;
+  result->texts = &sources.texts();
   result->tree = std::move(tree);
   checkDuplicates(*result->tree);
   for (const ast::Block &layer : result->tree->layers)
@@ -71,7 +70,7 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
       for (const std::string &root : options.librarySearch)
         searched += ", " + root;
       d.note(import.location, "searched: " + searched);
-      for (const std::string &help : didYouMean(import.path, importable(options.librarySearch, /*layersAlone=*/false)))
+      for (const std::string &help : didYouMean(import.path, importable(*result, /*layersAlone=*/false)))
         d.help(import.location, help);
       continue;
     }
@@ -125,31 +124,24 @@ Library::FoundLayer Library::findLayer(SourceFile *file, const std::string &name
   return {};
 }
 
-/// The texts in one folder of the library, in order.
-static std::vector<fs::path> textsIn(const fs::path &folder) {
-  std::vector<fs::path> texts;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::error_code none; entry->path().extension() == ".npar" && entry->is_regular_file(none))
-      texts.push_back(entry->path());
-  std::sort(texts.begin(), texts.end());
-  return texts;
-}
+static std::string nameOf(const std::string &text) { return fs::path(text).stem().string(); }
 
-std::vector<std::string> Library::importable(const std::vector<std::string> &search, bool layersAlone) {
+std::vector<std::string> Library::importable(const SourceFile &file, bool layersAlone) {
   std::vector<std::string> names;
-  for (const std::string &root : search)
+  for (const std::string &root : *file.search)
     for (const std::string folder : folders)
       if (!layersAlone || folder == "layers")
-        for (const fs::path &text : textsIn(fs::path(root) / folder))
-          names.push_back(text.stem().string());
+        for (const std::string &text : file.texts->textsIn(root + "/" + folder))
+          names.push_back(nameOf(text));
   return names;
 }
 
 bool Library::isStandard(const SourceFile &file) const {
-  std::error_code error;
+  const SourceProvider &texts = sources.texts();
+  std::string beside = fs::path(file.path).filename().string(), key = texts.key(file.path);
   return std::any_of(options.librarySearch.begin(), options.librarySearch.end(), [&](const std::string &root) {
-    return fs::equivalent(fs::path(file.path).parent_path(), fs::path(root) / "optimizers", error);
+    std::string own = root + "/optimizers/" + beside;
+    return texts.has(own) && texts.key(own) == key;
   });
 }
 
@@ -166,18 +158,17 @@ Library::FoundOptimizer Library::findOptimizer(SourceFile *file, const std::stri
 }
 
 SourceFile *Library::find(const std::string &folder, const std::string &name) {
-  std::error_code error;
   for (const std::string &root : options.librarySearch)
-    if (fs::path text = fs::path(root) / folder / (name + ".npar"); name.find('/') == std::string::npos && fs::exists(text, error))
-      return read(text.string(), text.string(), Location{UINT32_MAX, 0, 0, 1});
+    if (std::string text = root + "/" + folder + "/" + name + ".npar"; name.find('/') == std::string::npos && sources.texts().has(text))
+      return read(text, text, Location{UINT32_MAX, 0, 0, 1});
   return nullptr;
 }
 
 std::vector<std::string> Library::textNames(const std::string &folder) const {
   std::vector<std::string> names;
   for (const std::string &root : options.librarySearch)
-    for (const fs::path &text : textsIn(fs::path(root) / folder))
-      names.push_back(text.stem().string());
+    for (const std::string &text : sources.texts().textsIn(root + "/" + folder))
+      names.push_back(nameOf(text));
   return names;
 }
 
@@ -192,10 +183,10 @@ std::vector<std::string> Library::optimizerNames(SourceFile *file) const {
 }
 
 /// Tells whether a text has a line `layer NAME`. It needs no parser, for the result is only advice.
-static bool declaresLayer(const fs::path &text, const std::string &name) {
-  std::ifstream file(text);
+static bool declaresLayer(const std::string &text, const std::string &name) {
+  std::istringstream lines(text);
   const std::string start = "layer " + name;
-  for (std::string line; std::getline(file, line);)
+  for (std::string line; std::getline(lines, line);)
     if (line.compare(0, start.size(), start) == 0)
       if (line.size() == start.size() || line[start.size()] == '(' || line[start.size()] == ' ' || line[start.size()] == '{')
         return true;
@@ -205,9 +196,11 @@ static bool declaresLayer(const fs::path &text, const std::string &name) {
 std::string Library::importFor(const SourceFile &file, const std::string &layer) {
   for (const std::string &root : *file.search)
     for (const char *folder : folders)
-      for (const fs::path &text : textsIn(fs::path(root) / folder))
-        if (declaresLayer(text, layer))
-          return text.stem().string();
+      for (const std::string &path : file.texts->textsIn(root + "/" + folder)) {
+        std::string unsaid;
+        if (std::optional<std::string> text = file.texts->read(path, maximumText, unsaid); text && declaresLayer(*text, layer))
+          return nameOf(path);
+      }
   return {};
 }
 

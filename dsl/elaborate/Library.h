@@ -13,12 +13,16 @@ struct SourceFile {
   std::vector<SourceFile *> imports;
   std::map<std::string, const ast::Block *> layers; ///< layers declared in this file, by name
   const std::vector<std::string> *search = nullptr; ///< the folders of the library
+  const SourceProvider *texts = nullptr;            ///< where its texts come from
 };
 
 class Library {
 public:
   Library(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics)
-      : options(options), sources(sources), diagnostics(diagnostics) {}
+      : options(options), sources(sources), diagnostics(diagnostics) {
+    if (options.texts)
+      sources.readFrom(options.texts);
+  }
 
   /// Reads the file and all that it imports; null after errors.
   SourceFile *load();
@@ -46,7 +50,7 @@ public:
   /// Names the text to import for a layer that `file` does not see, for advice. Empty if the library has no such layer.
   static std::string importFor(const SourceFile &file, const std::string &layer);
   /// Lists the texts that a file can import from the library's folder of layers, or from all of its folders, for advice.
-  static std::vector<std::string> importable(const std::vector<std::string> &search, bool layersAlone);
+  static std::vector<std::string> importable(const SourceFile &file, bool layersAlone);
 
 private:
   SourceFile *read(const std::string &path, const std::string &name, Location from);

@@ -377,6 +377,8 @@ std::optional<Program> elaborate(const FrontendOptions &options, Sources &source
 
 bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out) {
   try {
+    if (options.texts)
+      sources.readFrom(options.texts);
     uint32_t index = 0;
     if (!readText(options.file, index, options.file, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
       return false;

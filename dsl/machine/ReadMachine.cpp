@@ -272,18 +272,17 @@ private:
 
   std::string find(const ast::Name &name) {
     namespace fs = std::filesystem;
-    std::error_code ignored;
-    fs::path beside = fs::path(path).parent_path() / name.text;
-    if (fs::is_regular_file(beside, ignored))
-      return beside.string();
+    const SourceProvider &texts = sources.texts();
+    std::string beside = (fs::path(path).parent_path() / name.text).string(), unsaid;
+    if (texts.has(beside) && texts.read(beside, maximumText, unsaid))
+      return beside;
     Helps known;
     for (const std::string &library : librarySearch) {
-      fs::path folder = fs::path(library) / "machines";
-      if (fs::path file = folder / (name.text + ".npar"); !fs::path(name.text).has_parent_path() && fs::exists(file, ignored))
-        return file.string();
-      for (const auto &entry : fs::directory_iterator(folder, ignored))
-        if (entry.path().extension() == ".npar")
-          known.push_back(entry.path().stem().string());
+      std::string folder = library + "/machines";
+      if (std::string file = folder + "/" + name.text + ".npar"; name.text.find('/') == std::string::npos && texts.has(file))
+        return file;
+      for (const std::string &file : texts.textsIn(folder))
+        known.push_back(fs::path(file).stem().string());
     }
     std::sort(known.begin(), known.end());
     reporter.fail(

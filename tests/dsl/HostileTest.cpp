@@ -26,7 +26,7 @@ const std::string train = "train b for M { batch 1 optimizer Sgd(lr = 1) }\n";
 std::string model(const std::string &body) { return "model M {\naxis batch, seq = 4\ninput t: f32[batch, seq]\n" + body + "\n}\n" + train; }
 
 TEST(Hostile, LargeFile) { refused(std::string(20'000'000, 'x'), "test.npar: error: "); }
-TEST(Hostile, JustTooLarge) { refused(std::string((1 << 20) + 1, ' '), "has 1048577 bytes, at most 1048576 (1 MiB) are read"); }
+TEST(Hostile, JustTooLarge) { refused(std::string((1 << 20) + 1, ' '), "it has 1048577 bytes, at most 1048576 (1 MiB) are read"); }
 
 TEST(Hostile, Nesting) {
   for (const char *open : {"(", "[", "f(", "x["})

@@ -42,7 +42,7 @@ struct Cases {
     }
     for (const CLI::Option *option : app.get_options()) {
       if (option->get_positional() && option->get_name(true) == "MODEL")
-        for (const std::string &model : models::libraryModels())
+        for (const std::string &model : models::libraryTexts("models"))
           next.push_back(model);
       for (const std::string &flag : option->get_lnames()) {
         next.push_back("--" + flag);

@@ -42,7 +42,7 @@ Result<planner::PlanGoal> goalOf(npar_str word) {
 Status simulate(const npar_request &request, const npar_simulate_options &options, const Answer &answer) {
   RequestObserver observer(request.observer);
   TRY(models::ModelOptions model, modelOf(request, observer));
-  TRY(dsl::Machine machine, planner::readMachineFile(model.machine, observer));
+  TRY(dsl::Machine machine, planner::readMachineFile(model.machine, observer, model.texts));
   models::FileClaims files;
   TRY(program::ProgramPointer loaded, models::loadModel(model, files, observer, /*withoutKernels=*/true));
   const program::Program &program = loaded->root();

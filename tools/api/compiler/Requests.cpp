@@ -1,8 +1,11 @@
 #include "tools/api/compiler/Requests.h"
 #include "tools/api/Texts.h"
 
+#include "dsl/SourceProvider.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/planner/machine/MachineFile.h"
+
+#include <map>
 
 namespace npar::api {
 
@@ -43,10 +46,26 @@ Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observ
     options.settings.push_back(textOf(request.settings[i].key) + "=" + textOf(request.settings[i].value));
   for (size_t i = 0; i < request.target_count; ++i)
     options.targets.push_back(textOf(request.targets[i]));
-  if (request.machine.len) {
-    TRY(options.machine, planner::machineFile(textOf(request.machine), observer));
-  }
+  std::map<std::string, std::string> texts;
   options.model = textOf(request.file);
+  if (text) {
+    options.model = request.name.len ? textOf(request.name) : "<text>";
+    texts[options.model] = textOf(request.text);
+  }
+  if (std::string machine = textOf(request.machine); machine.find('{') != std::string::npos) {
+    options.machine = "<machine>";
+    texts["<machine>"] = std::move(machine);
+  } else if (!machine.empty()) {
+    TRY(options.machine, planner::machineFile(machine, observer));
+  }
+  std::vector<dsl::TextsPointer> layers = {std::make_shared<const dsl::MemoryTexts>(std::move(texts))};
+  if (request.import)
+    layers.push_back(std::make_shared<const dsl::HostTexts>([import = request.import, user = request.import_user](const std::string &name) {
+      npar_str found = {};
+      return import(user, strOf(name), &found) ? std::optional(textOf(found)) : std::nullopt;
+    }));
+  layers.push_back(dsl::installedTexts());
+  options.texts = std::make_shared<const dsl::LayeredTexts>(std::move(layers));
   if (folder)
     TRY_STATUS(followFolder(textOf(request.folder), options, observer));
   return options;

@@ -40,7 +40,7 @@ auto withText(const std::string &text, engine::Observer &observer, const std::st
 
 Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const std::string &text) {
   TRY(ConfigFile config, readConfigFile(path));
-  std::vector<std::string> texts = text.empty() ? models::libraryModels() : std::vector<std::string>{text}, known;
+  std::vector<std::string> texts = text.empty() ? models::libraryTexts("models") : std::vector<std::string>{text}, known;
   for (const std::string &candidate : texts) {
     TRY(std::vector<std::string> families, withText(candidate, observer, "", dsl::familiesOf));
     known.insert(known.end(), families.begin(), families.end());

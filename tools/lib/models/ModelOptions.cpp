@@ -15,22 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool isFile(const fs::path &path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
-}
+const dsl::SourceProvider &textsOf(const ModelOptions &options) { return options.texts ? *options.texts : *dsl::installedTexts(); }
 
 /// The path itself, else a model of the standard library by name, else a path that begins with `stdlib/`.
-std::optional<std::string> findModel(const std::string &name) {
-  if (isFile(name))
+std::optional<std::string> findModel(const ModelOptions &options) {
+  const dsl::SourceProvider &texts = textsOf(options);
+  const std::string &name = options.model, library = standardLibrary();
+  if (texts.has(name))
     return name;
-  fs::path library = standardLibrary(), path = name;
-  for (const fs::path &candidate : {library / "models" / (name + ".npar"), library / "models" / name})
-    if (!path.has_parent_path() && isFile(candidate))
-      return candidate.string();
-  if (fs::path inside = path.lexically_relative("stdlib"); !inside.empty() && *inside.begin() != ".." && isFile(library / inside))
-    return (library / inside).string();
-  return std::nullopt;
+  fs::path path = name;
+  for (const std::string &candidate : {library + "/models/" + name + ".npar", library + "/models/" + name})
+    if (!path.has_parent_path() && texts.has(candidate))
+      return candidate;
+  fs::path inside = path.lexically_relative("stdlib");
+  std::string candidate = library + "/" + inside.string();
+  return !inside.empty() && *inside.begin() != ".." && texts.has(candidate) ? std::optional(candidate) : std::nullopt;
 }
 
 } // namespace
@@ -41,17 +40,21 @@ std::string standardLibrary() {
     return path;
   std::error_code failed;
   fs::path installed = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share/npar/stdlib";
-  return !failed && fs::is_directory(installed, failed) ? installed.string() : NPAR_SOURCE_STDLIB;
+  if (!failed && fs::is_directory(installed, failed))
+    return installed.string();
+  return fs::is_directory(NPAR_SOURCE_STDLIB, failed) ? NPAR_SOURCE_STDLIB : dsl::embeddedLibrary;
 }
 
-std::vector<std::string> libraryModels() {
+std::vector<std::string> libraryTexts(const std::string &folder) {
   std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "models", ignored))
-    if (entry.path().extension() == ".npar")
-      names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
+  for (const std::string &text : dsl::installedTexts()->textsIn(standardLibrary() + "/" + folder))
+    names.push_back(fs::path(text).stem().string());
   return names;
+}
+
+std::optional<std::string> libraryText(const std::string &folder, const std::string &name) {
+  std::string path = standardLibrary() + "/" + folder + "/" + name + ".npar";
+  return name.find('/') == std::string::npos && dsl::installedTexts()->has(path) ? std::optional(path) : std::nullopt;
 }
 
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {
@@ -115,17 +118,17 @@ engine::Status checkImportable(const std::string &path) {
                                   ": rename the file or its folder");
 }
 
-std::string ModelOptions::file() const { return findModel(model).value_or(model); }
+std::string ModelOptions::file() const { return findModel(*this).value_or(model); }
 
 engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
-  std::optional<std::string> file = findModel(model);
+  std::optional<std::string> file = findModel(*this);
   if (!file) {
     std::error_code ignored;
     if (fs::is_directory(model, ignored))
       return engine::Status::badInput("cannot read the model '" + model + "': it is a directory");
     if (fs::is_symlink(model, ignored))
       return engine::Status::badInput("cannot read the model '" + model + "': it is a symbolic link that leads to no file");
-    std::vector<std::string> known = libraryModels();
+    std::vector<std::string> known = libraryTexts("models");
     std::string message = "no model '" + model + "': there is no such file";
     if (std::string nearest = dsl::nearest(fs::path(model).stem().string(), known); !nearest.empty())
       message += "; did you mean '" + nearest + "' of the standard library?";
@@ -137,7 +140,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
     return engine::Status::badInput(message);
   }
   dsl::FrontendOptions options;
-  options.file = *file;
+  options.file = *file, options.texts = texts;
   options.schedules = knownSchedules();
   if (!importFolder.empty())
     options.librarySearch.push_back(importFolder);

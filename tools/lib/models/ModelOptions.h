@@ -22,7 +22,8 @@ struct ModelOptions {
   bool damped = false;                                        ///< FrontendOptions::damped
   bool outputsAlone = false;                                  ///< Evaluation computes the outputs only, neither losses nor metrics
   std::vector<std::string> targets;                           ///< further devices to compile for, such as "cuda:sm_90"
-  std::string importFolder; ///< searched for imports after the text's own folder and before the standard library; may be empty
+  dsl::TextsPointer texts = nullptr; ///< where texts come from; null: the disk and the standard library inside this program
+  std::string importFolder;          ///< searched for imports after the text's own folder and before the standard library; may be empty
 
   /// The model is a compiled program (.npx), so plan and settings cannot change it any more.
   bool isCompiled() const;
@@ -50,10 +51,14 @@ std::optional<std::pair<std::string, std::string>> settingOf(const std::string &
 /// Removes all settings of `key` and returns the value of the last one, which is the effective one.
 std::optional<std::string> takeSetting(std::vector<std::string> &settings, const std::string &key);
 
-/// Names of the standard library's models, ascending.
-std::vector<std::string> libraryModels();
+/// Names of the texts in a folder of the standard library, such as "models", ascending.
+std::vector<std::string> libraryTexts(const std::string &folder);
 
-/// The folder of the standard library: $NPAR_STDLIB, else share/npar/stdlib of the installation, else the sources of this build.
+/// The path of a text of the standard library by its folder and name; nothing if there is none.
+std::optional<std::string> libraryText(const std::string &folder, const std::string &name);
+
+/// The folder of the standard library: $NPAR_STDLIB, else share/npar/stdlib of the installation, else the sources of this build, which a
+/// developer edits, else the copy inside this program (dsl/SourceProvider.h).
 std::string standardLibrary();
 
 } // namespace npar::models

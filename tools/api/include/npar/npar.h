@@ -151,14 +151,14 @@ typedef struct npar_request {
   npar_kind kind;
   npar_str text;   /* a model text */
   npar_str name;   /* what messages call it; default "<text>" */
-  npar_str file;   /* path of a model text, or the name of a model of the standard library */
+  npar_str file;   /* path of a model text or of a compiled program, or the name of a model of the standard library */
   npar_str folder; /* a Hugging Face folder with a config.json, or a folder of checkpoints that npar wrote */
   npar_import import;
   void *import_user;
   npar_str plan, train, config; /* names; default: the text's only one. plan "none": one rank */
   const npar_setting *settings;
   size_t setting_count;
-  npar_str machine;        /* name, path or text of the machine to plan for; default: the reference machine */
+  npar_str machine;        /* name, path or text (with braces) of the machine to plan for; default: the reference machine */
   const npar_str *targets; /* further devices to compile for, such as "cuda:sm_90" */
   size_t target_count;
   int32_t without_kernels; /* 1: a program to look at, which cannot run */

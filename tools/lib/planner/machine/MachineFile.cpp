@@ -33,11 +33,8 @@ std::string variable(const char *name) {
 
 /// Names of the standard library's machines, ascending, with the word for this one.
 std::vector<std::string> knownMachines() {
-  std::vector<std::string> names{"here"};
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(fs::path(models::standardLibrary()) / "machines", ignored))
-    if (entry.path().extension() == ".npar")
-      names.push_back(entry.path().stem().string());
+  std::vector<std::string> names = models::libraryTexts("machines");
+  names.push_back("here");
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -80,9 +77,8 @@ Result<std::optional<std::string>> machineFile(const std::string &word, engine::
     return Status::badInput("cannot read the machine '" + word + "': it is a directory");
   if (fs::exists(word, ignored))
     return std::optional(word);
-  fs::path library = fs::path(models::standardLibrary()) / "machines" / (word + ".npar");
-  if (!fs::path(word).has_parent_path() && fs::exists(library, ignored))
-    return std::optional(library.string());
+  if (std::optional<std::string> text = models::libraryText("machines", word))
+    return text;
   std::vector<std::string> known = knownMachines();
   fs::path name = fs::path(word).filename();
   std::string nearest = dsl::nearest((name.extension() == ".npar" ? name.stem() : name).string(), known);
@@ -90,10 +86,10 @@ Result<std::optional<std::string>> machineFile(const std::string &word, engine::
                           (nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : "did you mean '" + nearest + "'?"));
 }
 
-Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, engine::Observer &observer) {
+Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, engine::Observer &observer, dsl::TextsPointer texts) {
   if (!path)
     return dsl::referenceMachine();
-  dsl::Sources sources;
+  dsl::Sources sources(std::move(texts));
   dsl::Diagnostics diagnostics(sources);
   std::optional<dsl::Machine> machine = dsl::loadMachine(*path, {models::standardLibrary()}, sources, diagnostics);
   std::ostringstream report;

@@ -1,6 +1,7 @@
 // Finds the text of a machine by the word after --machine, and keeps this machine's own text.
 #pragma once
 
+#include "dsl/SourceProvider.h"
 #include "dsl/machine/Machine.h"
 #include "engine/status/Observer.h"
 #include "engine/status/Status.h"
@@ -14,8 +15,10 @@ namespace npar::planner {
 /// by name. `here` is measured where it has not been yet.
 engine::Result<std::optional<std::string>> machineFile(const std::string &word, engine::Observer &observer);
 
-/// The machine of a text; of nothing the reference machine. Errors have locations; `observer` gets warnings.
-engine::Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, engine::Observer &observer);
+/// The machine of a text; of nothing the reference machine. Errors have locations; `observer` gets warnings. `texts`: where the text comes
+/// from, as `dsl::Sources` take it.
+engine::Result<dsl::Machine> readMachineFile(const std::optional<std::string> &path, engine::Observer &observer,
+                                             dsl::TextsPointer texts = nullptr);
 
 /// $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache; empty where neither variable is set.
 std::string herePath();

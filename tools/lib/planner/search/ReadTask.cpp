@@ -89,7 +89,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   }
   task.options = request.model;
   task.options.plan = "none";
-  TRY(task.machine, readMachineFile(request.model.machine, observer));
+  TRY(task.machine, readMachineFile(request.model.machine, observer, request.model.texts));
   int64_t there = dsl::hostCount(task.machine);
   if (there > 0 && request.hosts > 0 && request.hosts != there)
     return Status::usage(fmt::format("--hosts {}: machine '{}' has {} hosts, and a plan fills all of them: remove --hosts", request.hosts,
@@ -131,7 +131,9 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
       settings.push_back(constant + "=" + *value);
   fs::path file = task.names.file;
   bool ofLibrary = file.parent_path() == fs::path(models::standardLibrary()) / "models";
-  task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
+  std::error_code ignored;
+  bool inMemory = task.options.texts && !fs::exists(file, ignored);
+  task.importAs = ofLibrary ? file.stem().string() : inMemory ? file.string() : fs::absolute(file).string();
   TRY_STATUS(models::checkImportable(task.importAs));
   return task;
 }
