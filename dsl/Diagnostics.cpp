@@ -25,25 +25,73 @@ std::string Sources::line(uint32_t file, uint32_t line) const {
   return text.substr(begin, end - begin);
 }
 
+Span Sources::span(const Location &at) const {
+  if (at.file >= files.size() || at.line == 0 || at.line > files[at.file].starts.size())
+    return {at.file, 0, 0};
+  const std::string &text = files[at.file].text;
+  auto after = [&](size_t place, size_t characters) {
+    for (; characters > 0 && place < text.size(); --characters)
+      do
+        ++place;
+      while (place < text.size() && (static_cast<unsigned char>(text[place]) & 0xC0) == 0x80);
+    return place;
+  };
+  size_t begin = after(files[at.file].starts[at.line - 1], at.column == 0 ? 0 : at.column - 1);
+  return {at.file, begin, after(begin, at.length)};
+}
+
+std::string edited(const std::string &text, const std::vector<Fix::Edit> &edits) {
+  std::string result;
+  size_t done = 0;
+  for (const Fix::Edit &edit : edits) {
+    result += text.substr(done, edit.span.begin - done) + edit.text;
+    done = edit.span.end;
+  }
+  return result + text.substr(done);
+}
+
 Diagnostic &Diagnostic::note(Location at, std::string text) {
-  parts.push_back({Severity::Note, at, std::move(text), {}});
+  parts.push_back({Severity::Note, at, std::move(text), {}, {}});
   return *this;
 }
 
 Diagnostic &Diagnostic::help(Location at, std::string text) {
-  parts.push_back({Severity::Help, at, std::move(text), {}});
+  parts.push_back({Severity::Help, at, std::move(text), {}, {}});
   return *this;
 }
 
 Diagnostic &Diagnostics::error(Location at, std::string message) {
   ++errors;
-  list.push_back({Severity::Error, at, std::move(message), {}});
+  list.push_back({Severity::Error, at, std::move(message), {}, {}});
   return list.back();
 }
 
 Diagnostic &Diagnostics::warning(Location at, std::string message) {
-  list.push_back({Severity::Warning, at, std::move(message), {}});
+  list.push_back({Severity::Warning, at, std::move(message), {}, {}});
   return list.back();
+}
+
+void Diagnostics::offer(Diagnostic &diagnostic, Location at, const std::string &wrong, const std::string &right) const {
+  if (at.file >= sources.size() || at.line == 0)
+    return;
+  Span span = sources.span(at);
+  const std::string there = sources.text(span);
+  if (there == '"' + wrong + '"')
+    ++span.begin, --span.end;
+  else if (there != wrong)
+    return;
+  diagnostic.fixes.push_back({"write '" + right + "'", Fix::Trust::Likely, {{span, right}}});
+}
+
+void Diagnostics::offerAfter(Diagnostic &diagnostic, Location at, const std::string &text) const {
+  if (at.file >= sources.size() || at.line == 0)
+    return;
+  size_t place = sources.span(at).end;
+  diagnostic.fixes.push_back({"add '" + text + "'", Fix::Trust::Likely, {{{at.file, place, place}, text}}});
+}
+
+void Diagnostics::offerLine(Diagnostic &diagnostic, uint32_t file, const std::string &line) const {
+  diagnostic.fixes.push_back({"add '" + line + "'", Fix::Trust::Likely, {{{file, 0, 0}, line + "\n"}}});
 }
 
 namespace {

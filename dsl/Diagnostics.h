@@ -10,12 +10,19 @@
 
 namespace npar::dsl {
 
-/// A range of one line of one source file. Lines and columns count from 1; line 0 means "no place in a file".
+/// A range of a source file, which may cross lines. Lines and columns count from 1; line 0 means "no place in a file". Columns and lengths
+/// count characters, line ends included; `Sources::span` has the bytes.
 struct Location {
   uint32_t file = 0; ///< index into Sources
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t length = 1;
+};
+
+/// Bytes [begin, end) of a source file's text.
+struct Span {
+  uint32_t file = 0;
+  size_t begin = 0, end = 0;
 };
 
 /// The files read in one compilation, kept so that messages can show their lines.
@@ -31,6 +38,10 @@ public:
   const std::string &name(uint32_t file) const { return files[file].name; }
   const std::string &text(uint32_t file) const { return files[file].text; }
   size_t size() const { return files.size(); }
+  /// The bytes of a location, within the text; an empty span at its beginning for line 0.
+  Span span(const Location &at) const;
+  /// The text of a span.
+  std::string text(const Span &span) const { return files[span.file].text.substr(span.begin, span.end - span.begin); }
   /// The text of one line without its end, empty when there is no such line.
   std::string line(uint32_t file, uint32_t line) const;
 
@@ -45,11 +56,28 @@ private:
 
 enum class Severity { Error, Warning, Note, Help };
 
+/// A change of texts that makes an error go away, for editors.
+struct Fix {
+  struct Edit {
+    Span span;
+    std::string text; ///< in place of the span
+  };
+  /// Likely: what the user probably meant. Template: a form with parts to fill in.
+  enum class Trust { Likely, Template };
+  std::string title; ///< "write 'vocab'"
+  Trust trust = Trust::Likely;
+  std::vector<Edit> edits; ///< ascending, without overlaps
+};
+
+/// The text of a file with these edits of it.
+std::string edited(const std::string &text, const std::vector<Fix::Edit> &edits);
+
 struct Diagnostic {
   Severity severity = Severity::Error;
   Location location;
   std::string message;           ///< lower case, no final period
   std::vector<Diagnostic> parts; ///< notes and helps that belong to it
+  std::vector<Fix> fixes;        ///< each would do
   Diagnostic &note(Location at, std::string text);
   Diagnostic &help(Location at, std::string text);
 };
@@ -60,6 +88,12 @@ public:
   explicit Diagnostics(const Sources &sources) : sources(sources) {}
   Diagnostic &error(Location at, std::string message);
   Diagnostic &warning(Location at, std::string message);
+  /// Adds the fix that writes `right` at a place of the text, if that place holds `wrong` or `wrong` in quotes.
+  void offer(Diagnostic &diagnostic, Location at, const std::string &wrong, const std::string &right) const;
+  /// Adds the fix that inserts a text after a place.
+  void offerAfter(Diagnostic &diagnostic, Location at, const std::string &text) const;
+  /// Adds the fix that inserts a line at the beginning of a file.
+  void offerLine(Diagnostic &diagnostic, uint32_t file, const std::string &line) const;
   bool hasErrors() const { return errors != 0; }
   size_t errorCount() const { return errors; }
   const std::vector<Diagnostic> &all() const { return list; }

@@ -14,7 +14,7 @@ static std::string tooLong(uintmax_t size, size_t most) {
 
 bool DiskTexts::has(const std::string &path) const {
   std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
+  return fs::exists(path, error);
 }
 
 std::optional<std::string> DiskTexts::read(const std::string &path, size_t most, std::string &why) const {

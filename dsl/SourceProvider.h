@@ -15,7 +15,7 @@ namespace npar::dsl {
 class SourceProvider {
 public:
   virtual ~SourceProvider() = default;
-  /// True if there is something at this path that may be a text; a folder is none.
+  /// True if there is a text, or something else in its place, at this path.
   virtual bool has(const std::string &path) const = 0;
   /// The text; nothing if it cannot be read, and then `why` tells the reason. `most`: bytes that are read.
   virtual std::optional<std::string> read(const std::string &path, size_t most, std::string &why) const = 0;

@@ -48,9 +48,9 @@ std::string nearest(const std::string &word, const std::vector<std::string> &can
   return best;
 }
 
-std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates) {
+Helps didYouMean(const std::string &word, const std::vector<std::string> &candidates) {
   std::string name = nearest(word, candidates);
-  return name.empty() ? std::vector<std::string>{} : std::vector<std::string>{"did you mean '" + name + "'?"};
+  return name.empty() ? Helps{} : Helps{{"did you mean '" + name + "'?", word, name}};
 }
 
 std::string joined(const std::vector<std::string> &words, const char *last) {

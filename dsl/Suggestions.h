@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace npar::dsl {
@@ -10,8 +11,27 @@ namespace npar::dsl {
 /// The candidate nearest to `word` in edit distance, whatever the case of letters; empty if more than a third of the letters of `word`
 /// differ from each candidate.
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates);
+/// A sentence of advice under an error.
+struct Help {
+  Help(std::string text) : text(std::move(text)) {}
+  Help(const char *text) : text(text) {}
+  Help(std::string text, std::string wrong, std::string right)
+      : text(std::move(text)), wrong(std::move(wrong)), right(std::move(right)) {}
+
+  std::string text;
+  std::string wrong, right; ///< the error goes away if its place, which has the text `wrong`, has `right`; both empty: not known
+  std::string line;         ///< the error goes away with this line at the beginning of its file; empty: not known
+
+  static Help withLine(std::string text, std::string line) {
+    Help help(std::move(text));
+    help.line = std::move(line);
+    return help;
+  }
+};
+using Helps = std::vector<Help>;
+
 /// {"did you mean 'x'?"} or nothing.
-std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates);
+Helps didYouMean(const std::string &word, const std::vector<std::string> &candidates);
 /// A list in words: "2, 3, 5 or 6".
 std::string joined(const std::vector<std::string> &words, const char *last = "or");
 /// A number with its word: "1 stage", "2 stages".

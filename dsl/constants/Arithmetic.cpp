@@ -67,7 +67,7 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
     if (op == Operator::Modulo)
       return a % b;
     if (a % b != 0) {
-      std::vector<std::string> helps;
+      Helps helps;
       if (a > 0 && b > 0)
         helps.push_back(nearestDivisors(a, b) + " divide " + std::to_string(a) + "; write " + std::to_string(a) + ".0 for a fraction");
       reporter.fail(at, both() + " is not a whole number", helps);

@@ -192,13 +192,13 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
         reporter.fail(a.value->location,
                       what + " takes " + std::to_string(formals.size()) + (formals.size() == 1 ? " argument" : " arguments") +
                           ", this is number " + std::to_string(position),
-                      formals.empty() ? std::vector<std::string>{} : std::vector<std::string>{"it takes " + joined(names, "and")});
+                      formals.empty() ? Helps{} : Helps{"it takes " + joined(names, "and")});
     } else {
       named = true;
       while (slot < formals.size() && formals[slot].name != name)
         ++slot;
       if (slot == formals.size()) {
-        std::vector<std::string> helps = didYouMean(a.name.text, names);
+        Helps helps = didYouMean(a.name.text, names);
         if (helps.empty() && !names.empty())
           helps.push_back("it takes " + joined(names, "and"));
         reporter.fail(a.name.location, what + " has no argument '" + a.name.text + "'", helps);

@@ -20,42 +20,49 @@ void Reporter::addFrames(Diagnostic &diagnostic) const {
     diagnostic.note(*frames.front().made, "made here");
 }
 
-void Reporter::error(Location at, const std::string &message, const std::vector<std::string> &helps) {
+void Reporter::addHelps(Diagnostic &diagnostic, Location at, const Helps &helps) const {
+  for (const Help &help : helps) {
+    diagnostic.help(at, help.text);
+    if (!help.wrong.empty())
+      diagnostics.offer(diagnostic, at, help.wrong, help.right);
+    if (!help.line.empty())
+      diagnostics.offerLine(diagnostic, at.file, help.line);
+  }
+}
+
+void Reporter::error(Location at, const std::string &message, const Helps &helps) {
   if (!first(at))
     return;
   Diagnostic &d = diagnostics.error(at, message);
   addFrames(d);
-  for (const std::string &help : helps)
-    d.help(at, help);
+  addHelps(d, at, helps);
   checkCount();
 }
 
 void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note,
-                     const std::vector<std::string> &helps) {
+                     const Helps &helps) {
   if (!first(at))
     return;
   Diagnostic &d = diagnostics.error(at, message).note(noteAt, note);
   addFrames(d);
-  for (const std::string &help : helps)
-    d.help(at, help);
+  addHelps(d, at, helps);
   checkCount();
 }
 
-void Reporter::warning(Location at, const std::string &message, const std::vector<std::string> &helps) {
+void Reporter::warning(Location at, const std::string &message, const Helps &helps) {
   if (!first(at))
     return;
   Diagnostic &d = diagnostics.warning(at, message);
   addFrames(d);
-  for (const std::string &help : helps)
-    d.help(at, help);
+  addHelps(d, at, helps);
 }
 
-void Reporter::fail(Location at, const std::string &message, const std::vector<std::string> &helps) {
+void Reporter::fail(Location at, const std::string &message, const Helps &helps) {
   error(at, message, helps);
   throw Stop{};
 }
 
-void Reporter::abort(Location at, const std::string &message, const std::vector<std::string> &helps) {
+void Reporter::abort(Location at, const std::string &message, const Helps &helps) {
   error(at, message, helps);
   throw Abort{};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "dsl/Suggestions.h"
 
 #include <optional>
 #include <set>
@@ -19,12 +20,12 @@ public:
   explicit Reporter(Diagnostics &diagnostics) : diagnostics(diagnostics) {}
 
   /// Reports once per place (unrolled blocks repeat their errors). `helps` may be empty.
-  void error(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+  void error(Location at, const std::string &message, const Helps &helps = {});
   /// The same, with a note at another place.
-  void error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps = {});
-  void warning(Location at, const std::string &message, const std::vector<std::string> &helps = {});
-  [[noreturn]] void fail(Location at, const std::string &message, const std::vector<std::string> &helps = {});
-  [[noreturn]] void abort(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+  void error(Location at, const std::string &message, Location noteAt, const std::string &note, const Helps &helps = {});
+  void warning(Location at, const std::string &message, const Helps &helps = {});
+  [[noreturn]] void fail(Location at, const std::string &message, const Helps &helps = {});
+  [[noreturn]] void abort(Location at, const std::string &message, const Helps &helps = {});
 
   size_t errorCount() const { return diagnostics.errorCount(); }
 
@@ -49,6 +50,7 @@ private:
   /// Ends elaboration when enough errors were reported.
   void checkCount() const;
   void addFrames(Diagnostic &diagnostic) const;
+  void addHelps(Diagnostic &diagnostic, Location at, const Helps &helps) const;
 
   Diagnostics &diagnostics;
   struct OnTheWay {

@@ -112,7 +112,7 @@ const std::vector<ForeignSetting> &foreignSettings() {
 }
 
 /// The known settings that an unknown one was probably meant to be.
-std::vector<std::string> meantBy(const std::string &key, const std::vector<std::string> &known) {
+Helps meantBy(const std::string &key, const std::vector<std::string> &known) {
   std::string word;
   for (unsigned char letter : key)
     word += letter == '-' ? '_' : static_cast<char>(std::tolower(letter));
@@ -165,7 +165,7 @@ bool Settings::accept(const std::string &key) {
 void Settings::reportUnknown(Reporter &reporter) const {
   for (const Setting &s : list)
     if (!s.used) {
-      std::vector<std::string> helps = meantBy(s.key, known);
+      Helps helps = meantBy(s.key, known);
       if (helps.empty()) {
         std::vector<std::string> names = known;
         std::sort(names.begin(), names.end());

@@ -65,9 +65,9 @@ void ModelElaborator::resolveCheckpoint(Scope &scope) {
 CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source, Scope &scope) {
   auto word = std::find(words.begin(), words.end(), source.word.text);
   if (word == words.end()) {
-    std::vector<std::string> helps = didYouMean(source.word.text, words);
+    Helps helps = didYouMean(source.word.text, words);
     reporter.fail(source.word.location, "a checkpoint block has no '" + source.word.text + "'",
-                  helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps);
+                  helps.empty() ? Helps{"it has " + joined(words, "and")} : helps);
   }
   CheckpointRule rule;
   rule.kind = static_cast<CheckpointRuleKind>(word - words.begin());
@@ -145,8 +145,8 @@ void ModelElaborator::checkCheckpoint() {
   for (const Parameter &p : graph.model.parameters)
     paths.push_back(p.path);
   auto suchAs = [&](const std::string &name) {
-    std::vector<std::string> helps = didYouMean(name, paths);
-    return helps.empty() ? std::vector<std::string>{"a parameter is called such as '" + paths.back() + "'"} : helps;
+    Helps helps = didYouMean(name, paths);
+    return helps.empty() ? Helps{"a parameter is called such as '" + paths.back() + "'"} : helps;
   };
   auto has = [&](const std::string &pattern) {
     return std::any_of(paths.begin(), paths.end(), [&](const std::string &path) { return matchesName(pattern, path); });

@@ -68,9 +68,9 @@ private:
     data.groups.push_back(std::move(group));
   }
 
-  static std::vector<std::string> wordHelp(const std::string &word) {
-    std::vector<std::string> helps = didYouMean(word, {"stream", "file", "split", "shuffled", "sequential", "drop", "pad"});
-    return helps.empty() ? std::vector<std::string>{"it has stream, file, split, shuffled or sequential, drop last or pad last"} : helps;
+  static Helps wordHelp(const std::string &word) {
+    Helps helps = didYouMean(word, {"stream", "file", "split", "shuffled", "sequential", "drop", "pad"});
+    return helps.empty() ? Helps{"it has stream, file, split, shuffled or sequential, drop last or pad last"} : helps;
   }
 
   /// A path of the text, from the folder of the text.
@@ -177,9 +177,9 @@ private:
   /// The node of an input; null where the loss does not need it.
   const Node *input(const ast::Name &name) {
     if (std::find(declared.begin(), declared.end(), name.text) == declared.end()) {
-      std::vector<std::string> helps = didYouMean(name.text, declared);
+      Helps helps = didYouMean(name.text, declared);
       reporter.fail(name.location, "model '" + model.name + "' has no input '" + name.text + "'",
-                    helps.empty() ? std::vector<std::string>{"its inputs are " + joined(declared, "and")} : helps);
+                    helps.empty() ? Helps{"its inputs are " + joined(declared, "and")} : helps);
     }
     for (const auto &[fed, at] : known)
       if (fed == name.text) {

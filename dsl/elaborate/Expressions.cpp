@@ -80,7 +80,7 @@ static const char *writtenHere(const std::string &word) {
 }
 
 void ModelElaborator::unknown(const std::string &what, const ast::Expression &name, Scope &scope) {
-  std::vector<std::string> helps = declaredLater({name.text, name.location});
+  Helps helps = declaredLater({name.text, name.location});
   std::vector<std::string> result = scope.names();
   for (SourceFile *f : Library::reach(file))
     for (const ast::Block &layer : f->tree->layers)
@@ -89,7 +89,7 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
     result.push_back(op.name);
   result.insert(result.end(), constantFunctions().begin(), constantFunctions().end());
   if (std::string import = Library::importFor(*file, name.text); helps.empty() && !import.empty())
-    helps.push_back("a file of the standard library has it: add `import \"" + import + "\"`");
+    helps.push_back(Help::withLine("a file of the standard library has it: add `import \"" + import + "\"`", "import \"" + import + "\""));
   if (const char *form = writtenHere(name.text); helps.empty() && form)
     helps.push_back(form);
   for (const std::string &layer : Library::importable(*file, /*layersAlone=*/true))
@@ -148,8 +148,8 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
       if (graph.size(name) == *number)
         sameSize.push_back("'" + name + "'");
   reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
-                sameSize.empty() ? std::vector<std::string>()
-                                 : std::vector<std::string>{joined(sameSize) + " is an axis of this size"});
+                sameSize.empty() ? Helps()
+                                 : Helps{joined(sameSize) + " is an axis of this size"});
 }
 
 int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::string &what) {
@@ -270,7 +270,7 @@ std::string ModelElaborator::partName(const std::string &axis, const ast::Expres
   bool isList = given.group && !given.product;
   const std::string part = given.product ? given.products.back() : given.names[0];
   if (isList || !sum || !contains(sum->parts, part)) {
-    std::vector<std::string> helps;
+    Helps helps;
     if (!isList && !sum && part != axis)
       helps.push_back("to cut out a part by its name declare a sum: `axis " + axis + " = " + part + " + rest`");
     if (!isList && graph.sizeOfPart(part) < graph.size(axis))

@@ -70,8 +70,10 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
       for (const std::string &root : options.librarySearch)
         searched += ", " + root;
       d.note(import.location, "searched: " + searched);
-      for (const std::string &help : didYouMean(import.path, importable(*result, /*layersAlone=*/false)))
-        d.help(import.location, help);
+      for (const Help &help : didYouMean(import.path, importable(*result, /*layersAlone=*/false))) {
+        d.help(import.location, help.text);
+        diagnostics.offer(d, import.location, help.wrong, help.right);
+      }
       continue;
     }
     if (SourceFile *child = read(found, found, import.location))

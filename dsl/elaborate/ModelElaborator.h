@@ -90,7 +90,7 @@ private:
   void checkFresh(const ast::Name &name, Scope &scope, const std::string &path = "");
   void warnUnused();
   /// A hint if `name` is declared further down in the same text; otherwise nothing.
-  std::vector<std::string> declaredLater(const ast::Name &name) const;
+  Helps declaredLater(const ast::Name &name) const;
 
   // Names of parameters in files (Paths.cpp).
   std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as, Scope &scope);

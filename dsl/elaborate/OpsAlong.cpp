@@ -65,7 +65,7 @@ Value cumsum(OperationCall &call) {
     call.reporter.fail(call.place(0),
                        "argument 'x' of 'cumsum' must be a tensor of floats or integers, this is " +
                            (x ? describedTensor(call.graph, x->node) : kindOf(value)),
-                       x ? std::vector<std::string>{"write int(x) to count"} : std::vector<std::string>{});
+                       x ? Helps{"write int(x) to count"} : Helps{});
   std::string over = call.axis(1);
   call.requireAxis(1, over, x->node, "the operand");
   TensorType type = call.graph.type(x->node);

@@ -77,7 +77,7 @@ int changesScores(OperationCall &call, size_t i, const char *what, const AxisNam
       AxisNames known = rows;
       if (!looked.name.empty())
         known.push_back(looked.name);
-      std::vector<std::string> helps;
+      Helps helps;
       if (looked.name.empty())
         helps.push_back("name the keys, keys = ..., and let it be over that axis");
       call.reporter.fail(call.place(i), std::string("axis '") + axis + "' of the " + what + " is none of " + textOf(known), helps);
@@ -90,7 +90,7 @@ void warnOfHiddenQueries(OperationCall &call, int condition, const std::string &
   const AxisNames &axes = call.axesOf(condition);
   if (!contains(axes, seq) || contains(axes, looked.name))
     return;
-  std::vector<std::string> helps;
+  Helps helps;
   const std::string queries = call.nameOf(seq), keys = looked.name.empty() ? "" : call.nameOf(looked.name);
   if (looked.isOther)
     helps.push_back("for keys that are not seen let it be over '" + keys + "', which the keys are over");
@@ -156,7 +156,7 @@ Value attention(OperationCall &call) {
     const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
     const std::string letter(1, i == 0 ? 'q' : i == 1 ? 'k' : 'v'), &along = i == 0 ? seq : looked.keys;
     if (given.size() < 3 || !contains(given, "batch") || !contains(given, along)) {
-      std::vector<std::string> helps;
+      Helps helps;
       if (i > 0 && given.size() >= 3 && given[0] == "batch" && !contains(given, seq) && !call.has(Keys))
         helps.push_back("for the keys of another sequence write keys = " + call.nameOf(given[1]));
       call.reporter.fail(

@@ -51,9 +51,9 @@ Value extreme(OperationCall &call) {
     refuseTruths(call, tensor->node);
     if (!call.namesAxes(1))
       call.reporter.fail(call.place(1), "'" + call.name + "' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
-                         least ? std::vector<std::string>{"write min(x, over = a) for the least along axis 'a'",
+                         least ? Helps{"write min(x, over = a) for the least along axis 'a'",
                                                           "the lesser of x and y is where(x < y, x, y)"}
-                               : std::vector<std::string>{"write max(x, over = a) for the largest along axis 'a'",
+                               : Helps{"write max(x, over = a) for the largest along axis 'a'",
                                                           "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
     AxisNames axes = without(call.axesOf(tensor->node), reduced(call, tensor->node));
     int found = reduction(call, "max", least ? turned(call, tensor->node) : tensor->node, axes);

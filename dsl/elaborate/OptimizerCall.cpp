@@ -76,7 +76,7 @@ private:
   KnownOptimizers::Found find(const ast::Expression &callee) {
     if (KnownOptimizers::Found found = known.find(callee.text); found.declaration)
       return found;
-    std::vector<std::string> helps = didYouMean(callee.text, known.names);
+    Helps helps = didYouMean(callee.text, known.names);
     if (const char *reason = whyNot(callee.text))
       helps = {"it needs " + std::string(reason) + "; an optimizer's formula is for one element of a parameter"};
     else if (helps.empty())
@@ -144,9 +144,9 @@ private:
     const ast::Expression &callee = calleeOf(e, "a learning rate", names);
     auto form = forms.find(callee.text);
     if (form == forms.end()) {
-      std::vector<std::string> helps = didYouMean(callee.text, names);
+      Helps helps = didYouMean(callee.text, names);
       reporter.fail(callee.location, "unknown learning rate '" + callee.text + "'",
-                    helps.empty() ? std::vector<std::string>{"it is one of " + joined(names)} : helps);
+                    helps.empty() ? Helps{"it is one of " + joined(names)} : helps);
     }
     std::vector<const ast::Argument *> given =
         matchArguments(reporter, "'" + callee.text + "'", e.location, form->second.second, e.suffixes[0].arguments);

@@ -10,7 +10,7 @@
 namespace npar::dsl {
 namespace {
 
-using Node = OptimizerFormulas::Node;
+using FormulaNode = OptimizerFormulas::Node;
 
 /// Functions of formulas by the words of the language.
 struct FormulaFunction {
@@ -47,8 +47,8 @@ private:
     OptimizerState state;
     bool perElement = true;
     Location location;
-    Node before = 0;
-    std::optional<Node> after;
+    FormulaNode before = 0;
+    std::optional<FormulaNode> after;
   };
   static constexpr size_t mostNodes = 2000, mostStates = 16;
 
@@ -117,7 +117,7 @@ private:
       for (size_t i = 0; i < each.names.size(); ++i) {
         const ast::Name &name = each.names[i], &slot = each.paths[i] ? *each.paths[i] : name;
         if (Binding *before = scope.findHere(name.text)) {
-          std::vector<std::string> helps;
+          Helps helps;
           if (!std::holds_alternative<FormulaValue>(before->value))
             helps = {"give the state another name; checkpoints can keep this one: `state velocity as \"" + name.text + "\" = zeros`"};
           reporter.error(name.location, "'" + name.text + "' is declared twice", before->location, "first declared here", helps);
@@ -178,7 +178,7 @@ private:
         reporter.fail(state.location, "the update does not change state '" + state.state.name + "'");
   }
 
-  void assign(const ast::Item &line, Node value, Scope &inner, const ast::OptimizerUpdate &text) {
+  void assign(const ast::Item &line, FormulaNode value, Scope &inner, const ast::OptimizerUpdate &text) {
     const std::string &name = line.name.text;
     if (formulas.isTruth(value))
       reporter.fail(line.value->location, "'" + name + "' must be a number, this is a truth value", {"write where(condition, x, y)"});
@@ -196,21 +196,21 @@ private:
     inner.bind(name, FormulaValue{value}, line.name.location);
   }
 
-  Node asNode(Location at, const Value &value) {
+  FormulaNode asNode(Location at, const Value &value) {
     if (auto *formula = std::get_if<FormulaValue>(&value))
       return formula->node;
     if (!isNumber(value))
       reporter.fail(at, "a number is needed here, this is " + kindOf(value));
     return formulas.number(toDouble(value));
   }
-  Node numberNode(Location at, const Value &value) {
-    Node node = asNode(at, value);
+  FormulaNode numberNode(Location at, const Value &value) {
+    FormulaNode node = asNode(at, value);
     if (formulas.isTruth(node))
       reporter.fail(at, "a number is needed here, this is a truth value", {"write where(condition, x, y)"});
     return node;
   }
 
-  Value apply(Location at, const std::string &function, std::vector<Node> operands) {
+  Value apply(Location at, const std::string &function, std::vector<FormulaNode> operands) {
     if (formulas.size() > mostNodes)
       reporter.fail(at, "an optimizer with more than " + std::to_string(mostNodes) + " operations");
     return FormulaValue{formulas.apply(function, std::move(operands))};
@@ -260,7 +260,7 @@ private:
     for (auto [one, other] : {std::pair(&left, &right), std::pair(&right, &left)})
       if (auto *known = std::get_if<bool>(one))
         return *known == isAnd ? *other : Value(*known);
-    std::vector<Node> operands;
+    std::vector<FormulaNode> operands;
     for (const Value *value : {&left, &right}) {
       operands.push_back(asNode(at, *value));
       if (!formulas.isTruth(operands.back()))
@@ -311,7 +311,7 @@ private:
       return value;
     if (isConstant)
       return constantCall(at, word, values);
-    std::vector<Node> operands;
+    std::vector<FormulaNode> operands;
     for (const Value &each : values)
       operands.push_back(numberNode(at, each));
     if (word == "sign" && damped) // of about the same size as the sign where the value is more than noise
@@ -341,7 +341,7 @@ private:
   Value choose(Location at, const std::vector<Value> &values) {
     if (auto *known = std::get_if<bool>(&values[0]))
       return *known ? values[1] : values[2];
-    Node condition = asNode(at, values[0]);
+    FormulaNode condition = asNode(at, values[0]);
     if (!formulas.isTruth(condition))
       reporter.fail(at, "the first argument of 'where' must be true or false, this is a number");
     return apply(at, "select", {condition, numberNode(at, values[1]), numberNode(at, values[2])});
@@ -371,24 +371,24 @@ private:
       if (callee.text == whole)
         reporter.fail(callee.location, "'" + callee.text + "' needs several elements: an optimizer's formula is for one element",
                       {"its functions are " + joined(names, "and")});
-    std::vector<std::string> helps = didYouMean(callee.text, names);
+    Helps helps = didYouMean(callee.text, names);
     reporter.fail(callee.location, "unknown function '" + callee.text + "' of an optimizer",
-                  helps.empty() ? std::vector<std::string>{"its functions are " + joined(names, "and")} : helps);
+                  helps.empty() ? Helps{"its functions are " + joined(names, "and")} : helps);
   }
 
   /// Writes the formulas of what the weight depends on: a momentum of 0 needs no state.
   void write() {
-    std::vector<Node> wanted{*weight};
+    std::vector<FormulaNode> wanted{*weight};
     std::vector<bool> kept(states.size());
     for (bool more = true; more;) {
       more = false;
       for (size_t i = 0; i < states.size(); ++i)
-        if (!kept[i] && std::any_of(wanted.begin(), wanted.end(), [&](Node node) { return formulas.dependsOn(node, states[i].before); })) {
+        if (!kept[i] && std::any_of(wanted.begin(), wanted.end(), [&](FormulaNode node) { return formulas.dependsOn(node, states[i].before); })) {
           kept[i] = more = true;
           wanted.push_back(*states[i].after);
         }
     }
-    std::vector<Node> elements{*weight}, steps, newStepStates;
+    std::vector<FormulaNode> elements{*weight}, steps, newStepStates;
     for (size_t i = 0; i < states.size(); ++i)
       if (kept[i]) {
         (states[i].perElement ? result.states : result.stepStates).push_back(states[i].state);
@@ -406,7 +406,7 @@ private:
   Scope scope;
   OptimizerFormulas formulas;
   std::vector<State> states;
-  std::optional<Node> weight;
+  std::optional<FormulaNode> weight;
   Optimizer result;
 };
 

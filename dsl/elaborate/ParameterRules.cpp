@@ -61,9 +61,9 @@ ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, S
       continue;
     }
     if (change.name.text != "lr" && change.name.text != "decay") {
-      std::vector<std::string> helps = didYouMean(change.name.text, {"lr", "decay", "optimizer"});
+      Helps helps = didYouMean(change.name.text, {"lr", "decay", "optimizer"});
       evaluator.reporter.fail(change.name.location, "a rule for parameters has no '" + change.name.text + "'",
-                              helps.empty() ? std::vector<std::string>{"it has lr, decay and optimizer"} : helps);
+                              helps.empty() ? Helps{"it has lr, decay and optimizer"} : helps);
     }
     std::optional<double> &value = change.name.text == "lr" ? rule.rate : rule.decay;
     if (value)
@@ -154,7 +154,7 @@ private:
     return any;
   }
 
-  std::vector<std::string> helpFor(const std::string &pattern) {
+  Helps helpFor(const std::string &pattern) {
     for (const CheckpointRule &rule : model.checkpoint)
       if (rule.kind == CheckpointRuleKind::Same && rule.file == pattern)
         return {"the tensor of that name in checkpoints is parameter '" + rule.model + "'"};
@@ -169,8 +169,8 @@ private:
     std::vector<std::string> paths;
     for (const Parameter &parameter : model.parameters)
       paths.push_back(parameter.path);
-    std::vector<std::string> helps = didYouMean(pattern, paths);
-    return helps.empty() ? std::vector<std::string>{"parameters are called like '" + paths.front() + "'"} : helps;
+    Helps helps = didYouMean(pattern, paths);
+    return helps.empty() ? Helps{"parameters are called like '" + paths.front() + "'"} : helps;
   }
 
   void apply(const ParameterRule &rule, size_t parameter, std::vector<std::string> &names, std::vector<int> &groups) {

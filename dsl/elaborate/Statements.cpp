@@ -34,13 +34,13 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
     reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor to output"});
   if (purpose != Purpose::Training ? hasResults(made) : !made.losses.empty())
     return;
-  std::vector<std::string> helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
+  Helps helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())
     helps.push_back("without a loss, `npar eval --outputs` writes its outputs");
   reporter.fail(model.name.location, name + " has no loss", helps);
 }
 
-std::vector<std::string> ModelElaborator::declaredLater(const ast::Name &name) const {
+Helps ModelElaborator::declaredLater(const ast::Name &name) const {
   std::vector<const Statement *> all;
   for (const Statement &s : instance ? instance->layer->body : text->body) {
     all.push_back(&s);
@@ -169,7 +169,7 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
   if (Binding *old = scope.find(name.text)) {
     if (std::holds_alternative<Poison>(old->value))
       throw Stop{};
-    std::vector<std::string> helps;
+    Helps helps;
     auto *layer = std::get_if<Instance *>(&old->value);
     auto *parameter = std::get_if<ParameterValue>(&old->value);
     const std::string before = layer ? (*layer)->path : parameter ? graph.model.parameters[parameter->index].path : path;
@@ -365,7 +365,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
       reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
   } else {
     reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)",
-                  init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : std::vector<std::string>());
+                  init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : Helps());
   }
   scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);
 }

@@ -49,11 +49,11 @@ private:
     }
   }
 
-  static std::vector<std::string> unknownHelp(const std::string &name) {
+  static Helps unknownHelp(const std::string &name) {
     std::vector<std::string> words = trainSettings, keywords = keywordsOf(GrammarItem::Train);
     words.insert(words.end(), keywords.begin(), keywords.end());
-    std::vector<std::string> helps = didYouMean(name, words);
-    return helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps;
+    Helps helps = didYouMean(name, words);
+    return helps.empty() ? Helps{"it has " + joined(words, "and")} : helps;
   }
 
   void batch(const ast::Expression *e) {

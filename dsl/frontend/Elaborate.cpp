@@ -131,7 +131,7 @@ private:
       for (const std::string &other : others)
         if (std::find(names.begin(), names.end(), other) == names.end())
           names.push_back(other);
-      std::vector<std::string> helps = didYouMean(*name, names);
+      Helps helps = didYouMean(*name, names);
       if (helps.empty())
         helps.push_back(names.empty() ? std::string("there is none") : "there is " + joined(names));
       reporter.fail(there, std::string("unknown ") + what + " '" + *name + "'", helps);
@@ -198,9 +198,9 @@ private:
     if (data || name == "none")
       return;
     names.push_back("none");
-    std::vector<std::string> helps = didYouMean(name, names);
+    Helps helps = didYouMean(name, names);
     reporter.fail(asked->value->location, "unknown data block '" + name + "'",
-                  helps.empty() ? std::vector<std::string>{"there is " + joined(names)} : helps);
+                  helps.empty() ? Helps{"there is " + joined(names)} : helps);
   }
 
   /// Leaves the plans that the model can have: its own, and those without `for`. Of these only the ones that the model's file or the first

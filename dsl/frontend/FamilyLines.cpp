@@ -33,9 +33,9 @@ private:
   FamilyLine line(const ast::FamilyRule &rule) {
     auto found = std::find(words.begin(), words.end(), rule.word.text);
     if (found == words.end()) {
-      std::vector<std::string> helps = didYouMean(rule.word.text, words);
+      Helps helps = didYouMean(rule.word.text, words);
       reporter.fail(rule.word.location, "a family has no '" + rule.word.text + "'",
-                    helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps);
+                    helps.empty() ? Helps{"it has " + joined(words, "and")} : helps);
     }
     auto word = static_cast<FamilyWord>(found - words.begin());
     bool valued = word == FamilyWord::Take || word == FamilyWord::Must;

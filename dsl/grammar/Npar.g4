@@ -173,6 +173,6 @@ ID: [A-Za-z_] [A-Za-z_0-9]*;
 WORD: [0-9]+ [A-Za-z_] [A-Za-z_0-9]*; // such as 1f1b
 STRING: '"' ~["\r\n]* '"';
 OPEN_STRING: '"' ~["\r\n]*; // reported by the parser's caller
-COMMENT: '#' ~[\r\n]* -> skip;
+COMMENT: '#' ~[\r\n]* -> channel(HIDDEN);
 SPACE: [ \t\r\n]+ -> skip;
 UNKNOWN: .;

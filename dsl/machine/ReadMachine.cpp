@@ -19,13 +19,13 @@
 namespace npar::dsl {
 namespace {
 
-using Helps = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 Helps orElse(Helps helps, const std::string &otherwise) { return helps.empty() ? Helps{otherwise} : helps; }
 
 /// Each word once, in order: of all figures, of a group, of its figures for a type.
-Helps distinct(const std::vector<Figure> &figures, const char *Figure::*word, const std::string &group = "", const std::string &type = "") {
-  Helps words;
+Words distinct(const std::vector<Figure> &figures, const char *Figure::*word, const std::string &group = "", const std::string &type = "") {
+  Words words;
   for (const Figure &figure : figures)
     if ((group.empty() || group == figure.group) && (type.empty() || type == figure.type) &&
         std::find(words.begin(), words.end(), figure.*word) == words.end())
@@ -76,7 +76,7 @@ private:
     if (machine.kind == MachineKind::Device && name == "processor")
       reporter.fail(group.name.location, "a machine has a processor or devices, this one has both",
                     {"ranks of `device` have one each, those of `processor` share its cores"});
-    Helps groups = distinct(figures, &Figure::group), types = distinct(figures, &Figure::type, name);
+    Words groups = distinct(figures, &Figure::group), types = distinct(figures, &Figure::type, name);
     if (types.empty() && isUneven)
       reporter.fail(group.name.location, "a machine of several kinds of hosts has no figures of '" + name + "' of its own",
                     {"they are those of its kinds; it has `link cluster { ... }`, which joins hosts of different kinds"});
@@ -106,7 +106,7 @@ private:
       return group.name.text == one.group && (group.type ? group.type->text : "") == one.type && name == one.name;
     });
     if (figure == figures.end()) {
-      Helps names = distinct(figures, &Figure::name, group.name.text, group.type ? group.type->text : "");
+      Words names = distinct(figures, &Figure::name, group.name.text, group.type ? group.type->text : "");
       reporter.fail(quantity.what.location, "unknown figure '" + name + "' of '" + group.name.text + "'",
                     orElse(didYouMean(name, names), "it has " + joined(names, "and")));
     }
@@ -117,7 +117,7 @@ private:
     const std::vector<FigureUnit> &units = unitsOf(figure->kind);
     auto unit = std::find_if(units.begin(), units.end(), [&](const FigureUnit &one) { return quantity.unit.text == one.word; });
     if (unit == units.end()) {
-      Helps words;
+      Words words;
       for (const FigureUnit &one : units)
         words.push_back(one.word);
       reporter.fail(
@@ -153,7 +153,7 @@ private:
   }
 
   void reportMissing() {
-    Helps missing;
+    Words missing;
     std::string example;
     std::set<std::pair<std::string, std::string>> groups;
     for (const ast::FigureGroup &group : source.groups)
@@ -276,7 +276,7 @@ private:
     std::string beside = (fs::path(path).parent_path() / name.text).string(), unsaid;
     if (texts.has(beside) && texts.read(beside, maximumText, unsaid))
       return beside;
-    Helps known;
+    Words known;
     for (const std::string &library : librarySearch) {
       std::string folder = library + "/machines";
       if (std::string file = folder + "/" + name.text + ".npar"; name.text.find('/') == std::string::npos && texts.has(file))

@@ -20,7 +20,7 @@ ast::Operator operatorOf(const std::string &text) {
 Location ExpressionBuilder::at(Context *context) {
   antlr4::Token *first = context->getStart(), *last = context->getStop();
   Location result = placeOf(file, first);
-  if (last && last->getLine() == first->getLine() && last->getStopIndex() > first->getStartIndex())
+  if (last && last->getStopIndex() > first->getStartIndex())
     result.length = static_cast<uint32_t>(last->getStopIndex() - first->getStartIndex() + 1);
   return result;
 }

@@ -11,6 +11,17 @@
 namespace npar::dsl {
 namespace {
 
+/// The tokens that the grammar sees: without comments.
+using Tokens = std::vector<antlr4::Token *>;
+
+Tokens tokensOf(antlr4::Parser *parser) {
+  Tokens seen;
+  for (antlr4::Token *token : static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream())->getTokens())
+    if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL)
+      seen.push_back(token);
+  return seen;
+}
+
 /// Explains a reserved word in the place of a name: `repeat layer[2]`, `param input: [...]`, `model = Linear(...)`.
 void explainReserved(Diagnostic &error, const std::string &before, const std::string &found) {
   const std::string &word = isReservedWord(found) ? found : before;
@@ -24,16 +35,18 @@ void explainReserved(Diagnostic &error, const std::string &before, const std::st
 }
 
 /// `... weigth 0.5`: a misspelt word is taken for the name that a statement begins with, and then there is no `=`.
-void explainMisspelt(Diagnostic &error, const Location &at, const std::string &before) {
+void explainMisspelt(Diagnostics &diagnostics, Diagnostic &error, const Location &at, const std::string &before) {
   const std::vector<std::string> words = languageWords();
   if (std::find(words.begin(), words.end(), before) == words.end())
-    for (const std::string &help : didYouMean(before, words))
-      error.help(at, help);
+    for (const Help &help : didYouMean(before, words)) {
+      error.help(at, help.text);
+      diagnostics.offer(error, at, help.wrong, help.right);
+    }
 }
 
 /// Explains `plan grid for Gpt2(dp = 2)`: a parenthesis where a declaration `for` a model has its brace.
-void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t index) {
-  auto text = [&](size_t back) { return tokens->get(index - back)->getText(); };
+void explainLateConstants(Diagnostic &error, const Tokens &tokens, size_t index) {
+  auto text = [&](size_t back) { return tokens[index - back]->getText(); };
   if (index >= 4 && text(0) == "(" && text(2) == "for" && text(3) != ")")
     error.help(error.location,
                "write constants after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
@@ -67,30 +80,31 @@ bool continues(const std::string &clause, const std::string &last, const std::st
 }
 
 /// `compute bf16 reduce f32 hierarchical`: what follows a forgotten comma is taken for clauses of their own, and the error is found later.
-bool explainMissingComma(Diagnostic &error, uint32_t file, antlr4::TokenStream *tokens, size_t index) {
+bool explainMissingComma(Diagnostics &diagnostics, Diagnostic &error, uint32_t file, const Tokens &tokens, size_t index) {
   static const std::vector<std::string> lists = {"compute", "mesh", "place", "require"},
                                         others = {"{", "}", "split", "store", "recompute", "keep", "bucket"};
   size_t first = index;
   while (first > 0) {
-    const std::string text = tokens->get(--first)->getText();
+    const std::string text = tokens[--first]->getText();
     if (std::find(lists.begin(), lists.end(), text) != lists.end())
       break;
     if (first == 0 || std::find(others.begin(), others.end(), text) != others.end())
       return false;
   }
-  const std::string clause = tokens->get(first)->getText();
+  const std::string clause = tokens[first]->getText();
   for (size_t i = first + 1; i < index; ++i)
-    if (const std::string next = tokens->get(i)->getText(); continues(clause, tokens->get(i - 1)->getText(), next)) {
-      error.help(placeOf(file, tokens->get(i)), "if this continues `" + clause + "`, a ',' is missing before '" + next + "'");
+    if (const std::string next = tokens[i]->getText(); continues(clause, tokens[i - 1]->getText(), next)) {
+      error.help(placeOf(file, tokens[i]), "if this continues `" + clause + "`, a ',' is missing before '" + next + "'");
+      diagnostics.offerAfter(error, placeOf(file, tokens[i - 1]), ",");
       return true;
     }
   return false;
 }
 
 /// The innermost bracket that nothing closes; null when all are closed.
-antlr4::Token *openBracket(antlr4::CommonTokenStream *tokens) {
+antlr4::Token *openBracket(const Tokens &tokens) {
   std::vector<antlr4::Token *> open;
-  for (antlr4::Token *t : tokens->getTokens()) {
+  for (antlr4::Token *t : tokens) {
     std::string text = t->getText();
     if (text == "(" || text == "[" || text == "{")
       open.push_back(t);
@@ -121,9 +135,12 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
   }
   bool end = token->getType() == antlr4::Token::EOF;
   Diagnostic &error = diagnostics.error(placeOf(file, token), describeSyntaxError(expected, end ? "" : token->getText(), whole));
-  size_t index = token->getTokenIndex();
-  std::string before = index > 0 ? parser->getTokenStream()->get(index - 1)->getText() : "";
-  std::string after = end ? "" : parser->getTokenStream()->get(index + 1)->getText();
+  const Tokens tokens = tokensOf(parser);
+  auto index = static_cast<size_t>(std::find(tokens.begin(), tokens.end(), token) - tokens.begin());
+  if (index == tokens.size()) // a token that the parser has made up
+    index = static_cast<size_t>(std::count_if(tokens.begin(), tokens.end(), [&](antlr4::Token *each) { return each->getTokenIndex() < token->getTokenIndex(); }));
+  std::string before = index > 0 ? tokens[index - 1]->getText() : "";
+  std::string after = index + 1 < tokens.size() ? tokens[index + 1]->getText() : "";
   if (isReservedWord(before) && (token->getText() == "=" || before == "repeat" || before == "param"))
     explainReserved(error, before, token->getText());
   else if (after == "=")
@@ -133,20 +150,20 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
     if (std::string word = literal.substr(literal[0] == '\'', literal.size() - 2 * (literal[0] == '\'')); isReservedWord(word))
       words.push_back(word);
   if (std::string word = nearest(token->getText(), words); !word.empty() && !isReservedWord(token->getText()))
-    error.help(error.location, "did you mean '" + word + "'?");
+    error.help(error.location, "did you mean '" + word + "'?"), diagnostics.offer(error, error.location, token->getText(), word);
   bool inPlan = isInside(parser, "planItem") || isInside(parser, "planDeclaration");
-  bool comma = inPlan && explainMissingComma(error, file, parser->getTokenStream(), index);
+  bool comma = inPlan && explainMissingComma(diagnostics, error, file, tokens, index);
   if (!comma && isInside(parser, "setting") && index > 0 && expected.count("NUMBER") != 0 && isWordToken(before))
-    error.help(placeOf(file, parser->getTokenStream()->get(index - 1)), "'" + before + "' is read as a setting, and its value is missing");
+    error.help(placeOf(file, tokens[index - 1]), "'" + before + "' is read as a setting, and its value is missing");
   if (expected.count("'='") != 0 && expected.count("'as'") != 0 && index > 0)
-    explainMisspelt(error, placeOf(file, parser->getTokenStream()->get(index - 1)), before);
+    explainMisspelt(diagnostics, error, placeOf(file, tokens[index - 1]), before);
   if (expected.count("'='") != 0 && expected.count("'as'") != 0 && token->getText() == "(")
     explainStatement(error);
   if (before == "*" && token->getText() == "*")
     explainPower(error, "**");
   if (expected.count("'{'") != 0)
-    explainLateConstants(error, parser->getTokenStream(), index);
-  if (antlr4::Token *open = end ? openBracket(static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream())) : nullptr)
+    explainLateConstants(error, tokens, index);
+  if (antlr4::Token *open = end ? openBracket(tokens) : nullptr)
     error.note(placeOf(file, open), "this '" + open->getText() + "' is not closed");
 }
 

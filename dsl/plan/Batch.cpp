@@ -48,7 +48,7 @@ Division divideBatch(const std::vector<PlanRule> &rules, const std::vector<MeshA
     legal.push_back(std::to_string(batch - batch % unit));
   if (int64_t above = batch - batch % unit + unit; above <= INT32_MAX)
     legal.push_back(std::to_string(above));
-  std::vector<std::string> helps;
+  Helps helps;
   if (!legal.empty())
     helps.push_back("the nearest legal batch is " + joined(legal));
   if (batch % D == 0)

@@ -45,7 +45,7 @@ private:
         reporter.fail(name.location, "'" + name.text + "' orders all mesh axes and must be the only word",
                       {"write `place " + name.text + "`, or mesh axes alone"});
       if (!findMesh(mesh, name.text)) {
-        std::vector<std::string> helps = didYouMean(name.text, {"cluster", "spread"});
+        Helps helps = didYouMean(name.text, {"cluster", "spread"});
         reporter.fail(name.location, "unknown mesh axis '" + name.text + "'", helps.empty() ? meshHelps(mesh, name.text) : helps);
       }
       auto same = std::find_if(taken.begin(), taken.end(), [&](const ast::Name *other) { return other->text == name.text; });

@@ -12,9 +12,9 @@ Limits readLimits(const ast::Plan &plan, PlanText &text) {
     try {
       bool memory = source.what.text == "memory";
       if (!memory && source.what.text != "bubble") {
-        std::vector<std::string> helps = didYouMean(source.what.text, {"memory", "bubble"});
+        Helps helps = didYouMean(source.what.text, {"memory", "bubble"});
         reporter.fail(source.what.location, "a plan cannot limit '" + source.what.text + "'",
-                      helps.empty() ? std::vector<std::string>{"it is memory or bubble"} : helps);
+                      helps.empty() ? Helps{"it is memory or bubble"} : helps);
       }
       if (memory ? limits.memory.has_value() : limits.bubble.has_value())
         reporter.fail(source.what.location, "'" + source.what.text + "' is limited twice");

@@ -12,11 +12,11 @@ const MeshAxis *findMesh(const std::vector<MeshAxis> &mesh, const std::string &n
   return nullptr;
 }
 
-std::vector<std::string> meshHelps(const std::vector<MeshAxis> &mesh, const std::string &name) {
+Helps meshHelps(const std::vector<MeshAxis> &mesh, const std::string &name) {
   std::vector<std::string> names;
   for (const MeshAxis &axis : mesh)
     names.push_back(axis.name);
-  std::vector<std::string> helps = didYouMean(name, names);
+  Helps helps = didYouMean(name, names);
   if (helps.empty())
     helps.push_back(names.empty() ? "declare it: `mesh " + name + " = 2`" : "the mesh has " + joined(names, "and"));
   return helps;

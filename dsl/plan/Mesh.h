@@ -13,6 +13,6 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text);
 const MeshAxis *findMesh(const std::vector<MeshAxis> &mesh, const std::string &name);
 
 /// Suggests mesh axes to write in place of `name`, which is none.
-std::vector<std::string> meshHelps(const std::vector<MeshAxis> &mesh, const std::string &name);
+Helps meshHelps(const std::vector<MeshAxis> &mesh, const std::string &name);
 
 } // namespace npar::dsl

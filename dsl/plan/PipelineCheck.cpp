@@ -112,8 +112,8 @@ void PipelineCheck::readSchedule() {
   for (const ScheduleTextError &error : read.errors)
     reporter.error({index, error.row, error.column, error.length}, error.reason, chosen->at, "the plan takes its schedule from this file",
                    error.ofCommunication
-                       ? std::vector<std::string>{"npar makes the communications itself: a file with compute actions alone is enough"}
-                       : std::vector<std::string>{});
+                       ? Helps{"npar makes the communications itself: a file with compute actions alone is enough"}
+                       : Helps{});
   if (!read.errors.empty())
     return;
   auto numbers = [](int64_t stages, int64_t micros) { return counted(stages, "stage") + " and " + counted(micros, "micro-batch", "es"); };
@@ -179,7 +179,7 @@ void PipelineCheck::checkBlocks() {
                                           " chunks each needs " + std::to_string(needed) + " blocks and has only " + count;
   // A file is for its own number of stages().
   bool fewerStages = blocks / chunks > 0 && pipeline->path.empty();
-  std::vector<std::string> helps{
+  Helps helps{
       "set " + (fewerStages ? stages().name + " to at most " + std::to_string(blocks / chunks) + ", or " : std::string()) +
       "the count of repeat '" + pipeline->repeats[0] + "' to at least " + std::to_string(needed)};
   reporter.error(pipeline->location, message, stages().location,

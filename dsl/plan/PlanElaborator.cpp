@@ -22,13 +22,13 @@ namespace npar::dsl {
 /// Clauses that are a name with a value in the grammar.
 static const std::vector<std::string> planSettings = {"micro", "compute", "reduce"};
 
-static std::vector<std::string> unknownHelp(const std::string &name) {
+static Helps unknownHelp(const std::string &name) {
   std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
   for (const std::string &word : planSettings)
     if (std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(word);
-  std::vector<std::string> helps = didYouMean(name, words);
-  return helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps;
+  Helps helps = didYouMean(name, words);
+  return helps.empty() ? Helps{"it has " + joined(words, "and")} : helps;
 }
 
 void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, Location trainAt) {
@@ -81,7 +81,7 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
         reporter.error(s.name.location, "'bucket' needs a size and its unit",
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
       } else if (std::find(planSettings.begin(), planSettings.end(), s.name.text) == planSettings.end()) {
-        std::vector<std::string> helps;
+        Helps helps;
         if (s.name.text == "gradients")
           helps.push_back("write it after `compute`, with a ',' in between: `compute bf16, gradients f32`");
         else

@@ -29,9 +29,9 @@ int64_t PlanText::bytes(const ast::Quantity &quantity) {
                     "'" + quantity.what.text + "' is " + textOf(number) + " " + name + ", it must be 0 to 9e18 bytes");
     return static_cast<int64_t>(number * factor);
   }
-  std::vector<std::string> helps = didYouMean(quantity.unit.text, names);
+  Helps helps = didYouMean(quantity.unit.text, names);
   reporter.fail(quantity.unit.location, "unknown unit of memory '" + quantity.unit.text + "'",
-                helps.empty() ? std::vector<std::string>{"it is " + joined(names)} : helps);
+                helps.empty() ? Helps{"it is " + joined(names)} : helps);
 }
 
 } // namespace npar::dsl

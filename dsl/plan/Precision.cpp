@@ -111,9 +111,9 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
                                          : p.what.text == "reduce"  ? &result.reduce
                                                                     : nullptr;
     if (!target) {
-      std::vector<std::string> helps = didYouMean(p.what.text, {"gradients", "reduce"});
+      Helps helps = didYouMean(p.what.text, {"gradients", "reduce"});
       reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
-                     helps.empty() ? std::vector<std::string>{"only `gradients` and `reduce` can follow `compute`"} : helps);
+                     helps.empty() ? Helps{"only `gradients` and `reduce` can follow `compute`"} : helps);
       continue;
     }
     if (*target)
@@ -153,7 +153,7 @@ bool readLibrary(const ast::Expression &reduce, PlanText &text) {
     if (word != "ordered" && word != "library") {
       bool type = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == word; });
       text.reporter.fail(reduce.location, "'reduce' is ordered or library, not '" + (reduce.text.empty() ? "this" : reduce.text) + "'",
-                         type ? std::vector<std::string>{"write the type of sums after `compute`: `compute bf16, reduce f32`"}
+                         type ? Helps{"write the type of sums after `compute`: `compute bf16, reduce f32`"}
                               : didYouMean(word, {"ordered", "library"}));
     }
     return word == "library";

@@ -23,9 +23,9 @@ std::vector<std::string> namesOf(const std::vector<NodeKind> &kinds) {
 }
 
 /// The word that is meant, or all that there are.
-std::vector<std::string> orThese(const std::string &word, const std::vector<std::string> &known) {
-  std::vector<std::string> helps = didYouMean(word, known);
-  return helps.empty() ? std::vector<std::string>{"it is " + joined(known)} : helps;
+Helps orThese(const std::string &word, const std::vector<std::string> &known) {
+  Helps helps = didYouMean(word, known);
+  return helps.empty() ? Helps{"it is " + joined(known)} : helps;
 }
 
 } // namespace
@@ -54,10 +54,10 @@ void RuleCheck::checkNames(const PlanRule &e) {
       names.push_back(p.name);
     for (const Repeat &r : model.repeats)
       names.push_back(r.label);
-    std::vector<std::string> helps = didYouMean(e.rule.axis, names);
+    Helps helps = didYouMean(e.rule.axis, names);
     std::string constant = contains(model.constants, e.rule.axis) ? "'" + e.rule.axis + "' is a constant, no axis; " : "";
     reporter.error(e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
-                   helps.empty() ? std::vector<std::string>{constant + "it has " + joined(names, "and")} : helps);
+                   helps.empty() ? Helps{constant + "it has " + joined(names, "and")} : helps);
   }
   for (size_t i = 0; i < e.rule.mesh.size(); ++i)
     if (!findMesh(mesh, e.rule.mesh[i]))
@@ -124,7 +124,7 @@ void RuleCheck::checkDivision(const PlanRule &e) {
                              ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
                              : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
   bool zigzag = e.rule.by == "ring_zigzag"; // two pieces for each rank
-  std::vector<std::string> helps;
+  Helps helps;
   if (e.rule.mesh.size() == 1 && (!zigzag || axis.size % 2 == 0))
     helps.push_back(name + " = " + divisorsText(zigzag ? axis.size / 2 : axis.size, ranks));
   int64_t padded = (axis.size + ranks - 1) / ranks * ranks;

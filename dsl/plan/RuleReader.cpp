@@ -153,7 +153,7 @@ std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {
   std::vector<std::string> names;
   for (const KnownSchedule &kind : schedules.kinds)
     names.push_back(kind.name);
-  std::vector<std::string> helps = didYouMean(chosen.name, names);
+  Helps helps = didYouMean(chosen.name, names);
   if (helps.empty())
     helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag)");
   if (!said)

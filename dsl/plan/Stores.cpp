@@ -37,9 +37,9 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
     for (const ast::Name &what : source.what) {
       auto kind = std::find(kinds.begin(), kinds.end(), what.text);
       if (kind == kinds.end()) {
-        std::vector<std::string> helps = didYouMean(what.text, kinds);
+        Helps helps = didYouMean(what.text, kinds);
         reporter.error(what.location, "'" + what.text + "' cannot be stored",
-                       helps.empty() ? std::vector<std::string>{"it is " + joined(kinds)} : helps);
+                       helps.empty() ? Helps{"it is " + joined(kinds)} : helps);
         continue;
       }
       Store rule{static_cast<StoreKind>(kind - kinds.begin()), over, perStep && what.text == "gradients", what.location};

@@ -35,11 +35,11 @@ Read read(const std::string &file, std::vector<TextsPointer> layers, std::vector
 
 TextsPointer memory(std::map<std::string, std::string> texts) { return std::make_shared<MemoryTexts>(std::move(texts)); }
 
-const char *const layer = "layer Twice() {\n    forward(x: [...]) { return x + x }\n}\n";
+const char *const layer = "layer Twice() {\n    forward(x) { return x + x }\n}\n";
 
 std::string model(const std::string &import) {
-  return "import \"" + import + "\"\nmodel Tiny(n = 4) {\n    axes a = n\n    twice = Twice()\n    forward(x: [batch, a] float) {\n" +
-         "        output y = twice(x)\n    }\n}\n";
+  return "import \"" + import + "\"\nmodel Tiny(n = 4) {\n    axis batch, a = n\n    input x: f32[batch, a]\n    twice = Twice()\n" +
+         "    y = twice(x)\n    output y\n}\n";
 }
 
 TEST(SourceProvider, ImportsOfATextInMemoryComeFromMemory) {

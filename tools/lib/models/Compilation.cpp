@@ -3,6 +3,7 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/HostPlacement.h"
+#include "tools/lib/models/DiagnosticsJson.h"
 
 #include <algorithm>
 #include <sstream>
@@ -28,11 +29,14 @@ std::string textOf(const dsl::Diagnostics &diagnostics) {
 }
 
 /// The errors as a status. If there are none, the observer gets the warnings.
-Status errorsOf(const dsl::Diagnostics &diagnostics, engine::Observer &observer, bool withWarnings) {
+Status errorsOf(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources, engine::Observer &observer, bool withWarnings) {
+  auto json = [&] { return diagnosticsJson(diagnostics, sources).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); };
   if (diagnostics.hasErrors())
-    return Status::located(isInternal(diagnostics) ? Code::Internal : Code::BadInput, textOf(diagnostics));
-  if (withWarnings && !diagnostics.all().empty())
+    return Status::located(isInternal(diagnostics) ? Code::Internal : Code::BadInput, textOf(diagnostics), json());
+  if (withWarnings && !diagnostics.all().empty()) {
     observer.warn(textOf(diagnostics));
+    observer.diagnosed(json());
+  }
   return {};
 }
 
@@ -43,7 +47,7 @@ Result<dsl::Program> Compilation::elaborate(const SettingsList &settings, bool w
   options.settings.insert(options.settings.end(), settings.begin(), settings.end());
   dsl::Diagnostics diagnostics(sources);
   std::optional<dsl::Program> program = dsl::elaborate(options, sources, diagnostics);
-  TRY_STATUS(errorsOf(diagnostics, observer, withWarnings));
+  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
   if (!program)
     return Status::internal("internal error: the front end stopped without a message");
   return std::move(*program);
@@ -53,7 +57,7 @@ Result<std::string> Compilation::syntaxTree() {
   dsl::Diagnostics diagnostics(sources);
   std::ostringstream tree;
   bool good = dsl::printAst(frontend, sources, diagnostics, tree);
-  TRY_STATUS(errorsOf(diagnostics, observer, /*withWarnings=*/true));
+  TRY_STATUS(errorsOf(diagnostics, sources, observer, /*withWarnings=*/true));
   if (!good)
     return Status::internal("internal error: the parser stopped without a message");
   return tree.str();
@@ -68,7 +72,7 @@ Result<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program,
     options.onPhase = [&](const std::string &name) { compiling.phase(name); };
     compiled = compiler::compile(program, sources, options, diagnostics);
   }
-  TRY_STATUS(errorsOf(diagnostics, observer, withWarnings));
+  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
   if (!compiled)
     return Status::internal("internal error: the compiler stopped without a message");
   return std::move(*compiled);

@@ -21,7 +21,8 @@ const dsl::SourceProvider &textsOf(const ModelOptions &options) { return options
 std::optional<std::string> findModel(const ModelOptions &options) {
   const dsl::SourceProvider &texts = textsOf(options);
   const std::string &name = options.model, library = standardLibrary();
-  if (texts.has(name))
+  std::error_code ignored;
+  if (texts.has(name) && !fs::is_directory(name, ignored))
     return name;
   fs::path path = name;
   for (const std::string &candidate : {library + "/models/" + name + ".npar", library + "/models/" + name})
