@@ -205,6 +205,9 @@ struct Store {
 
 enum class RecomputeKind { None, Attention, Block, Every, Layers };
 
+/// The word for the kind in diagnostics, settings and attributes: "none", "attention", "block", "every" or "layers".
+const char *wordOf(RecomputeKind kind);
+
 /// Values that the backward pass computes again instead of keeping them.
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;

@@ -24,22 +24,6 @@ const char *wordOf(dsl::StoreKind kind) {
   return "optimizer";
 }
 
-const char *wordOf(dsl::RecomputeKind kind) {
-  switch (kind) {
-  case dsl::RecomputeKind::None:
-    return "none";
-  case dsl::RecomputeKind::Attention:
-    return "attention";
-  case dsl::RecomputeKind::Block:
-    return "block";
-  case dsl::RecomputeKind::Every:
-    return "every";
-  case dsl::RecomputeKind::Layers:
-    break;
-  }
-  return "layers";
-}
-
 void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {
   SmallVector<attributes::StoreClause> stores;
   for (const dsl::Store &store : plan.stores) {

@@ -5,8 +5,25 @@
 #include "dsl/plan/ModelNames.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace npar::dsl {
+
+const char *wordOf(RecomputeKind kind) {
+  switch (kind) {
+  case RecomputeKind::None:
+    return "none";
+  case RecomputeKind::Attention:
+    return "attention";
+  case RecomputeKind::Block:
+    return "block";
+  case RecomputeKind::Every:
+    return "every";
+  case RecomputeKind::Layers:
+    break;
+  }
+  return "layers";
+}
 
 Recompute readRecompute(const ast::Plan *source, PlanText &text) {
   Reporter &reporter = text.reporter;
@@ -47,18 +64,19 @@ Recompute readRecompute(const ast::Plan *source, PlanText &text) {
       result.kind = RecomputeKind::Layers;
       return result;
     }
-    static const std::vector<std::string> words = {"none", "attention", "block"};
+    constexpr RecomputeKind kinds[] = {RecomputeKind::None, RecomputeKind::Attention, RecomputeKind::Block};
     std::string given = text.word(*value);
-    auto found = std::find(words.begin(), words.end(), given);
-    if (op && given != "attention")
+    const RecomputeKind *found =
+        std::find_if(std::begin(kinds), std::end(kinds), [&](RecomputeKind kind) { return given == wordOf(kind); });
+    if (op && given != wordOf(RecomputeKind::Attention))
       reporter.fail(value->location, "of operations only 'attention' is recomputed by name",
                     {"name the layers instead, such as [\"h.*.mlp\"], or write `recompute block`"});
-    if (found == words.end() && isNumber(*value))
+    if (found == std::end(kinds) && isNumber(*value))
       reporter.fail(value->location, "a number of blocks must follow 'every'", {"write `recompute every 2`"});
-    if (found == words.end())
+    if (found == std::end(kinds))
       reporter.fail(value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
                     {"it is none, attention, block, `every 2` (blocks; 2 as a setting) or a list of layers, [\"h.*.attn\"]"});
-    result.kind = static_cast<RecomputeKind>(found - words.begin());
+    result.kind = *found;
   } catch (const Stop &) {
   }
   return result;

@@ -226,6 +226,13 @@ TEST(Plan, ComputesInTf32WhatIsStoredInFloat32) {
   }
 }
 
+TEST(Plan, KindsOfRecomputationAreReadByTheirWords) {
+  for (RecomputeKind kind : {RecomputeKind::None, RecomputeKind::Attention, RecomputeKind::Block})
+    EXPECT_EQ(program(clauses("dp = 1", std::string("recompute ") + wordOf(kind), {})).plan.recompute.kind, kind) << wordOf(kind);
+  EXPECT_STREQ(wordOf(RecomputeKind::Every), "every");
+  EXPECT_STREQ(wordOf(RecomputeKind::Layers), "layers");
+}
+
 TEST(Plan, RecomputesByWordNumberOrLayers) {
   auto recompute = [](const std::string &text, const Settings &more = {}) { return program(clauses("dp = 1", text, more)).plan.recompute; };
   EXPECT_EQ(recompute("").kind, RecomputeKind::None);

@@ -56,19 +56,8 @@ const char *wordOf(PlaceOrder order) {
 }
 
 std::string wordOf(const RecomputedBlocks &recompute) {
-  switch (recompute.kind) {
-  case dsl::RecomputeKind::None:
-    return "none";
-  case dsl::RecomputeKind::Attention:
-    return "attention";
-  case dsl::RecomputeKind::Block:
-    return "block";
-  case dsl::RecomputeKind::Every:
-    return fmt::format("every {}", recompute.every);
-  case dsl::RecomputeKind::Layers:
-    return "layers";
-  }
-  return "";
+  const char *kind = wordOf(recompute.kind);
+  return recompute.kind == dsl::RecomputeKind::Every ? fmt::format("{} {}", kind, recompute.every) : kind;
 }
 
 std::string bucketWord(int64_t bytes) {
