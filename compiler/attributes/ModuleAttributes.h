@@ -9,6 +9,10 @@ class MeshAttr;
 class RuleAttr;
 } // namespace npar::dist
 
+namespace npar::nn {
+class AtAttr;
+} // namespace npar::nn
+
 namespace npar::attributes {
 
 //===- The program, on the module -------------------------------------------------------------------------------------------===//
@@ -97,5 +101,12 @@ inline constexpr Mark weightGradient{"pipe.weight"};
 inline constexpr Integer bucket{"pipe.bucket"};
 /// On a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
 inline constexpr Mark anyOrder{"npar.any_order"};
+
+/// Where an operation comes from, read and written by dialects/nn/base/Base.h.
+inline constexpr Value<nn::AtAttr> at{"at"};
+/// On an nn.variable: the stages where it is stored, ascending.
+inline constexpr List<mlir::IntegerAttr> stages{"stages"};
+/// On an nn.square_sums: for each gradient the mesh axes along which only coordinate 0 counts.
+inline constexpr List<mlir::ArrayAttr> owners{"owners"};
 
 } // namespace npar::attributes

@@ -15,7 +15,7 @@ std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef nam
   OwningOpRef<rank::KernelOp> copy = kernel.clone();
   copy->setSymName(name);
   copy->setExtent(1);
-  copy->getOperation()->walk([](Operation *op) { op->removeAttr("at"); });
+  copy->getOperation()->walk([](Operation *op) { attributes::at.remove(op); });
   std::string text;
   llvm::raw_string_ostream stream(text);
   static_cast<Attribute>(mesh).print(stream);

@@ -122,6 +122,18 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(len(declared), len(set(declared)), "two objects for one attribute")
         self.assertEqual([f"{path}:{number}: {name}" for path, uses in found.items() for number, name in uses if name not in others], [])
 
+    def test_operations_are_asked_by_typed_accessors(self):
+        """An attribute's name is a literal only where an operation of any kind is asked for what its kind may declare."""
+        declared = {"causal", "axes", "op", "stage"}
+        found = []
+        for path in sorted((ROOT / "compiler").rglob("*.cpp")):
+            if path.relative_to(ROOT / "compiler").parts[0] in ("attributes", "dialects"):
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                names = re.findall(r'(?:get|set|has|remove)(?:Discardable)?Attr(?:OfType<[\w:]+>)?\("(\w+)"', line)
+                found += [f"{path.relative_to(ROOT)}:{number}: {name}" for name in names if name not in declared]
+        self.assertEqual(found, [])
+
     def test_folders_include_each_other_in_one_direction(self):
         """Of any two folders at most one may reach the other through includes, at any depth."""
         reached = {}

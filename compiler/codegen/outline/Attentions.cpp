@@ -1,4 +1,5 @@
 // Rewrites attention that placing has left whole to one step on strides: for each head of k and v, the heads of q that attend to it.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
 
@@ -140,8 +141,7 @@ public:
     step.setStridesAttr(builder.getArrayAttr(strides));
     step.setOffsets(offsets);
     step.setFlopsAttr(builder.getF64FloatAttr(op.getFlops()));
-    if (Attribute at = op->getAttr("at"))
-      step->setAttr("at", at);
+    attributes::at.copy(op, step);
     for (auto [old, made] : llvm::zip(op->getResults(), step->getResults()))
       old.replaceAllUsesWith(inOrder(op, made, nn::axesOf(old.getType())));
     op->erase();

@@ -1,4 +1,5 @@
 // export-outline-kernels: fragments of prims become products and launches of shared kernels.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/lowering/Lowering.h"
@@ -62,7 +63,7 @@ rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef
     mapping.map(operand, block.addArgument(operand.getType(), loc));
   b.setInsertionPointToStart(&block);
   for (Operation *op : group)
-    b.clone(*op, mapping)->removeAttr("at");
+    attributes::at.remove(b.clone(*op, mapping));
   SmallVector<Value> yielded;
   for (Value result : results)
     yielded.push_back(mapping.lookup(result));
@@ -122,8 +123,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);
     auto launch = rank::LaunchOp::create(b, group.back()->getLoc(), TypeRange(ValueRange(results.getArrayRef())),
                                          FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands.getArrayRef());
-    if (Attribute at = group.back()->getAttr("at"))
-      launch->setAttr("at", at);
+    attributes::at.copy(group.back(), launch);
     for (auto [found, value] : llvm::zip(results, launch.getResults()))
       Value(found).replaceUsesWithIf(value, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
     for (Operation *op : llvm::reverse(group))

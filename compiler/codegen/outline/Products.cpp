@@ -1,4 +1,5 @@
 // Classifies an einsum's axes (batch, m, n, k), merges those that are contiguous everywhere, and writes it as a strided product.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
 #include "compiler/dialects/nn/base/Elements.h"
@@ -134,8 +135,7 @@ static bool rewriteProduct(nn::EinsumOp op) {
                                        i64(m.size), i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides),
                                        builder.getDenseI64ArrayAttr(bStrides), builder.getDenseI64ArrayAttr(cStrides), i64(a.offset),
                                        i64(b.offset), op.getTf32Attr());
-  if (Attribute at = op->getAttr("at"))
-    matmul->setAttr("at", at);
+  attributes::at.copy(op, matmul);
   if (accumulator) {
     sum.replaceAllUsesWith(matmul.getResult());
     sum.erase();

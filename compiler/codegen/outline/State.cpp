@@ -7,9 +7,8 @@ using namespace mlir;
 namespace npar::codegen {
 
 static void copyPlace(Operation *from, ArrayRef<Operation *> to) {
-  if (Attribute at = from->getAttr("at"))
-    for (Operation *op : to)
-      op->setAttr("at", at);
+  for (Operation *op : to)
+    attributes::at.copy(from, op);
 }
 
 static void rewriteAccumulate(nn::AccumulateOp op) {

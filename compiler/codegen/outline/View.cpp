@@ -1,5 +1,6 @@
 // Follows views down to the stored value, and copies values that have the wrong memory layout.
 #include "compiler/codegen/outline/View.h"
+#include "compiler/attributes/ModuleAttributes.h"
 
 using namespace mlir;
 
@@ -68,8 +69,7 @@ Value inOrder(Operation *op, Value operand, ArrayRef<StringAttr> order) {
     return operand;
   OpBuilder b(op);
   auto copy = nn::BroadcastOp::create(b, op->getLoc(), ordered, operand);
-  if (Attribute at = op->getAttr("at"))
-    copy->setAttr("at", at);
+  attributes::at.copy(op, copy);
   return copy;
 }
 

@@ -130,7 +130,7 @@ private:
     op.setSeqAttr(step);
     op.setKeysAttr(op.getKeyAttr());
     op.setKeyCount(length);
-    op->removeAttr("ring");
+    op.removeRingAttr();
     op.setBlocked(true);
   }
 

@@ -94,7 +94,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
   static void leave(AccumulateOp total, StringRef name, Value value) {
     OpBuilder builder(total);
     auto result = ResultOp::create(builder, total.getLoc(), name, value);
-    result->setAttr("at", getAt(total));
+    attributes::at.copy(total, result);
   }
 
   static AccumulateOp totalOf(func::FuncOp micro, const LossTerm &term) {

@@ -1,4 +1,5 @@
 // Reads a scheduled module: classes of stages with their variables, prologue, fragments and tasks.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/export/ReadPipe.h"
 
 #include "compiler/dialects/dist/ModuleMachine.h"
@@ -72,12 +73,7 @@ namespace {
 
 /// Returns whether the stage stores the variable according to the attribute `stages` that the schedule has set.
 bool isStoredOn(nn::VariableOp variable, int64_t stage) {
-  auto stages = variable->getAttr("stages");
-  if (auto array = dyn_cast_or_null<ArrayAttr>(stages))
-    return llvm::any_of(array.getAsRange<IntegerAttr>(), [&](IntegerAttr entry) { return entry.getInt() == stage; });
-  if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(stages))
-    return llvm::is_contained(array.asArrayRef(), stage);
-  return false;
+  return llvm::any_of(attributes::stages.get(variable), [&](IntegerAttr entry) { return entry.getInt() == stage; });
 }
 
 /// Whether something adds to an accumulator, or takes it as it is at the step's begin. Where the one micro-batch writes it, nothing does.

@@ -213,7 +213,7 @@ private:
           zero.push_back(axis);
       owners.push_back(dist::stringArray(module.getContext(), zero));
     }
-    sums->setAttr("owners", builder.getArrayAttr(owners));
+    attributes::owners.set(sums, owners);
   }
 
   /// `head -> tp`, which the cause then lists; empty when no rule took the mesh axis.

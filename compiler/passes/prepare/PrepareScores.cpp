@@ -254,7 +254,7 @@ private:
     state.addOperands(operands);
     state.addTypes(unionOf(elementOf(value), operands));
     for (NamedAttribute attribute : made->getAttrs())
-      if (attribute.getName() != "at")
+      if (attribute.getName() != attributes::at.str())
         state.addAttribute(attribute.getName(), attribute.getValue());
     return inside.create(state)->getResult(0);
   }

@@ -1,4 +1,5 @@
 // schedule-fragments: @micro and @update become fragments; variables learn where they are stored.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/MicroFragments.h"
 #include "compiler/passes/schedule/PrologueFragments.h"
@@ -43,7 +44,7 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
     if (update)
       outlineUpdate(update, fragments, stored, program->getAxisAttr());
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
-      variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[nn::pathOf(variable)]));
+      attributes::stages.set(variable, Builder(module.getContext()).getI64ArrayAttr(stored[nn::pathOf(variable)]).getValue());
     for (func::FuncOp function : prologue)
       function.erase();
     micro.erase();

@@ -68,7 +68,4 @@ std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 /// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.
 llvm::SmallVector<int64_t> countedParts(mlir::ModuleOp module);
 
-/// Attribute of an nn.variable: the stages where it is stored, ascending.
-constexpr llvm::StringLiteral stagesAttribute = "stages";
-
 } // namespace npar

@@ -1,5 +1,6 @@
 // Works out on which stages each value of @update is at home, then from the writes backwards which stages need which op, and copies.
 #include "compiler/passes/schedule/UpdateFragments.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -112,12 +113,12 @@ private:
     SmallVector<Value> gradients;
     SmallVector<int64_t> parameters;
     SmallVector<Attribute> owners; // what placing says about each gradient
-    auto allOwners = op->getAttrOfType<ArrayAttr>("owners");
+    SmallVector<ArrayAttr> allOwners = attributes::owners.get(op);
     for (auto [number, gradient] : llvm::enumerate(squares.getGradients()))
       if (takes(op, number, place.at)) {
         gradients.push_back(fragments.lookup(place, gradient));
         parameters.push_back(squares.getParameters()[number]);
-        if (allOwners)
+        if (!allOwners.empty())
           owners.push_back(allOwners[number]);
       }
     OpBuilder builder = fragments.end(place);
@@ -125,8 +126,8 @@ private:
                           ? nn::FillOp::create(builder, op->getLoc(), squares.getType(), builder.getF64FloatAttr(0)).getOperation()
                           : nn::SquareSumsOp::create(builder, op->getLoc(), squares.getType(), gradients, parameters);
     part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    if (allOwners)
-      part->setAttr("owners", builder.getArrayAttr(owners));
+    if (!allOwners.empty())
+      attributes::owners.set(part, owners);
     fragments.map(place, squares.getResult(), part->getResult(0));
   }
 

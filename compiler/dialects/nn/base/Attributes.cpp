@@ -1,4 +1,5 @@
 // The attributes of the nn dialect and their text, the `at` attribute of ops, and what need not be kept.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/base/Base.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -100,9 +101,9 @@ LogicalResult AtAttr::verify(function_ref<InFlightDiagnostic()> emitError, Phase
   return phase == Phase::Weight ? emitError() << "C1: an op cannot be of phase W, which only fragments have" : success();
 }
 
-AtAttr nn::getAt(Operation *op) { return op->getAttrOfType<AtAttr>("at"); }
+AtAttr nn::getAt(Operation *op) { return attributes::at.get(op); }
 
-void nn::setAt(Operation *op, AtAttr at) { op->setDiscardableAttr("at", at); }
+void nn::setAt(Operation *op, AtAttr at) { attributes::at.set(op, at); }
 
 void nn::setAt(Operation *op, Phase phase, StringRef path, int64_t block) { setAt(op, AtAttr::get(op->getContext(), phase, path, block)); }
 

@@ -227,4 +227,29 @@ const OwnAxis *PlanTask::ownAxis(const std::string &name) const {
   return found == ownAxes.end() ? nullptr : &*found;
 }
 
+static std::optional<program::ElementType> floatOf(const std::string &word) {
+  for (const program::ElementRow &row : program::elementRows)
+    if (program::isFloating(row.type) && word == row.planWord)
+      return row.type;
+  return std::nullopt;
+}
+
+std::string PlanTypes::computeWord() const { return tf32 ? "tf32" : program::rowOf(compute).planWord; }
+
+engine::Result<PlanTypes> PlanTypes::of(const std::string &compute, const std::string &gradients, const std::string &reduce) {
+  PlanTypes types;
+  types.tf32 = compute == "tf32";
+  std::optional<program::ElementType> read = compute.empty() || types.tf32 ? types.compute : floatOf(compute);
+  if (!read)
+    return engine::Status::usage("'compute' is f32, tf32, bf16, fp16 or f64, not '" + compute + "'");
+  types.compute = *read;
+  types.gradients = floatOf(gradients), types.reduce = floatOf(reduce);
+  bool isNarrow = program::isNarrow(types.compute), same = gradients == types.computeWord();
+  if (same)
+    types.gradients.reset();
+  else if (!gradients.empty() && (types.gradients != program::ElementType::F32 || (!isNarrow && !types.tf32)))
+    return engine::Status::usage("'gradients' is what 'compute' is, or f32 under bf16 and fp16, not '" + gradients + "'");
+  return types;
+}
+
 } // namespace npar::planner

@@ -4,12 +4,15 @@
 #include "compiler/schedules/Schedule.h"
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
+#include "engine/program/Elements.h"
+#include "engine/status/Status.h"
 #include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/lib/planner/search/OwnAxes.h"
 #include "tools/lib/verify/ModelOutline.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +109,18 @@ double meshSteps(const Candidate &a, const Candidate &b);
 /// The keys of `--fix` that make a setting.
 std::vector<std::string> keysOf(Setting setting);
 
+/// The element types of a plan.
+struct PlanTypes {
+  program::ElementType compute = program::ElementType::F32;
+  bool tf32 = false;                                                ///< float32 whose products are rounded to TF32
+  std::optional<program::ElementType> gradients = {}, reduce = {}; ///< nothing: as `compute` has them
+
+  /// The word after `compute`.
+  std::string computeWord() const;
+  /// Types by their words in plans; an empty word: as `compute` has it. Usage for a word that no plan has.
+  static engine::Result<PlanTypes> of(const std::string &compute, const std::string &gradients, const std::string &reduce);
+};
+
 /// The model, the machine and the training that a plan is searched for.
 struct PlanTask {
   ModelOptions options; ///< of the model alone: no plan, no batch
@@ -113,8 +128,7 @@ struct PlanTask {
   dsl::Machine machine;
   dsl::Train train;
   std::vector<std::string> rules; ///< of its parameters, as text
-  std::string compute = "f32";
-  std::string gradients, reduce; ///< their types; empty: as `compute` has it
+  PlanTypes types;
   int64_t hosts = 1, batch = 1;
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
   double blockProducts = 0;                                               ///< multiplyAddsOfBlocks

@@ -8,15 +8,7 @@
 namespace npar::planner {
 namespace {
 
-/// The element type that a plan's word for what it computes in stands for; tf32 stores f32.
-program::ElementType elementOf(const std::string &word) {
-  for (const program::ElementRow &row : program::elementRows)
-    if (word == row.planWord)
-      return row.type;
-  return program::ElementType::F32;
-}
-
-double widthOf(const std::string &word) { return static_cast<double>(program::sizeOf(elementOf(word))); }
+double widthOf(program::ElementType type) { return static_cast<double>(program::sizeOf(type)); }
 
 cost::TrainingSizes sizesOf(const PlanTask &task) {
   cost::TrainingSizes sizes;
@@ -24,8 +16,9 @@ cost::TrainingSizes sizesOf(const PlanTask &task) {
   sizes.width = task.width, sizes.vocabulary = task.vocabulary;
   sizes.parameters = static_cast<double>(task.parameters), sizes.blockMatrices = static_cast<double>(task.blockMatrices);
   sizes.blockProducts = task.blockProducts;
-  sizes.compute = elementOf(task.compute), sizes.tf32 = task.compute == "tf32";
-  sizes.weightBytes = widthOf(task.compute), sizes.gradientBytes = widthOf(task.gradients.empty() ? task.compute : task.gradients);
+  const PlanTypes &types = task.types;
+  sizes.compute = types.compute, sizes.tf32 = types.tf32;
+  sizes.weightBytes = widthOf(types.compute), sizes.gradientBytes = widthOf(types.gradients.value_or(types.compute));
   sizes.optimizerStates = static_cast<double>(task.train.optimizer().states.size());
   return sizes;
 }

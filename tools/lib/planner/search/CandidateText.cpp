@@ -32,10 +32,10 @@ public:
       bool millions = c.bucket % million == 0;
       plan.buckets.push_back({name("bucket"), name(millions ? "MB" : "B"), number(millions ? c.bucket / million : c.bucket)});
     }
-    plan.settings.push_back({name("compute"), word(task.compute)});
-    for (const auto &[what, type] : {std::pair("gradients", task.gradients), std::pair("reduce", task.reduce)})
-      if (!type.empty())
-        plan.precisions.push_back({name(what), word(type), {}});
+    plan.settings.push_back({name("compute"), word(task.types.computeWord())});
+    for (const auto &[what, type] : {std::pair("gradients", task.types.gradients), std::pair("reduce", task.types.reduce)})
+      if (type)
+        plan.precisions.push_back({name(what), word(program::rowOf(*type).planWord), {}});
   }
 
   std::string text() const {

@@ -92,7 +92,8 @@ engine::Result<ForeignPlan> foreignPlanOf(const foreign::ForeignRequest &request
   own.tried.candidate = candidateOf(run, task), own.tried.text = own.model.text;
   own.alone = aloneIn(run);
   own.fills = run.world == ranks;
-  if (task.gradients != run.gradients)
+  TRY(PlanTypes types, PlanTypes::of(run.precision, run.gradients, run.reduce));
+  if (task.types.gradients != types.gradients)
     own.alone.push_back("gradients " + (run.gradients.empty() ? run.precision : run.gradients));
   if (run.world > ranks) {
     own.tried.attempt.reason = fmt::format("it takes {} devices, and there are {}", run.world, ranks);

@@ -58,9 +58,9 @@ engine::Status nothingFits(const PlanTask &task, const SearchResult &result, con
     divided.task.batch += missing;
     changes.push_back({divided});
   }
-  if (task.compute == "f32" && result.candidates > 0 && dsl::computesIn(task.machine, 1)) {
+  if (task.types.compute == program::ElementType::F32 && !task.types.tf32 && result.candidates > 0 && dsl::computesIn(task.machine, 1)) {
     Change narrow{task, quick, "with --set compute=bf16"};
-    narrow.task.compute = "bf16";
+    narrow.task.types.compute = program::ElementType::BF16;
     changes.push_back({narrow});
   }
   std::vector<Change> hosts;

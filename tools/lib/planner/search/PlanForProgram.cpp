@@ -7,8 +7,8 @@
 namespace npar::planner {
 
 void adoptTypes(PlanTask &task) {
-  if (task.as == foreign::ForeignFormat::Torchtitan && task.compute == "bf16" && task.gradients.empty())
-    task.gradients = "f32";
+  if (task.as == foreign::ForeignFormat::Torchtitan && task.types.compute == program::ElementType::BF16 && !task.types.gradients)
+    task.types.gradients = program::ElementType::F32;
 }
 
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {

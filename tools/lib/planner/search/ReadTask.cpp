@@ -72,20 +72,14 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   std::optional<std::string> batch = models::takeSetting(request.model.settings, "batch"),
                              compute = models::takeSetting(request.model.settings, "compute"),
                              gradients = models::takeSetting(request.model.settings, "gradients");
-  task.compute = compute.value_or("f32"), task.gradients = gradients.value_or("");
-  if (task.compute != "f32" && task.compute != "tf32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
-    return Status::usage("'compute' is f32, tf32, bf16, fp16 or f64, not '" + task.compute + "'");
-  if (task.gradients == task.compute)
-    task.gradients.clear();
-  else if (gradients && (task.gradients != "f32" || task.compute == "f64"))
-    return Status::usage("'gradients' is what 'compute' is, or f32 under bf16 and fp16, not '" + task.gradients + "'");
+  TRY(task.types, PlanTypes::of(compute.value_or(""), gradients.value_or(""), ""));
   if (batch && request.batch)
     return Status::usage("--batch and --set batch mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     request.model.model = run->import, request.model.settings = run->options.settings;
     for (const auto &[key, value] : run->run.constants)
       request.model.settings.push_back(key + "=" + value);
-    task.compute = run->run.precision, task.gradients = run->run.gradients, task.reduce = run->run.reduce;
+    TRY(task.types, PlanTypes::of(run->run.precision, run->run.gradients, run->run.reduce));
   }
   task.options = request.model;
   task.options.plan = "none";
