@@ -4,7 +4,6 @@
 #include "dsl/Suggestions.h"
 #include "dsl/constants/Value.h"
 #include "dsl/machine/Hosts.h"
-#include "dsl/machine/ReferenceText.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 
@@ -322,7 +321,7 @@ const Machine &referenceMachine() {
   static const Machine machine = [] {
     Sources sources;
     Diagnostics diagnostics(sources);
-    std::optional<Machine> read = DeclarationReader("", {}, sources, diagnostics).readOnly(sources.add("reference.npar", referenceText));
+    std::optional<Machine> read = loadMachine(std::string(embeddedLibrary) + "/machines/reference.npar", {}, sources, diagnostics);
     assert(read && "stdlib/machines/reference.npar cannot be read");
     return read.value_or(Machine());
   }();
