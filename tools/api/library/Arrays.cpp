@@ -6,6 +6,9 @@
 
 #include "engine/program/Elements.h"
 
+#include <cstring>
+#include <stdexcept>
+
 using namespace npar;
 using npar::api::withTrainer;
 using npar::engine::ArrayType;
@@ -39,21 +42,10 @@ Result<BorrowedArray> borrowedOf(const npar_array &array) {
 }
 
 npar_dtype dtypeOf(program::ElementType type) {
-  switch (type) {
-  case program::ElementType::F32:
-    return NPAR_F32;
-  case program::ElementType::F64:
-    return NPAR_F64;
-  case program::ElementType::BF16:
-    return NPAR_BF16;
-  case program::ElementType::F16:
-    return NPAR_F16;
-  case program::ElementType::I32:
-    return NPAR_I32;
-  case program::ElementType::U8:
-    return NPAR_U8;
-  }
-  return 0;
+  for (npar_dtype dtype = NPAR_F64; dtype <= NPAR_BOOL; ++dtype) // the types of both tables have the same words
+    if (std::strcmp(engine::wordOf(static_cast<ArrayType>(dtype - 1)), program::rowOf(type).word) == 0)
+      return dtype;
+  throw std::logic_error("internal error: no array holds the type of a parameter");
 }
 
 namespace {

@@ -18,7 +18,7 @@ struct VerifyReport {
   std::vector<Check> checks;
   /// Only for a text in a 16-bit type, and only in the first of several processes. A warning does not make the verification fail.
   std::optional<RoundingReport> rounding = std::nullopt;
-  dsl::Sources texts = {}; ///< which the warning's location points into
+  dsl::Sources texts = dsl::Sources(); ///< which the warning's location points into
 
   bool good() const { return allHold(checks); }
 };
