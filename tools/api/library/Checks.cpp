@@ -1,0 +1,49 @@
+// Verification, simulation and search: the compiler library makes their reports.
+#include "tools/api/Texts.h"
+#include "tools/api/library/CompilerLibrary.h"
+#include "tools/api/library/Fence.h"
+#include "tools/api/library/Handles.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace npar;
+using npar::engine::Status;
+
+namespace npar::api {
+
+/// Calls a function of the compiler library, and gives its report to the caller with the number of the report's schema.
+template <typename Options, typename Function>
+static npar_code reported(const npar_request *request, const Options *options, const char *name, Function CompilerTable::*function,
+                          npar_buffer **json, npar_error **error) {
+  return fenced(error, [&]() -> Status {
+    if (!request)
+      return Status::usage(std::string(name) + ": there is no request");
+    TRY(npar_request given, optionsOf(request, "npar_request"));
+    TRY(Options chosen, optionsOf(options, (std::string(name) + "_options").c_str()));
+    TRY(const CompilerTable *compiler, compilerLibrary());
+    CompilerAnswer answer;
+    (compiler->*function)(given, chosen, answer.receiver());
+    TRY_STATUS(answer.status);
+    nlohmann::ordered_json report = {{"schema", 1}};
+    report.update(nlohmann::ordered_json::parse(answer.parts["report"]));
+    give(json, report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return {};
+  });
+}
+
+} // namespace npar::api
+
+extern "C" {
+
+npar_code npar_verify(const npar_request *request, const npar_verify_options *options, npar_buffer **json, npar_error **error) {
+  return api::reported(request, options, "npar_verify", &api::CompilerTable::verify, json, error);
+}
+
+npar_code npar_simulate(const npar_request *request, const npar_simulate_options *options, npar_buffer **json, npar_error **error) {
+  return api::reported(request, options, "npar_simulate", &api::CompilerTable::simulate, json, error);
+}
+
+npar_code npar_plan(const npar_request *request, const npar_plan_options *options, npar_buffer **json, npar_error **error) {
+  return api::reported(request, options, "npar_plan", &api::CompilerTable::plan, json, error);
+}
+}
