@@ -21,16 +21,19 @@ const dsl::SourceProvider &textsOf(const ModelOptions &options) { return options
 std::optional<std::string> findModel(const ModelOptions &options) {
   const dsl::SourceProvider &texts = textsOf(options);
   const std::string &name = options.model, library = standardLibrary();
-  std::error_code ignored;
-  if (texts.has(name) && !fs::is_directory(name, ignored))
+  auto isThere = [&](const std::string &path) {
+    std::error_code ignored;
+    return texts.has(path) && !fs::is_directory(path, ignored);
+  };
+  if (isThere(name))
     return name;
   fs::path path = name;
   for (const std::string &candidate : {library + "/models/" + name + ".npar", library + "/models/" + name})
-    if (!path.has_parent_path() && texts.has(candidate))
+    if (!path.has_parent_path() && isThere(candidate))
       return candidate;
   fs::path inside = path.lexically_relative("stdlib");
   std::string candidate = library + "/" + inside.string();
-  return !inside.empty() && *inside.begin() != ".." && texts.has(candidate) ? std::optional(candidate) : std::nullopt;
+  return !inside.empty() && *inside.begin() != ".." && isThere(candidate) ? std::optional(candidate) : std::nullopt;
 }
 
 } // namespace
