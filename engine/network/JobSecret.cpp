@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdexcept>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ constexpr char domain[] = "npar job secret 1"; // so that no other program's has
 void prepareSodium() {
   static const int ready = ::sodium_init();
   if (ready < 0)
-    std::abort(); // there are no random bytes: nothing that follows would be secret
+    throw std::runtime_error("the system gives no random bytes"); // nothing that follows would be secret
 }
 
 /// A buffer for a secret, zeroed on destruction.

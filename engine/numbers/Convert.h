@@ -5,8 +5,8 @@
 #include "engine/program/Elements.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
 
 namespace npar::engine {
@@ -27,7 +27,7 @@ template <typename With> constexpr auto withType(program::ElementType type, With
   case program::ElementType::U8:
     return with(uint8_t{});
   }
-  std::abort(); // a verified program has no other type
+  throw std::logic_error("internal error: a number that is no element type"); // a verified program has none
 }
 
 /// The element type that the C++ type T holds.
@@ -35,7 +35,7 @@ template <typename T> constexpr program::ElementType elementTypeOf() {
   for (const program::ElementRow &row : program::elementRows)
     if (withType(row.type, [](auto element) { return std::is_same_v<decltype(element), T>; }))
       return row.type;
-  std::abort(); // no type has such elements
+  throw std::logic_error("internal error: no element type has this C++ type");
 }
 
 /// True for the C++ types of 16-bit floats, which convert to and from float alone.

@@ -6,9 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
+#include <stdexcept>
 
 namespace npar::program {
 
@@ -44,10 +43,8 @@ constexpr bool isKnown(ElementType type) { return type >= ElementType::MIN && ty
 
 /// The row of a type that `isKnown`, which `checkStructure` ensures for every program.
 constexpr const ElementRow &rowOf(ElementType type) {
-  if (!isKnown(type)) {
-    std::fprintf(stderr, "internal error: %u is no element type\n", static_cast<unsigned>(type));
-    std::abort();
-  }
+  if (!isKnown(type))
+    throw std::logic_error("internal error: a number that is no element type");
   return elementRows[static_cast<size_t>(type)];
 }
 

@@ -3,15 +3,14 @@
 
 #include "engine/program/Elements.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 namespace npar::program {
 namespace {
 
 [[noreturn]] void refuse(const char *enumeration, unsigned number) {
-  std::fprintf(stderr, "internal error: %u is no %s\n", number, enumeration);
-  std::abort();
+  throw std::logic_error("internal error: " + std::to_string(number) + " is no " + enumeration);
 }
 
 template <typename Enum> struct Values;

@@ -30,7 +30,7 @@ template <typename With> auto withInputType(program::ElementType type, With with
     if constexpr (std::is_constructible_v<InputValues, std::vector<decltype(element)>>)
       return with(element);
     else
-      std::abort(); // no verified program has such an input
+      throw std::logic_error("internal error: an input of a type that no input has"); // no verified program has one
   });
 }
 

@@ -17,6 +17,7 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
+#include <optional>
 #include <sstream>
 
 namespace npar::engine {
@@ -63,9 +64,10 @@ struct Executor::State {
         const Clock &clock, const ExecutorOptions &options)
       : program(program), graph(graph), operations(operations), backend(backend), communicator(communicator), clock(clock),
         options(options),
-        control(tbb::global_control::max_allowed_parallelism, std::max<size_t>(options.threads, tbb::info::default_concurrency())),
         arena(options.threads, 1), announcer(arena, backend), failure(program, graph),
         watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
+    if (options.threads > tbb::info::default_concurrency())
+      raised.emplace(limit, std::max(static_cast<size_t>(options.threads), tbb::global_control::active_value(limit)));
     backend.enterThread();
     arena.initialize();
     build();
@@ -108,7 +110,10 @@ struct Executor::State {
   Communicator &communicator;
   const Clock &clock;
   ExecutorOptions options;
-  tbb::global_control control;
+  static constexpr auto limit = tbb::global_control::max_allowed_parallelism;
+  /// Lets oneTBB start more threads than the machine has cores, if so many workers are asked for. It never lowers the limit of a process
+  /// that embeds the engine.
+  std::optional<tbb::global_control> raised;
   tbb::task_arena arena;
   Announcer announcer;
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each

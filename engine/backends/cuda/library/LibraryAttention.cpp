@@ -6,8 +6,8 @@
 #include "engine/program/Words.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
+#include <stdexcept>
 
 namespace npar::engine::cuda {
 
@@ -198,7 +198,7 @@ DnnData dnnTypeOf(ElementType type) {
   case ElementType::U8:
     break;
   }
-  std::abort(); // `whyOwn` leaves such attention to npar
+  throw std::logic_error("internal error: cuDNN's attention has no such type"); // `whyOwn` leaves it to npar
 }
 
 struct Parts {
