@@ -31,7 +31,7 @@ public:
   /// Texts are read from `texts`; null: from the disk and the standard library inside this program.
   explicit Sources(TextsPointer texts = nullptr) : from(texts ? std::move(texts) : installedTexts()) {}
   const SourceProvider &texts() const { return *from; }
-  /// From now on, texts are read from another provider.
+  /// Replaces the provider for all texts that are read later.
   void readFrom(TextsPointer texts) { from = std::move(texts); }
   /// Adds a file and returns its index. `name` is how messages call it.
   uint32_t add(std::string name, std::string text);

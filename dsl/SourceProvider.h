@@ -1,4 +1,4 @@
-// Where the texts of a compilation come from: the disk, the standard library inside this program, memory, a function of the host.
+// Provides the texts of a compilation: from the disk, the standard library inside this program, memory, or a function of the host.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ public:
   virtual std::optional<std::string> read(const std::string &path, size_t most, std::string &why) const = 0;
   /// Paths of the texts (.npar) in a folder, ascending; none if there is no such folder.
   virtual std::vector<std::string> textsIn(const std::string &folder) const = 0;
-  /// What identifies the text, however its path is spelled.
+  /// Returns the same key for all spellings of a text's path.
   virtual std::string key(const std::string &path) const = 0;
   /// The path of a text that is given for `import "name"` whatever file imports it; empty: the import is looked up in folders.
   virtual std::string imported(const std::string & /*name*/) const { return ""; }

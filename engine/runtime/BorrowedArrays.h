@@ -16,7 +16,7 @@ enum class ArrayType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U64, U3
 const char *wordOf(ArrayType type);
 size_t sizeOf(ArrayType type);
 
-/// Any strided array. The memory is somebody else's.
+/// A strided array, whose memory the caller owns.
 struct BorrowedArray {
   void *data = nullptr; ///< of the element at index 0, 0, ...
   ArrayType type = ArrayType::F32;

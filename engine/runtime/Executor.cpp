@@ -111,7 +111,7 @@ struct Executor::State {
   const Clock &clock;
   ExecutorOptions options;
   static constexpr auto limit = tbb::global_control::max_allowed_parallelism;
-  /// Lets oneTBB start more threads than the machine has cores, if so many workers are asked for. It never lowers the limit of a process
+  /// Lets oneTBB start more threads than the machine has cores, if the options ask for more workers. It never lowers the limit of a process
   /// that embeds the engine.
   std::optional<tbb::global_control> raised;
   tbb::task_arena arena;

@@ -1,4 +1,4 @@
-// The parts of a variable where they lie: what a program that embeds the engine reads without a copy.
+// The parts of a variable in the arenas of ranks, for a program that embeds the engine and reads them without a copy.
 #pragma once
 
 #include "engine/program/Program_generated.h"

@@ -120,7 +120,7 @@ public:
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;
 
-  /// The pieces of a variable that ranks of this session keep, where they lie in memory, without a copy.
+  /// The addresses of the pieces of a variable that ranks of this session keep.
   virtual Result<std::vector<HostPiece>> hostPieces(const std::string &variable) const = 0;
 
   /// `count` elements of a result of a forward-only program, starting at element `first`, row-major over LogicalResult.shape, as the last

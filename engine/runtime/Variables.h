@@ -46,7 +46,7 @@ public:
   /// piece. Reads the ranges that these ranks keep, once each, and little more; the whole tensor is never in memory. Padding is unchanged.
   /// The work is spread over the workers of the calling task arena.
   Status write(const std::vector<uint32_t> &variables, const ElementSource &source);
-  /// The pieces of the ranks of this session where they lie. BadInput if the processor cannot read the device's memory.
+  /// The addresses of the pieces of this session's ranks. BadInput if the processor cannot read the device's memory.
   Result<std::vector<HostPiece>> hostPieces(uint32_t variable) const;
   /// Zeroes every piece, padding included, asynchronously: wait for the backend.
   void zero(uint32_t variable);

@@ -49,7 +49,7 @@ public:
   /// The message has locations of its own and needs no "error:" in front.
   bool isLocated() const { return ready; }
   bool isPrinted() const { return said; }
-  /// The located errors as a JSON array; empty if there are none.
+  /// The located errors as a JSON array; empty for other errors.
   const std::string &diagnostics() const { return json; }
 
 private:

@@ -1,5 +1,5 @@
-// Between libnpar and libnpar_compiler: one exported function, a table behind it, and answers by callback, so that neither library frees
-// what the other has allocated. Both are built from one tree; the versions must be equal.
+// The interface between libnpar and libnpar_compiler: one exported function returns a table of functions, which answer by callback, so that
+// neither library frees what the other has allocated. Both are built from one tree; the versions must be equal.
 #pragma once
 
 #include "npar/npar.h"

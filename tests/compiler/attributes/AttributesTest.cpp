@@ -1,4 +1,4 @@
-// What phases leave for each other is read as it was written, also after the module went through text; what is absent reads as absent.
+// Attributes are read as they were written, also after the module was printed and parsed; a missing attribute is read as missing.
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/attributes/TableAttributes.h"

@@ -95,7 +95,7 @@ Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray 
 }
 
 npar_array arrayOf(const engine::HostPiece &piece, const int64_t *shape, const int64_t *strides) {
-  // Nobody writes there: the header and the flag of DLPack say so, and C has no array of constants.
+  // The header and the flag of DLPack forbid writing there; a C array of constants would be another type.
   return {const_cast<void *>(piece.data), dtypeOf(piece.type), static_cast<int32_t>(piece.shape.size()), shape, strides};
 }
 

@@ -11,10 +11,10 @@
 namespace npar::api {
 
 /// The functions of the compiler library, which stays open until the process ends. RunFailed, with where it was looked for, if it is not
-/// installed beside this library; Usage if it has another version.
+/// installed in the folder of this library; Usage if it has another version.
 engine::Result<const CompilerTable *> compilerLibrary();
 
-/// What a function of the table has given back.
+/// Collects the result of a function of the table.
 struct CompilerAnswer {
   std::map<std::string, std::string> parts; ///< by name (Seam.h)
   engine::Status status;

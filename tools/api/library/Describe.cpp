@@ -1,4 +1,4 @@
-// What a compiled program looks like: the views of engine/show, as text, JSON, SVG and HTML.
+// Describes a compiled program by the views of engine/show, as text, JSON, SVG and HTML.
 #include "tools/api/Texts.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"

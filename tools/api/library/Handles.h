@@ -27,7 +27,7 @@ namespace npar::api {
 /// Gives the caller a text.
 inline void give(npar_buffer **result, std::string text) { *result = new npar_buffer{std::move(text)}; }
 
-/// Tells the host's observer what npar's libraries tell theirs, and asks it whether to go on.
+/// Tells the host's observer what npar's libraries tell theirs, and asks it whether to continue.
 class HostObserver final : public engine::Observer {
 public:
   explicit HostObserver(npar_observer observer) : host(observer) {}

@@ -32,7 +32,7 @@ engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
   return data;
 }
 
-/// What the trainer evaluates with: a program of the host's, or one that is compiled from the text that the trainer's program came from.
+/// Finds the program that the trainer evaluates with: the host's, or one compiled from the text of the trainer's own program.
 Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_program *given, npar_observer observer) {
   if (given) {
     if (given->program->root().kind() != program::ProgramKind::Evaluation)
@@ -50,7 +50,7 @@ Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_progr
   return answer.program("program");
 }
 
-/// The data to evaluate on: those of the host, else of a data block the last part of its split, or all if it has none.
+/// Chooses the data to evaluate on: the host's, else the last part of the data block's split, or all of an unsplit block.
 Result<engine::DataPlan> evaluationData(const engine::GivenData &given, const program::Program &program, bool splitOnly) {
   if (given.files.empty() && splitOnly && (!program.data() || program.data()->shares()->size() <= 1))
     return Status::badInput("no data are reserved for evaluation: give files, or a data block with `split 0.9, 0.1 seed 42`");
@@ -72,7 +72,7 @@ Status prepare(npar_trainer &trainer, training::RunEvaluations &evaluations, npa
   return evaluations.open(alone, trainer.options);
 }
 
-/// Between the steps of a run: tells the host, evaluates, saves.
+/// Tells the host, evaluates and saves between the steps of a run.
 class RunObserver final : public training::TrainingObserver {
 public:
   RunObserver(npar_trainer &trainer, HostObserver &host, training::RunCheckpoints &checkpoints, training::RunEvaluations &evaluations)

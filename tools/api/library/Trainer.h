@@ -1,4 +1,4 @@
-// A trainer behind its handle: the session of a program, the steps done, and what a host may ask of both.
+// Defines a trainer: the session of a program, the steps done, and answers for the host.
 #pragma once
 
 #include "tools/api/library/Fence.h"
@@ -15,7 +15,7 @@
 
 namespace npar::api {
 
-/// What views of parameters need as long as they live.
+/// Owned by a trainer and by all views of its parameters.
 struct TrainerMemory {
   program::ProgramPointer program;
   std::unique_ptr<engine::Session> session;
@@ -30,7 +30,7 @@ struct npar_trainer {
   std::shared_ptr<const npar::api::KeptRequest> request; ///< of the program; null: it was opened
   std::string origin;                                    ///< npar_program::origin
   npar::api::HostObserver observer;                      ///< hears what the session says while it lives
-  npar::engine::SessionOptions options;                  ///< of the session, for others beside it
+  npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;
   int64_t done = 0;
   std::atomic<bool> stop{false};

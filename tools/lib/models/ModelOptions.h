@@ -54,7 +54,7 @@ std::optional<std::string> takeSetting(std::vector<std::string> &settings, const
 /// Names of the texts in a folder of the standard library, such as "models", ascending.
 std::vector<std::string> libraryTexts(const std::string &folder);
 
-/// The path of a text of the standard library by its folder and name; nothing if there is none.
+/// The path of a text of the standard library by its folder and name; nothing if the library lacks it.
 std::optional<std::string> libraryText(const std::string &folder, const std::string &name);
 
 /// The folder of the standard library: $NPAR_STDLIB, else share/npar/stdlib of the installation, else the sources of this build, which a
