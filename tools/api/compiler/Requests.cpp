@@ -40,6 +40,8 @@ Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observ
   options.kind = request.kind == NPAR_EVALUATION   ? program::ProgramKind::Evaluation
                  : request.kind == NPAR_GENERATION ? program::ProgramKind::Generation
                                                    : program::ProgramKind::Training;
+  if ((request.setting_count > 0 && !request.settings) || (request.target_count > 0 && !request.targets))
+    return Status::usage("npar_request: settings or targets is null, and its count is not 0");
   auto given = [](npar_str value) { return value.len ? std::optional(textOf(value)) : std::nullopt; };
   options.plan = given(request.plan), options.train = given(request.train), options.config = given(request.config);
   for (size_t i = 0; i < request.setting_count; ++i)

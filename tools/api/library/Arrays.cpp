@@ -105,11 +105,15 @@ npar_array arrayOf(const engine::HostPiece &piece, const int64_t *shape, const i
 extern "C" {
 
 npar_code npar_array_from_dlpack(const void *managed, npar_array *array, npar_error **error) {
-  return api::fenced(error, [&] { return api::arrayFromDlPack(managed, *array); });
+  return api::fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(array, "npar_array_from_dlpack", "array"));
+    return api::arrayFromDlPack(managed, *array);
+  });
 }
 
 npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_array *array, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_view", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(array, "npar_trainer_view", "array"));
     const std::string text = api::textOf(name);
     TRY_STATUS(api::find(own, text).status());
     TRY(engine::HostPiece piece, engine::wholePiece(own.session(), own.root(), text));
@@ -125,6 +129,8 @@ npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_array *ar
 
 npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_piece **pieces, size_t *count, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_pieces", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(pieces, "npar_trainer_pieces", "pieces"));
+    TRY_STATUS(api::needs(count, "npar_trainer_pieces", "count"));
     TRY(std::vector<engine::HostPiece> found, own.session().hostPieces(api::textOf(name)));
     std::vector<npar_piece> given;
     std::vector<std::vector<int64_t>> sizes;
@@ -148,6 +154,7 @@ npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_p
 
 npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_read", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
     TRY(BorrowedArray array, api::borrowedOf(*into));
     return api::read(own, api::textOf(name), array);
   });
@@ -155,6 +162,7 @@ npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_arr
 
 npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
     TRY(BorrowedArray array, api::borrowedOf(*from));
     const std::string text = api::textOf(name);
     TRY(api::Named found, api::find(own, text));
@@ -165,6 +173,7 @@ npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_ar
 
 npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_export what, size_t piece, void **managed, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_to_dlpack", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(managed, "npar_trainer_to_dlpack", "managed"));
     const std::string text = api::textOf(name);
     TRY(api::Named found, api::find(own, text));
     if (what == NPAR_EXPORT_VIEW) {

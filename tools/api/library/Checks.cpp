@@ -16,8 +16,8 @@ template <typename Options, typename Function>
 static npar_code reported(const npar_request *request, const Options *options, const char *name, Function CompilerTable::*function,
                           npar_buffer **json, npar_error **error) {
   return fenced(error, [&]() -> Status {
-    if (!request)
-      return Status::usage(std::string(name) + ": there is no request");
+    TRY_STATUS(needs(request, name, "request"));
+    TRY_STATUS(needs(json, name, "json"));
     TRY(npar_request given, optionsOf(request, "npar_request"));
     TRY(Options chosen, optionsOf(options, (std::string(name) + "_options").c_str()));
     TRY(const CompilerTable *compiler, compilerLibrary());

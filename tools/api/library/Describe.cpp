@@ -161,6 +161,8 @@ Result<std::string> described(const program::Program &program, npar_view view, n
 extern "C" npar_code npar_program_describe(const npar_program *program, npar_view view, npar_format format,
                                            const npar_view_options *options, npar_buffer **result, npar_error **error) {
   return api::fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(program, "npar_program_describe", "program"));
+    TRY_STATUS(api::needs(result, "npar_program_describe", "result"));
     TRY(npar_view_options given, api::optionsOf(options, "npar_view_options"));
     TRY(std::string text, described(program->program->root(), view, format, given));
     api::give(result, std::move(text));

@@ -166,6 +166,7 @@ extern "C" npar_code npar_trainer_generate(npar_trainer *trainer, const npar_gen
                                            npar_error **error) {
   return withTrainer(trainer, "npar_trainer_generate", error, [&](npar_trainer &own) -> Status {
     TRY(npar_generate_options given, api::optionsOf(options, "npar_generate_options"));
+    TRY_STATUS(api::needs(json, "npar_trainer_generate", "json"));
     return api::generate(own, given, json);
   });
 }

@@ -33,8 +33,8 @@ extern "C" {
 
 npar_code npar_compile(const npar_request *request, npar_program **program, npar_error **error) {
   return fenced(error, [&]() -> Status {
-    if (!request)
-      return Status::usage("npar_compile: there is no request");
+    TRY_STATUS(api::needs(request, "npar_compile", "request"));
+    TRY_STATUS(api::needs(program, "npar_compile", "program"));
     TRY(npar_request given, api::optionsOf(request, "npar_request"));
     auto kept = std::make_shared<api::KeptRequest>(given);
     TRY(*program, api::compiled(kept, kept->recording()));
@@ -44,6 +44,7 @@ npar_code npar_compile(const npar_request *request, npar_program **program, npar
 
 npar_code npar_program_open(npar_str path, npar_program **program, npar_error **error) {
   return fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(program, "npar_program_open", "program"));
     auto made = std::make_unique<npar_program>();
     TRY(made->program, program::LoadedProgram::fromFile(api::textOf(path)));
     *program = made.release();
@@ -53,6 +54,8 @@ npar_code npar_program_open(npar_str path, npar_program **program, npar_error **
 
 npar_code npar_program_from_bytes(const void *bytes, size_t size, npar_program **program, npar_error **error) {
   return fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(bytes, "npar_program_from_bytes", "bytes"));
+    TRY_STATUS(api::needs(program, "npar_program_from_bytes", "program"));
     const auto *begin = static_cast<const uint8_t *>(bytes);
     auto made = std::make_unique<npar_program>();
     TRY(made->program, program::LoadedProgram::fromBytes(std::vector<uint8_t>(begin, begin + size), "the program in memory"));
@@ -62,18 +65,21 @@ npar_code npar_program_from_bytes(const void *bytes, size_t size, npar_program *
 }
 
 npar_str npar_program_bytes(const npar_program *program) {
+  if (!program)
+    return {"", 0};
   const std::vector<uint8_t> &bytes = program->program->data();
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
 npar_code npar_program_save(const npar_program *program, npar_str path, npar_error **error) {
-  return fenced(error, [&] {
+  return fenced(error, [&]() -> Status {
+    TRY_STATUS(api::needs(program, "npar_program_save", "program"));
     const std::vector<uint8_t> &bytes = program->program->data();
     return program::writeFileAtomically(api::textOf(path), bytes.data(), bytes.size());
   });
 }
 
-npar_str npar_program_warnings(const npar_program *program) { return api::strOf(program->warnings); }
+npar_str npar_program_warnings(const npar_program *program) { return program ? api::strOf(program->warnings) : npar_str{"[]", 2}; }
 
 npar_program *npar_program_retain(npar_program *program) {
   if (program)

@@ -222,6 +222,7 @@ extern "C" {
 npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *options, npar_buffer **json, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_run", error, [&](npar_trainer &own) -> Status {
     TRY(npar_run_options given, api::optionsOf(options, "npar_run_options"));
+    TRY_STATUS(api::needs(json, "npar_trainer_run", "json"));
     return api::run(own, given, json);
   });
 }
@@ -229,6 +230,7 @@ npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *option
 npar_code npar_trainer_evaluate(npar_trainer *trainer, const npar_evaluate_options *options, npar_buffer **json, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_evaluate", error, [&](npar_trainer &own) -> Status {
     TRY(npar_evaluate_options given, api::optionsOf(options, "npar_evaluate_options"));
+    TRY_STATUS(api::needs(json, "npar_trainer_evaluate", "json"));
     return api::evaluate(own, given, json);
   });
 }

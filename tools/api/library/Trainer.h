@@ -1,6 +1,7 @@
 // Defines a trainer: the session of a program, the steps done, and answers for the host.
 #pragma once
 
+#include "tools/api/Texts.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
@@ -57,7 +58,7 @@ void release(npar_trainer *trainer);
 /// A call with a trainer: refuses a second one at the same time, and keeps the trainer until it ends.
 template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char *name, npar_error **error, Body body) noexcept {
   if (!trainer)
-    return give(error, engine::Status::usage(std::string(name) + ": there is no trainer"));
+    return fenced(error, [&] { return needs(nullptr, name, "trainer"); });
   ++trainer->users;
   npar_code code = fenced(error, [&]() -> engine::Status {
     if (trainer->busy.exchange(true))

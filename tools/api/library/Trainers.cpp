@@ -145,8 +145,8 @@ extern "C" {
 
 npar_code npar_trainer_create(npar_program *program, const npar_trainer_options *options, npar_trainer **trainer, npar_error **error) {
   return api::fenced(error, [&]() -> Status {
-    if (!program)
-      return Status::usage("npar_trainer_create: there is no program");
+    TRY_STATUS(api::needs(program, "npar_trainer_create", "program"));
+    TRY_STATUS(api::needs(trainer, "npar_trainer_create", "trainer"));
     TRY(npar_trainer_options given, api::optionsOf(options, "npar_trainer_options"));
     return api::create(*program, given, trainer);
   });
@@ -159,14 +159,19 @@ void npar_trainer_free(npar_trainer *trainer) {
   api::release(trainer);
 }
 
-void npar_trainer_stop(npar_trainer *trainer) { trainer->stop = true; }
+void npar_trainer_stop(npar_trainer *trainer) {
+  if (trainer)
+    trainer->stop = true;
+}
 
-int64_t npar_trainer_steps(const npar_trainer *trainer) { return trainer->done; }
+int64_t npar_trainer_steps(const npar_trainer *trainer) { return trainer ? trainer->done : 0; }
 
 npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, size_t count, npar_step_result *result, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_step", error, [&](npar_trainer &own) -> Status {
     if (own.takesStop())
       return Status::stopped("the step");
+    if (count > 0)
+      TRY_STATUS(api::needs(inputs, "npar_trainer_step", "inputs"));
     TRY(std::vector<engine::NamedArray> arrays, api::arraysOf(inputs, count));
     TRY(engine::Batch batch, engine::batchFrom(own.shape, arrays));
     TRY_STATUS(engine::checkBatch(own.shape, batch));
@@ -209,6 +214,7 @@ npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error
 
 npar_code npar_trainer_hash(npar_trainer *trainer, char hash[33], npar_error **error) {
   return withTrainer(trainer, "npar_trainer_hash", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(hash, "npar_trainer_hash", "hash"));
     std::string text = own.session().parameterHash();
     std::memcpy(hash, text.c_str(), std::min<size_t>(text.size(), 32));
     hash[std::min<size_t>(text.size(), 32)] = 0;
