@@ -1,4 +1,4 @@
-// Reads the settings of Megatron-LM, in three files: parallel layout (Megatron), model (MegatronModel), ignored names (MegatronNames).
+// Reads the settings of Megatron-LM, in three files: parallel layout (Megatron), model (Model), ignored names (Names).
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"

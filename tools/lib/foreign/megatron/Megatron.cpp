@@ -1,6 +1,6 @@
 // Reads flags of Megatron-LM, or the list of arguments that it prints. Names and defaults come from its megatron/training/arguments.py and
 // the configuration classes in the same folder.
-#include "tools/lib/foreign/Megatron.h"
+#include "tools/lib/foreign/megatron/Megatron.h"
 
 #include <fmt/format.h>
 
