@@ -1,4 +1,4 @@
-// What npar knows about another training program: how to recognize and read its files, how to write them, and what it lacks.
+// Describes another training program: recognizes, reads and writes its files, and reports what the program lacks.
 #pragma once
 
 #include "dsl/Program.h"
@@ -48,9 +48,8 @@ public:
   /// Its kind of file in messages, such as "a torchtitan TOML".
   virtual const char *file() const = 0;
 
-  /// Signs that a text, or one of its lines, is this program's. A text with a sign `Inside` has a list of all settings that the program
-  /// printed
-  /// (`isDump`), which may be part of a log.
+  /// Signs that a text, or one of its lines, is this program's. Inside a text: a list of all settings that the program printed (`isDump`),
+  /// possibly in a log.
   virtual Sign signOf(const std::string &text) const;
   virtual Sign signOfLine(std::string_view line) const;
   /// Tells whether files of this program end like this: ".toml".
@@ -94,7 +93,7 @@ public:
   virtual void checkBucket(const dsl::Plan &plan, Refusals &refusals) const;
 
 protected:
-  /// For programs that spread blocks over the pipeline by their number: warns of a plan that leaves this open.
+  /// Warns of a plan that balances blocks by cost, which the program would spread over the pipeline by their number.
   void warnOfSpread(const dsl::Pipeline &pipeline, Refusals &refusals) const;
 };
 
