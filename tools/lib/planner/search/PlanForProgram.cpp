@@ -1,4 +1,4 @@
-// Knows which candidates another program has words for: what foreign/AsRun would refuse is not searched.
+// Knows which candidates another program has words for: what a ForeignProgram would refuse is not searched.
 #include "tools/lib/planner/search/PlanForProgram.h"
 
 #include "engine/files/AtomicFile.h"
