@@ -2,12 +2,22 @@
 nothing a file says goes by unsaid. The files are in foreign/, with settings that the programs' own examples have."""
 
 import pathlib
+import re
 import unittest
 
-from driver import DriverTest
+from driver import ROOT, DriverTest
 
 FILES = pathlib.Path(__file__).resolve().parent / "foreign"
 MACHINE = ("--machine", "dgx-a100")
+PRINTED = "  a ..... 1\n  b ..... 2\n  c ..... 3\n"  # three lines of the arguments that Megatron-LM prints
+
+# The smallest file of each program, and its name in texts.
+SMALLEST = {
+    "megatron": ("--bf16\n", "Megatron-LM"),
+    "torchtitan": ("[job]\nx = 1\n", "torchtitan"),
+    "deepspeed": ('{"seed": 1}\n', "DeepSpeed"),
+    "accelerate": ("debug: false\n", "Accelerate"),
+}
 
 
 class ForeignTest(DriverTest):
@@ -122,6 +132,50 @@ class ForeignTest(DriverTest):
         found = self.run_of("small.sh", "--world", 8, "--set", "batch=32")
         self.assertEqual(found["from"]["set"], ["batch=32"])
         self.assert_close(found["model_flops"], 2 * self.run_of("small.sh", "--world", 8)["model_flops"], 1e-9)
+
+
+class ForeignProgramsTest(DriverTest):
+    """The table of programs (tools/lib/foreign/ForeignPrograms.cpp)."""
+
+    def program_of(self, text, *arguments):
+        """The program that a text without a name's ending is read as."""
+        (self.folder / "some.run").write_text(text)
+        made = self.npar("simulate", "--from", "some.run", "--world", 8, "--model-config", FILES / "small.json", "--print-plan", *arguments).output
+        return re.match(r"# Made of 'some\.run', a run of (.*)\. The sizes of its model: --config (\w+)\n", made).groups()
+
+    def test_each_is_recognized_by_its_smallest_file(self):
+        for key, (text, name) in SMALLEST.items():
+            with self.subTest(key):
+                self.assertEqual(self.program_of(text), (name, key))
+                self.assertEqual(self.program_of(text, "--from-format", key), (name, key))
+
+    def test_a_line_of_one_program_counts_more_than_a_flag_in_it(self):
+        """The order: an object, a printed list anywhere, then the first line that is a table or a key, or has a flag."""
+        for text, key in (
+            ("[job] # --num-layers 4\nx = 1\n", "torchtitan"),
+            ("args: --num-layers 4\n", "accelerate"),
+            ("echo --bf16\n[job]\n", "megatron"),
+            ("debug: 1\n" + PRINTED, "megatron"),
+            ("[job]\n" + PRINTED, "megatron"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(self.program_of(text)[1], key)
+        (self.folder / "some.run").write_text("{\n" + PRINTED + "}\n")
+        self.assertIn("some.run:2:3: error: this is no JSON", self.npar("simulate", "--from", "some.run", "--world", 8, code=1).error)
+
+    def test_flags_take_the_programs_of_the_table(self):
+        """The classes of programs, the table's lines and what the flags take are the same; those that npar writes are what --as takes."""
+        folder = ROOT / "tools" / "lib" / "foreign"
+        sources = [path.read_text() for path in sorted(folder.rglob("*.cpp"))]
+        keys = {key: text for text in sources for key in re.findall(r'const char \*key\(\) const override \{ return "(\w+)"; \}', text)}
+        written = {key for key, text in keys.items() if "bool writes() const override { return true; }" in text}
+        self.assertEqual(set(keys), set(SMALLEST))
+        table = re.search(r"programs = \{(.*?)\};", (folder / "ForeignPrograms.cpp").read_text(), re.DOTALL).group(1)
+        self.assertEqual(table.count("&"), len(keys))
+        for command, flag, expected in (("simulate", "--from-format", set(keys)), ("plan", "--from-format", set(keys)), ("plan", "--as", written), ("inspect", "--as", written)):
+            with self.subTest((command, flag)):
+                listed = re.search(rf"{flag} PROGRAM:\{{([\w,]+)\}}", self.npar(command, "--help").output).group(1).split(",")
+                self.assertEqual(sorted(listed), sorted(expected))
 
 
 if __name__ == "__main__":

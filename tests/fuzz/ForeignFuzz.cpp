@@ -3,6 +3,7 @@
 #include "tests/fuzz/MemoryFile.h"
 
 #include "dsl/Frontend.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/PlanText.h"
 
 #include <algorithm>
@@ -37,10 +38,10 @@ bool parses(const std::string &text) {
   return dsl::printAst(options, sources, diagnostics, tree);
 }
 
-void read(const std::string &path, ForeignFormat format, const ForeignHints &hints) {
+void read(const std::string &path, const ForeignProgram *program, const ForeignHints &hints) {
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
-  std::optional<ForeignFile> file = readForeignFile(path, format, sources, diagnostics);
+  std::optional<ForeignFile> file = readForeignFile(path, program, sources, diagnostics);
   if (!file)
     return checkRefused(sources, diagnostics);
   check(!diagnostics.hasErrors() && !file->entries.empty());
@@ -54,19 +55,21 @@ void read(const std::string &path, ForeignFormat format, const ForeignHints &hin
     check(parses(planText(*run, target, "a\nrun")));
 }
 
-void readAll(const uint8_t *bytes, size_t size, ForeignFormat format) {
+void readAll(const uint8_t *bytes, size_t size, const char *key) {
   MemoryFile memory(bytes, size);
+  const ForeignProgram *program = findProgram(key);
+  check(program);
   ForeignHints known; // --model-config says the model, --world the devices
   known.modelIsKnown = true, known.layers = 4, known.world = 8;
-  read(memory.path(), format, {});
-  read(memory.path(), format, known);
+  read(memory.path(), program, {});
+  read(memory.path(), program, known);
 }
 
 } // namespace
 
-void fuzzMegatron(const uint8_t *bytes, size_t size) { readAll(bytes, size, ForeignFormat::Megatron); }
-void fuzzTorchtitan(const uint8_t *bytes, size_t size) { readAll(bytes, size, ForeignFormat::Torchtitan); }
-void fuzzDeepSpeed(const uint8_t *bytes, size_t size) { readAll(bytes, size, ForeignFormat::DeepSpeed); }
-void fuzzAccelerate(const uint8_t *bytes, size_t size) { readAll(bytes, size, ForeignFormat::Accelerate); }
+void fuzzMegatron(const uint8_t *bytes, size_t size) { readAll(bytes, size, "megatron"); }
+void fuzzTorchtitan(const uint8_t *bytes, size_t size) { readAll(bytes, size, "torchtitan"); }
+void fuzzDeepSpeed(const uint8_t *bytes, size_t size) { readAll(bytes, size, "deepspeed"); }
+void fuzzAccelerate(const uint8_t *bytes, size_t size) { readAll(bytes, size, "accelerate"); }
 
 } // namespace npar::fuzz

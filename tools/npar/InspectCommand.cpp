@@ -17,6 +17,7 @@
 #include "tools/lib/annotate/SavedActivationsText.h"
 #include "tools/lib/foreign/AsRun.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
@@ -36,7 +37,7 @@ enum class InspectView { Summary, Why, Annotate, Saved, Bytes, Hosts, Compare, A
 struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
-  std::string as; ///< a program; empty: not given
+  const foreign::ForeignProgram *as = nullptr; ///< null: not given
   std::vector<std::string> compare, comparePlans, compareSettings;
   int64_t hosts = 0, perHost = 0;
   std::optional<std::string> place;
@@ -151,10 +152,7 @@ ExitCode showAs(const InspectFlags &flags) {
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
-  for (const auto &[name, format] : foreign::foreignFormats())
-    if (name == flags.as)
-      return printText(foreign::planAs(flags.model, format, terminal()));
-  return fail(ExitCode::Internal, "no writer for '" + flags.as + "'");
+  return printText(foreign::planAs(flags.model, *flags.as, terminal()));
 }
 
 ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
@@ -194,7 +192,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   FileClaims files;
   if (ExitCode code = claimFiles(flags, files); code != ExitCode::Good)
     return code;
-  if (!flags.as.empty())
+  if (flags.as)
     return showAs(flags);
   if (view == InspectView::Saved)
     return showSaved(flags);
@@ -303,12 +301,11 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "a view, give its path: ./why.\n");
   addCommon(*app, *flags, /*anyKind=*/true);
   app->get_option("MODEL")->required(false);
-  app->add_option(
-         "--as", flags->as,
-         "print the plan in the format of another program: Megatron-LM flags, a torchtitan TOML file or a DeepSpeed JSON file; an error "
-         "names a line of the plan that the program does not support")
-      ->type_name("PROGRAM")
-      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
+  addProgramFlag(
+      *app, "--as", flags->as,
+      "print the plan in the format of another program: Megatron-LM flags, a torchtitan TOML file or a DeepSpeed JSON file; an error "
+      "names a line of the plan that the program does not support",
+      /*written=*/true);
   addPictures(*app, *flags);
   // Flags before a view's name belong to the view where it has them too.
   auto views = std::make_shared<std::vector<std::pair<CLI::App *, InspectView>>>();

@@ -35,7 +35,7 @@ struct PlanFlags {
   std::vector<std::string> fixes;
   planner::PlanGoal goal = planner::PlanGoal::Speed;
   std::string output, html;
-  std::optional<foreign::ForeignFormat> as;
+  const foreign::ForeignProgram *as = nullptr;
   bool json = false;
 };
 
@@ -253,17 +253,10 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option("-o,--output", flags->output, "write the plan to this file (default: standard output)")->type_name("FILE.npar");
   app->add_option("--html", flags->html, "write a self-contained page: time against memory of all plans, each with its text")
       ->type_name("FILE.html");
-  app->add_option_function<std::string>(
-         "--as",
-         [flags](const std::string &word) {
-           for (const auto &[name, format] : foreign::foreignFormats())
-             if (name == word)
-               flags->as = format;
-         },
-         "search plans that another program supports, and print the best one in its format: Megatron-LM flags, a torchtitan TOML,\n"
-         "or a DeepSpeed JSON")
-      ->type_name("PROGRAM")
-      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
+  addProgramFlag(*app, "--as", flags->as,
+                 "search plans that another program supports, and print the best one in its format: Megatron-LM flags, a torchtitan TOML,\n"
+                 "or a DeepSpeed JSON",
+                 /*written=*/true);
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->task.model); code != ExitCode::Good)

@@ -1,4 +1,7 @@
-// Reads the YAML of Accelerate (`accelerate config`). Names come from its src/accelerate/utils/dataclasses.py and commands/launch.py.
+// Accelerate: recognizes and reads its YAML (`accelerate config`). Names come from its src/accelerate/utils/dataclasses.py and
+// commands/launch.py.
+#include "tools/lib/foreign/DeepSpeed.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
@@ -21,7 +24,7 @@ const std::vector<const char *> immaterialToAccelerate = {
     "megatron_lm_config.megatron_lm_attention_softmax*"};
 // clang-format on
 
-void readFsdp(Reading &in) {
+void readAccelerateFsdp(Reading &in) {
   ForeignRun &run = in.run;
   auto at = [&](const std::string &key) { return in.find("fsdp_config.fsdp_" + key); };
   const ForeignEntry *strategy = at("sharding_strategy"), *reshard = at("reshard_after_forward"),
@@ -72,7 +75,7 @@ void readMegatronPlugin(Reading &in) {
     run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
 }
 
-void readMesh(Reading &in) {
+void readAccelerateMesh(Reading &in) {
   ForeignRun &run = in.run;
   auto at = [&](const std::string &key) { return in.find("parallelism_config.parallelism_config_" + key); };
   const ForeignEntry *replicate = at("dp_replicate_size"), *shard = at("dp_shard_size"), *tp = at("tp_size"), *cp = at("cp_size"),
@@ -88,8 +91,6 @@ void readMesh(Reading &in) {
     in.leave(sp, "attention is not split over heads by it");
 }
 
-} // namespace
-
 void readAccelerate(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *type = in.find("distributed_type"), *world = in.find("num_processes"), *precision = in.find("mixed_precision"),
@@ -103,7 +104,7 @@ void readAccelerate(Reading &in) {
   run.accumulation = in.whole(steps, 1);
   run.assumed.push_back("assumed one sequence per micro-batch, which an Accelerate file does not state; --set micro=N changes it");
   if (how == "FSDP") {
-    readFsdp(in);
+    readAccelerateFsdp(in);
   } else if (how == "MEGATRON_LM") {
     readMegatronPlugin(in);
   } else if (how == "DEEPSPEED") {
@@ -124,7 +125,7 @@ void readAccelerate(Reading &in) {
   } else if (how != "NO" && how != "false" && how.rfind("MULTI_", 0) != 0) {
     in.leave(type, "npar does not know it: parameters are not stored in shares");
   }
-  readMesh(in);
+  readAccelerateMesh(in);
   // Sections of other values of distributed_type have no effect.
   std::vector<const char *> ignored = immaterialToAccelerate;
   for (const auto &[section, of] :
@@ -133,6 +134,35 @@ void readAccelerate(Reading &in) {
       ignored.push_back(section);
   in.leaveAll({{"fp8_config.*", "npar has no types of 8 bits"}});
   in.finish(ignored);
+}
+
+/// True for a YAML key: `num_processes: 8`.
+bool isKey(std::string_view line) {
+  size_t colon = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  return colon != std::string_view::npos && colon > 0 && line[colon] == ':' &&
+         (colon + 1 == line.size() || line[colon + 1] == ' ' || line[colon + 1] == '\t');
+}
+
+class Accelerate : public ForeignProgram {
+public:
+  const char *key() const override { return "accelerate"; }
+  const char *name() const override { return "Accelerate"; }
+  const char *file() const override { return "an Accelerate YAML"; }
+
+  Sign signOfLine(std::string_view line) const override { return isKey(line) ? Sign::Whole : Sign::None; }
+  bool hasEnding(const std::string &ending) const override { return ending == ".yaml" || ending == ".yml"; }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
+    return readYaml(text, file, diagnostics);
+  }
+  std::string shown(const std::string &key, const std::string &value, bool) const override { return key + ": " + value; }
+  void read(Reading &in, const ForeignHints &) const override { readAccelerate(in); }
+};
+
+} // namespace
+
+const ForeignProgram &accelerate() {
+  static const Accelerate program;
+  return program;
 }
 
 } // namespace npar::foreign

@@ -1,22 +1,22 @@
 // Finds the roles of the mesh axes in a plan, and reports the parts of the plan that another program has no flag for.
 #include "tools/lib/foreign/AsRun.h"
 
-#include "tools/lib/foreign/Reading.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 
 namespace npar::foreign {
 namespace {
 
 class Translation {
 public:
-  Translation(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format, dsl::Diagnostics &diagnostics)
-      : program(program), plan(program.plan), schedules(schedules), format(format), name(nameOf(format)), diagnostics(diagnostics) {}
+  Translation(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
+              dsl::Diagnostics &diagnostics)
+      : program(program), plan(program.plan), schedules(schedules), target(target), name(target.name()), refusals(diagnostics) {}
 
   ForeignRun run() {
-    result.format = format;
+    result.program = &target;
     for (const dsl::MeshAxis &axis : plan.mesh)
       result.world *= axis.size;
     result.layers = program.model.blocks;
@@ -33,11 +33,8 @@ public:
   }
 
 private:
-  void error(const dsl::Location &at, const std::string &text, const std::string &help = "") {
-    dsl::Diagnostic &one = diagnostics.error(at, text);
-    if (!help.empty())
-      one.help(at, help);
-  }
+  void error(const dsl::Location &at, const std::string &text, const std::string &help = "") { refusals.error(at, text, help); }
+  void warning(const dsl::Location &at, const std::string &text) { refusals.warning(at, text); }
 
   int64_t sizeOf(const std::string &mesh) const {
     for (const dsl::MeshAxis &axis : plan.mesh)
@@ -103,7 +100,7 @@ private:
       return;
     const dsl::Pipeline &pipeline = *plan.pipeline;
     pp = pipeline.mesh;
-    const std::set<std::string> &of = schedulesOf(format);
+    const std::set<std::string> &of = target.schedules();
     if (!pipeline.path.empty() || of.count(pipeline.schedule) == 0)
       error(pipeline.location, fmt::format("{} has no schedule '{}'", name, pipeline.schedule),
             fmt::format("it has {}", fmt::join(of, ", ")));
@@ -114,60 +111,23 @@ private:
     result.chunks = pipeline.chunks > 0 ? pipeline.chunks : kind && kind->chunks > 0 ? kind->chunks : 1;
     result.pp = sizeOf(pp);
     result.stages = pipeline.counts;
-    if (format == ForeignFormat::DeepSpeed)
-      diagnostics.warning(pipeline.location, "the training script makes DeepSpeed's pipeline: PipelineModule(..., num_stages = " +
-                                                 std::to_string(result.pp) + ")");
-    spreadBlocks(pipeline);
-  }
-
-  /// Checks that the other program, which has no flag for it or a restricted one, puts blocks into the same parts as the plan.
-  void spreadBlocks(const dsl::Pipeline &pipeline) {
-    int64_t parts = result.pp * result.chunks;
-    if (pipeline.counts.empty() && format == ForeignFormat::Megatron && result.layers % parts != 0) {
-      error(pipeline.location, fmt::format("Megatron-LM spreads {} blocks evenly over {} parts of the pipeline", result.layers, parts),
-            "give the blocks of each part by hand, `stages [...]`: all but those of the first and the last stage must be equal");
-    } else if (format == ForeignFormat::DeepSpeed) {
-      return; // the training script decides
-    } else if (pipeline.counts.empty()) {
-      diagnostics.warning(pipeline.location, fmt::format("{} spreads the blocks by their number, this plan by their cost", name))
-          .help(pipeline.location, "`stages [...]` gives the blocks of each part");
-    } else if (format == ForeignFormat::Torchtitan) {
-      std::vector<int64_t> theirs = torchtitanStages(result.layers, parts, 1, 1);
-      if (pipeline.counts != theirs)
-        error(pipeline.countsAt, "torchtitan's parts of the pipeline have other numbers of blocks",
-              fmt::format("stages [{}]", fmt::join(theirs, ", ")));
-    } else {
-      for (int64_t part = 0; part < parts; ++part) {
-        int64_t stage = part % result.pp;
-        size_t like = stage == 0 ? 0 : static_cast<size_t>(stage == result.pp - 1 ? result.pp - 1 : 1);
-        if (pipeline.counts[static_cast<size_t>(part)] != pipeline.counts[like]) {
-          error(pipeline.countsAt, "Megatron-LM needs pipeline parts of equal size, except for the first and the last stage");
-          return;
-        }
-      }
-    }
+    target.checkPipeline(pipeline, result, refusals);
   }
 
   void readSequence() {
     for (const auto &[axis, rule] : sequence) {
       if (axis == tp) {
         result.sequenceParallel = true;
-        if (format == ForeignFormat::DeepSpeed)
-          error(rule->location, "DeepSpeed does not split the sequence over the ranks of tensor parallelism");
+        target.checkSequenceOverTensor(*rule, refusals);
         continue;
       }
       if (!cp.empty() && cp != axis)
         error(rule->location, fmt::format("{} splits the sequence over one mesh axis besides tensor parallelism's", name));
       cp = axis;
       result.ring = rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
-      if (format == ForeignFormat::DeepSpeed)
-        error(rule->location, "DeepSpeed's settings have no context parallelism with keys and values that are gathered or go round");
-      else if (format == ForeignFormat::Megatron && result.ring == "ring")
-        error(rule->location, "Megatron-LM's ring has each rank compute a piece of both ends of the sequence", "`by ring(zigzag)`");
+      target.checkContext(*rule, result, refusals);
     }
-    if (format == ForeignFormat::Torchtitan && !tp.empty() && !result.sequenceParallel)
-      error(plan.location, "torchtitan splits the sequence over the ranks of tensor parallelism too",
-            fmt::format("add `seq -> {}` after the other rules", tp));
+    target.checkRules(plan, tp, result, refusals);
   }
 
   void readSizes() {
@@ -188,10 +148,10 @@ private:
     for (const std::string &axis : {outer, dp, pp, cp, tp})
       if (!axis.empty())
         swapped.push_back(axis);
-    result.dpOutside = order != theirs && order == swapped && format == ForeignFormat::Megatron;
+    result.dpOutside = order != theirs && order == swapped && target.numbersDpOutside();
     if (!plan.mesh.empty() && order != theirs && !result.dpOutside)
-      diagnostics.warning(plan.mesh.front().location,
-                          fmt::format("{} numbers its ranks by {}, which changes the ranks of each host", name, fmt::join(theirs, ", ")));
+      warning(plan.mesh.front().location,
+              fmt::format("{} numbers its ranks by {}, which changes the ranks of each host", name, fmt::join(theirs, ", ")));
   }
 
   void readStores() {
@@ -220,12 +180,7 @@ private:
     } else {
       result.dp *= result.replicas, result.replicas = 1;
     }
-    if (format == ForeignFormat::Torchtitan && result.zero == 1)
-      error(first->location, "torchtitan's shares of the optimizer's state come with shares of gradients", "`store { gradients -> ... }`");
-    if (format == ForeignFormat::Torchtitan && result.zero == 0 && result.cp > 1)
-      error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
-    if (format == ForeignFormat::DeepSpeed && result.replicas > 1 && first)
-      error(first->location, "DeepSpeed's shares are over all ranks of data parallelism");
+    target.checkStores(plan, first, result, refusals);
   }
 
   void readTypes() {
@@ -235,22 +190,14 @@ private:
       error(plan.location, fmt::format("{} does not train in f64", name));
     result.precision = word(plan.compute);
     if (plan.tf32)
-      diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32'; the training script enables it: "
-                                                     "torch.set_float32_matmul_precision(\"high\")",
-                                                     name));
+      warning(plan.location, fmt::format("{} has no setting for 'tf32'; the training script enables it: "
+                                         "torch.set_float32_matmul_precision(\"high\")",
+                                         name));
     if (isNarrow(plan.compute) && plan.gradients && *plan.gradients != plan.compute)
       result.gradients = word(*plan.gradients);
-    std::string summed = result.gradients.empty() ? result.precision : result.gradients;
-    std::string reduced = plan.reduce && isNarrow(plan.compute) ? word(*plan.reduce) : summed;
-    if (reduced != summed)
+    if (std::string reduced = plan.reduce && isNarrow(plan.compute) ? word(*plan.reduce) : result.sumType(); reduced != result.sumType())
       result.reduce = reduced;
-    if (format == ForeignFormat::Megatron && reduced != summed)
-      error(plan.location, fmt::format("Megatron-LM adds gradients up in the type that it stores them in, {}, not {}", summed, reduced));
-    if (format == ForeignFormat::Torchtitan && result.precision == "fp16")
-      error(plan.location, "torchtitan does not train in fp16");
-    if (format == ForeignFormat::Torchtitan && result.precision == "bf16" && (summed != "f32" || reduced != "f32"))
-      error(plan.location, fmt::format("torchtitan's gradients and their sums are f32, not {}", summed != "f32" ? summed : reduced),
-            "compute bf16, gradients f32, reduce f32");
+    target.checkTypes(plan, result, refusals);
     for (const dsl::Keep &keep : plan.keeps)
       if (keep.type != ElementType::F32 || (keep.what != "norm" && keep.what != "softmax" && keep.what != "loss"))
         error(keep.location, fmt::format("{} has no flag for the type of '{}'", name, keep.what));
@@ -272,24 +219,22 @@ private:
       error(what.location, fmt::format("{} does not choose layers to recompute by their paths", name), "`recompute block`");
       break;
     }
-    if (format == ForeignFormat::Torchtitan && result.recompute != "block" && what.kind == dsl::RecomputeKind::Every)
-      error(what.location, "torchtitan recomputes blocks one at a time", "`recompute block`");
-    if (format == ForeignFormat::DeepSpeed && !result.recompute.empty())
-      diagnostics.warning(what.location, "DeepSpeed has no setting for recomputation: the training script calls its checkpointing");
+    if (!result.recompute.empty())
+      target.checkRecompute(what, result, refusals);
   }
 
   void readRest() {
     result.bucketBytes = plan.bucket;
-    if (plan.bucket > 0 && format == ForeignFormat::Torchtitan)
-      diagnostics.warning(plan.bucketAt, "torchtitan reduces the gradients of a block together, whatever their size");
+    if (plan.bucket > 0)
+      target.checkBucket(plan, refusals);
     if (plan.hierarchical)
-      diagnostics.warning(plan.hierarchicalAt, fmt::format("{} leaves the order of a reduction to its library", name));
+      warning(plan.hierarchicalAt, fmt::format("{} leaves the order of a reduction to its library", name));
     if (plan.place)
-      diagnostics.warning(plan.place->location, fmt::format("the launcher of {} places ranks, in their own order", name));
+      warning(plan.place->location, fmt::format("the launcher of {} places ranks, in their own order", name));
     if (plan.memoryLimit)
-      diagnostics.warning(plan.memoryLimitAt, "npar alone checks this");
+      warning(plan.memoryLimitAt, "npar alone checks this");
     if (plan.bubbleLimit)
-      diagnostics.warning(plan.bubbleLimitAt, "npar alone checks this");
+      warning(plan.bubbleLimitAt, "npar alone checks this");
     if (const dsl::Optimizer &optimizer = program.train.optimizer();
         !optimizer.name.empty() && !(optimizer.standard && (optimizer.name == "AdamW" || optimizer.name == "Sgd")))
       error(program.train.location, fmt::format("no flag of {} chooses optimizer '{}'", name, optimizer.name));
@@ -303,9 +248,9 @@ private:
   const dsl::Program &program;
   const dsl::Plan &plan;
   const dsl::KnownSchedules &schedules;
-  ForeignFormat format;
+  const ForeignProgram &target;
   std::string name;
-  dsl::Diagnostics &diagnostics;
+  Refusals refusals;
   ForeignRun result = startingRun();
   std::string outer, dp, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
   std::set<std::string> tensor;
@@ -320,17 +265,9 @@ private:
 
 } // namespace
 
-const std::set<std::string> &schedulesOf(ForeignFormat format) {
-  static const std::map<ForeignFormat, std::set<std::string>> known = {
-      {ForeignFormat::Megatron, {"1f1b", "interleaved"}},
-      {ForeignFormat::Torchtitan, {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"}},
-      {ForeignFormat::DeepSpeed, {"1f1b"}}};
-  return known.at(format);
-}
-
-std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format,
+std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
                                     dsl::Diagnostics &diagnostics) {
-  ForeignRun run = Translation(program, schedules, format, diagnostics).run();
+  ForeignRun run = Translation(program, schedules, target, diagnostics).run();
   if (diagnostics.hasErrors())
     return std::nullopt;
   return run;

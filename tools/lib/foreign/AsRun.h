@@ -8,26 +8,16 @@
 #include "tools/lib/foreign/ForeignRun.h"
 #include "tools/lib/models/ModelOptions.h"
 
-#include <set>
-
 namespace npar::foreign {
 
 /// The plan in terms that all programs share. A clause that the program cannot follow is an error at its line; one that it follows
 /// differently, or outside its flags, is a warning. Nothing when `diagnostics` got errors.
-std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format,
+std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
                                     dsl::Diagnostics &diagnostics);
-
-/// The text in the program's format: one flag per line, TOML or JSON. `program` has the model, the optimizer and sizes missing in `run`.
-std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
-std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
-std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
-
-/// The program's pipeline schedules, by npar's names.
-const std::set<std::string> &schedulesOf(ForeignFormat format);
 
 /// The plan of `options` in the program's format. BadInput lists every clause that the program cannot follow; `refusal` (may be null) gets
 /// the message of the first one. `observer` gets warnings.
-engine::Result<std::string> planAs(const models::ModelOptions &options, ForeignFormat format, engine::Observer &observer,
+engine::Result<std::string> planAs(const models::ModelOptions &options, const ForeignProgram &target, engine::Observer &observer,
                                    std::string *refusal = nullptr);
 
 } // namespace npar::foreign

@@ -1,7 +1,11 @@
-// Reads a configuration of DeepSpeed. Names and defaults come from its documentation and from deepspeed/runtime/config.py.
-#include "tools/lib/foreign/Reading.h"
+// DeepSpeed: recognizes, reads and writes its JSON, and knows what it lacks. Names and defaults come from its documentation and from
+// deepspeed/runtime/config.py.
+#include "tools/lib/foreign/DeepSpeed.h"
+
+#include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace npar::foreign {
 namespace {
@@ -125,6 +129,100 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
     ignored.push_back(pattern.c_str());
   if (prefix.empty())
     in.finish(ignored);
+}
+
+namespace {
+
+nlohmann::ordered_json deepSpeedOptimizer(const dsl::Train &train) {
+  const dsl::Optimizer &optimizer = train.optimizer();
+  nlohmann::ordered_json params = {{"lr", optimizer.rate.peak}};
+  if (optimizer.name == "Sgd") {
+    params["momentum"] = optimizer.number("momentum");
+  } else {
+    params["betas"] = {optimizer.number("betas", 0), optimizer.number("betas", 1)};
+    params["eps"] = optimizer.number("epsilon");
+  }
+  params["weight_decay"] = optimizer.number("decay");
+  return {{"type", optimizer.name == "Sgd" ? "SGD" : "AdamW"}, {"params", params}};
+}
+
+std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
+  const dsl::Train &train = program.train;
+  nlohmann::ordered_json json = {{"train_batch_size", run.batch},
+                                 {"train_micro_batch_size_per_gpu", run.micro},
+                                 {"gradient_accumulation_steps", program.plan.microCount},
+                                 {"gradient_clipping", train.clip.value_or(0)},
+                                 {"optimizer", deepSpeedOptimizer(train)}};
+  if (train.optimizer().rate.kind != dsl::ScheduleKind::Constant || train.optimizer().rate.warmup > 0)
+    diagnostics.warning(train.location, "the course of the learning rate is not written: the JSON has its peak");
+  if (run.precision != "f32")
+    json[run.precision] = {{"enabled", true}};
+  if (run.gradients == "f32")
+    json["data_types"] = {{"grad_accum_dtype", "fp32"}};
+  if (!run.reduce.empty())
+    json["communication_data_type"] = run.reduce == "f32" ? "fp32" : run.reduce == "bf16" ? "bfp16" : "fp16";
+  json["zero_optimization"] = {{"stage", run.zero}};
+  if (run.bucketBytes > 0)
+    json["zero_optimization"]["reduce_bucket_size"] = std::max<int64_t>(1, run.bucketBytes / (run.precision == "f32" ? 4 : 2));
+  if (run.tp > 1)
+    json["tensor_parallel"] = {{"autotp_size", run.tp}};
+  if (run.pp > 1)
+    json["pipeline"] = {{"stages", run.pp}};
+  return json.dump(2) + "\n";
+}
+
+class DeepSpeed : public ForeignProgram {
+public:
+  const char *key() const override { return "deepspeed"; }
+  const char *name() const override { return "DeepSpeed"; }
+  const char *file() const override { return "a DeepSpeed JSON"; }
+
+  Sign signOf(const std::string &text) const override {
+    size_t first = text.find_first_not_of(" \t\r\n");
+    return first != std::string::npos && text[first] == '{' ? Sign::Whole : Sign::None;
+  }
+  bool hasEnding(const std::string &ending) const override { return ending == ".json"; }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
+    return readJson(text, file, diagnostics);
+  }
+  std::string shown(const std::string &key, const std::string &value, bool) const override { return key + ": " + value; }
+  void read(Reading &in, const ForeignHints &) const override { readDeepSpeed(in, ""); }
+
+  bool writes() const override { return true; }
+  std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {
+    return deepSpeedText(run, program, diagnostics);
+  }
+  const std::set<std::string> &schedules() const override {
+    static const std::set<std::string> known = {"1f1b"};
+    return known;
+  }
+  bool expresses(const PlanShape &plan) const override { return plan.cp == 1 && !plan.sequence; }
+
+  /// The training script also decides which blocks are in which part.
+  void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
+    refusals.warning(pipeline.location,
+                     "the training script makes DeepSpeed's pipeline: PipelineModule(..., num_stages = " + std::to_string(run.pp) + ")");
+  }
+  void checkSequenceOverTensor(const dsl::Rule &rule, Refusals &refusals) const override {
+    refusals.error(rule.location, "DeepSpeed does not split the sequence over the ranks of tensor parallelism");
+  }
+  void checkContext(const dsl::Rule &rule, const ForeignRun &, Refusals &refusals) const override {
+    refusals.error(rule.location, "DeepSpeed's settings have no context parallelism with keys and values that are gathered or go round");
+  }
+  void checkStores(const dsl::Plan &, const dsl::Store *first, const ForeignRun &run, Refusals &refusals) const override {
+    if (first && run.replicas > 1)
+      refusals.error(first->location, "DeepSpeed's shares are over all ranks of data parallelism");
+  }
+  void checkRecompute(const dsl::Recompute &recompute, const ForeignRun &, Refusals &refusals) const override {
+    refusals.warning(recompute.location, "DeepSpeed has no setting for recomputation: the training script calls its checkpointing");
+  }
+};
+
+} // namespace
+
+const ForeignProgram &deepSpeed() {
+  static const DeepSpeed program;
+  return program;
 }
 
 } // namespace npar::foreign

@@ -9,12 +9,7 @@
 
 namespace npar::foreign {
 
-enum class ForeignFormat { Megatron, Torchtitan, DeepSpeed, Accelerate };
-
-/// The formats with their names in --from-format: "megatron", "torchtitan", "deepspeed", "accelerate".
-const std::vector<std::pair<std::string, ForeignFormat>> &foreignFormats();
-/// The program's usual name, such as "Megatron-LM".
-const char *nameOf(ForeignFormat format);
+class ForeignProgram;
 
 struct ForeignEntry {
   std::string key;   ///< "parallelism.tensor_parallel_degree"; a flag without leading dashes and with `_` for `-`; empty: the program
@@ -24,15 +19,19 @@ struct ForeignEntry {
 };
 
 struct ForeignFile {
-  ForeignFormat format = ForeignFormat::Megatron;
-  bool isDump = false; ///< Megatron's own list of all its arguments, including defaults
+  const ForeignProgram *program = nullptr; ///< whose it is; never null in a file that was read
+  bool isDump = false;                     ///< the program's own list of all its settings, including defaults
   std::vector<ForeignEntry> entries;
 };
 
-/// Reads the file at `path` into `sources` and parses it as `format`, which is guessed from the content if not given. Nothing if
-/// `diagnostics` got errors.
-std::optional<ForeignFile> readForeignFile(const std::string &path, std::optional<ForeignFormat> format, dsl::Sources &sources,
+/// Reads the file at `path` into `sources` and parses it as a file of `program`; null: the program that its content belongs to. Nothing
+/// if `diagnostics` got errors.
+std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
                                            dsl::Diagnostics &diagnostics);
+
+// Characters of names in files, whatever the locale.
+inline bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+inline bool isWord(char c) { return isLetter(c) || c == '_' || (c >= '0' && c <= '9'); }
 
 // Parsers for one syntax each, within the limits of EntryList.h; errors have locations. `file` is the text's index in the sources.
 

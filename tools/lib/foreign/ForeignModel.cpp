@@ -1,6 +1,7 @@
 // Finds the model, reads the run, and writes the plan to a temporary file for the front end.
 #include "tools/lib/foreign/ForeignModel.h"
 
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/ImportConfig.h"
 #include "tools/lib/foreign/PlanText.h"
 #include "tools/lib/models/Compilation.h"
@@ -131,7 +132,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
   std::optional<ForeignRun> run;
-  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.format, sources, diagnostics))
+  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics))
     run = understand(*file, hints, diagnostics);
   std::ostringstream report;
   diagnostics.print(report);
@@ -161,7 +162,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   ForeignModel model;
   model.import = import;
   model.text = planText(*run, targetOf(*program, import), request.from);
-  const char *name = planNameOf(run->format);
+  const char *name = run->program->key();
   model.file = std::make_shared<TemporaryText>(name, model.text);
   if (!model.file->why.empty())
     return Status::runFailed(model.file->why);

@@ -1,4 +1,5 @@
-// Reads the settings of one format, then fills in missing sizes and checks that all sizes are consistent.
+// Reads the settings of one program, then fills in missing sizes and checks that all sizes are consistent.
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
 
 #include <algorithm>
@@ -78,22 +79,9 @@ bool ForeignRun::has(const std::string &name) const {
 
 std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   ForeignRun run;
-  run.format = file.format;
+  run.program = file.program;
   Reading in(file, run, diagnostics);
-  switch (file.format) {
-  case ForeignFormat::Megatron:
-    readMegatron(in, hints);
-    break;
-  case ForeignFormat::Torchtitan:
-    readTorchtitan(in, hints);
-    break;
-  case ForeignFormat::DeepSpeed:
-    readDeepSpeed(in, "");
-    break;
-  case ForeignFormat::Accelerate:
-    readAccelerate(in);
-    break;
-  }
+  file.program->read(in, hints);
   if (diagnostics.hasErrors())
     return std::nullopt;
   if (run.model.empty() && !hints.modelIsKnown) {

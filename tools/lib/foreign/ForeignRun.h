@@ -15,7 +15,7 @@ struct NotTaken {
 };
 
 struct ForeignRun {
-  ForeignFormat format = ForeignFormat::Megatron;
+  const ForeignProgram *program = nullptr;                    ///< whose run it is, or is written for
   std::string model;                                          ///< model of the standard library; empty: not in the file
   std::vector<std::pair<std::string, std::string>> constants; ///< the model's constants
   int64_t layers = 0;                                         ///< 0: unknown
@@ -47,6 +47,9 @@ struct ForeignRun {
   int64_t immaterial = 0;           ///< number of settings that do not affect time or memory
   int64_t understood = 0;
 
+  /// The type that gradients are stored in, and the one in which ranks add them up.
+  const std::string &sumType() const { return gradients.empty() ? precision : gradients; }
+  const std::string &reduceType() const { return reduce.empty() ? sumType() : reduce; }
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };

@@ -2,6 +2,7 @@
 #include "tools/lib/foreign/ForeignModel.h"
 
 #include "engine/readable/TableRow.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.repli
 
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled) {
   const ForeignRun &run = model.run;
-  std::string text = fmt::format("'{}', a run of {}\n\n", request.from, nameOf(run.format));
+  std::string text = fmt::format("'{}', a run of {}\n\n", request.from, run.program->name());
   auto row = [&](const char *name, const std::string &value) { text += readable::TableRow(2).left(name, 22).text(value).str(); };
   std::string sizes;
   for (const auto &[key, value] : run.constants)
@@ -53,7 +54,7 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
 
 nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model) {
   const ForeignRun &run = model.run;
-  nlohmann::ordered_json json = {{"file", request.from}, {"program", nameOf(run.format)}};
+  nlohmann::ordered_json json = {{"file", request.from}, {"program", run.program->name()}};
   for (const auto &[key, value] : run.constants)
     json["model"][key] = value;
   json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}};
@@ -66,7 +67,7 @@ nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignM
   json["zero"] = run.zero;
   json["sequence_parallel"] = run.sequenceParallel;
   json["compute"] = run.precision;
-  json["gradients"] = run.gradients.empty() ? run.precision : run.gradients;
+  json["gradients"] = run.sumType();
   json["set"] = model.options.settings;
   json["assumed"] = run.assumed;
   json["not_taken"] = nlohmann::ordered_json::array();

@@ -1,6 +1,8 @@
 // Writes a plan with one line for each setting that affects time or memory.
 #include "tools/lib/foreign/PlanText.h"
 
+#include "tools/lib/foreign/ForeignProgram.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -40,26 +42,12 @@ std::string storeLines(const ForeignRun &run) {
 
 } // namespace
 
-const char *planNameOf(ForeignFormat format) {
-  switch (format) {
-  case ForeignFormat::Megatron:
-    return "megatron";
-  case ForeignFormat::Torchtitan:
-    return "torchtitan";
-  case ForeignFormat::DeepSpeed:
-    return "deepspeed";
-  case ForeignFormat::Accelerate:
-    return "accelerate";
-  }
-  return "";
-}
-
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
-  std::string name = planNameOf(run.format), shown;
+  std::string name = run.program->key(), shown;
   for (char c : path)
     shown += c < ' ' || c > '~' ? '?' : c; // a file name may not be valid UTF-8, as the plan must be
   std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
-                                 nameOf(run.format), name, target.import);
+                                 run.program->name(), name, target.import);
   std::vector<std::string> constants, tensor;
   for (const auto &[key, value] : run.constants)
     constants.push_back(key + " = " + value);

@@ -13,9 +13,7 @@ struct ForeignTarget {
   std::vector<std::string> chains; ///< labels of repeats
 };
 
-/// The name of the generated plan, train block and configuration, for `--plan`, `--train` and `--config`.
-const char *planNameOf(ForeignFormat format);
-
+/// Plan, train block and configuration have the program's key as their name.
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path);
 
 } // namespace npar::foreign

@@ -2,6 +2,7 @@
 #include "tools/lib/foreign/Reading.h"
 
 #include "engine/program/Elements.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,14 +32,7 @@ std::string Reading::shown(const ForeignEntry &entry) const {
   std::string value = entry.value.size() > 60 ? entry.value.substr(0, 57) + "..." : entry.value;
   for (char &c : value)
     c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  if (file.format != ForeignFormat::Megatron || file.isDump)
-    return entry.key + (file.format == ForeignFormat::DeepSpeed || file.format == ForeignFormat::Accelerate ? ": " : " = ") + value;
-  if (entry.key.empty()) // the program that takes the flags
-    return value;
-  std::string flag = "--" + entry.key;
-  for (char &c : flag)
-    c = c == '_' ? '-' : c;
-  return flag + (value == "true" ? "" : " " + value);
+  return file.program->shown(entry.key, value, file.isDump);
 }
 
 const ForeignEntry *Reading::find(const std::string &key) {

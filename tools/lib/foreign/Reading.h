@@ -38,8 +38,8 @@ public:
   /// Remembers the location of a size, for errors about the combination of sizes.
   void place(const std::string &name, const ForeignEntry *entry);
   void error(const ForeignEntry &entry, const std::string &message);
-  /// Lists the remaining entries as unknown, except those that match the patterns of names without effect on time or memory. In Megatron's
-  /// list of all arguments, entries that are off or 0 are immaterial too.
+  /// Lists the remaining entries as unknown, except those that match the patterns of names without effect on time or memory. In a
+  /// program's list of all its settings, entries that are off or 0 are immaterial too.
   void finish(const std::vector<const char *> &immaterial);
 
   /// The entry in the syntax of the file: `--tensor-model-parallel-size 8`, `training.steps = 10`.
@@ -56,19 +56,5 @@ private:
 
 /// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
 std::string elementType(const std::string &word);
-
-void readMegatron(Reading &in, const ForeignHints &hints);
-/// The sizes of a flavor of torchtitan's "llama3", whose vocabulary has 128,256 tokens.
-struct TorchtitanFlavor {
-  const char *name;
-  int64_t width, depth, heads, kvHeads, mlp;
-};
-const std::vector<TorchtitanFlavor> &torchtitanFlavors();
-void readTorchtitan(Reading &in, const ForeignHints &hints);
-/// The number of blocks in each part of the pipeline when they are spread evenly. The layers before the first block count as `before`
-/// blocks, those after the last one as `after` blocks.
-std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t before, int64_t after);
-void readDeepSpeed(Reading &in, const std::string &prefix);
-void readAccelerate(Reading &in);
 
 } // namespace npar::foreign

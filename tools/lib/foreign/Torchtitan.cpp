@@ -1,7 +1,11 @@
-// Reads the TOML of torchtitan. Names and defaults come from its torchtitan/config/job_config.py.
+// torchtitan: recognizes, reads and writes its TOML, and knows what it lacks. Names and defaults come from its
+// torchtitan/config/job_config.py.
+#include "dsl/AxisSize.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
+#include <map>
 
 namespace npar::foreign {
 namespace {
@@ -18,15 +22,27 @@ const std::vector<const char *> immaterialToTorchtitan = {
     "parallelism.spmd_backend", "parallelism.context_parallel_ptrr*"};
 // clang-format on
 
+/// The sizes of a flavor of torchtitan's "llama3", whose vocabulary has 128,256 tokens.
+struct TorchtitanFlavor {
+  const char *name;
+  int64_t width, depth, heads, kvHeads, mlp;
+};
+
+const std::vector<TorchtitanFlavor> &torchtitanFlavors() {
+  static const std::vector<TorchtitanFlavor> flavors = {
+      {"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
+  return flavors;
+}
+
 /// Finds a name in its section, or in [experimental] or [training], where older files have it.
-const ForeignEntry *parallel(Reading &in, const std::string &name) {
+const ForeignEntry *inParallelism(Reading &in, const std::string &name) {
   for (const char *section : {"parallelism.", "experimental.", "training."})
     if (const ForeignEntry *entry = in.find(section + name))
       return entry;
   return nullptr;
 }
 
-void readModel(Reading &in) {
+void readTorchtitanModel(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *name = in.find("model.name"), *size = in.find("model.flavor");
   for (const TorchtitanFlavor &flavor : torchtitanFlavors())
@@ -51,14 +67,8 @@ void readModel(Reading &in) {
         .help((size ? size : name)->at, "--model-config names the config.json of the model");
 }
 
-} // namespace
-
-const std::vector<TorchtitanFlavor> &torchtitanFlavors() {
-  static const std::vector<TorchtitanFlavor> flavors = {
-      {"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
-  return flavors;
-}
-
+/// The number of blocks in each part of the pipeline when they are spread evenly. The layers before the first block count as `before`
+/// blocks, those after the last one as `after` blocks.
 std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t before, int64_t after) {
   std::vector<int64_t> blocks;
   int64_t all = layers + before + after;
@@ -67,15 +77,15 @@ std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t bef
   return blocks;
 }
 
-namespace {
-
-void readSchedule(Reading &in, const ForeignHints &hints) {
+void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
-  const ForeignEntry *schedule = parallel(in, "pipeline_parallel_schedule"), *perStage = parallel(in, "pipeline_parallel_layers_per_stage"),
-                     *file = parallel(in, "pipeline_parallel_schedule_csv");
-  const ForeignEntry *points = parallel(in, "pipeline_parallel_split_points"), *parts = parallel(in, "module_fqns_per_model_part");
-  const ForeignEntry *less = parallel(in, "pipeline_parallel_first_stage_less_layers"),
-                     *lessLast = parallel(in, "pipeline_parallel_last_stage_less_layers");
+  const ForeignEntry *schedule = inParallelism(in, "pipeline_parallel_schedule"),
+                     *perStage = inParallelism(in, "pipeline_parallel_layers_per_stage"),
+                     *file = inParallelism(in, "pipeline_parallel_schedule_csv");
+  const ForeignEntry *points = inParallelism(in, "pipeline_parallel_split_points"),
+                     *parts = inParallelism(in, "module_fqns_per_model_part");
+  const ForeignEntry *less = inParallelism(in, "pipeline_parallel_first_stage_less_layers"),
+                     *lessLast = inParallelism(in, "pipeline_parallel_last_stage_less_layers");
   if (run.pp == 1)
     return;
   std::string name = in.word(schedule, "1F1B");
@@ -117,7 +127,7 @@ void readSchedule(Reading &in, const ForeignHints &hints) {
     }
 }
 
-void readRecompute(Reading &in) {
+void readTorchtitanRecompute(Reading &in) {
   const ForeignEntry *mode = in.find("activation_checkpoint.mode"), *option = in.find("activation_checkpoint.selective_ac_option");
   std::string how = in.word(mode, "selective"), every = in.word(option, "2");
   if (how == "full" || (how == "selective" && every == "1"))
@@ -132,21 +142,19 @@ void readRecompute(Reading &in) {
     in.run.assumed.push_back("the file does not choose recomputation: torchtitan recomputes some blocks by default, npar none");
 }
 
-} // namespace
-
 void readTorchtitan(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *local = in.find("training.local_batch_size"), *older = in.find("training.batch_size"),
                      *batch = in.find("training.global_batch_size"), *length = in.find("training.seq_len");
-  const ForeignEntry *shard = parallel(in, "data_parallel_shard_degree"), *replicate = parallel(in, "data_parallel_replicate_degree"),
-                     *tp = parallel(in, "tensor_parallel_degree");
-  const ForeignEntry *pp = parallel(in, "pipeline_parallel_degree"), *cp = parallel(in, "context_parallel_degree"),
-                     *rotate = parallel(in, "context_parallel_rotate_method");
-  const ForeignEntry *reshard = parallel(in, "fsdp_reshard_after_forward"), *noLoss = parallel(in, "disable_loss_parallel"),
-                     *sequence = parallel(in, "enable_sequence_parallel");
-  const ForeignEntry *micro = parallel(in, "pipeline_parallel_microbatch_size"), *ep = parallel(in, "expert_parallel_degree"),
-                     *async = parallel(in, "enable_async_tensor_parallel");
-  const ForeignEntry *balancer = parallel(in, "context_parallel_load_balancer");
+  const ForeignEntry *shard = inParallelism(in, "data_parallel_shard_degree"),
+                     *replicate = inParallelism(in, "data_parallel_replicate_degree"), *tp = inParallelism(in, "tensor_parallel_degree");
+  const ForeignEntry *pp = inParallelism(in, "pipeline_parallel_degree"), *cp = inParallelism(in, "context_parallel_degree"),
+                     *rotate = inParallelism(in, "context_parallel_rotate_method");
+  const ForeignEntry *reshard = inParallelism(in, "fsdp_reshard_after_forward"), *noLoss = inParallelism(in, "disable_loss_parallel"),
+                     *sequence = inParallelism(in, "enable_sequence_parallel");
+  const ForeignEntry *micro = inParallelism(in, "pipeline_parallel_microbatch_size"), *ep = inParallelism(in, "expert_parallel_degree"),
+                     *async = inParallelism(in, "enable_async_tensor_parallel");
+  const ForeignEntry *balancer = inParallelism(in, "context_parallel_load_balancer");
   if (!local)
     local = older;
   run.tp = in.whole(tp, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1), run.replicas = in.whole(replicate, 1);
@@ -207,15 +215,205 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   if (hints.modelIsKnown)
     in.find("model.name"), in.find("model.flavor");
   else
-    readModel(in);
-  readSchedule(in, hints);
-  readRecompute(in);
+    readTorchtitanModel(in);
+  readTorchtitanSchedule(in, hints);
+  readTorchtitanRecompute(in);
   in.leaveAll({{"training.enable_cpu_offload", "nothing is moved to the host's memory"},
                {"activation_offload.*", "nothing is moved to the host's memory"},
                {"activation_checkpoint.memory_budget", "operations are not chosen one by one"},
                {"activation_checkpoint.per_op*", "operations are not chosen one by one"},
                {"parallelism.expert_tensor_parallel_degree", "the model has no experts"}});
   in.finish(immaterialToTorchtitan);
+}
+
+/// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
+std::string flavorOf(const dsl::Program &program) {
+  if (program.model.name != "Llama")
+    return "";
+  auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
+  for (const TorchtitanFlavor &flavor : torchtitanFlavors())
+    if (size("embed") == flavor.width && program.model.blocks == flavor.depth && size("kv_head") == flavor.kvHeads &&
+        size("group") * flavor.kvHeads == flavor.heads && size("hidden") == flavor.mlp && size("vocab") == 128256)
+      return flavor.name;
+  return "";
+}
+
+/// The number as a TOML float, which needs a decimal point or an exponent.
+std::string real(double value) {
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+class Toml {
+public:
+  void section(const char *name) { text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", name); }
+  void add(const char *key, const std::string &word) { text += fmt::format("{} = \"{}\"\n", key, word); }
+  void add(const char *key, int64_t value) { text += fmt::format("{} = {}\n", key, value); }
+  void add(const char *key, double value) { text += fmt::format("{} = {}\n", key, real(value)); }
+  std::string text;
+};
+
+void addTorchtitanOptimizer(Toml &toml, const dsl::Train &train, dsl::Diagnostics &diagnostics) {
+  const dsl::Optimizer &optimizer = train.optimizer();
+  if (optimizer.name != "AdamW") {
+    diagnostics.warning(train.location, "torchtitan has no such optimizer: [optimizer] is left out");
+    return;
+  }
+  toml.section("optimizer");
+  toml.add("name", "AdamW");
+  toml.add("lr", optimizer.rate.peak);
+  toml.add("beta1", optimizer.number("betas", 0));
+  toml.add("beta2", optimizer.number("betas", 1));
+  toml.add("eps", optimizer.number("epsilon"));
+  toml.add("weight_decay", optimizer.number("decay"));
+  const dsl::LearningRate &rate = optimizer.rate;
+  toml.section("lr_scheduler");
+  toml.add("warmup_steps", rate.warmup);
+  if (rate.kind == dsl::ScheduleKind::Constant) {
+    toml.add("decay_ratio", 0.0);
+    return;
+  }
+  toml.add("total_steps", rate.steps);
+  toml.add("decay_ratio", rate.steps > 0 ? static_cast<double>(rate.steps - rate.warmup) / static_cast<double>(rate.steps) : 0.0);
+  toml.add("decay_type", rate.kind == dsl::ScheduleKind::Cosine ? "cosine" : "linear");
+  toml.add("min_lr_factor", rate.peak > 0 ? rate.final / rate.peak : 0.0);
+}
+
+void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
+  // If nothing is sharded, all data-parallel ranks are replicas.
+  toml.section("parallelism");
+  toml.add("data_parallel_replicate_degree", run.zero > 0 ? run.replicas : run.dp);
+  toml.add("data_parallel_shard_degree", run.zero > 0 ? run.dp : 1);
+  if (run.zero > 0)
+    toml.add("fsdp_reshard_after_forward", run.zero == 3 ? "always" : "never");
+  toml.add("tensor_parallel_degree", run.tp);
+  toml.add("context_parallel_degree", run.cp);
+  if (run.cp > 1)
+    toml.add("context_parallel_rotate_method", run.ring == "gather" ? "allgather" : "alltoall");
+  if (run.cp > 1 && run.ring == "ring")
+    toml.add("context_parallel_load_balancer", "None");
+  toml.add("pipeline_parallel_degree", run.pp);
+  if (run.pp == 1)
+    return;
+  static const std::map<std::string, const char *> names = {
+      {"1f1b", "1F1B"},          {"gpipe", "GPipe"},         {"interleaved", "Interleaved1F1B"}, {"looped_bfs", "LoopedBFS"},
+      {"zb_v", "ZBVZeroBubble"}, {"dualpipe_v", "DualPipeV"}};
+  toml.add("pipeline_parallel_schedule", names.at(run.schedule));
+  toml.add("pipeline_parallel_microbatch_size", run.micro);
+  int64_t parts = run.pp * run.chunks;
+  if (run.chunks > 2)
+    toml.add("pipeline_parallel_layers_per_stage", (run.layers + 2 + parts - 1) / parts);
+}
+
+std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
+  Toml toml;
+  if (std::string flavor = flavorOf(program); flavor.empty()) {
+    diagnostics.warning(program.model.location,
+                        "'" + program.model.name + "' is none of the torchtitan models that npar knows: [model] is left out");
+  } else {
+    toml.section("model");
+    toml.add("name", "llama3");
+    toml.add("flavor", flavor);
+  }
+  addTorchtitanOptimizer(toml, program.train, diagnostics);
+  toml.section("training");
+  toml.add("local_batch_size", run.pp > 1 ? run.micro * program.plan.microCount : run.micro);
+  toml.add("global_batch_size", run.batch);
+  toml.add("seq_len", dsl::axisSize(program.model, "seq"));
+  toml.add("max_norm", program.train.clip.value_or(0));
+  if (program.train.optimizer().rate.steps > 0)
+    toml.add("steps", program.train.optimizer().rate.steps);
+  toml.add("mixed_precision_param", run.precision == "bf16" ? "bfloat16" : "float32");
+  toml.add("mixed_precision_reduce", "float32");
+  addTorchtitanParallelism(toml, run);
+  toml.section("activation_checkpoint");
+  toml.add("mode", run.recompute.empty() ? "none" : "full");
+  return std::move(toml.text);
+}
+
+/// True for a TOML table: `[parallelism]`, `[a.b] # comment`.
+bool isTable(std::string_view line) {
+  size_t open = line.find_first_not_of(" \t"), close = line.find(']');
+  if (open == std::string_view::npos || line[open] != '[' || close == std::string_view::npos || close == open + 1)
+    return false;
+  for (size_t i = open + 1; i < close; ++i)
+    if (!(isWord(line[i]) || line[i] == '.') || (i == open + 1 && !isLetter(line[i]) && line[i] != '_'))
+      return false;
+  size_t after = line.find_first_not_of(" \t", close + 1);
+  return after == std::string_view::npos || line[after] == '#';
+}
+
+class Torchtitan : public ForeignProgram {
+public:
+  const char *key() const override { return "torchtitan"; }
+  const char *name() const override { return "torchtitan"; }
+  const char *file() const override { return "a torchtitan TOML"; }
+
+  Sign signOfLine(std::string_view line) const override { return isTable(line) ? Sign::Whole : Sign::None; }
+  bool hasEnding(const std::string &ending) const override { return ending == ".toml"; }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
+    return readToml(text, file, diagnostics);
+  }
+  void read(Reading &in, const ForeignHints &hints) const override { readTorchtitan(in, hints); }
+
+  bool writes() const override { return true; }
+  std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {
+    return torchtitanText(run, program, diagnostics);
+  }
+  const std::set<std::string> &schedules() const override {
+    static const std::set<std::string> known = {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"};
+    return known;
+  }
+  std::optional<program::ElementType> gradientsOf(program::ElementType compute) const override {
+    return compute == program::ElementType::BF16 ? std::optional(program::ElementType::F32) : std::nullopt;
+  }
+  bool expresses(const PlanShape &plan) const override {
+    return plan.cp == 1 && (plan.tp == 1 || plan.sequence) && (plan.zero == 0 || plan.zero == 3) && !plan.recomputesEvery;
+  }
+
+  void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
+    if (pipeline.counts.empty())
+      return warnOfSpread(pipeline, refusals);
+    std::vector<int64_t> theirs = torchtitanStages(run.layers, run.pp * run.chunks, 1, 1);
+    if (pipeline.counts != theirs)
+      refusals.error(pipeline.countsAt, "torchtitan's parts of the pipeline have other numbers of blocks",
+                     fmt::format("stages [{}]", fmt::join(theirs, ", ")));
+  }
+  void checkRules(const dsl::Plan &plan, const std::string &tp, const ForeignRun &run, Refusals &refusals) const override {
+    if (!tp.empty() && !run.sequenceParallel)
+      refusals.error(plan.location, "torchtitan splits the sequence over the ranks of tensor parallelism too",
+                     fmt::format("add `seq -> {}` after the other rules", tp));
+  }
+  void checkStores(const dsl::Plan &plan, const dsl::Store *first, const ForeignRun &run, Refusals &refusals) const override {
+    if (first && run.zero == 1)
+      refusals.error(first->location, "torchtitan's shares of the optimizer's state come with shares of gradients",
+                     "`store { gradients -> ... }`");
+    if (run.zero == 0 && run.cp > 1)
+      refusals.error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
+  }
+  void checkTypes(const dsl::Plan &plan, const ForeignRun &run, Refusals &refusals) const override {
+    const std::string &summed = run.sumType(), &reduced = run.reduceType();
+    if (run.precision == "fp16")
+      refusals.error(plan.location, "torchtitan does not train in fp16");
+    if (run.precision == "bf16" && (summed != "f32" || reduced != "f32"))
+      refusals.error(plan.location,
+                     fmt::format("torchtitan's gradients and their sums are f32, not {}", summed != "f32" ? summed : reduced),
+                     "compute bf16, gradients f32, reduce f32");
+  }
+  void checkRecompute(const dsl::Recompute &recompute, const ForeignRun &run, Refusals &refusals) const override {
+    if (run.recompute != "block" && recompute.kind == dsl::RecomputeKind::Every)
+      refusals.error(recompute.location, "torchtitan recomputes blocks one at a time", "`recompute block`");
+  }
+  void checkBucket(const dsl::Plan &plan, Refusals &refusals) const override {
+    refusals.warning(plan.bucketAt, "torchtitan reduces the gradients of a block together, whatever their size");
+  }
+};
+
+} // namespace
+
+const ForeignProgram &torchtitan() {
+  static const Torchtitan program;
+  return program;
 }
 
 } // namespace npar::foreign

@@ -1,12 +1,21 @@
 // Defines and checks the flags of another program's run.
 #include "tools/npar/model/ForeignFlags.h"
 
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <CLI/CLI.hpp>
 
 namespace npar::driver {
+
+void addProgramFlag(CLI::App &app, const std::string &flag, const foreign::ForeignProgram *&program, const std::string &does,
+                    bool written) {
+  app.add_option_function<std::string>(
+         flag, [&program](const std::string &key) { program = foreign::findProgram(key); }, does)
+      ->type_name("PROGRAM")
+      ->check(CLI::IsMember(foreign::programKeys(written)));
+}
 
 void ForeignFlags::addTo(CLI::App &app) {
   app.option_defaults()->group("Run of another program");
@@ -19,16 +28,8 @@ void ForeignFlags::addTo(CLI::App &app) {
   app.add_option("--model-config", modelConfig, "with --from: config.json of the model, or its folder")
       ->type_name("PATH")
       ->check(notEmpty());
-  app.add_option_function<std::string>(
-         "--from-format",
-         [this](const std::string &word) {
-           for (const auto &[name, value] : foreign::foreignFormats())
-             if (name == word)
-               format = value;
-         },
-         "with --from: the program that the file belongs to (default: recognized by its contents)")
-      ->type_name("PROGRAM")
-      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed", "accelerate"}));
+  addProgramFlag(app, "--from-format", program, "with --from: the program that the file belongs to (default: recognized by its contents)",
+                 /*written=*/false);
   app.add_option("--world", world, "with --from: number of devices (default: as in the file, or all of --hosts)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
@@ -37,7 +38,11 @@ void ForeignFlags::addTo(CLI::App &app) {
 
 ExitCode ForeignFlags::check(const ModelOptions &model) const {
   if (from.empty()) {
-    const char *flag = modelConfig ? "--model-config" : format ? "--from-format" : world ? "--world" : printPlan ? "--print-plan" : nullptr;
+    const char *flag = modelConfig ? "--model-config"
+                       : program   ? "--from-format"
+                       : world     ? "--world"
+                       : printPlan ? "--print-plan"
+                                   : nullptr;
     if (flag)
       return fail(ExitCode::Usage, std::string(flag) + " needs --from FILE");
     return model.model.empty() ? fail(ExitCode::Usage, "give MODEL or --from FILE") : ExitCode::Good;

@@ -7,6 +7,9 @@
 
 namespace npar::driver {
 
+/// Adds a flag that takes the key of a program: any, or one that npar writes plans for.
+void addProgramFlag(CLI::App &app, const std::string &flag, const foreign::ForeignProgram *&program, const std::string &does, bool written);
+
 /// `from` is empty if the command is about a model of npar.
 struct ForeignFlags : foreign::ForeignRequest {
   bool printPlan = false;

@@ -6,7 +6,6 @@
 #include "dsl/machine/Machine.h"
 #include "engine/program/Elements.h"
 #include "engine/status/Status.h"
-#include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/lib/planner/search/OwnAxes.h"
 #include "tools/lib/verify/ModelOutline.h"
@@ -16,6 +15,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace npar::foreign {
+class ForeignProgram;
+}
 
 namespace npar::planner {
 
@@ -135,7 +138,7 @@ struct PlanTask {
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::vector<OwnAxis> ownAxes;
   std::string importAs;                                                   ///< how a text next to the model's folder imports it
-  std::optional<foreign::ForeignFormat> as;                               ///< the program that has to have words for each plan
+  const foreign::ForeignProgram *as = nullptr;                            ///< a program that has to have words for each plan; null: none
 
   int64_t ranks() const; ///< that the hosts hold
   /// The own axis of this name; null for an unknown one.

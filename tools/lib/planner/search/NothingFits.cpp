@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ engine::Status nothingFits(const PlanTask &task, const SearchResult &result, con
     text = fmt::format("no plan fills {} host{} of '{}': no mesh of {} rank{} divides the axes that it would split{}", task.hosts,
                        task.hosts == 1 ? "" : "s", task.machine.name, ranks, ranks == 1 ? "" : "s",
                        options.fixes.empty() ? "" : " and satisfy --fix") +
-           (task.as ? fmt::format(", in a form that {} supports", nameOf(*task.as)) : "");
+           (task.as ? fmt::format(", in a form that {} supports", task.as->name()) : "");
   else if (least)
     text +=
         fmt::format(": the smallest, {}, takes {} of {}", nameOf(*least), humanBytes(static_cast<double>(least->attempt.figures->fullest)),

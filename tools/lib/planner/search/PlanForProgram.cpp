@@ -1,35 +1,30 @@
-// Knows which candidates another program has words for: what foreign/AsRun would refuse is not searched.
+// Knows which candidates another program has words for: what a ForeignProgram would refuse is not searched.
 #include "tools/lib/planner/search/PlanForProgram.h"
 
 #include "engine/files/AtomicFile.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 
 namespace npar::planner {
 
 void adoptTypes(PlanTask &task) {
-  if (task.as == foreign::ForeignFormat::Torchtitan && task.types.compute == program::ElementType::BF16 && !task.types.gradients)
-    task.types.gradients = program::ElementType::F32;
+  if (task.as && !task.types.gradients)
+    task.types.gradients = task.as->gradientsOf(task.types.compute);
 }
 
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   if (!task.as)
     return true;
-  if (c.live > 0 || c.split != Split() || (c.pp > 1 && foreign::schedulesOf(*task.as).count(scheduleWord(c)) == 0))
+  if (c.live > 0 || c.split != Split() || (c.pp > 1 && task.as->schedules().count(scheduleWord(c)) == 0))
     return false;
-  // The shares of a text are over dp alone, theirs over cp too.
-  bool sharesApart = c.zero > 0 && c.cp > 1;
-  switch (*task.as) {
-  case foreign::ForeignFormat::Megatron:
-    return !sharesApart && c.context != Context::Ring && c.context != Context::Ulysses && task.blocks % (c.pp * c.chunks) == 0 &&
-           c.place == PlaceOrder::Mesh;
-  case foreign::ForeignFormat::Torchtitan:
-    return c.cp == 1 && (c.tp == 1 || c.sequence) && (c.zero == 0 || c.zero == 3) && c.recompute.kind != dsl::RecomputeKind::Every;
-  case foreign::ForeignFormat::DeepSpeed:
-    return c.cp == 1 && !c.sequence;
-  case foreign::ForeignFormat::Accelerate:
-    return false;
-  }
-  return false;
+  foreign::PlanShape plan;
+  plan.blocks = task.blocks;
+  plan.pp = c.pp, plan.chunks = c.chunks, plan.cp = c.cp, plan.tp = c.tp, plan.zero = c.zero;
+  plan.context = wordOf(c.context);
+  plan.sequence = c.sequence;
+  plan.inMeshOrder = c.place == PlaceOrder::Mesh;
+  plan.recomputesEvery = c.recompute.kind == dsl::RecomputeKind::Every;
+  return task.as->expresses(plan);
 }
 
 engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std::string &folder) {

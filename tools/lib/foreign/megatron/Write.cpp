@@ -1,5 +1,5 @@
 // Writes a plan as flags of Megatron-LM: model, sizes, optimizer and parallelism.
-#include "tools/lib/foreign/AsRun.h"
+#include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "dsl/AxisSize.h"
 

@@ -1,5 +1,5 @@
 // Finds the model that flags of Megatron-LM describe: Gpt2 or Llama of the standard library, whichever is closer.
-#include "tools/lib/foreign/Megatron.h"
+#include "tools/lib/foreign/megatron/Megatron.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
-// Reads the settings of Megatron-LM, in three files: parallel layout (Megatron), model (MegatronModel), ignored names (MegatronNames).
+// Megatron-LM in four files: the program and its parallel layout (Megatron), its model (Model), ignored names (Names), its flags (Write).
 #pragma once
 
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
 
 namespace npar::foreign {
@@ -15,5 +16,8 @@ extern const std::vector<std::pair<const char *, const char *>> megatronSwitches
 
 /// Chooses Gpt2 or Llama, whichever is closer to the flags, and reports the differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);
+
+/// A plan as flags, one per line: model, sizes, optimizer and parallelism.
+std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
 
 } // namespace npar::foreign

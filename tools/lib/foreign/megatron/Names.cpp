@@ -1,5 +1,5 @@
 // Names of Megatron-LM settings that npar ignores: those that do not matter here, and those without a counterpart.
-#include "tools/lib/foreign/Megatron.h"
+#include "tools/lib/foreign/megatron/Megatron.h"
 
 namespace npar::foreign {
 

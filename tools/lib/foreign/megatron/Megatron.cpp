@@ -1,13 +1,13 @@
-// Reads flags of Megatron-LM, or the list of arguments that it prints. Names and defaults come from its megatron/training/arguments.py and
-// the configuration classes in the same folder.
-#include "tools/lib/foreign/Megatron.h"
+// Megatron-LM: recognizes and reads its flags, or the list of arguments that it prints, and knows what it lacks. Names and defaults come
+// from its megatron/training/arguments.py and the configuration classes in the same folder.
+#include "tools/lib/foreign/megatron/Megatron.h"
 
 #include <fmt/format.h>
 
 namespace npar::foreign {
 namespace {
 
-void readPipeline(Reading &in, const ForeignHints &hints) {
+void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *perStage = in.find("num_layers_per_virtual_pipeline_stage"),
                      *virtualStages = in.findAny({"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"});
@@ -51,7 +51,7 @@ void readPipeline(Reading &in, const ForeignHints &hints) {
                                                                : rest / between);
 }
 
-void readRecompute(Reading &in) {
+void readMegatronRecompute(Reading &in) {
   const ForeignEntry *granularity = in.find("recompute_granularity"), *method = in.find("recompute_method"),
                      *count = in.find("recompute_num_layers");
   const ForeignEntry *selective = in.find("recompute_activations"), *all = in.find("checkpoint_activations"),
@@ -73,7 +73,7 @@ void readRecompute(Reading &in) {
 }
 
 /// Reads which state is sharded, and the types of gradients and their sums.
-void readStorage(Reading &in) {
+void readMegatronStorage(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *bf16 = in.find("bf16"), *fp16 = in.find("fp16"), *inBf16 = in.find("grad_reduce_in_bf16"),
                      *inF32 = in.find("accumulate_allreduce_grads_in_fp32"), *mainGrads = in.find("main_grads_dtype");
@@ -122,8 +122,6 @@ void readStorage(Reading &in) {
     in.leave(in.find("optimizer"), "AdamW is taken");
   run.clip = in.number(in.find("clip_grad"), 1) > 0;
 }
-
-} // namespace
 
 void readMegatron(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
@@ -188,9 +186,9 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
       in.find(key);
     run.assumed.push_back("the model is that of --model-config, whatever the file says of it");
   }
-  readPipeline(in, hints);
-  readRecompute(in);
-  readStorage(in);
+  readMegatronPipeline(in, hints);
+  readMegatronRecompute(in);
+  readMegatronStorage(in);
   if (run.model == "gpt2") // Gpt2 has biases in all its products
     in.find("add_qkv_bias");
   if (in.file.isDump) {
@@ -200,6 +198,92 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   }
   in.leaveAll(megatronInexpressible);
   in.finish(megatronImmaterial);
+}
+
+/// True if the line has a flag: `... --num-layers 4`.
+bool hasFlag(std::string_view line) {
+  for (size_t at = line.find("--"); at != std::string_view::npos; at = line.find("--", at + 1)) {
+    constexpr std::string_view before = " \t\"'(=", after = " \t\"'=";
+    if ((at > 0 && before.find(line[at - 1]) == std::string_view::npos) || at + 2 >= line.size() || !isLetter(line[at + 2]))
+      continue;
+    size_t end = at + 3;
+    while (end < line.size() && (isWord(line[end]) || line[end] == '-'))
+      ++end;
+    if (end == line.size() || after.find(line[end]) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+class Megatron : public ForeignProgram {
+public:
+  const char *key() const override { return "megatron"; }
+  const char *name() const override { return "Megatron-LM"; }
+  const char *file() const override { return "Megatron-LM flags"; }
+
+  Sign signOf(const std::string &text) const override { return isDump(text) ? Sign::Inside : Sign::None; }
+  Sign signOfLine(std::string_view line) const override { return hasFlag(line) ? Sign::Inside : Sign::None; }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const override {
+    return isDump ? readDump(text, file, diagnostics) : readFlags(text, file, diagnostics);
+  }
+  std::string shown(const std::string &key, const std::string &value, bool isDump) const override {
+    if (isDump)
+      return ForeignProgram::shown(key, value, isDump);
+    if (key.empty()) // the program that takes the flags
+      return value;
+    std::string flag = "--" + key;
+    for (char &c : flag)
+      c = c == '_' ? '-' : c;
+    return flag + (value == "true" ? "" : " " + value);
+  }
+  void read(Reading &in, const ForeignHints &hints) const override { readMegatron(in, hints); }
+
+  bool writes() const override { return true; }
+  std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {
+    return megatronText(run, program, diagnostics);
+  }
+  const std::set<std::string> &schedules() const override {
+    static const std::set<std::string> known = {"1f1b", "interleaved"};
+    return known;
+  }
+  bool expresses(const PlanShape &plan) const override {
+    bool sharesApart = plan.zero > 0 && plan.cp > 1; // the shares of a text are over dp alone, Megatron-LM's over cp too
+    return !sharesApart && plan.context != "ring" && plan.context != "ulysses" && plan.blocks % (plan.pp * plan.chunks) == 0 &&
+           plan.inMeshOrder;
+  }
+  bool numbersDpOutside() const override { return true; }
+
+  void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
+    int64_t parts = run.pp * run.chunks;
+    if (pipeline.counts.empty() && run.layers % parts != 0)
+      return refusals.error(
+          pipeline.location, fmt::format("Megatron-LM spreads {} blocks evenly over {} parts of the pipeline", run.layers, parts),
+          "give the blocks of each part by hand, `stages [...]`: all but those of the first and the last stage must be equal");
+    if (pipeline.counts.empty())
+      return warnOfSpread(pipeline, refusals);
+    for (int64_t part = 0; part < parts; ++part) {
+      int64_t stage = part % run.pp;
+      size_t like = stage == 0 ? 0 : static_cast<size_t>(stage == run.pp - 1 ? run.pp - 1 : 1);
+      if (pipeline.counts[static_cast<size_t>(part)] != pipeline.counts[like])
+        return refusals.error(pipeline.countsAt, "Megatron-LM needs pipeline parts of equal size, except for the first and the last stage");
+    }
+  }
+  void checkContext(const dsl::Rule &rule, const ForeignRun &run, Refusals &refusals) const override {
+    if (run.ring == "ring")
+      refusals.error(rule.location, "Megatron-LM's ring has each rank compute a piece of both ends of the sequence", "`by ring(zigzag)`");
+  }
+  void checkTypes(const dsl::Plan &plan, const ForeignRun &run, Refusals &refusals) const override {
+    if (run.reduceType() != run.sumType())
+      refusals.error(plan.location, fmt::format("Megatron-LM adds gradients up in the type that it stores them in, {}, not {}",
+                                                run.sumType(), run.reduceType()));
+  }
+};
+
+} // namespace
+
+const ForeignProgram &megatron() {
+  static const Megatron program;
+  return program;
 }
 
 } // namespace npar::foreign

@@ -1,0 +1,28 @@
+// The table of programs whose runs npar reads or writes. Each is a function in the file about that program.
+#include "tools/lib/foreign/ForeignProgram.h"
+
+namespace npar::foreign {
+
+const ForeignProgram &megatron(), &torchtitan(), &deepSpeed(), &accelerate();
+
+const std::vector<const ForeignProgram *> &foreignPrograms() {
+  static const std::vector<const ForeignProgram *> programs = {&megatron(), &torchtitan(), &deepSpeed(), &accelerate()};
+  return programs;
+}
+
+const ForeignProgram *findProgram(const std::string &key) {
+  for (const ForeignProgram *one : foreignPrograms())
+    if (key == one->key())
+      return one;
+  return nullptr;
+}
+
+std::vector<std::string> programKeys(bool written) {
+  std::vector<std::string> keys;
+  for (const ForeignProgram *one : foreignPrograms())
+    if (!written || one->writes())
+      keys.emplace_back(one->key());
+  return keys;
+}
+
+} // namespace npar::foreign
