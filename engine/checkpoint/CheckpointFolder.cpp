@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/OwnFiles.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/files/SyncedFile.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
     if (Status status = program::makeFolder(partial + "/model"); !status.ok())
       return status;
     for (const auto &[name, content] : texts) {
-      manifest.call.texts.push_back({"model/" + name, content.size(), hashText(content.data(), content.size())});
+      manifest.call.texts.push_back({"model/" + name, content.size(), program::hashText(content.data(), content.size())});
       if (Status status = writeSynced(partial + "/model/" + name, content); !status.ok())
         return status;
     }

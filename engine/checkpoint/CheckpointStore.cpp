@@ -2,7 +2,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 
 #include "engine/checkpoint/PieceGrid.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/files/Folders.h"
 
@@ -192,7 +192,7 @@ Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestP
                                    const std::function<void(uint64_t)> &progress) const {
   uint64_t unit = bytesOfType(tensor.type), atOnce = hashedAtOnce / unit;
   std::unique_ptr<uint8_t[]> block(new uint8_t[std::min(atOnce, piece.elements()) * unit]);
-  PieceHash hash;
+  program::StreamHash hash;
   for (uint64_t at = 0; at < piece.elements(); at += atOnce) {
     uint64_t count = std::min(atOnce, piece.elements() - at);
     if (Status status = readPiece(tensor, piece, at, count, block.get()); !status.ok())

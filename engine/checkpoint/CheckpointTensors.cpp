@@ -1,7 +1,7 @@
 // Goes through a program's variables: what outlives a step is stored, a parameter in 16 bits through its master.
 #include "engine/checkpoint/CheckpointTensors.h"
 
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 #include "engine/safetensors/Safetensors.h"
@@ -79,7 +79,7 @@ std::string modelHash(const Program &program) {
   for (const Variable *variable : *program.variables())
     if (variable->kind() == VariableKind::Parameter)
       text += variable->name()->str() + shapeText({variable->stored()->begin(), variable->stored()->end()}) + "\n";
-  return hashText(text.data(), text.size());
+  return program::hashText(text.data(), text.size());
 }
 
 int64_t findState(const Program &program, const std::string &slot) {

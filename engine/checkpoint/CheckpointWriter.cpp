@@ -4,7 +4,7 @@
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/OwnFiles.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/checkpoint/SessionNews.h"
 #include "engine/checkpoint/Shard.h"
 #include "engine/program/Ranks.h"
@@ -131,7 +131,7 @@ Status CheckpointWriter::Implementation::open() {
   if (Status status = alone ? Status() : seeSameFolder(); !status.ok())
     return status;
   head.model = program.model()->str(), head.plan = program.plan()->str(), head.train = program.train()->str();
-  head.modelHash = modelHash(program), head.planHash = hashText(loaded->data().data(), loaded->data().size());
+  head.modelHash = modelHash(program), head.planHash = program::hashText(loaded->data().data(), loaded->data().size());
   head.compute = wordOf(program.compute());
   for (const MeshAxis *axis : *program.mesh())
     head.mesh.push_back({axis->name()->str(), axis->size()});

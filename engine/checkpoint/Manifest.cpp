@@ -1,7 +1,7 @@
 // Checks that the pieces of a manifest store every element once, and writes manifests.
 #include "engine/checkpoint/Manifest.h"
 
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/logging/Json.h"
 #include "engine/safetensors/Safetensors.h"
 #include "engine/safetensors/StoredType.h"
@@ -204,7 +204,7 @@ std::string manifestText(const Manifest &manifest) {
                          .done();
   text.back() = ','; // instead of the brace: the hash is over all before its own line
   text += '\n';
-  return text + "\"xxh3\":\"" + hashText(text.data(), text.size()) + "\"}\n";
+  return text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n";
 }
 
 } // namespace npar::engine

@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/OwnFiles.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/safetensors/Safetensors.h"
 
@@ -185,7 +185,7 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
 /// Compares the hash at the end with that of the text before it.
 bool hasOwnHash(const std::string &text) {
   size_t hashed = text.size() - std::min(text.size(), trailerBytes);
-  return text.substr(hashed) == "\"xxh3\":\"" + hashText(text.data(), hashed) + "\"}\n";
+  return text.substr(hashed) == "\"xxh3\":\"" + program::hashText(text.data(), hashed) + "\"}\n";
 }
 
 Manifest readFields(Fields &fields, const Json &json) {
@@ -241,7 +241,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
   Manifest manifest = readFields(fields, *tree);
   if (!fields.wrong.empty())
     return failure(fields.wrong);
-  manifest.hash = hashText(text.data(), text.size());
+  manifest.hash = program::hashText(text.data(), text.size());
   return manifest;
 }
 

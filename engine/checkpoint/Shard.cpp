@@ -1,7 +1,7 @@
 // Streams a rank's pieces into a safetensors file, hashing each on the way.
 #include "engine/checkpoint/Shard.h"
 
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/files/SyncedFile.h"
 #include "engine/safetensors/Safetensors.h"
 
@@ -27,14 +27,14 @@ public:
       if (done < sizes[hashes.size()])
         return;
       hashes.push_back(present.text());
-      present = PieceHash(), done = 0;
+      present = program::StreamHash(), done = 0;
     }
   }
   std::vector<std::string> hashes;
 
 private:
   std::vector<uint64_t> sizes;
-  PieceHash present;
+  program::StreamHash present;
   uint64_t done = 0; ///< of the present piece
 };
 

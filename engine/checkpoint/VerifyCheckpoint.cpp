@@ -2,7 +2,7 @@
 #include "engine/checkpoint/VerifyCheckpoint.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/Folders.h"
 
@@ -18,7 +18,7 @@ static Status verifyTexts(const CheckpointStore &checkpoint) {
       return Status::badInput(where + ": " + bytes.status().message());
     if (bytes->size() != file.bytes)
       return Status::badInput(where + " has " + std::to_string(bytes->size()) + " bytes, its manifest says " + std::to_string(file.bytes));
-    if (hashText(bytes->data(), bytes->size()) != file.hash)
+    if (program::hashText(bytes->data(), bytes->size()) != file.hash)
       return Status::badInput(where + ": its bytes were changed after they were written");
   }
   return {};

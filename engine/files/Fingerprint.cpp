@@ -1,5 +1,6 @@
 // Hashes chosen parts of a file.
 #include "engine/files/Fingerprint.h"
+#include "engine/files/StreamHash.h"
 
 #include "engine/files/RangeFile.h"
 
@@ -22,23 +23,17 @@ struct Range {
 
 Result<std::string> hashOf(const RangeFile &file, const std::vector<Range> &ranges) {
   std::vector<uint8_t> buffer;
-  XXH3_state_t *state = XXH3_createState();
-  XXH3_128bits_reset(state);
+  StreamHash hash;
   Status status;
   for (const Range &range : ranges)
     for (uint64_t at = 0; at < range.size && status.ok(); at += bufferBytes) {
       buffer.resize(std::min(bufferBytes, range.size - at));
       status = file.read(range.begin + at, buffer.size(), buffer.data());
-      XXH3_128bits_update(state, buffer.data(), buffer.size());
+      hash.add(buffer.data(), buffer.size());
     }
-  XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
   if (!status.ok())
     return status;
-  char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return std::string(text);
+  return hash.text();
 }
 
 /// Ascending; the same for files of the same length.

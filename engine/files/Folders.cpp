@@ -63,10 +63,10 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
     return names;
   if (!entries)
     return fileFailure("read the folder", folder, errno);
+  std::unique_ptr<DIR, int (*)(DIR *)> closed(entries, ::closedir);
   while (const dirent *entry = ::readdir(entries))
     if (std::string name = entry->d_name; name != "." && name != "..")
       names.push_back(std::move(name));
-  ::closedir(entries);
   std::sort(names.begin(), names.end());
   return names;
 }

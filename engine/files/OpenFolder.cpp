@@ -7,6 +7,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -64,10 +65,10 @@ Result<std::vector<std::string>> OpenFolder::names() const {
     return status;
   }
   std::vector<std::string> names;
+  std::unique_ptr<DIR, int (*)(DIR *)> closed(entries, ::closedir);
   while (const dirent *entry = ::readdir(entries))
     if (std::string name = entry->d_name; name != "." && name != "..")
       names.push_back(std::move(name));
-  ::closedir(entries);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -1,5 +1,6 @@
 // Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
 #include "engine/program/Loader.h"
+#include "engine/files/StreamHash.h"
 
 #include "engine/program/ProgramHash.h"
 #include "engine/tables/TableCheck.h"
@@ -27,13 +28,12 @@ static_assert(sizeof(Header) == LoadedProgram::headerBytes);
 /// XXH3-128 over header (hash field zeroed) and payload, in canonical byte order.
 XXH128_canonical_t hashOf(Header header, const uint8_t *payload, size_t size) {
   std::memset(header.hash, 0, sizeof(header.hash));
-  XXH3_state_t *state = XXH3_createState();
-  XXH3_128bits_reset(state);
-  XXH3_128bits_update(state, &header, sizeof(header));
-  XXH3_128bits_update(state, payload, size);
+  StreamHash hash;
+  hash.add(&header, sizeof(header));
+  hash.add(payload, size);
+  StreamHash::Digest digest = hash.digest();
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
-  XXH3_freeState(state);
+  XXH128_canonicalFromHash(&canonical, {digest.low, digest.high});
   return canonical;
 }
 

@@ -1,5 +1,6 @@
 // A loaded program with its arenas, ready to run training steps: puts the engine's parts together.
 #include "engine/runtime/Session.h"
+#include "engine/files/StreamHash.h"
 
 #include "engine/backends/Backends.h"
 #include "engine/comm/local/LocalCommunicator.h"
@@ -360,13 +361,11 @@ Result<std::vector<ElementsHash>> LocalSession::hashPieces(const std::vector<Own
   workers.execute([&] {
     parallelFor(pieces.size(), [&](uint64_t i) {
       parts.backend->enterThread();
-      XXH3_state_t *state = XXH3_createState();
-      XXH3_128bits_reset(state);
+      StreamHash hash;
       results[i] = variables->visitPiece(pieces[i].variable, pieces[i].rank,
-                                         [&](const uint8_t *bytes, size_t count) { XXH3_128bits_update(state, bytes, count); });
-      XXH128_hash_t hash = XXH3_128bits_digest(state);
-      XXH3_freeState(state);
-      hashes[i] = {hash.high64, hash.low64};
+                                         [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
+      StreamHash::Digest digest = hash.digest();
+      hashes[i] = {digest.high, digest.low};
     });
   });
   auto failed = std::find_if(results.begin(), results.end(), [](const Status &status) { return !status.ok(); });
@@ -387,20 +386,14 @@ Result<std::vector<std::vector<uint8_t>>> LocalSession::gather(const std::vector
 }
 
 std::string LocalSession::parameterHash() const {
-  XXH3_state_t *state = XXH3_createState();
-  XXH3_128bits_reset(state);
+  StreamHash hash;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
     if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
       int64_t master = masterOf(program, i);
       (void)variables->visitBytes(master >= 0 ? static_cast<uint32_t>(master) : i,
-                                  [&](const uint8_t *bytes, size_t count) { XXH3_128bits_update(state, bytes, count); });
+                                  [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
     }
-  XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text;
+  return hash.text();
 }
 
 std::vector<ArenaUse> LocalSession::arenaUse() const {

@@ -1,7 +1,7 @@
 // Packs notes, and hashes batches sample by sample, so that processes that read different samples can compute the hash of the whole batch.
 #include "engine/training/StepNote.h"
 
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/tables/Tables.h"
 
 #include <map>
@@ -23,20 +23,19 @@ StepNote unpackNote(const std::vector<uint8_t> &bytes) {
 
 std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Batch &batch, const std::vector<int64_t> &rows) {
   std::vector<RowHash> hashes;
-  XXH3_state_t *state = XXH3_createState();
-  for (size_t i = 0; i < rows.size() && state; ++i) {
-    XXH3_128bits_reset(state);
+  program::StreamHash hash;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    hash.reset();
     for (size_t input = 0; input < batch.size(); ++input)
       std::visit(
           [&](const auto &values) {
             uint64_t size = shape.inputs[input].elementsOfSample();
-            XXH3_128bits_update(state, values.data() + i * size, size * sizeof(values[0]));
+            hash.add(values.data() + i * size, size * sizeof(values[0]));
           },
           batch[input]);
-    XXH128_hash_t hash = XXH3_128bits_digest(state);
-    hashes.emplace_back(rows[i], hash.low64, hash.high64);
+    program::StreamHash::Digest digest = hash.digest();
+    hashes.emplace_back(rows[i], digest.low, digest.high);
   }
-  XXH3_freeState(state);
   return hashes;
 }
 
@@ -45,7 +44,7 @@ std::string hashOfBatch(const std::vector<StepNote> &notes) {
   for (const StepNote &note : notes)
     for (const RowHash &row : note.rows)
       rows.emplace(row.row(), row);
-  engine::PieceHash hash;
+  program::StreamHash hash;
   for (const auto &[number, row] : rows)
     hash.add(&row, sizeof(row));
   return rows.empty() ? "" : hash.text();

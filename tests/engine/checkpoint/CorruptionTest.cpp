@@ -1,7 +1,7 @@
 // Checkpoints damaged at random: every one is refused, with the file named, and the tensor where a shard is damaged.
 // NPAR_LONG tries 10,000, else a sample.
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/checkpoint/Reshard.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
 #include "engine/safetensors/Safetensors.h"
@@ -31,7 +31,7 @@ void put(const fs::path &path, const std::string &content) { std::ofstream(path,
 /// The manifest with a right hash over what it says now.
 std::string sealed(std::string text) {
   text.resize(text.rfind("\"xxh3\":"));
-  return text + "\"xxh3\":\"" + hashText(text.data(), text.size()) + "\"}\n";
+  return text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n";
 }
 
 /// A change that damages a checkpoint.

@@ -2,7 +2,7 @@
 #include "tools/lib/models/FolderModel.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/checkpoint/PieceHash.h"
+#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
 
 namespace npar::models {
@@ -17,7 +17,7 @@ static Status checkText(const std::string &folder, const engine::ManifestFile &t
   Result<std::vector<uint8_t>> bytes = program::readFile(*path, engine::ManifestFile::largestText);
   if (!bytes.ok())
     return bytes.status();
-  if (bytes->size() == text.bytes && engine::hashText(bytes->data(), bytes->size()) == text.hash)
+  if (bytes->size() == text.bytes && program::hashText(bytes->data(), bytes->size()) == text.hash)
     return {};
   return Status::badInput("checkpoint '" + folder + "': file '" + text.name + "' was changed after it was written");
 }

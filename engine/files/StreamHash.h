@@ -2,19 +2,27 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 struct XXH3_state_s;
 
-namespace npar::engine {
+namespace npar::program {
 
-class PieceHash {
+class StreamHash {
 public:
-  PieceHash();
+  StreamHash();
   void add(const void *bytes, size_t size);
-  /// The hash of all bytes so far, as 32 hex digits.
+  struct Digest {
+    uint64_t low = 0, high = 0;
+  };
+  /// The hash of all bytes so far.
+  Digest digest() const;
+  /// The same as 32 hex digits.
   std::string text() const;
+  /// Forgets all bytes.
+  void reset();
 
 private:
   struct Free {
@@ -26,4 +34,4 @@ private:
 /// The hash of contiguous bytes, as 32 hex digits.
 std::string hashText(const void *bytes, size_t size);
 
-} // namespace npar::engine
+} // namespace npar::program
