@@ -20,6 +20,7 @@ std::vector<MpiModule> mpiModules();
 
 /// Loads the module and returns how to open its transport. BadInput when npar was built without it, or when its library is not on this
 /// machine.
+/// MPICH over UCX needs UCX_TCP_PUT_ENABLE=n in the environment, or its shutdown may hang.
 Result<OpenTransport> mpiTransport(const std::string &name);
 
 } // namespace npar::engine

@@ -84,6 +84,7 @@ int main(int count, char **arguments) {
   Result<std::shared_ptr<const program::LoadedProgram>> program = program::LoadedProgram::fromFile(arguments[1]);
   if (!program.ok())
     end(program.status());
+  ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); // as npar does
   Result<OpenTransport> transport = mpiTransport(arguments[2]);
   if (!transport.ok())
     end(transport.status());

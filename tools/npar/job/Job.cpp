@@ -64,6 +64,13 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
   return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
 }
 
+/// MPICH's MPI_Finalize over UCX completes this process's own messages and then waits for all others without answering them any more
+/// (4.0.2, MPIDI_UCX_mpi_finalize_hook). UCX's TCP carries large messages as emulated writes, which count as complete only when the other
+/// side has answered once more (1.13, uct_tcp_ep_flush). The process that comes second waits forever. Active messages need no answer, and
+/// within a host they use shared memory instead of the loopback device. A value that the user has set stays. RDMA hardware is not affected,
+/// because it is another transport.
+void sendLargeMessagesPlainly() { ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); }
+
 /// Refuses flags that only matter between the processes of a job. `why`: why there is one process.
 ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
   auto refuse = [&](const std::string &flag, const char *meaning) {
@@ -145,6 +152,8 @@ Status Job::open() {
       return found.status();
     key = *found;
   }
+  if (launch.mpi != "tcp")
+    sendLargeMessagesPlainly(); // before MPI starts
   Result<engine::OpenTransport> transport = openerOf(launch, key, timeout);
   if (!transport.ok())
     return Status(transport.status().code(),
