@@ -4,7 +4,6 @@
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
-#include "engine/control/LateAbort.h"
 #include "engine/files/RandomName.h"
 #include "engine/job/Agreement.h"
 #include "engine/job/HostShare.h"
@@ -12,6 +11,7 @@
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
+#include "tools/npar/job/LateAbort.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
@@ -159,7 +159,7 @@ Status Job::open() {
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
   Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // waits for all processes without a limit of its own
-    engine::HardExit limit([this] {
+    HardExit limit([this] {
       takeOver();
       sayError(fmt::format("{} has started {} processes, but not all of them joined within {:g} s (--timeout){}", launch.launcher,
                            launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} waited for them", process())));
@@ -199,7 +199,7 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
 }
 
 Status Job::openControl(bool json) {
-  hardExit = std::make_unique<engine::HardExit>([this] {
+  hardExit = std::make_unique<HardExit>([this] {
     if (leaving)
       printRemark(fmt::format("process {}: {} did not confirm its end within {:g} s; nothing is lost", process(), group->transportName(),
                               secondsToLeave));
@@ -213,7 +213,7 @@ Status Job::openControl(bool json) {
   if (!opened.ok())
     return opened.status();
   control = std::move(*opened);
-  engine::abortLate(secondsToAbort);
+  abortLate(secondsToAbort);
   flight = options.flight;
   if (flight.empty()) { // process 0 invents a name and sends it
     std::string token = isVoice() ? program::randomName() : "";
