@@ -15,7 +15,7 @@ struct MpiModule {
   std::string mpiexec; ///< path on the machine where npar was built; empty: none was found
 };
 
-/// The modules installed with the driver: in `../lib/npar`, relative to the running program.
+/// The modules installed with npar: in `../lib/npar`, relative to the program or library that holds this code.
 std::vector<MpiModule> mpiModules();
 
 /// Loads the module and returns how to open its transport. BadInput when npar was built without it, or when its library is not on this
