@@ -1,13 +1,14 @@
 // Reads and writes cache entries: a line with the key and the hash, then the object.
 #include "compiler/codegen/Cache.h"
 
+#include "engine/files/CodeFile.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 
 namespace npar::codegen {
 
@@ -19,10 +20,8 @@ static std::string hash(llvm::StringRef text) {
 // The file that holds this code: a rebuilt compiler shares no entries with its predecessor.
 static const std::string &buildIdentity() {
   static const std::string identity = [] {
-    Dl_info info;
-    if (!dladdr(reinterpret_cast<void *>(&buildIdentity), &info) || !info.dli_fname)
-      return std::string("unknown");
-    auto file = llvm::MemoryBuffer::getFile(llvm::sys::fs::exists(info.dli_fname) ? info.dli_fname : "/proc/self/exe", false, false);
+    std::string path = program::fileOfCode(reinterpret_cast<const void *>(&buildIdentity));
+    auto file = llvm::MemoryBuffer::getFile(path, false, false);
     return file ? hash((*file)->getBuffer()) : std::string("unknown");
   }();
   return identity;

@@ -39,7 +39,7 @@ void registerCodegen(mlir::DialectRegistry &registry);
 
 /// The pass `export-outline-kernels`.
 std::unique_ptr<mlir::Pass> createExportOutlineKernels();
-/// Registers the passes of this folder for npar-opt.
-void registerCodegenPasses();
+/// Registers the passes of this folder for npar-opt. `shown` gets the PTX of codegen-show-kernels.
+void registerCodegenPasses(llvm::raw_ostream &shown);
 
 } // namespace npar::codegen

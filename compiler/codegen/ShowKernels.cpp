@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -23,6 +24,8 @@ namespace npar::codegen {
 namespace {
 struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
   using CodegenShowKernelsBase::CodegenShowKernelsBase;
+  llvm::raw_ostream *shown = &llvm::nulls(); ///< gets PTX, which is no part of a module
+
   void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
 
   FailureOr<OwningOpRef<ModuleOp>> formOf(rank::KernelOp kernel, dist::MeshAttr mesh) {
@@ -42,7 +45,7 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
       FailureOr<std::string> text = emitDeviceKernels(getOperation(), "sm_90");
       if (failed(text))
         return signalPassFailure();
-      llvm::outs() << *text;
+      *shown << *text;
       return;
     }
     if (stage != "linalg" && stage != "loops" && stage != "threads") {
@@ -71,9 +74,13 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
 };
 } // namespace
 
-void registerCodegenPasses() {
+void registerCodegenPasses(llvm::raw_ostream &shown) {
   registerPass(createExportOutlineKernels);
-  registerPass([] { return createCodegenShowKernels(); });
+  registerPass([&shown] {
+    auto pass = std::make_unique<CodegenShowKernels>();
+    pass->shown = &shown;
+    return pass;
+  });
 }
 
 } // namespace npar::codegen

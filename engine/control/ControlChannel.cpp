@@ -2,8 +2,8 @@
 #include "engine/control/ControlChannel.h"
 
 #include "engine/control/ControlCore.h"
-#include "engine/control/LateAbort.h"
 #include "engine/control/Message.h"
+#include "engine/control/ThreadWithoutAborts.h"
 
 #include <algorithm>
 #include <atomic>

@@ -3,6 +3,7 @@
 
 #include "engine/device/InstructionSet.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/CodeFile.h"
 #include "engine/tables/Tables.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ std::string missingIn(const std::string &some, const std::string &all) {
 Result<Introduction> introduceSelf() {
   Introduction own;
   own.host = hostName();
-  Result<std::vector<uint8_t>> self = program::readFile("/proc/self/exe");
+  Result<std::vector<uint8_t>> self = program::readFile(program::fileOfCode(reinterpret_cast<const void *>(&introduceSelf)));
   if (!self.ok())
     return self.status();
   XXH128_hash_t hash = XXH3_128bits(self->data(), self->size());

@@ -13,11 +13,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
-#include <optional>
 #include <sstream>
 
 namespace npar::engine {
@@ -48,6 +48,16 @@ private:
   HandOver made, entered;
 };
 
+/// Raises the process's limit of threads for a session that wants more workers than oneTBB has by default, because its arena gets no more
+/// than the limit. Null for other sessions: oneTBB applies the smallest limit that is set, so theirs could only lower that of a process
+/// that embeds the engine.
+std::unique_ptr<tbb::global_control> raisedLimit(int threads) {
+  if (threads <= tbb::info::default_concurrency())
+    return nullptr;
+  constexpr auto limit = tbb::global_control::max_allowed_parallelism;
+  return std::make_unique<tbb::global_control>(limit, std::max(static_cast<size_t>(threads), tbb::global_control::active_value(limit)));
+}
+
 } // namespace
 
 struct Executor::State {
@@ -63,11 +73,8 @@ struct Executor::State {
   State(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
         const Clock &clock, const ExecutorOptions &options)
       : program(program), graph(graph), operations(operations), backend(backend), communicator(communicator), clock(clock),
-        options(options),
-        arena(options.threads, 1), announcer(arena, backend), failure(program, graph),
-        watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
-    if (options.threads > tbb::info::default_concurrency())
-      raised.emplace(limit, std::max(static_cast<size_t>(options.threads), tbb::global_control::active_value(limit)));
+        options(options), raised(raisedLimit(options.threads)), arena(options.threads, 1), announcer(arena, backend),
+        failure(program, graph), watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
     backend.enterThread();
     arena.initialize();
     build();
@@ -110,10 +117,7 @@ struct Executor::State {
   Communicator &communicator;
   const Clock &clock;
   ExecutorOptions options;
-  static constexpr auto limit = tbb::global_control::max_allowed_parallelism;
-  /// Lets oneTBB start more threads than the machine has cores, if the options ask for more workers. It never lowers the limit of a process
-  /// that embeds the engine.
-  std::optional<tbb::global_control> raised;
+  std::unique_ptr<tbb::global_control> raised; ///< may be null; set before the arena, whose slots it allows
   tbb::task_arena arena;
   Announcer announcer;
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
 #endif
 #if NPAR_HAS_CODEGEN
   npar::codegen::registerCodegen(registry);
-  npar::codegen::registerCodegenPasses();
+  npar::codegen::registerCodegenPasses(llvm::outs());
 #endif
 #if NPAR_HAS_EMIT
   npar::registerExportProgram();

@@ -1,6 +1,8 @@
 // Finds and loads modules, one for each MPI library that this npar was built for.
 #include "engine/comm/mpi/MpiModules.h"
 
+#include "engine/files/CodeFile.h"
+
 #include <array>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -18,10 +20,7 @@ struct KnownMpi {
 constexpr std::array<KnownMpi, 2> known = {
     {{"mpich", "MPICH", "libmpich-dev", NPAR_MPIEXEC_MPICH}, {"openmpi", "Open MPI", "libopenmpi-dev", NPAR_MPIEXEC_OPENMPI}}};
 
-std::filesystem::path folderOfModules() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib" / "npar";
-}
+std::filesystem::path folderOfModules() { return program::prefixOfCode(reinterpret_cast<const void *>(&mpiModules)) / "lib" / "npar"; }
 
 MpiModule moduleOf(const KnownMpi &mpi) {
   return {mpi.name, mpi.library, (folderOfModules() / (std::string("libnpar_") + mpi.name + ".so")).string(), mpi.mpiexec};

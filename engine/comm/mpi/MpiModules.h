@@ -15,11 +15,12 @@ struct MpiModule {
   std::string mpiexec; ///< path on the machine where npar was built; empty: none was found
 };
 
-/// The modules installed with the driver: in `../lib/npar`, relative to the running program.
+/// The modules installed with npar: in `../lib/npar`, relative to the program or library that holds this code.
 std::vector<MpiModule> mpiModules();
 
 /// Loads the module and returns how to open its transport. BadInput when npar was built without it, or when its library is not on this
 /// machine.
+/// MPICH over UCX needs UCX_TCP_PUT_ENABLE=n in the environment, or its shutdown may hang.
 Result<OpenTransport> mpiTransport(const std::string &name);
 
 } // namespace npar::engine

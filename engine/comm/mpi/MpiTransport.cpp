@@ -4,7 +4,6 @@
 #define MPICH_SKIP_MPICXX // the old C++ interfaces of both libraries
 #define OMPI_SKIP_MPICXX
 #include <climits>
-#include <cstdlib>
 #include <mpi.h>
 #include <string>
 #include <vector>
@@ -62,15 +61,7 @@ private:
   std::vector<std::pair<MessageDone *, Status>> refused;
 };
 
-/// MPICH's MPI_Finalize over UCX completes this process's own messages and then waits for all others without answering them any more
-/// (4.0.2, MPIDI_UCX_mpi_finalize_hook). UCX's TCP carries large messages as emulated writes, which count as complete only when the other
-/// side has answered once more (1.13, uct_tcp_ep_flush): who comes second waits for ever. As active messages they ask for no answer, and
-/// within a host they take shared memory rather than the loopback device. Who has chosen otherwise keeps it; real RDMA is another
-/// transport.
-void sendLargeMessagesPlainly() { ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); }
-
 Status MpiTransport::open() {
-  sendLargeMessagesPlainly();
   int provided = 0;
   if (int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided); code != MPI_SUCCESS)
     return Status::runFailed(std::string(NPAR_MPI_LIBRARY) + " does not start: MPI_Init_thread returned " + std::to_string(code));

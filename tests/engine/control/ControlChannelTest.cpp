@@ -2,11 +2,11 @@
 #include "engine/control/ControlChannel.h"
 #include "ForkedJob.h"
 #include "SharedGather.h"
-#include "engine/control/HardExit.h"
-#include "engine/control/LateAbort.h"
 #include "engine/control/Message.h"
 #include "engine/control/Message_generated.h"
 #include "engine/tables/Tables.h"
+#include "tools/npar/job/HardExit.h"
+#include "tools/npar/job/LateAbort.h"
 
 #include <arpa/inet.h>
 #include <cstdio>
@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 using namespace npar::engine;
+using npar::driver::abortLate;
+using npar::driver::HardExit;
 using npar::testing::ForkedJob;
 using npar::testing::SharedGather;
 

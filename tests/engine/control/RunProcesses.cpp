@@ -5,13 +5,13 @@
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
-#include "engine/control/HardExit.h"
-#include "engine/control/LateAbort.h"
 #include "engine/control/SessionWatch.h"
 #include "engine/data/DataSource.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
+#include "tools/npar/job/HardExit.h"
+#include "tools/npar/job/LateAbort.h"
 
 #include <atomic>
 #include <chrono>
@@ -84,6 +84,7 @@ int main(int count, char **arguments) {
   Result<std::shared_ptr<const program::LoadedProgram>> program = program::LoadedProgram::fromFile(arguments[1]);
   if (!program.ok())
     end(program.status());
+  ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); // as npar does
   Result<OpenTransport> transport = mpiTransport(arguments[2]);
   if (!transport.ok())
     end(transport.status());
@@ -102,7 +103,7 @@ int main(int count, char **arguments) {
       say("report " + report.toJson());
   };
   std::optional<FailureReport> last;
-  static HardExit hardExit([&] {
+  static driver::HardExit hardExit([&] {
     if (last)
       speak(*last);
   });
@@ -117,7 +118,7 @@ int main(int count, char **arguments) {
       ControlChannel::open(control, [&](const std::vector<uint8_t> &own) { return (*group)->gather(own, 60); });
   if (!channel.ok())
     end(channel.status());
-  abortLate(3);
+  driver::abortLate(3);
   if (words.count("flight")) {
     FlightOptions flight;
     flight.folder = words["flight"], flight.process = process, flight.processes = processes,

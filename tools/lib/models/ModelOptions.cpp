@@ -3,6 +3,7 @@
 
 #include "compiler/import/KnownSchedules.h"
 #include "dsl/Suggestions.h"
+#include "engine/files/CodeFile.h"
 #include "engine/readable/Printable.h"
 
 #include <algorithm>
@@ -43,8 +44,8 @@ std::string standardLibrary() {
   if (path && *path)
     return path;
   std::error_code failed;
-  fs::path installed = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share/npar/stdlib";
-  if (!failed && fs::is_directory(installed, failed))
+  fs::path installed = program::prefixOfCode(reinterpret_cast<const void *>(&standardLibrary)) / "share/npar/stdlib";
+  if (installed.is_absolute() && fs::is_directory(installed, failed))
     return installed.string();
   return fs::is_directory(NPAR_SOURCE_STDLIB, failed) ? NPAR_SOURCE_STDLIB : dsl::embeddedLibrary;
 }

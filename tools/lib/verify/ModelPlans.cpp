@@ -63,7 +63,7 @@ Result<ModelPlans> draftPlans(const models::ModelOptions &options, const PlanSel
   return ModelPlans{std::move(model), std::move(text), std::move(drafts)};
 }
 
-Result<FeaturePairs> checkPairs(const models::ModelOptions &options, const std::string &features, const PlanCheckOptions &check,
+Result<FeaturePairs> checkPairs(const models::ModelOptions &options, const std::string &features, const CheckPlans &check,
                                 engine::Observer &observer) {
   TRY(ModelOutline model, outlineSmall(options, observer));
   TRY(std::vector<const PlanFeature *> chosen, featuresToPair(features, model));
@@ -85,8 +85,7 @@ Result<FeaturePairs> checkPairs(const models::ModelOptions &options, const std::
         pair.result.verdict = Verdict::Refused;
       }
     }
-  TRY_STATUS(checkPlans(table.model, text, drafts, check,
-                        [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; }));
+  TRY_STATUS(check(table.model, text, drafts, [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; }));
   return table;
 }
 

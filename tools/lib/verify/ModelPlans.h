@@ -1,7 +1,7 @@
 // Many plans of one model, drawn from all features or named by the caller, and their results.
 #pragma once
 
-#include "tools/lib/verify/CheckPlans.h"
+#include "tools/lib/verify/PlanResult.h"
 
 #include <cstdint>
 #include <string>
@@ -44,7 +44,7 @@ struct FeaturePairs {
 
 /// Checks each feature and each pair of features at a small size. `features`: names as in `dp,tp,zero3`; empty: all that apply to the
 /// model.
-engine::Result<FeaturePairs> checkPairs(const models::ModelOptions &options, const std::string &features, const PlanCheckOptions &check,
+engine::Result<FeaturePairs> checkPairs(const models::ModelOptions &options, const std::string &features, const CheckPlans &check,
                                         engine::Observer &observer);
 
 } // namespace npar::verify

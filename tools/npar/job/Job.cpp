@@ -4,7 +4,6 @@
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
-#include "engine/control/LateAbort.h"
 #include "engine/files/RandomName.h"
 #include "engine/job/Agreement.h"
 #include "engine/job/HostShare.h"
@@ -12,6 +11,7 @@
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
+#include "tools/npar/job/LateAbort.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/terminal/Talk.h"
@@ -63,6 +63,13 @@ Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engin
   std::string name = fmt::format("{} {} {}", launch.run, launch.port, launch.processes);
   return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
 }
+
+/// MPICH's MPI_Finalize over UCX completes this process's own messages and then waits for all others without answering them any more
+/// (4.0.2, MPIDI_UCX_mpi_finalize_hook). UCX's TCP carries large messages as emulated writes, which count as complete only when the other
+/// side has answered once more (1.13, uct_tcp_ep_flush). The process that comes second waits forever. Active messages need no answer, and
+/// within a host they use shared memory instead of the loopback device. A value that the user has set stays. RDMA hardware is not affected,
+/// because it is another transport.
+void sendLargeMessagesPlainly() { ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); }
 
 /// Refuses flags that only matter between the processes of a job. `why`: why there is one process.
 ExitCode refuseFlagsOfJobs(const JobOptions &options, const std::string &why) {
@@ -145,12 +152,14 @@ Status Job::open() {
       return found.status();
     key = *found;
   }
+  if (launch.mpi != "tcp")
+    sendLargeMessagesPlainly(); // before MPI starts
   Result<engine::OpenTransport> transport = openerOf(launch, key, timeout);
   if (!transport.ok())
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
   Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // waits for all processes without a limit of its own
-    engine::HardExit limit([this] {
+    HardExit limit([this] {
       takeOver();
       sayError(fmt::format("{} has started {} processes, but not all of them joined within {:g} s (--timeout){}", launch.launcher,
                            launch.processes, timeout, isVoice() ? "" : fmt::format(": process {} waited for them", process())));
@@ -190,7 +199,7 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
 }
 
 Status Job::openControl(bool json) {
-  hardExit = std::make_unique<engine::HardExit>([this] {
+  hardExit = std::make_unique<HardExit>([this] {
     if (leaving)
       printRemark(fmt::format("process {}: {} did not confirm its end within {:g} s; nothing is lost", process(), group->transportName(),
                               secondsToLeave));
@@ -204,7 +213,7 @@ Status Job::openControl(bool json) {
   if (!opened.ok())
     return opened.status();
   control = std::move(*opened);
-  engine::abortLate(secondsToAbort);
+  abortLate(secondsToAbort);
   flight = options.flight;
   if (flight.empty()) { // process 0 invents a name and sends it
     std::string token = isVoice() ? program::randomName() : "";

@@ -5,11 +5,11 @@
 #include "engine/comm/process/Launcher.h"
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
-#include "engine/control/HardExit.h"
 #include "engine/control/SessionWatches.h"
 #include "engine/job/Introduction.h"
 #include "engine/job/Processes.h"
 #include "engine/runtime/SessionParts.h"
+#include "tools/npar/job/HardExit.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/terminal/Outcome.h"
@@ -92,7 +92,7 @@ private:
   std::shared_ptr<engine::ProcessGroup> group;     ///< null: alone, or not joined yet
   std::unique_ptr<engine::FlightRecord> record;    ///< may be null
   std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
-  std::unique_ptr<engine::HardExit> hardExit;      ///< ends the process if it hangs after a failure or while leaving the job
+  std::unique_ptr<HardExit> hardExit;              ///< ends the process if it hangs after a failure or while leaving the job
   std::atomic<bool> leaving = false;               ///< this process has begun to leave the job
   std::unique_ptr<engine::ControlChannel> control;
   std::vector<job::Introduction> introductions; ///< by process

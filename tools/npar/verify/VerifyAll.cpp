@@ -169,12 +169,11 @@ ExitCode verifyAll(const AllFlags &flags) {
       std::cout << fmt::format("{}, {} plan{} ({}), {}\n", plans.model.name, plans.drafts.size(), plans.drafts.size() == 1 ? "" : "s",
                                kindsOf(plans.drafts), drawing(flags.selection))
                 << std::flush;
-    engine::Status checked =
-        verify::checkPlans(plans.model, plans.text, plans.drafts, flags.check, [&](size_t index, const PlanResult &result) {
-          plans.results.push_back(result);
-          if (!flags.json)
-            printResult(plans, index, flags.selection);
-        });
+    engine::Status checked = checkPlans(plans.model, plans.text, plans.drafts, flags.check, [&](size_t index, const PlanResult &result) {
+      plans.results.push_back(result);
+      if (!flags.json)
+        printResult(plans, index, flags.selection);
+    });
     if (!checked.ok() || plans.results.size() < plans.drafts.size()) // nothing reads the output any more
       return reported(checked);
     good &= plans.count(verify::Verdict::Failed) == 0;

@@ -3,6 +3,7 @@
 
 #include "tools/lib/verify/ModelPlans.h"
 #include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/verify/CheckPlans.h"
 
 namespace npar::driver {
 
@@ -11,7 +12,7 @@ struct AllFlags {
   verify::PlanSelection selection;
   std::string printPlan; ///< name of a plan to print instead
   bool json = false;
-  verify::PlanCheckOptions check;
+  PlanCheckOptions check;
 };
 
 /// Prints the plans with their results as they come. Good, CheckFailed if a plan was neither equal nor refused, or the code of the error

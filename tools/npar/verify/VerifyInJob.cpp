@@ -103,8 +103,8 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
   return job.agree(print(*report, flags.json));
 }
 
-verify::PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
-  verify::PlanCheckOptions options;
+PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
+  PlanCheckOptions options;
   options.jobs = jobs > 0 ? jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.verify = [seed, threads](const ModelOptions &model) {
     VerifyFlags one;

@@ -1,11 +1,11 @@
 // Runs the checks of `npar verify` in the processes of a job, and prints the report.
 #pragma once
 
-#include "tools/lib/verify/CheckPlans.h"
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/verify/CheckPlans.h"
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ ExitCode verifyCompiled(const VerifyFlags &flags);
 ExitCode verifyText(const VerifyFlags &flags, Job &job);
 
 /// How `--all` and `--pairs` check one plan: alone, with limits of their own. 0 `threads` and `jobs` stand for the usual numbers.
-verify::PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs);
+PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs);
 
 /// From now on a signal stops the checks of plans, and so does a reader of standard output that goes away. No process and no folder is
 /// left.

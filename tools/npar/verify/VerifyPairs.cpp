@@ -91,7 +91,10 @@ ExitCode verifyPairs(const PairFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: give the model file (.npar)");
   letSignalsStopChecks();
-  Outcome<FeaturePairs> pairs = reported(verify::checkPairs(flags.model, flags.features, flags.check, terminal()));
+  auto check = [&](const auto &model, const auto &text, const auto &drafts, const auto &done) {
+    return checkPlans(model, text, drafts, flags.check, done);
+  };
+  Outcome<FeaturePairs> pairs = reported(verify::checkPairs(flags.model, flags.features, check, terminal()));
   if (!pairs.ok())
     return pairs.code();
   if (flags.json)

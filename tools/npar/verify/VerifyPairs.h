@@ -1,8 +1,8 @@
 // `npar verify --pairs`: every pair of features of the plan language on one model.
 #pragma once
 
-#include "tools/lib/verify/CheckPlans.h"
 #include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/verify/CheckPlans.h"
 
 namespace npar::driver {
 
@@ -10,7 +10,7 @@ struct PairFlags {
   models::ModelOptions model;
   std::string features; ///< `dp,tp,zero3`; empty: all that apply to the model
   bool json = false;
-  verify::PlanCheckOptions check;
+  PlanCheckOptions check;
 };
 
 /// Prints a table of the pairs. Good, CheckFailed if a plan was neither equal to one rank nor refused, or the code of the error that kept

@@ -144,6 +144,7 @@ std::string gatherTime(const OpenTransport &open, size_t bytes) {
 int main(int count, char **arguments) {
   if (count < 3)
     return 2;
+  ::setenv("UCX_TCP_PUT_ENABLE", "n", 0); // as npar does
   auto open = mpiTransport(arguments[1]);
   if (!open.ok()) {
     std::fprintf(stderr, "%s\n", open.status().message().c_str());

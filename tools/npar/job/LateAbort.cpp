@@ -1,12 +1,12 @@
 // The handler of SIGABRT: it sleeps, and then the process ends as ever.
-#include "engine/control/LateAbort.h"
+#include "tools/npar/job/LateAbort.h"
 
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <ctime>
 
-namespace npar::engine {
+namespace npar::driver {
 
 namespace {
 
@@ -30,15 +30,4 @@ void abortLate(double seconds) {
   ::sigaction(SIGABRT, &action, nullptr);
 }
 
-/// A thread begins with the signals blocked that its creator has.
-std::thread threadWithoutAborts(std::function<void()> body) {
-  sigset_t aborts, before;
-  ::sigemptyset(&aborts);
-  ::sigaddset(&aborts, SIGABRT);
-  ::pthread_sigmask(SIG_BLOCK, &aborts, &before);
-  std::thread thread(std::move(body));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
-} // namespace npar::engine
+} // namespace npar::driver

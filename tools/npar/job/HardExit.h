@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-namespace npar::engine {
+namespace npar::driver {
 
 /// Armed when a job has failed. A process that has not ended normally by the deadline is ended, without destructors and without the
 /// shutdown of libraries.
@@ -31,4 +31,4 @@ private:
   std::thread thread;
 };
 
-} // namespace npar::engine
+} // namespace npar::driver

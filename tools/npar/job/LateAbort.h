@@ -1,10 +1,7 @@
 // Delays the end of a process that a library aborts because another process is gone, until the verdict is known.
 #pragma once
 
-#include <functional>
-#include <thread>
-
-namespace npar::engine {
+namespace npar::driver {
 
 /// Makes a thread that aborts (SIGABRT) wait `seconds` before this ends the process. In that time the control channel's thread can reach
 /// its verdict, upon which `HardExit` ends the process with the report's code. A message-passing library may abort in the middle of a
@@ -12,7 +9,4 @@ namespace npar::engine {
 /// is gone without a message, and the others could no longer tell which of the two was the cause. Lasts for the rest of the process's life.
 void abortLate(double seconds);
 
-/// Starts a thread that never handles a SIGABRT from outside of the process: another thread will.
-std::thread threadWithoutAborts(std::function<void()> body);
-
-} // namespace npar::engine
+} // namespace npar::driver

@@ -1,4 +1,4 @@
-// Checks plans one by one, each in a process of its own, so that a crash or a hang of one is a result and does not end the others.
+// The result of a plan's check, judged from what the check left: a report, an error, or how its process ended.
 #pragma once
 
 #include "tools/lib/verify/PlanDraft.h"
@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace npar::verify {
 
@@ -23,20 +25,25 @@ struct PlanResult {
   std::string output;          ///< of a failure: standard error of its process
 };
 
-struct PlanCheckOptions {
-  int jobs = 1;         ///< plans checked at the same time
-  double seconds = 300; ///< the longest time for a plan
-  /// Verifies one plan. Called in a process of its own, whose standard error is kept. Must not throw.
-  std::function<engine::Result<VerifyReport>(const models::ModelOptions &)> verify;
-  /// Asked again and again while plans are checked, with the number of results so far and of all plans. A status, also a good one, stops
-  /// all processes, and checkPlans returns it.
-  std::function<std::optional<engine::Status>(size_t checked, size_t all)> stop;
+/// What the check of a plan left. It may run in a process of its own, so all of it is text.
+struct PlanOutcome {
+  std::string left;       ///< the text of `leftBy`; empty if there is none
+  std::string ended;      ///< how the check ended, in words: the reason if nothing is left
+  std::string output;     ///< standard error of its process
+  std::string folder;     ///< of the plan's file; removed from messages, because its name means nothing to a reader
+  uint32_t firstLine = 0; ///< of the plan in its file
 };
+
+/// The report as JSON, or the error in its place. `model`: the model with this plan.
+std::string leftBy(const engine::Result<VerifyReport> &report, const models::ModelOptions &model);
+
+PlanResult judge(const PlanOutcome &outcome, const PlanDraft &draft);
 
 /// Checks all plans of the model in `modelText`, which has no plan of its own. Calls `done` for each plan in order, as soon as this plan
 /// and all before it are checked. An error: the machine refused files or processes.
-engine::Status checkPlans(const ModelOutline &model, const std::string &modelText, const std::vector<PlanDraft> &drafts,
-                          const PlanCheckOptions &options, const std::function<void(size_t, const PlanResult &)> &done);
+using CheckPlans =
+    std::function<engine::Status(const ModelOutline &model, const std::string &modelText, const std::vector<PlanDraft> &drafts,
+                                 const std::function<void(size_t, const PlanResult &)> &done)>;
 
 /// A reason without its numbers, so that refusals for one reason count together.
 std::string reasonKind(const std::string &reason);

@@ -1,14 +1,15 @@
 // Ends the process although its main thread is stuck.
-#include "engine/control/HardExit.h"
+#include "tools/npar/job/HardExit.h"
 
-#include "engine/control/LateAbort.h"
+#include "engine/control/ThreadWithoutAborts.h"
 
 #include <chrono>
 #include <unistd.h>
 
-namespace npar::engine {
+namespace npar::driver {
 
-HardExit::HardExit(std::function<void()> lastWords) : lastWords(std::move(lastWords)), thread(threadWithoutAborts([this] { run(); })) {}
+HardExit::HardExit(std::function<void()> lastWords)
+    : lastWords(std::move(lastWords)), thread(engine::threadWithoutAborts([this] { run(); })) {}
 
 HardExit::~HardExit() {
   {
@@ -43,4 +44,4 @@ void HardExit::run() {
   ::_exit(code);
 }
 
-} // namespace npar::engine
+} // namespace npar::driver
