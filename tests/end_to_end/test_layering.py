@@ -23,6 +23,20 @@ def includes(folder, pattern):
     return found
 
 
+# Calls that print, end the process or change what is shared in it. `abort` with arguments is a method.
+OWN_PROCESS = re.compile(
+    r"(?<![\w.>])(?<!\w::)(?<!void )(?:std::|::)?"
+    r"(?:(?:_?exit|_Exit|quick_exit|(?:un)?setenv|putenv|signal|sigaction|f?chdir|setlocale|v?printf|puts|putchar|perror)\s*\(|(?:abort|terminate|v?fork)\s*\(\))"
+    r"|\b(?:cout|cerr|clog|stdout|stderr)\b|\b(?:outs|errs|dbgs)\(\)"
+)
+
+
+def code_of(text):
+    """The text of a source without comments and the contents of literals; lines keep their numbers."""
+    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+    return re.sub(pattern, lambda match: "\n" * match.group().count("\n"), text, flags=re.DOTALL)
+
+
 class LayeringTest(unittest.TestCase):
     def test_engine_includes_no_compiler(self):
         self.assertEqual(includes("engine", r"(mlir|llvm|mlir-c|llvm-c|lld|compiler|dsl|tools)/"), [])
@@ -37,6 +51,24 @@ class LayeringTest(unittest.TestCase):
         """The channel looks at sessions and is told of failures through interfaces of theirs (StepObserver, FailureChannel)."""
         self.assertEqual(includes("engine/runtime", r"engine/control/"), [])
         self.assertTrue(includes("engine/control", r"engine/(runtime/StepObserver|comm/process/FailureChannel)\.h"))
+
+    def test_libraries_leave_their_process_alone(self):
+        """Other programs load dsl, compiler, engine, tools/lib and tools/api: only the driver prints, ends the process or changes its state."""
+        found = []
+        for folder in ("dsl", "compiler", "engine", "tools/lib", "tools/api"):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix in (*SOURCES, ".cu", ".c", ".in") and path.is_file():
+                    for match in OWN_PROCESS.finditer(code_of(path.read_text(errors="replace"))):
+                        line = match.string.count("\n", 0, match.start()) + 1
+                        found.append(f"{path.relative_to(ROOT)}:{line}: {match.group()}")
+        self.assertEqual(found, [])
+
+    def test_calls_on_the_process_are_told_from_methods(self):
+        self.assertEqual(code_of('a("exit(1)"); // abort()\n/* fork()\n */ b'), "a(); \n\n b")
+        for code in ("std::abort();", "::_exit(1)", "if (x) exit (2)", "::setenv(a, b, 0)", "std::signal(2, h)", "std::cout << 1", "fflush(stdout)", "llvm::errs() << 1", "std::printf(x)"):
+            self.assertRegex(code, OWN_PROCESS)
+        for code in ("communicator->abort()", "Messages::abort() {", "virtual void abort() = 0", "abort(reason)", "on_exit(f)", "std::snprintf(x)", "struct sigaction action", "cerrno"):
+            self.assertNotRegex(code, OWN_PROCESS)
 
     def test_backends_alone_follow_device_addresses(self):
         """`devicePointer` makes a pointer of an address: right in the backend whose memory it is, wrong wherever memory may be a device's."""
