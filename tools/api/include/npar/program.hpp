@@ -147,6 +147,12 @@ inline Result<Program> compile(const Request &request) {
   return Program::made(&given.border,
                        [&](npar_program **program, npar_error **error) { return npar_compile(&given.raw, program, error); });
 }
+/// Compiles a file, or a model of the standard library, under its only plan.
+inline Result<Program> compile(const std::string &file) {
+  Request request;
+  request.file = file;
+  return compile(request);
+}
 
 struct VerifyOptions {
   int32_t threads = 0;  ///< default: the machine's
