@@ -82,7 +82,7 @@ class EmbeddingTest(unittest.TestCase):
         self.check(programs)
 
     def test_a_host_without_the_compiler(self):
-        """What only trains needs only the component Runtime; find_package and npar_compile say what is missing."""
+        """Compiled programs need only the component Runtime; find_package and npar_compile name the missing component."""
         place = self.folder / "no compiler"
         shutil.copytree(self.place, place, symlinks=True)
         for path in place.glob("lib/libnpar_compiler*"):
