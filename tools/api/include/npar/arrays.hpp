@@ -58,8 +58,7 @@ public:
   template <typename T> Array(const std::vector<T> &elements) : Array(elements.data(), {static_cast<int64_t>(elements.size())}) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements in memory");
   }
-  template <typename T>
-  Array(const std::vector<T> &elements, std::vector<int64_t> shape) : Array(elements.data(), std::move(shape)) {
+  template <typename T> Array(const std::vector<T> &elements, std::vector<int64_t> shape) : Array(elements.data(), std::move(shape)) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements in memory");
     if (count() > elements.size())
       data = nullptr;
@@ -76,9 +75,7 @@ public:
   }
 
   /// For calls of npar.h; valid as long as this object.
-  npar_array raw() const {
-    return {data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()};
-  }
+  npar_array raw() const { return {data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()}; }
 
 private:
   explicit Array(const npar_array &from) : data(from.data), dtype(from.dtype), sizes(from.shape, from.shape + from.ndim) {

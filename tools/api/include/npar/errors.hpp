@@ -28,7 +28,8 @@
 namespace npar {
 inline namespace v0 {
 
-// ---- Errors ------------------------------------------------------------------------------------------------------------------------------
+// ---- Errors
+// ------------------------------------------------------------------------------------------------------------------------------
 
 enum class Code : int32_t {
   Ok = NPAR_OK,
@@ -108,7 +109,8 @@ struct Report {
   std::string json;
 };
 
-// ---- Observers ---------------------------------------------------------------------------------------------------------------------------
+// ---- Observers
+// ---------------------------------------------------------------------------------------------------------------------------
 
 struct NamedValue {
   std::string name;
@@ -139,8 +141,8 @@ struct Event {
     Token = NPAR_EVENT_TOKEN
   };
   Kind kind = Phase;
-  std::string_view text;           ///< valid during the callback
-  int64_t done = 0, total = 0;     ///< kernels, candidates or steps; total 0: unknown
+  std::string_view text;            ///< valid during the callback
+  int64_t done = 0, total = 0;      ///< kernels, candidates or steps; total 0: unknown
   const StepResult *step = nullptr; ///< of Kind::Step
 };
 
@@ -217,7 +219,10 @@ private:
       StepResult step;
       if (event->step)
         step = stepOf(*event->step);
-      return self.hears({static_cast<Event::Kind>(event->kind), viewOf(event->text), event->done, event->total, event->step ? &step : nullptr}) ? 0 : 1;
+      return self.hears(
+                 {static_cast<Event::Kind>(event->kind), viewOf(event->text), event->done, event->total, event->step ? &step : nullptr})
+                 ? 0
+                 : 1;
     }
     NPAR_CATCH_ALL { self.keep(); }
     return 1;

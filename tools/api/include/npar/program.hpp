@@ -144,8 +144,7 @@ private:
 /// Compiles. Needs libnpar_compiler next to libnpar, which is opened on the first call.
 inline Result<Program> compile(const Request &request) {
   detail::RawRequest given(request);
-  return Program::made(&given.border,
-                       [&](npar_program **program, npar_error **error) { return npar_compile(&given.raw, program, error); });
+  return Program::made(&given.border, [&](npar_program **program, npar_error **error) { return npar_compile(&given.raw, program, error); });
 }
 /// Compiles a file, or a model of the standard library, under its only plan.
 inline Result<Program> compile(const std::string &file) {
@@ -191,9 +190,8 @@ template <typename Call> Result<Report> reportOn(const Request &request, Call ca
 inline Result<Report> verify(const Request &request, const VerifyOptions &options = {}) {
   auto given = detail::options<npar_verify_options>();
   given.threads = options.threads, given.seed = options.seed, given.any_size = options.anySize;
-  return detail::reportOn(request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) {
-    return npar_verify(raw, &given, json, error);
-  });
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_verify(raw, &given, json, error); });
 }
 
 /// Predicts a training step on the request's machine.
@@ -201,9 +199,8 @@ inline Result<Report> simulate(const Request &request, const SimulateOptions &op
   auto given = detail::options<npar_simulate_options>();
   given.hosts = options.hosts, given.jitter = options.jitter, given.jitter_samples = options.jitterSamples;
   given.jitter_seed = options.jitterSeed, given.total_tokens = options.totalTokens;
-  return detail::reportOn(request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) {
-    return npar_simulate(raw, &given, json, error);
-  });
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_simulate(raw, &given, json, error); });
 }
 
 /// Searches a plan for the request's model and machine.
@@ -211,9 +208,8 @@ inline Result<Report> plan(const Request &request, const PlanOptions &options = 
   auto given = detail::options<npar_plan_options>();
   given.jobs = options.jobs, given.hosts = options.hosts, given.batch = options.batch;
   given.budget = options.budget, given.goal = detail::str(options.goal);
-  return detail::reportOn(request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) {
-    return npar_plan(raw, &given, json, error);
-  });
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_plan(raw, &given, json, error); });
 }
 
 } // namespace v0

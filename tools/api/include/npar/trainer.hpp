@@ -31,8 +31,8 @@ struct RunOptions {
   bool randomData = false;       ///< independent random values in place of data
   std::string checkpoint;        ///< folder of checkpoints; default: none are written
   int64_t checkpointEvery = 0, checkpointKeep = 0;
-  bool resume = false;       ///< continue from the newest checkpoint of that folder, if it has one
-  int32_t evaluateEvery = 0; ///< steps; 0: no evaluation
+  bool resume = false;                   ///< continue from the newest checkpoint of that folder, if it has one
+  int32_t evaluateEvery = 0;             ///< steps; 0: no evaluation
   std::vector<std::string> evaluateData; ///< default: the last part of the data block's split
   Observer observer;                     ///< hears of each step
 };
@@ -167,18 +167,16 @@ public:
   /// The whole parameter in place. BadInput if the plan splits it: use pieces() or read(). Usage if its elements are no T.
   template <typename T> Result<ArrayView<T>> view(std::string_view name) {
     npar_array array = {};
-    Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {
-      return npar_trainer_view(trainer, detail::str(name), &array, error);
-    });
+    Result<void> done =
+        act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_view(trainer, detail::str(name), &array, error); });
     return done.ok() ? AnyView(array, state).as<T>() : Result<ArrayView<T>>(done.error());
   }
   /// The pieces of a parameter in place.
   Result<std::vector<Piece>> pieces(std::string_view name) {
     const npar_piece *raw = nullptr;
     size_t count = 0;
-    Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {
-      return npar_trainer_pieces(trainer, detail::str(name), &raw, &count, error);
-    });
+    Result<void> done = act(
+        [&](npar_trainer *trainer, npar_error **error) { return npar_trainer_pieces(trainer, detail::str(name), &raw, &count, error); });
     if (!done.ok())
       return done.error();
     std::vector<Piece> pieces;
@@ -228,8 +226,8 @@ public:
     npar_array array = from.raw();
     return act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_write(trainer, detail::str(name), &array, error); });
   }
-  /// A managed DLPack tensor (struct DLManagedTensorVersioned, version 1), whose deleter frees it. A view and a piece are read-only and keep
-  /// the trainer's memory. `piece`: number of the piece of Export::Piece.
+  /// A managed DLPack tensor (struct DLManagedTensorVersioned, version 1), whose deleter frees it. A view and a piece are read-only and
+  /// keep the trainer's memory. `piece`: number of the piece of Export::Piece.
   Result<void *> toDlPack(std::string_view name, Export what, size_t piece = 0) {
     void *managed = nullptr;
     Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {
@@ -267,9 +265,8 @@ private:
   }
   template <typename Function, typename Options> Result<Report> report(detail::Border &border, Function function, const Options &options) {
     std::shared_ptr<State> held = state;
-    Result<Report> made = detail::report(&border, [&](npar_buffer **json, npar_error **error) {
-      return function(held ? held->trainer : nullptr, &options, json, error);
-    });
+    Result<Report> made = detail::report(
+        &border, [&](npar_buffer **json, npar_error **error) { return function(held ? held->trainer : nullptr, &options, json, error); });
     if (held)
       held->border.rethrow();
     return made;
@@ -282,9 +279,8 @@ private:
     for (size_t i = 0; i < count; ++i)
       raw.push_back({detail::str(inputs[i].name), inputs[i].array.raw()});
     auto result = detail::options<npar_step_result>();
-    Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {
-      return npar_trainer_step(trainer, raw.data(), raw.size(), &result, error);
-    });
+    Result<void> done =
+        act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_step(trainer, raw.data(), raw.size(), &result, error); });
     return done.ok() ? Result<StepResult>(detail::stepOf(result)) : Result<StepResult>(done.error());
   }
 
