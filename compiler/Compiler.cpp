@@ -45,7 +45,7 @@ private:
 LogicalResult generateKernels(ModuleOp module, const CompileOptions &options, std::vector<KernelCode> &codes) {
   codegen::KernelObject object;
   codegen::CodegenOptions generation;
-  generation.onPhase = options.onPhase;
+  generation.onPhase = options.onPhase, generation.wantsToStop = options.wantsToStop;
   if (failed(codegen::compileKernels(module, generation, object)))
     return failure();
   if (object.bytes.empty())
@@ -112,8 +112,9 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
   if (options.onPhase)
     passes.addInstrumentation(std::make_unique<TellPasses>(options.onPhase));
   Compiled result;
-  if (failed(passes.run(*module)) || failed(finish(*module, options, result))) {
-    if (!diagnostics.hasErrors())
+  auto stopped = [&] { return options.wantsToStop && options.wantsToStop(); };
+  if (failed(passes.run(*module)) || stopped() || failed(finish(*module, options, result))) {
+    if (!diagnostics.hasErrors() && !stopped())
       diagnostics.error({}, "internal error: the compiler failed without a message");
     return std::nullopt;
   }

@@ -31,6 +31,8 @@ struct CompileOptions {
   std::vector<int> unrounded;
   /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;
+  /// Asked after the passes and between kernels; true ends the compilation without a program and without an error. May be null.
+  std::function<bool()> wantsToStop;
 };
 
 /// `program` is verified, and its `data()` is what a .npx file holds.

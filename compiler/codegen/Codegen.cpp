@@ -63,6 +63,8 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
   LogicalResult result = failableParallelForEachN(context, 0, kernels.size(), [&](size_t i) -> LogicalResult {
     if (options.onPhase)
       options.onPhase("kernel " + std::to_string(++begun) + " of " + std::to_string(kernels.size()));
+    if (options.wantsToStop && options.wantsToStop())
+      return failure();
     rank::KernelOp kernel = kernels[i];
     std::string key = cache.key(out.targetFeatures + " " + target.tune + "\n" + kernelText(kernel, mesh, kernel.getSymName()));
     if (std::optional<std::string> found = cache.find(key)) {
@@ -85,6 +87,8 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
     return failure();
   if (options.onPhase)
     options.onPhase("linking the kernels");
+  if (options.wantsToStop && options.wantsToStop())
+    return failure();
   FailureOr<std::vector<uint8_t>> linked = linkShared(objects, module.getLoc());
   if (failed(linked))
     return failure();

@@ -23,6 +23,8 @@ struct CodegenOptions {
   bool useCache = true;
   /// Called when a kernel or the linking begins, with its name; may be null.
   std::function<void(const std::string &)> onPhase;
+  /// Asked before each kernel and before the linking; true ends the generation with failure and without an error. May be null.
+  std::function<bool()> wantsToStop;
 };
 
 struct KernelObject {

@@ -70,9 +70,12 @@ Result<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program,
   {
     engine::Activity compiling(observer, "compiling '" + frontend.file + "'");
     options.onPhase = [&](const std::string &name) { compiling.phase(name); };
+    options.wantsToStop = [&] { return observer.wantsToStop(); };
     compiled = compiler::compile(program, sources, options, diagnostics);
   }
   TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
+  if (observer.wantsToStop())
+    return Status::stopped("the compilation");
   if (!compiled)
     return Status::internal("internal error: the compiler stopped without a message");
   return std::move(*compiled);

@@ -1,0 +1,218 @@
+/// Requests, compiled programs, and what is done without training. Include npar.hpp.
+#ifndef NPAR_PROGRAM_HPP
+#define NPAR_PROGRAM_HPP
+
+#include <npar/errors.hpp>
+
+namespace npar {
+inline namespace v0 {
+
+enum class Kind : int32_t {
+  Training = NPAR_TRAINING,
+  Evaluation = NPAR_EVALUATION, ///< forward only: losses, metrics, outputs
+  Generation = NPAR_GENERATION  ///< forward only: logits of the next token
+};
+
+/// What to compile: exactly one of `text`, `file` and `folder`. All other members have defaults.
+struct Request {
+  std::string text;   ///< a model text
+  std::string file;   ///< path of a model text or of a compiled program, or the name of a model of the standard library
+  std::string folder; ///< a Hugging Face folder, or a folder of checkpoints that npar wrote
+  std::string name;   ///< what messages call `text`; default "<text>"
+  Imports imports;
+  std::string plan, train, config; ///< names; default: the text's only one. plan "none": one rank
+  std::vector<std::pair<std::string, std::string>> settings;
+  Kind kind = Kind::Training;
+  std::string machine;              ///< name, path or text (with braces); default: the reference machine
+  std::vector<std::string> targets; ///< further devices to compile for, such as "cuda:sm_90"
+  bool withoutKernels = false;      ///< a program to look at, which cannot run
+  Observer observer;
+};
+
+enum class View : int32_t {
+  Summary = NPAR_VIEW_SUMMARY,       ///< sizes, work and communication of each class of ranks: text, JSON
+  Why = NPAR_VIEW_WHY,               ///< the reason of each collective: text, JSON
+  Bytes = NPAR_VIEW_BYTES,           ///< bytes per parameter: text, JSON
+  Hosts = NPAR_VIEW_HOSTS,           ///< traffic between hosts: text, JSON
+  Timeline = NPAR_VIEW_TIMELINE,     ///< the planned step: SVG, JSON (trace events of Chrome and Perfetto)
+  Page = NPAR_VIEW_PAGE,             ///< a page to explore: HTML
+  Inputs = NPAR_VIEW_INPUTS,         ///< names, types, shapes: JSON
+  Parameters = NPAR_VIEW_PARAMETERS, ///< names, types, shapes, what splits them: JSON
+  Mesh = NPAR_VIEW_MESH              ///< axes, their sizes, number of ranks: JSON
+};
+
+enum class Format : int32_t { Text = NPAR_TEXT, Json = NPAR_JSON, Svg = NPAR_SVG, Html = NPAR_HTML };
+
+struct ViewOptions {
+  int32_t width = 0;        ///< columns of text; default 100
+  int64_t hosts = 0;        ///< View::Hosts: number of hosts; default 1
+  int64_t ranksPerHost = 0; ///< default: the ranks divided by the hosts
+};
+
+namespace detail {
+
+/// A request as the C interface takes it. It refers to the Request, which must live as long.
+class RawRequest {
+public:
+  explicit RawRequest(const Request &from) : border(from.observer, from.imports), targets(strsOf(from.targets)) {
+    for (const auto &[key, value] : from.settings)
+      settings.push_back({str(key), str(value)});
+    raw = options<npar_request>();
+    raw.kind = static_cast<npar_kind>(from.kind);
+    raw.text = from.text.empty() ? npar_str{} : str(from.text);
+    raw.name = str(from.name), raw.file = str(from.file), raw.folder = str(from.folder), raw.machine = str(from.machine);
+    raw.plan = str(from.plan), raw.train = str(from.train), raw.config = str(from.config);
+    raw.settings = settings.data(), raw.setting_count = settings.size();
+    raw.targets = targets.data(), raw.target_count = targets.size();
+    raw.without_kernels = from.withoutKernels;
+    raw.import = border.import(), raw.import_user = &border, raw.observer = border.observer();
+  }
+  RawRequest(const RawRequest &) = delete;
+  RawRequest &operator=(const RawRequest &) = delete;
+
+  Border border;
+  npar_request raw;
+
+private:
+  std::vector<npar_setting> settings;
+  std::vector<npar_str> targets;
+};
+
+} // namespace detail
+
+/// A compiled program, which never changes. Copies share it.
+class Program {
+public:
+  /// Opens a compiled program (.npx). It holds native code: open only what you would execute.
+  static Result<Program> open(const std::string &path) {
+    return made(nullptr, [&](npar_program **program, npar_error **error) { return npar_program_open(detail::str(path), program, error); });
+  }
+  /// The same from memory, which is copied.
+  static Result<Program> fromBytes(std::string_view bytes) {
+    return made(nullptr, [&](npar_program **program, npar_error **error) {
+      return npar_program_from_bytes(bytes.data(), bytes.size(), program, error);
+    });
+  }
+
+  /// The bytes of the .npx file; they belong to the program.
+  std::string_view bytes() const { return detail::viewOf(npar_program_bytes(raw())); }
+  /// Writes the .npx file: whole, or not at all.
+  Result<void> save(const std::string &path) const {
+    detail::Failure failure;
+    return failure.result(npar_program_save(raw(), detail::str(path), failure.out()));
+  }
+  /// The warnings of its compilation as a JSON array; [] for an opened program.
+  std::string warnings() const { return detail::textOf(npar_program_warnings(raw())); }
+  /// Describes the program without running it. Usage: the view has no such format.
+  Result<std::string> describe(View view, Format format, const ViewOptions &options = {}) const {
+    auto given = detail::options<npar_view_options>();
+    given.width = options.width, given.hosts = options.hosts, given.ranks_per_host = options.ranksPerHost;
+    Result<Report> report = detail::report(nullptr, [&](npar_buffer **result, npar_error **error) {
+      return npar_program_describe(raw(), static_cast<npar_view>(view), static_cast<npar_format>(format), &given, result, error);
+    });
+    return report.ok() ? Result<std::string>(std::move(report.value().json)) : Result<std::string>(report.error());
+  }
+  /// {inputs: [{name, dtype, axes, shape}]}
+  Result<std::string> inputs() const { return describe(View::Inputs, Format::Json); }
+  /// {parameters: [{name, dtype, axes, shape, frozen, split_by}]}
+  Result<std::string> parameters() const { return describe(View::Parameters, Format::Json); }
+  /// {mesh: [{name, size}], ranks}
+  Result<std::string> mesh() const { return describe(View::Mesh, Format::Json); }
+  /// For calls of npar.h; it belongs to this object.
+  npar_program *raw() const { return held.get(); }
+
+private:
+  friend Result<Program> compile(const Request &request);
+  explicit Program(npar_program *program) : held(program, &npar_program_free) {}
+  template <typename Call> static Result<Program> made(detail::Border *border, Call call) {
+    if (!detail::abi().ok())
+      return detail::abi().error();
+    npar_program *program = nullptr;
+    detail::Failure failure;
+    npar_code code = call(&program, failure.out());
+    Program owned(program);
+    if (border)
+      border->rethrow();
+    if (code != NPAR_OK)
+      return failure.take(code);
+    return owned;
+  }
+
+  std::shared_ptr<npar_program> held;
+};
+
+/// Compiles. Needs libnpar_compiler next to libnpar, which is opened on the first call.
+inline Result<Program> compile(const Request &request) {
+  detail::RawRequest given(request);
+  return Program::made(&given.border, [&](npar_program **program, npar_error **error) { return npar_compile(&given.raw, program, error); });
+}
+/// Compiles a file, or a model of the standard library, under its only plan.
+inline Result<Program> compile(const std::string &file) {
+  Request request;
+  request.file = file;
+  return compile(request);
+}
+
+struct VerifyOptions {
+  int32_t threads = 0;  ///< default: the machine's
+  uint64_t seed = 0;    ///< of parameters and data; default 1
+  bool anySize = false; ///< also models of more than 5 million parameters, which take long
+};
+
+struct SimulateOptions {
+  int64_t hosts = 0;         ///< default: as many as the ranks need
+  double jitter = 0;         ///< share by which times vary, such as 0.05
+  int32_t jitterSamples = 0; ///< default 200
+  uint64_t jitterSeed = 0;
+  double totalTokens = 0; ///< of the whole training, for its duration and price; 0: unknown
+};
+
+struct PlanOptions {
+  int32_t jobs = 0;  ///< threads; default: the machine's
+  int64_t hosts = 0; ///< default: one, or all of an uneven machine
+  int64_t batch = 0; ///< default: the train block's
+  double budget = 0; ///< of compilations; default 52
+  std::string goal;  ///< "speed" (default), "memory" or "money"
+};
+
+namespace detail {
+
+template <typename Call> Result<Report> reportOn(const Request &request, Call call) {
+  if (!abi().ok())
+    return abi().error();
+  RawRequest given(request);
+  return report(&given.border, [&](npar_buffer **json, npar_error **error) { return call(&given.raw, json, error); });
+}
+
+} // namespace detail
+
+/// Does the plan compute what one rank computes? A difference is a report with ok = false, not an error.
+inline Result<Report> verify(const Request &request, const VerifyOptions &options = {}) {
+  auto given = detail::options<npar_verify_options>();
+  given.threads = options.threads, given.seed = options.seed, given.any_size = options.anySize;
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_verify(raw, &given, json, error); });
+}
+
+/// Predicts a training step on the request's machine.
+inline Result<Report> simulate(const Request &request, const SimulateOptions &options = {}) {
+  auto given = detail::options<npar_simulate_options>();
+  given.hosts = options.hosts, given.jitter = options.jitter, given.jitter_samples = options.jitterSamples;
+  given.jitter_seed = options.jitterSeed, given.total_tokens = options.totalTokens;
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_simulate(raw, &given, json, error); });
+}
+
+/// Searches a plan for the request's model and machine.
+inline Result<Report> plan(const Request &request, const PlanOptions &options = {}) {
+  auto given = detail::options<npar_plan_options>();
+  given.jobs = options.jobs, given.hosts = options.hosts, given.batch = options.batch;
+  given.budget = options.budget, given.goal = detail::str(options.goal);
+  return detail::reportOn(
+      request, [&](const npar_request *raw, npar_buffer **json, npar_error **error) { return npar_plan(raw, &given, json, error); });
+}
+
+} // namespace v0
+} // namespace npar
+
+#endif
