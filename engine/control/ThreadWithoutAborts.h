@@ -1,4 +1,4 @@
-// Starts threads that must go on while another thread of the process handles SIGABRT.
+// Starts threads that must continue while another thread of the process handles SIGABRT.
 #pragma once
 
 #include <functional>

@@ -102,7 +102,7 @@ class EmbeddingTest(unittest.TestCase):
             return {line.split()[-1] for line in lines}
 
         declared = set(re.findall(r"^NPAR_API [^;]*?\b(npar_\w+)\(", (HEADERS / "npar.h").read_text(), flags=re.M))
-        self.assertGreater(len(declared), 40)
+        self.assertGreaterEqual(len(declared), 40)
         self.assertEqual(exported("libnpar.so.0"), declared)
         self.assertEqual(exported("libnpar_compiler.so.0"), {"npar_compiler_table"})
 

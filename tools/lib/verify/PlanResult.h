@@ -27,7 +27,7 @@ struct PlanResult {
 
 /// What the check of a plan left. It may run in a process of its own, so all of it is text.
 struct PlanOutcome {
-  std::string left;       ///< the text of `leftBy`; empty if there is none
+  std::string left;       ///< the text of `leftBy`; empty for none
   std::string ended;      ///< how the check ended, in words: the reason if nothing is left
   std::string output;     ///< standard error of its process
   std::string folder;     ///< of the plan's file; removed from messages, because its name means nothing to a reader
