@@ -64,7 +64,7 @@ class EmbeddingTest(unittest.TestCase):
 
     def test_programs_with_find_package(self):
         build = self.folder / "with cmake"
-        run("cmake", "-S", SOURCES, "-B", build, f"-DCMAKE_PREFIX_PATH={self.place}", f"-DEXTRA={';'.join(map(str, self.page))}")
+        run("cmake", "-G", "Ninja", "-S", SOURCES, "-B", build, f"-DCMAKE_PREFIX_PATH={self.place}", f"-DEXTRA={';'.join(map(str, self.page))}")
         run("cmake", "--build", build, "-j", os.cpu_count())
         self.check(sorted(path for path in build.iterdir() if re.match(r"(c|cpp)_", path.name)))
 
@@ -87,7 +87,7 @@ class EmbeddingTest(unittest.TestCase):
         shutil.copytree(self.place, place, symlinks=True)
         for path in place.glob("lib/libnpar_compiler*"):
             path.unlink()
-        result = subprocess.run(["cmake", "-S", SOURCES, "-B", self.folder / "refused", f"-DCMAKE_PREFIX_PATH={place}"], capture_output=True, text=True)
+        result = subprocess.run(["cmake", "-G", "Ninja", "-S", SOURCES, "-B", self.folder / "refused", f"-DCMAKE_PREFIX_PATH={place}"], capture_output=True, text=True)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("component Compiler is not", " ".join(result.stderr.split()))
         run("g++", "-std=c++17", "-I", place / "include", SOURCES / "cpp" / "errors.cpp", "-o", self.folder / "alone", place / "lib" / "libnpar.so",
