@@ -4,6 +4,7 @@
 #include "engine/device/WorkOffers.h"
 
 #include <chrono>
+#include <exception>
 #include <thread>
 
 namespace npar::engine {
@@ -57,15 +58,36 @@ auto ChainRunner::task(uint32_t chain) {
 
 void ChainRunner::run() {
   last = group.defer([] {});
-  for (uint32_t chain : sources)
-    group.run(task(chain));
-  group.wait(); // for all tasks, and with them for all workers
+  lastTaken = false;
+  std::exception_ptr thrown;
+  try {
+    for (uint32_t chain : sources)
+      group.run(task(chain));
+  } catch (...) {
+    thrown = std::current_exception();
+    abandon();
+  }
+  try {
+    group.wait(); // for all tasks, and with them for all workers
+  } catch (...) {
+    thrown = std::current_exception();
+  }
   ended.take();
   while (visitors.load(std::memory_order_acquire) > 0)
     std::this_thread::yield();
+  if (thrown)
+    std::rethrow_exception(thrown);
+}
+
+void ChainRunner::abandon() {
+  broken.store(true, std::memory_order_release);
+  if (!lastTaken.exchange(true))
+    last = tbb::task_handle();
 }
 
 void ChainRunner::release(uint32_t chain) {
+  if (broken.load(std::memory_order_acquire))
+    return;
   const bool visits = worker.runner != this;
   if (visits)
     visitors.fetch_add(1, std::memory_order_relaxed);
@@ -87,7 +109,22 @@ void ChainRunner::release(uint32_t chain) {
 
 void ChainRunner::work(uint32_t chain) {
   const ChainRunner *outer = worker.runner;
+  const size_t before = worker.ready.size();
   worker.runner = this;
+  try {
+    workThrough(chain);
+  } catch (...) {
+    worker.ready.resize(before);
+    worker.runner = outer;
+    abandon();
+    ended.give();
+    throw;
+  }
+  worker.runner = outer;
+  ended.give();
+}
+
+void ChainRunner::workThrough(uint32_t chain) {
   std::vector<uint32_t> &ready = worker.ready;
   const size_t before = ready.size();
   while (chain != end) {
@@ -101,12 +138,10 @@ void ChainRunner::work(uint32_t chain) {
       WorkOffers::add();
     }
   }
-  worker.runner = outer;
-  if (chain == end) {
+  if (chain == end && !lastTaken.exchange(true)) {
     WorkOffers::add(); // nothing comes any more
     group.run(std::move(last));
   }
-  ended.give();
 }
 
 /// The task does no work: it keeps its thread from sleeping, and ends when there may be some, which oneTBB then finds at once. It gives way

@@ -25,6 +25,9 @@ public:
 
   /// Runs all chains. Returns after each chain is released and no other thread is still in a call of this object or in a body, so
   /// everything that they use can be destroyed. Call it within the arena.
+  ///
+  /// If a body throws, or there is no memory for a task, it waits for the chains that have begun, starts no other one, and throws that
+  /// exception. Then this object can only be destroyed.
   void run();
 
   /// Reports the end of a chain. Can be called on any thread, also within the chain's own body; runs no chain itself.
@@ -38,6 +41,9 @@ private:
   /// The oneTBB task that runs a chain, ordered after everything that this thread has done so far.
   auto task(uint32_t chain);
   void work(uint32_t chain);
+  void workThrough(uint32_t chain);
+  /// Ends the run before all chains are done.
+  void abandon();
 
   tbb::task_arena &arena;
   uint32_t end; ///< number of an additional chain, which waits for all chains that have no other successor
@@ -48,7 +54,8 @@ private:
   std::atomic<int> watching{0};               ///< workers that stay awake, or were asked to
   std::atomic<int> visitors{0};               ///< threads in `release` that are not workers of this runner
   tbb::task_group group;
-  tbb::task_handle last;         ///< keeps the group waiting until it is run
+  tbb::task_handle last;         ///< keeps the group waiting until it is run or destroyed
+  std::atomic<bool> lastTaken{false}, broken{false};
   std::vector<HandOver> offered; ///< by chain
   HandOver ended;
 };

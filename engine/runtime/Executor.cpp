@@ -10,6 +10,7 @@
 #include "engine/runtime/StepChains.h"
 #include "engine/runtime/VirtualTimeline.h"
 #include "engine/runtime/Watchdog.h"
+#include "engine/status/Thrown.h"
 
 #include <algorithm>
 #include <deque>
@@ -409,7 +410,11 @@ Status Executor::State::run(int64_t step) {
   if (options.observer)
     options.observer->stepBegan(step);
   watchdog.start();
-  arena.execute([&] { runner->run(); });
+  try {
+    arena.execute([&] { runner->run(); });
+  } catch (...) { // memory that the system refuses: the chains that are left cannot run any more
+    fail(noIndex, statusOfThrown());
+  }
   watchdog.stop();
   if (options.observer && !failure.happened())
     options.observer->stepEnded();

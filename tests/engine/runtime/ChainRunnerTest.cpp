@@ -1,11 +1,14 @@
 // Every chain runs once, after its predecessors, for any number of workers and wherever chains end.
 #include "engine/runtime/ChainRunner.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 using namespace npar::engine;
@@ -149,6 +152,33 @@ TEST(ChainRunner, withoutChainsItReturns) {
   ChainRunner runner(arena, 0, {}, [](uint32_t) { return true; });
   for (int round = 0; round < 3; ++round)
     arena.execute([&] { runner.run(); });
+}
+
+/// Runs a random graph where one chain throws, and returns how many chains ran.
+uint32_t runUntilThrown(uint32_t chains, int threads, uint32_t bad, unsigned seed) {
+  std::mt19937 random(seed);
+  tbb::task_arena arena(threads, 1);
+  std::atomic<uint32_t> ran{0};
+  ChainRunner runner(arena, chains, randomEdges(chains, random), [&](uint32_t chain) {
+    if (chain == bad)
+      throw std::runtime_error("chain " + std::to_string(chain));
+    ++ran;
+    return true;
+  });
+  try {
+    arena.execute([&] { runner.run(); });
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::runtime_error &error) {
+    EXPECT_EQ(error.what(), "chain " + std::to_string(bad));
+  }
+  return ran;
+}
+
+TEST(ChainRunner, ThrowsWhatAChainThrows) {
+  for (int threads : {1, 2, 4})
+    for (uint32_t bad : {0u, 1u, 50u, 99u})
+      for (unsigned seed = 0; seed < 20; ++seed)
+        EXPECT_LT(runUntilThrown(100, threads, bad, seed), 100u);
 }
 
 } // namespace
