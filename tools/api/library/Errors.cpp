@@ -3,8 +3,9 @@
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
+#include "engine/logging/Json.h"
+
 #include <new>
-#include <nlohmann/json.hpp>
 
 using namespace npar;
 
@@ -35,9 +36,9 @@ npar_code give(npar_error **error, const engine::Status &status, const std::stri
     auto made = std::make_unique<npar_error>();
     made->code = code;
     made->text = status.message();
-    nlohmann::ordered_json json = {{"schema", 1}, {"code", code}, {"message", made->text}};
-    json["diagnostics"] = diagnostics.empty() ? nlohmann::ordered_json::array() : nlohmann::ordered_json::parse(diagnostics);
-    made->json = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    // Text, because the destructor of a JSON tree allocates, and this error may be about memory.
+    made->json = "{\"schema\": 1, \"code\": " + std::to_string(code) + ", \"message\": " + engine::jsonString(made->text) +
+                 ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) + "}";
     *error = made.release();
     return code;
   } catch (...) {
