@@ -129,7 +129,7 @@ Result<StorePointer> openShards(const std::string &folder) {
 } // namespace
 
 Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text) {
-  Result<nlohmann::json> tree = parseJsonTree(text, indexLimits);
+  Result<Json> tree = parseJsonTree(text, indexLimits);
   if (!tree.ok())
     return tree.status();
   if (!tree->is_object() || !tree->contains("weight_map") || !(*tree)["weight_map"].is_object())

@@ -7,8 +7,6 @@ namespace npar::engine {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class TreeBuilder {
 public:
   explicit TreeBuilder(const JsonLimits &limits) : limits(limits) {}

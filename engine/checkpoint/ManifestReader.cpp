@@ -17,8 +17,6 @@ namespace npar::engine {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t largestCount = uint64_t{1} << 53; ///< of steps and samples: sums of a few do not overflow
 constexpr size_t trailerBytes = sizeof("\"xxh3\":\"0123456789abcdef0123456789abcdef\"}\n") - 1;
 

@@ -8,6 +8,7 @@
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
+#include "engine/json/Json.h"
 #include "engine/numbers/Convert.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
@@ -18,7 +19,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -149,7 +149,7 @@ void removeUnfinished(const std::filesystem::path &path, size_t files, const Ten
 /// Into a folder that is there.
 Status fillFolder(const TensorStore &store, const std::vector<std::vector<TensorToStore>> &files, const std::string &folder,
                   const TensorFolder &options, WrittenFolder &result) {
-  nlohmann::ordered_json index, map = nlohmann::ordered_json::object();
+  OrderedJson index, map = OrderedJson::object();
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name = fileName(i, files.size());
     if (Status status = writeTensorFile(store, files[i], folder + "/" + name, options.written); !status.ok())

@@ -42,7 +42,7 @@ public:
   engine::Status sync() const;
 
 private:
-  OpenFolder(std::string path, int file) : path(std::move(path)), file(file) {}
+  explicit OpenFolder(std::string path) : path(std::move(path)) {}
   engine::Status failure(const std::string &what, const std::string &name, int error) const;
   std::string path;
   int file = -1;

@@ -1,8 +1,9 @@
 // Process 0 finds the checkpoint and sends its step and manifest hash; every other process compares them before it reads any data.
 #include "engine/job/AgreedCheckpoint.h"
 
+#include "engine/json/Json.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
@@ -40,9 +41,9 @@ CheckpointIdentity identityOf(const engine::CheckpointStore &store, const std::s
 Result<CheckpointIdentity> toldByFirst(const Processes &processes, const CheckpointIdentity &own) {
   std::vector<uint8_t> bytes;
   if (processes.isFirst())
-    bytes = nlohmann::json::to_cbor(nlohmann::json{own.known, own.name, own.step, own.hash});
+    bytes = Json::to_cbor(Json{own.known, own.name, own.step, own.hash});
   TRY(std::vector<std::vector<uint8_t>> all, processes.gather(bytes));
-  nlohmann::json told = nlohmann::json::from_cbor(all.front(), /*strict=*/true, /*allow_exceptions=*/false);
+  Json told = Json::from_cbor(all.front(), /*strict=*/true, /*allow_exceptions=*/false);
   bool good = told.is_array() && told.size() == 4 && told[0].is_boolean() && told[1].is_string() && told[2].is_number_unsigned() &&
               told[3].is_string();
   if (!good)

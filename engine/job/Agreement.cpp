@@ -1,18 +1,17 @@
 // Merges verdicts by their texts.
 #include "engine/job/Agreement.h"
 
+#include "engine/json/Json.h"
+
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
-std::vector<uint8_t> pack(const Verdict &verdict) {
-  return nlohmann::json::to_cbor(nlohmann::json{static_cast<int>(verdict.code), verdict.errors});
-}
+std::vector<uint8_t> pack(const Verdict &verdict) { return Json::to_cbor(Json{static_cast<int>(verdict.code), verdict.errors}); }
 
 Verdict unpackVerdict(const std::vector<uint8_t> &bytes) {
-  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  Json json = Json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
   if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer())
     return {engine::Code::Internal, {"internal error: the processes of the job perform different operations"}};
   return {static_cast<engine::Code>(json[0].get<int>()), json[1].get<std::vector<std::string>>()};

@@ -1,30 +1,31 @@
 // Takes the fingerprints of this process's files, and compares them with those of process 0.
 #include "engine/job/SameFiles.h"
 
+#include "engine/json/Json.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
 std::vector<uint8_t> pack(const std::vector<ReadFile> &files) {
-  nlohmann::json json = nlohmann::json::array();
+  Json json = Json::array();
   for (const ReadFile &file : files) {
-    nlohmann::json parts = nlohmann::json::array();
+    Json parts = Json::array();
     for (const program::Fingerprint::Part &part : file.fingerprint.parts)
       parts.push_back({part.what, part.hash});
     json.push_back({file.path, file.fingerprint.bytes, parts});
   }
-  return nlohmann::json::to_cbor(json);
+  return Json::to_cbor(json);
 }
 
 std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes) {
-  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  Json json = Json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
   std::vector<ReadFile> files;
   if (!json.is_array())
     return files;
-  for (const nlohmann::json &each : json) {
+  for (const Json &each : json) {
     ReadFile file{each.at(0).get<std::string>(), {each.at(1).get<uint64_t>(), {}}};
-    for (const nlohmann::json &part : each.at(2))
+    for (const Json &part : each.at(2))
       file.fingerprint.parts.push_back({part.at(0).get<std::string>(), part.at(1).get<std::string>()});
     files.push_back(std::move(file));
   }

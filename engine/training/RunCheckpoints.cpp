@@ -6,6 +6,7 @@
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/OpenFolder.h"
+#include "engine/json/Json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -273,7 +273,7 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
   best = done;
   spareBest(); // newer checkpoints must not displace it before `best.json` names it
   Status status = done > saved ? save(done) : Status();
-  nlohmann::ordered_json json;
+  OrderedJson json;
   json["checkpoint"] = fmt::format("step-{}", done);
   json["step"] = done;
   json[name] = value;
@@ -286,8 +286,8 @@ std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::
     return std::nullopt;
   Result<program::OpenFolder> folder = program::OpenFolder::open(plan.folder);
   Result<std::string> text = folder.ok() ? folder->read("best.json", 1 << 20) : folder.status();
-  Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<nlohmann::json>(text.status());
-  const nlohmann::json json = tree.ok() ? *tree : nlohmann::json();
+  Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<Json>(text.status());
+  const Json json = tree.ok() ? *tree : Json();
   bool known =
       json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
   if (!known || json["step"].get<int64_t>() > firstStep())

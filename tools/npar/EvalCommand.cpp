@@ -8,6 +8,7 @@
 #include "engine/files/Ending.h"
 #include "engine/files/OutputName.h"
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/training/EvaluationReport.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
@@ -30,7 +31,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -231,9 +231,9 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
       if (!measure.sum.value())
         printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
   if (flags.use.json) {
-    nlohmann::ordered_json json = jsonOf(evaluation, flags.data.tokens, samples);
+    OrderedJson json = jsonOf(evaluation, flags.data.tokens, samples);
     json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())

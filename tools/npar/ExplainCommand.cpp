@@ -1,4 +1,5 @@
 // `npar explain`: which kinds of parallelism and of saving memory are worth it for a model on a machine, each by two simulated plans.
+#include "engine/json/Json.h"
 #include "tools/npar/Command.h"
 
 #include "dsl/machine/Hosts.h"
@@ -11,7 +12,6 @@
 #include "tools/npar/terminal/Terminal.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -47,7 +47,7 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (!explanation.ok())
     return explanation.code();
   if (flags.json)
-    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   else
     std::cout << planner::explanationText(*task, *explanation);
   return ExitCode::Good;

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/json/Json.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Words.h"
 #include "tools/lib/foreign/ConfigFile.h"
@@ -21,7 +22,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -114,9 +114,9 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (!exported.ok())
     return fail(exported.status());
   if (flags.json) {
-    nlohmann::ordered_json json;
+    OrderedJson json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
                             exported->files == 1 ? "file" : "files"));

@@ -230,7 +230,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
 
   show::Summary summary = show::summarize(program);
   if (flags.json) {
-    nlohmann::ordered_json json = show::summaryJson(summary);
+    OrderedJson json = show::summaryJson(summary);
     show::addView(json, views[0]);
     if (traffic)
       json["placement"] = show::hostTrafficJson(*traffic);
@@ -239,13 +239,13 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
     if (actual)
       json["actual"] = show::measuredRunJson(views[0], *actual);
     for (const show::ClassView &part : views[0].classes) {
-      nlohmann::ordered_json &one = json["classes"].at(part.programClass);
+      OrderedJson &one = json["classes"].at(part.programClass);
       if (view == InspectView::Why)
         one["why"] = show::whyJson(views[0], part);
       if (view == InspectView::Bytes)
         one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else if (view == InspectView::Why) {
     std::cout << show::whyText(views[0]);
   } else if (view == InspectView::Bytes) {

@@ -3,6 +3,7 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/json/Json.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 #include "tools/lib/planner/search/ForeignPlan.h"
 #include "tools/lib/planner/search/NothingFits.h"
@@ -22,7 +23,6 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -158,10 +158,10 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::
     std::cerr << searched.remarks;
     std::cout << *other;
   } else if (flags.json) {
-    nlohmann::ordered_json json = planner::planJson(task, searched.result, flags.goal, text);
+    OrderedJson json = planner::planJson(task, searched.result, flags.goal, text);
     if (searched.own)
       json["from"] = planner::foreignPlanJson(*searched.own, searched.result, flags.goal);
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (flags.output.empty() ? text : searched.remarks);
   }

@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewPage.h"
@@ -21,7 +22,6 @@
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -129,11 +129,11 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (ExitCode code = writePictures(flags, program, *outlook); code != ExitCode::Good)
     return code;
   if (flags.json) {
-    nlohmann::ordered_json json = planner::predictionJson(program, outlook->prediction);
+    OrderedJson json = planner::predictionJson(program, outlook->prediction);
     planner::addOutlook(json, *outlook);
     if (other)
       json["from"] = foreign::foreignJson(flags.foreign, *other);
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << planner::predictionText(program, outlook->prediction)
               << planner::outlookText(*outlook);

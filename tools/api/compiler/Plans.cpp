@@ -3,6 +3,7 @@
 #include "tools/api/compiler/Functions.h"
 #include "tools/api/compiler/Requests.h"
 
+#include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
 #include "tools/lib/models/LoadModel.h"
 #include "tools/lib/planner/machine/MachineFile.h"
@@ -13,8 +14,6 @@
 #include "tools/lib/planner/search/ReadTask.h"
 #include "tools/lib/planner/simulate/Outlook.h"
 
-#include <nlohmann/json.hpp>
-
 namespace npar::api {
 
 using engine::Result;
@@ -22,8 +21,8 @@ using engine::Status;
 
 namespace {
 
-void giveReport(const Answer &answer, const nlohmann::ordered_json &json) {
-  give(answer, "report", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+void giveReport(const Answer &answer, const OrderedJson &json) {
+  give(answer, "report", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 Result<planner::PlanGoal> goalOf(npar_str word) {
@@ -57,7 +56,7 @@ Status simulate(const npar_request &request, const npar_simulate_options &option
       wanted.samples = options.jitter_samples;
   }
   TRY(planner::Outlook outlook, planner::outlookOf(wanted, program, machine, places, {}, observer));
-  nlohmann::ordered_json json = planner::predictionJson(program, outlook.prediction);
+  OrderedJson json = planner::predictionJson(program, outlook.prediction);
   planner::addOutlook(json, outlook);
   giveReport(answer, json);
   return {};

@@ -2,10 +2,10 @@
 // deepspeed/runtime/config.py.
 #include "tools/lib/foreign/DeepSpeed.h"
 
+#include "engine/json/Json.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::foreign {
 namespace {
@@ -133,9 +133,9 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
 
 namespace {
 
-nlohmann::ordered_json deepSpeedOptimizer(const dsl::Train &train) {
+OrderedJson deepSpeedOptimizer(const dsl::Train &train) {
   const dsl::Optimizer &optimizer = train.optimizer();
-  nlohmann::ordered_json params = {{"lr", optimizer.rate.peak}};
+  OrderedJson params = {{"lr", optimizer.rate.peak}};
   if (optimizer.name == "Sgd") {
     params["momentum"] = optimizer.number("momentum");
   } else {
@@ -148,11 +148,11 @@ nlohmann::ordered_json deepSpeedOptimizer(const dsl::Train &train) {
 
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   const dsl::Train &train = program.train;
-  nlohmann::ordered_json json = {{"train_batch_size", run.batch},
-                                 {"train_micro_batch_size_per_gpu", run.micro},
-                                 {"gradient_accumulation_steps", program.plan.microCount},
-                                 {"gradient_clipping", train.clip.value_or(0)},
-                                 {"optimizer", deepSpeedOptimizer(train)}};
+  OrderedJson json = {{"train_batch_size", run.batch},
+                      {"train_micro_batch_size_per_gpu", run.micro},
+                      {"gradient_accumulation_steps", program.plan.microCount},
+                      {"gradient_clipping", train.clip.value_or(0)},
+                      {"optimizer", deepSpeedOptimizer(train)}};
   if (train.optimizer().rate.kind != dsl::ScheduleKind::Constant || train.optimizer().rate.warmup > 0)
     diagnostics.warning(train.location, "the course of the learning rate is not written: the JSON has its peak");
   if (run.precision != "f32")

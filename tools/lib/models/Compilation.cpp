@@ -30,7 +30,7 @@ std::string textOf(const dsl::Diagnostics &diagnostics) {
 
 /// The errors as a status. If there are none, the observer gets the warnings.
 Status errorsOf(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources, engine::Observer &observer, bool withWarnings) {
-  auto json = [&] { return diagnosticsJson(diagnostics, sources).dump(2, ' ', false, nlohmann::json::error_handler_t::replace); };
+  auto json = [&] { return diagnosticsJson(diagnostics, sources).dump(2, ' ', false, Json::error_handler_t::replace); };
   if (diagnostics.hasErrors())
     return Status::located(isInternal(diagnostics) ? Code::Internal : Code::BadInput, textOf(diagnostics), json());
   if (withWarnings && !diagnostics.all().empty()) {

@@ -1,9 +1,9 @@
 // The guide behind `npar explain`: the field's questions about plans, each answered by two simulated ones.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "tools/lib/planner/search/Search.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +33,7 @@ engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptio
                                          const std::string &folder);
 
 std::string explanationText(const PlanTask &task, const Explanation &explanation);
-nlohmann::ordered_json explanationJson(const PlanTask &task, const Explanation &explanation);
+OrderedJson explanationJson(const PlanTask &task, const Explanation &explanation);
 
 /// The answer of the two plans in a sentence, where one is missing with `none`. Fills `yes`, `sentence` and `also`.
 void decide(Answer &answer, Setting setting, const std::string &none);
