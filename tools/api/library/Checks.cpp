@@ -26,7 +26,7 @@ static npar_code reported(const npar_request *request, const Options *options, c
     TRY_STATUS(answer.status);
     nlohmann::ordered_json report = {{"schema", 1}};
     report.update(nlohmann::ordered_json::parse(answer.parts["report"]));
-    give(json, report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    give(json, report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), report.value("ok", true));
     return {};
   });
 }
