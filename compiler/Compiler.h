@@ -31,7 +31,8 @@ struct CompileOptions {
   std::vector<int> unrounded;
   /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;
-  /// Asked after the passes and between kernels; true ends the compilation without a program and without an error. May be null.
+  /// Asked between passes, phases and kernels; true ends the compilation without a program. Errors that it reports after that are
+  /// meaningless. May be null.
   std::function<bool()> wantsToStop;
 };
 

@@ -33,17 +33,14 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (dsl::isUneven(task->machine))
     return fail(ExitCode::Usage, "explain needs hosts of one kind, but machine '" + task->machine.name +
                                      "' has several kinds of hosts: use npar plan instead");
-  planner::SearchFolder folder;
-  if (ExitCode code = reported(folder.check()); code != ExitCode::Good)
-    return code;
   planner::SearchOptions options;
   options.work = stoppableWork(flags.task.jobs);
-  Outcome<planner::SearchResult> found = reported(planner::searchPlans(*task, options, folder.path));
+  Outcome<planner::SearchResult> found = reported(planner::searchPlans(*task, options));
   if (!found.ok())
     return found.code();
   if (found->best < 0)
-    return reported(planner::nothingFits(*task, *found, options, folder.path));
-  Outcome<planner::Explanation> explanation = reported(planner::explainPlans(*task, options, *found, folder.path));
+    return reported(planner::nothingFits(*task, *found, options));
+  Outcome<planner::Explanation> explanation = reported(planner::explainPlans(*task, options, *found));
   if (!explanation.ok())
     return explanation.code();
   if (flags.json)

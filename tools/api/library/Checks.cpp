@@ -25,7 +25,7 @@ static npar_code reported(const npar_request *request, const Options *options, c
     TRY_STATUS(answer.status);
     OrderedJson report = {{"schema", 1}};
     report.update(OrderedJson::parse(answer.parts["report"]));
-    give(json, report.dump(2, ' ', false, Json::error_handler_t::replace));
+    give(json, report.dump(2, ' ', false, Json::error_handler_t::replace), report.value("ok", true));
     return {};
   });
 }

@@ -38,7 +38,7 @@ Result<Programs> programsFor(npar_trainer &trainer, const npar_generate_options 
     return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_GENERATION and give that program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
-  compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer), prompt, given.count, answer.receiver());
+  compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer, &trainer.stop), prompt, given.count, answer.receiver());
   TRY_STATUS(answer.status);
   TRY(programs.whole, answer.program("whole"));
   TRY(programs.step, answer.program("step"));
@@ -143,7 +143,7 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
       if (Result<std::string> more = decoder->push(*token); more.ok()) // numbers that the tokenizer does not have show nothing
         shown = *more;
     text += shown;
-    npar_event event = {sizeof event, NPAR_EVENT_TOKEN, strOf(shown), *token, given.count, nullptr};
+    npar_event event = {sizeof event, NPAR_EVENT_TOKEN, strOf(shown), *token, given.count, nullptr, nullptr};
     host.tell(event);
     if (token == end)
       break;

@@ -42,7 +42,7 @@ Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_progr
     return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_EVALUATION and give that program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
-  compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer), answer.receiver());
+  compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer, &trainer.stop), answer.receiver());
   TRY_STATUS(answer.status);
   return answer.program("program");
 }

@@ -155,13 +155,13 @@ npar_code npar_trainer_create(npar_program *program, const npar_trainer_options 
 void npar_trainer_free(npar_trainer *trainer) {
   if (!trainer)
     return;
-  trainer->stop = true; // a run in progress ends after its step
+  trainer->stop.requested = true; // a run in progress ends after its step
   api::release(trainer);
 }
 
 void npar_trainer_stop(npar_trainer *trainer) {
   if (trainer)
-    trainer->stop = true;
+    trainer->stop.requested = true;
 }
 
 int64_t npar_trainer_steps(const npar_trainer *trainer) { return trainer ? trainer->done : 0; }

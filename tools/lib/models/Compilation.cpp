@@ -73,9 +73,9 @@ Result<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program,
     options.wantsToStop = [&] { return observer.wantsToStop(); };
     compiled = compiler::compile(program, sources, options, diagnostics);
   }
-  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
-  if (observer.wantsToStop())
+  if (observer.wantsToStop()) // before the errors: they may come from passes that were skipped
     return Status::stopped("the compilation");
+  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
   if (!compiled)
     return Status::internal("internal error: the compiler stopped without a message");
   return std::move(*compiled);

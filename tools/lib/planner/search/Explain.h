@@ -29,8 +29,7 @@ struct Explanation {
 /// Answers all questions about a task for which a search found a plan that fits. Clauses are changed alone in the best plan that can have
 /// them; a mesh without one of its axes is the best of those that were tried. A plan that turns out better than the search's takes its
 /// place.
-engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found,
-                                         const std::string &folder);
+engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found);
 
 std::string explanationText(const PlanTask &task, const Explanation &explanation);
 OrderedJson explanationJson(const PlanTask &task, const Explanation &explanation);
