@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 using engine::Code;
 using engine::Result;
 using engine::Status;
@@ -64,4 +64,4 @@ Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest)
   return bytes;
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -91,4 +91,4 @@ FolderLock::~FolderLock() {
   ::close(file);
 }
 
-} // namespace npar::program
+} // namespace npar::files

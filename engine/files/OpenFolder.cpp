@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -151,4 +151,4 @@ Status OpenFolder::sync() const {
   return error ? failure("sync the folder", "", error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

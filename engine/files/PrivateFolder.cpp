@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Code;
 using engine::Result;
@@ -175,4 +175,4 @@ CachePlace cachePlace(const std::string &below) {
   return {(cache.empty() ? home + "/.cache" : cache) + "/npar", below, false};
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -9,7 +9,7 @@
 namespace npar::annotate {
 
 /// Blocks that keep the same are one row.
-std::string savedText(const compiler::SavedActivations &saved);
-nlohmann::ordered_json savedJson(const compiler::SavedActivations &saved);
+std::string savedText(const memory::SavedActivations &saved);
+nlohmann::ordered_json savedJson(const memory::SavedActivations &saved);
 
 } // namespace npar::annotate

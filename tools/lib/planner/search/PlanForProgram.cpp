@@ -32,7 +32,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
   if (!task.as || candidates.empty())
     return {};
   std::string path = folder + "/planned.npar", text = textOf(task, candidates.front());
-  TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
+  TRY_STATUS(files::writeFileAtomically(path, text.data(), text.size()));
   std::string refusal; // without the place, because the user has not seen that plan
   engine::Observer nobody;
   engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);

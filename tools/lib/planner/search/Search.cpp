@@ -348,7 +348,7 @@ Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candida
   std::vector<ModelOptions> plans;
   for (const Candidate &candidate : candidates) {
     std::string path = fmt::format("{}/{}.npar", folder, plans.size()), text = textOf(task, candidate);
-    TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
+    TRY_STATUS(files::writeFileAtomically(path, text.data(), text.size()));
     plans.push_back(optionsFor(task, path));
   }
   return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true}, work, [&](size_t place, const Attempt &attempt) {
