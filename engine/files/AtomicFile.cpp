@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 using engine::Code;
 using engine::Result;
 using engine::Status;
@@ -62,4 +62,4 @@ Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest)
   return bytes;
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -92,4 +92,4 @@ Result<std::vector<uint8_t>> readBoundedBytes(const std::string &path, const std
   return readBounded<std::vector<uint8_t>>(path, what, most);
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -93,4 +93,4 @@ FolderLock::~FolderLock() {
   ::close(file);
 }
 
-} // namespace npar::program
+} // namespace npar::files

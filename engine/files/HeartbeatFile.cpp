@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -275,4 +275,4 @@ HeartbeatFile::~HeartbeatFile() {
   ::close(file);
 }
 
-} // namespace npar::program
+} // namespace npar::files

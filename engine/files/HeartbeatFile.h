@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-namespace npar::program {
+namespace npar::files {
 
 /// How often a holder moves its counter, and how long an observer waits for that. Tests set their own clock and need no thread.
 struct HeartbeatTimes {
@@ -60,4 +60,4 @@ private:
   std::thread thread;
 };
 
-} // namespace npar::program
+} // namespace npar::files

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -149,4 +149,4 @@ Status OpenFolder::sync() const {
   return error ? failure("sync the folder", "", error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// All operations act on the folder that was opened, even if its name has since been redirected. Names are those of its own entries,
 /// without a slash, and links among them are never followed. Movable.
@@ -48,4 +48,4 @@ private:
   int file = -1;
 };
 
-} // namespace npar::program
+} // namespace npar::files

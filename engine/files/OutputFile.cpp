@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 using engine::Code;
 using engine::Result;
 using engine::Status;
@@ -174,4 +174,4 @@ Status OutputFile::commit() {
   return error ? failure(error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -15,8 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
-using engine::Descriptor;
+namespace npar::files {
 
 using engine::Code;
 using engine::Result;
@@ -157,4 +156,4 @@ CachePlace cachePlace(const std::string &below) {
   return {(cache.empty() ? home + "/.cache" : cache) + "/npar", below, false};
 }
 
-} // namespace npar::program
+} // namespace npar::files

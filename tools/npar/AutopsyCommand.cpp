@@ -34,7 +34,7 @@ struct Records {
 };
 
 engine::Result<Records> readRecords(const std::string &folder) {
-  engine::Result<std::vector<std::string>> names = program::namesIn(folder);
+  engine::Result<std::vector<std::string>> names = files::namesIn(folder);
   if (!names.ok())
     return names.status();
   Records records;

@@ -50,14 +50,14 @@ struct EvalFlags {
   std::string outputs; ///< file for predictions
 
   /// The token file, if exactly one is given; else empty.
-  std::string stream() const { return data.files.size() == 1 && !program::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
+  std::string stream() const { return data.files.size() == 1 && !files::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
 };
 
 /// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
 /// "bytes" for a model with 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (program::endsWith(flags.stream(), std::string(".") + kind))
+    if (files::endsWith(flags.stream(), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))
@@ -249,7 +249,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     return fail(ExitCode::BadInput,
                 fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model", program.model()->str()));
   if (!flags.outputs.empty())
-    if (Status status = program::checkWritable(flags.outputs); !status.ok())
+    if (Status status = files::checkWritable(flags.outputs); !status.ok())
       return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
     return fail(engine::noTokens());
@@ -311,7 +311,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
-    if (ExitCode code = reported(program::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
+    if (ExitCode code = reported(files::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
       return code;
     if (ExitCode code = reported(flags.data.check()); code != ExitCode::Good)
       return code;

@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "dsl/Families.h"
+#include "dsl/Suggestions.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
@@ -37,6 +38,15 @@ struct ExportFlags {
 std::string storedType(const std::string &word) {
   std::optional<program::ElementType> type = program::valueOf<program::ElementType>(word);
   return type ? program::rowOf(*type).storedWord : "";
+}
+
+/// The types that weights are exported in, by their words.
+std::vector<std::string> exportedTypes() {
+  std::vector<std::string> words;
+  for (const program::ElementRow &row : program::elementRows)
+    if (isFloating(row.type) && !isWide(row.type))
+      words.emplace_back(row.word);
+  return words;
 }
 
 /// The name in transformers of the type that all tensors have; empty if their types differ.
@@ -181,9 +191,9 @@ Command addExportCommand(CLI::App &driver) {
       ->type_name("FOLDER")
       ->required()
       ->check(notEmpty());
-  app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: the stored type)")
+  app->add_option("--type", flags->type, "type of all tensors: " + dsl::joined(exportedTypes()) + " (default: the stored type)")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(CLI::IsMember(exportedTypes()));
   app->add_option("--shard-size", flags->most, "maximum bytes of tensors per file, such as 5GB (default: one file)")
       ->type_name("AMOUNT")
       ->transform(byteSize());

@@ -144,7 +144,7 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
     if (ExitCode code = reported(models::checkImportable(fs::absolute(flags.model).lexically_normal().string())); code != ExitCode::Good)
       return code;
   std::string text = callText(flags, config);
-  if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
+  if (engine::Status status = files::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
     return fail(status);
   printRemark(fmt::format("wrote '{}'", flags.output));
   return ExitCode::Good;

@@ -43,7 +43,7 @@ ExitCode measure(const MachineFlags &flags) {
   if (!flags.output.empty()) { // before a minute is spent on it
     if (planner::replacesOtherText(path))
       return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
-    if (engine::Status status = program::checkWritable(path); !status.ok())
+    if (engine::Status status = files::checkWritable(path); !status.ok())
       return fail(status);
   }
   planner::MeasureOptions options;

@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/json/Json.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 #include "tools/lib/planner/search/ForeignPlan.h"
 #include "tools/lib/planner/search/NothingFits.h"
@@ -74,7 +75,7 @@ ExitCode checkFiles(const PlanFlags &flags) {
 }
 
 ExitCode write(const std::string &path, const std::string &text) {
-  return reported(program::writeFileAtomically(path, text.data(), text.size()));
+  return reported(files::writeFileAtomically(path, text.data(), text.size()));
 }
 
 /// A search and its result.
@@ -241,8 +242,7 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option("--html", flags->html, "write a self-contained page: time against memory of all plans, each with its text")
       ->type_name("FILE.html");
   addProgramFlag(*app, "--as", flags->as,
-                 "search plans that another program supports, and print the best one in its format: Megatron-LM flags, a torchtitan TOML,\n"
-                 "or a DeepSpeed JSON",
+                 "search plans that another program supports, and print the best one in its format: " + foreign::programFiles(/*written=*/true),
                  /*written=*/true);
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {

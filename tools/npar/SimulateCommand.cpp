@@ -54,7 +54,7 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
        {std::pair(flags.svg, flags.svg.empty() ? "" : show::timelineSvg(show::timelineOf(view))),
         std::pair(flags.trace, flags.trace.empty() ? "" : show::viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
     if (!path.empty())
-      if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
+      if (engine::Status status = files::writeFileAtomically(path, text.data(), text.size()); !status.ok())
         return fail(status);
   return ExitCode::Good;
 }
@@ -80,7 +80,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     return code;
   for (const std::string &path : {flags.svg, flags.trace, flags.html})
     if (!path.empty())
-      if (engine::Status status = program::checkWritable(path); !status.ok())
+      if (engine::Status status = files::checkWritable(path); !status.ok())
         return fail(status);
   Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())

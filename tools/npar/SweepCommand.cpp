@@ -79,7 +79,7 @@ Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flag
 ExitCode writeSweep(const std::string &path, const std::string &text) {
   if (path.empty())
     return ExitCode::Good;
-  return reported(program::writeFileAtomically(path, text.data(), text.size()));
+  return reported(files::writeFileAtomically(path, text.data(), text.size()));
 }
 
 ExitCode runSweep(const SweepFlags &flags) {

@@ -208,9 +208,9 @@ ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
   if (!tokens.ok())
     return fail(tokens.status());
   bool toScreen = flags.out.empty() || flags.out == "-";
-  std::optional<program::OutputFile> file;
+  std::optional<files::OutputFile> file;
   if (!toScreen) {
-    Result<program::OutputFile> created = program::OutputFile::create(flags.out);
+    Result<files::OutputFile> created = files::OutputFile::create(flags.out);
     if (!created.ok())
       return fail(created.status());
     file.emplace(std::move(*created));

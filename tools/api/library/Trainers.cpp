@@ -199,7 +199,7 @@ npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_e
 
 npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_save_weights", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(program::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
+    TRY_STATUS(files::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
     return engine::saveWeights(own.session(), own.root(), api::textOf(path));
   });
 }

@@ -10,7 +10,7 @@
 namespace npar::annotate {
 namespace {
 
-using compiler::SavedActivations;
+using memory::SavedActivations;
 using As = SavedActivations::As;
 
 const char *nameOf(As as) { return as == As::Tensor ? "tensor" : as == As::Mask ? "mask" : "statistic"; }

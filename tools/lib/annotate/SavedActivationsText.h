@@ -9,7 +9,7 @@
 namespace npar::annotate {
 
 /// Blocks that keep the same are one row.
-std::string savedText(const compiler::SavedActivations &saved);
-OrderedJson savedJson(const compiler::SavedActivations &saved);
+std::string savedText(const memory::SavedActivations &saved);
+OrderedJson savedJson(const memory::SavedActivations &saved);
 
 } // namespace npar::annotate

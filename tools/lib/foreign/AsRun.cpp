@@ -236,11 +236,11 @@ private:
     if (plan.bubbleLimit)
       warning(plan.bubbleLimitAt, "npar alone checks this");
     if (const dsl::Optimizer &optimizer = program.train.optimizer();
-        !optimizer.name.empty() && !(optimizer.standard && (optimizer.name == "AdamW" || optimizer.name == "Sgd")))
-      error(program.train.location, fmt::format("no flag of {} chooses optimizer '{}'", name, optimizer.name));
+        !optimizer.name.empty() && !(optimizer.standard && target.optimizers().count(optimizer.name)))
+      error(program.train.location, fmt::format("no setting of {} chooses optimizer '{}'", name, optimizer.name));
     for (const dsl::ParameterTraining &one : program.train.parameters)
       if (one.frozen || one.rate != 1 || one.optimizer > 0) {
-        error(program.train.location, fmt::format("no flag of {} freezes parameters or trains some in another way", name));
+        error(program.train.location, fmt::format("no setting of {} freezes parameters or trains some in another way", name));
         return;
       }
   }

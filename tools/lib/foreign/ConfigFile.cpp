@@ -132,7 +132,7 @@ bool isAbsent(const dsl::ConfigEntry &entry) {
 }
 
 Result<std::string> readText(const std::string &path) {
-  Result<program::RangeFile> file = program::RangeFile::open(path, "configuration");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "configuration");
   if (!file.ok())
     return file.status();
   if (file->size() > largestConfig)

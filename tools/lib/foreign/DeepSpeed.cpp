@@ -133,8 +133,9 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
 
 namespace {
 
-OrderedJson deepSpeedOptimizer(const dsl::Train &train) {
-  const dsl::Optimizer &optimizer = train.optimizer();
+const std::map<std::string, std::string> deepSpeedOptimizers = {{"AdamW", "AdamW"}, {"Sgd", "SGD"}};
+
+OrderedJson deepSpeedOptimizer(const dsl::Optimizer &optimizer) {
   OrderedJson params = {{"lr", optimizer.rate.peak}};
   if (optimizer.name == "Sgd") {
     params["momentum"] = optimizer.number("momentum");
@@ -143,16 +144,17 @@ OrderedJson deepSpeedOptimizer(const dsl::Train &train) {
     params["eps"] = optimizer.number("epsilon");
   }
   params["weight_decay"] = optimizer.number("decay");
-  return {{"type", optimizer.name == "Sgd" ? "SGD" : "AdamW"}, {"params", params}};
+  return {{"type", deepSpeedOptimizers.at(optimizer.name)}, {"params", params}};
 }
 
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   const dsl::Train &train = program.train;
   OrderedJson json = {{"train_batch_size", run.batch},
-                      {"train_micro_batch_size_per_gpu", run.micro},
-                      {"gradient_accumulation_steps", program.plan.microCount},
-                      {"gradient_clipping", train.clip.value_or(0)},
-                      {"optimizer", deepSpeedOptimizer(train)}};
+                                 {"train_micro_batch_size_per_gpu", run.micro},
+                                 {"gradient_accumulation_steps", program.plan.microCount},
+                                 {"gradient_clipping", train.clip.value_or(0)}};
+  if (!train.optimizer().name.empty())
+    json["optimizer"] = deepSpeedOptimizer(train.optimizer());
   if (train.optimizer().rate.kind != dsl::ScheduleKind::Constant || train.optimizer().rate.warmup > 0)
     diagnostics.warning(train.location, "the course of the learning rate is not written: the JSON has its peak");
   if (run.precision != "f32")
@@ -196,6 +198,7 @@ public:
     static const std::set<std::string> known = {"1f1b"};
     return known;
   }
+  const std::map<std::string, std::string> &optimizers() const override { return deepSpeedOptimizers; }
   bool expresses(const PlanShape &plan) const override { return plan.cp == 1 && !plan.sequence; }
 
   /// The training script also decides which blocks are in which part.

@@ -4,6 +4,7 @@
 #include "dsl/Program.h"
 #include "tools/lib/foreign/ForeignRun.h"
 
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -67,6 +68,8 @@ public:
   virtual std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const;
   /// Its pipeline schedules, by npar's names.
   virtual const std::set<std::string> &schedules() const;
+  /// Its optimizers, by the names of npar's standard ones that compute the same: {"AdamW", "adam"}. Plans with any other are refused.
+  virtual const std::map<std::string, std::string> &optimizers() const;
   /// The type of gradients if a plan leaves it open; nothing: that of `compute`.
   virtual std::optional<program::ElementType> gradientsOf(program::ElementType compute) const;
   /// Tells whether the program can express such a plan. Schedules are checked apart.
@@ -103,5 +106,7 @@ const std::vector<const ForeignProgram *> &foreignPrograms();
 const ForeignProgram *findProgram(const std::string &key);
 /// The keys of all programs, or of those that npar writes.
 std::vector<std::string> programKeys(bool written = false);
+/// Their kinds of file in words: "Megatron-LM flags, a torchtitan TOML or a DeepSpeed JSON".
+std::string programFiles(bool written = false);
 
 } // namespace npar::foreign

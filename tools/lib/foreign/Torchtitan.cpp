@@ -253,14 +253,13 @@ public:
   std::string text;
 };
 
-void addTorchtitanOptimizer(Toml &toml, const dsl::Train &train, dsl::Diagnostics &diagnostics) {
-  const dsl::Optimizer &optimizer = train.optimizer();
-  if (optimizer.name != "AdamW") {
-    diagnostics.warning(train.location, "torchtitan has no such optimizer: [optimizer] is left out");
+const std::map<std::string, std::string> torchtitanOptimizers = {{"AdamW", "AdamW"}};
+
+void addTorchtitanOptimizer(Toml &toml, const dsl::Optimizer &optimizer) {
+  if (optimizer.name.empty())
     return;
-  }
   toml.section("optimizer");
-  toml.add("name", "AdamW");
+  toml.add("name", torchtitanOptimizers.at(optimizer.name));
   toml.add("lr", optimizer.rate.peak);
   toml.add("beta1", optimizer.number("betas", 0));
   toml.add("beta2", optimizer.number("betas", 1));
@@ -315,7 +314,7 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
     toml.add("name", "llama3");
     toml.add("flavor", flavor);
   }
-  addTorchtitanOptimizer(toml, program.train, diagnostics);
+  addTorchtitanOptimizer(toml, program.train.optimizer());
   toml.section("training");
   toml.add("local_batch_size", run.pp > 1 ? run.micro * program.plan.microCount : run.micro);
   toml.add("global_batch_size", run.batch);
@@ -364,6 +363,7 @@ public:
     static const std::set<std::string> known = {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"};
     return known;
   }
+  const std::map<std::string, std::string> &optimizers() const override { return torchtitanOptimizers; }
   std::optional<program::ElementType> gradientsOf(program::ElementType compute) const override {
     return compute == program::ElementType::BF16 ? std::optional(program::ElementType::F32) : std::nullopt;
   }

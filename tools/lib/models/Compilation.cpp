@@ -88,7 +88,7 @@ Result<std::string> Compilation::print(const dsl::Program &program, const std::s
   return std::move(compiled.text);
 }
 
-Result<compiler::SavedActivations> Compilation::saved(const dsl::Program &program) {
+Result<memory::SavedActivations> Compilation::saved(const dsl::Program &program) {
   compiler::CompileOptions options;
   options.stopAfter = "saved";
   TRY(compiler::Compiled compiled, runCompiler(program, options));

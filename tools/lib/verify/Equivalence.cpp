@@ -2,7 +2,7 @@
 #include "tools/lib/verify/Equivalence.h"
 
 #include "engine/data/DataSource.h"
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/runtime/NotFinite.h"
 
 #include <algorithm>

@@ -140,7 +140,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   claims.write("-o", flags.output);
   ExitCode code = reported(claims.check());
   if (code == ExitCode::Good && !flags.most)
-    code = reported(program::checkSafetensorsName("-o", flags.output));
+    code = reported(files::checkSafetensorsName("-o", flags.output));
   if (code != ExitCode::Good)
     return code;
   std::error_code ignored;

@@ -6,7 +6,7 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/json/Json.h"
 #include "engine/logging/Trace.h"
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/runtime/NotFinite.h"

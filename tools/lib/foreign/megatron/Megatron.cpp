@@ -246,6 +246,7 @@ public:
     static const std::set<std::string> known = {"1f1b", "interleaved"};
     return known;
   }
+  const std::map<std::string, std::string> &optimizers() const override { return megatronOptimizers; }
   bool expresses(const PlanShape &plan) const override {
     bool sharesApart = plan.zero > 0 && plan.cp > 1; // the shares of a text are over dp alone, Megatron-LM's over cp too
     return !sharesApart && plan.context != "ring" && plan.context != "ulysses" && plan.blocks % (plan.pp * plan.chunks) == 0 &&

@@ -17,6 +17,9 @@ extern const std::vector<std::pair<const char *, const char *>> megatronSwitches
 /// Chooses Gpt2 or Llama, whichever is closer to the flags, and reports the differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);
 
+/// Optimizers, by npar's names.
+extern const std::map<std::string, std::string> megatronOptimizers;
+
 /// A plan as flags, one per line: model, sizes, optimizer and parallelism.
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
 

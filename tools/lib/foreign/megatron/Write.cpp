@@ -61,11 +61,9 @@ void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
     flags.add("untie-embeddings-and-output-weights");
 }
 
-void addTraining(Flags &flags, const dsl::Train &train) {
-  const dsl::Optimizer &optimizer = train.optimizer();
-  bool isSgd = optimizer.name == "Sgd";
-  flags.add("optimizer", isSgd ? "sgd" : "adam");
-  if (isSgd) {
+void addOptimizer(Flags &flags, const dsl::Optimizer &optimizer) {
+  flags.add("optimizer", megatronOptimizers.at(optimizer.name));
+  if (optimizer.name == "Sgd") {
     flags.add("sgd-momentum", optimizer.number("momentum"));
   } else {
     flags.add("adam-beta1", optimizer.number("betas", 0));
@@ -73,6 +71,12 @@ void addTraining(Flags &flags, const dsl::Train &train) {
     flags.add("adam-eps", optimizer.number("epsilon"));
   }
   flags.add("weight-decay", optimizer.number("decay"));
+}
+
+void addTraining(Flags &flags, const dsl::Train &train) {
+  const dsl::Optimizer &optimizer = train.optimizer();
+  if (!optimizer.name.empty())
+    addOptimizer(flags, optimizer);
   flags.add("clip-grad", train.clip.value_or(0));
   const dsl::LearningRate &rate = optimizer.rate;
   flags.add("lr", rate.peak);
@@ -127,6 +131,8 @@ void addStorage(Flags &flags, const ForeignRun &run) {
 }
 
 } // namespace
+
+const std::map<std::string, std::string> megatronOptimizers = {{"AdamW", "adam"}, {"Sgd", "sgd"}};
 
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   Flags flags;
