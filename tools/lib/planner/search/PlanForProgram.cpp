@@ -35,7 +35,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
   TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
   std::string refusal; // without the place, because the user has not seen that plan
   engine::Observer nobody;
-  engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);
+  engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nullptr, nobody, &refusal);
   if (written.ok())
     return {};
   return refusal.empty() ? written.status() : engine::Status::badInput(refusal);
@@ -44,7 +44,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
 void barByWords(const PlanTask &task, ForeignPlan &own) {
   std::string refusal;
   engine::Observer nobody;
-  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
+  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, &own.model.run, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
@@ -52,7 +52,7 @@ engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, cons
                                    engine::Observer &observer) {
   ModelOptions options = own && !best.text.empty() ? own->model.options : optionsFor(task, path);
   options.model = path;
-  return foreign::planAs(options, *task.as, observer);
+  return foreign::planAs(options, *task.as, own ? &own->model.run : nullptr, observer);
 }
 
 } // namespace npar::planner
