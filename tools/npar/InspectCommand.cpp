@@ -153,7 +153,7 @@ ExitCode showAs(const InspectFlags &flags) {
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
-  return printText(foreign::planAs(flags.model, *flags.as, terminal()));
+  return printText(foreign::planAs(flags.model, *flags.as, nullptr, terminal()));
 }
 
 ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {

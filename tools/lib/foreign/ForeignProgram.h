@@ -68,8 +68,10 @@ public:
   virtual std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const;
   /// Its pipeline schedules, by npar's names.
   virtual const std::set<std::string> &schedules() const;
-  /// Its optimizers, by the names of npar's standard ones that compute the same: {"AdamW", "adam"}. Plans with any other are refused.
-  virtual const std::map<std::string, std::string> &optimizers() const;
+  /// The standard library's optimizers that it has settings for.
+  virtual std::vector<std::string> optimizers() const;
+  /// Tells whether its weight decay includes parameters of one dimension.
+  virtual bool decaysVectors() const { return true; }
   /// The type of gradients if a plan leaves it open; nothing: that of `compute`.
   virtual std::optional<program::ElementType> gradientsOf(program::ElementType compute) const;
   /// Tells whether the program can express such a plan. Schedules are checked apart.

@@ -24,8 +24,13 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   std::string text = fmt::format("'{}', a run of {}\n\n", request.from, run.program->name());
   auto row = [&](const char *name, const std::string &value) { text += readable::TableRow(2).left(name, 22).text(value).str(); };
   std::string sizes;
-  for (const auto &[key, value] : run.constants)
-    sizes += (sizes.empty() ? "" : ", ") + key + " " + value;
+  for (const Constant &one : run.constants)
+    sizes += (sizes.empty() ? "" : ", ") + one.name + " " + one.value;
+  if (!run.differences.empty())
+    text += "  npar has no such model, only a near one\n";
+  for (const std::string &difference : run.differences)
+    text += "    " + difference + "\n";
+  text += run.differences.empty() ? "" : "\n";
   row("model", sizes);
   row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
@@ -55,8 +60,8 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
 OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model) {
   const ForeignRun &run = model.run;
   OrderedJson json = {{"file", request.from}, {"program", run.program->name()}};
-  for (const auto &[key, value] : run.constants)
-    json["model"][key] = value;
+  for (const Constant &one : run.constants)
+    json["model"][one.name] = one.value;
   json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}};
   json["batch"] = run.batch;
   json["micro"] = run.micro;
@@ -69,6 +74,7 @@ OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model
   json["compute"] = run.precision;
   json["gradients"] = run.sumType();
   json["set"] = model.options.settings;
+  json["differences"] = run.differences;
   json["assumed"] = run.assumed;
   json["not_taken"] = OrderedJson::array();
   for (const NotTaken &one : run.notTaken)

@@ -32,7 +32,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes) {
     return {};
   std::string refusal; // without the place, because the user has not seen that plan
   engine::Observer nobody;
-  engine::Result<std::string> written = foreign::planAs(optionsFor(task, candidates.front()), *task.as, nobody, &refusal);
+  engine::Result<std::string> written = foreign::planAs(optionsFor(task, candidates.front()), *task.as, nullptr, nobody, &refusal);
   if (written.ok())
     return {};
   return refusal.empty() ? written.status() : engine::Status::badInput(refusal);
@@ -41,7 +41,7 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes) {
 void barByWords(const PlanTask &task, ForeignPlan &own) {
   std::string refusal;
   engine::Observer nobody;
-  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
+  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, &own.model.run, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
@@ -50,7 +50,7 @@ engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, cons
   ModelOptions options = own && !best.text.empty() ? withText(own->model.options, best.text) : optionsFor(task, best.candidate);
   if (!output.empty())
     options.model = output;
-  return foreign::planAs(options, *task.as, observer);
+  return foreign::planAs(options, *task.as, own ? &own->model.run : nullptr, observer);
 }
 
 } // namespace npar::planner

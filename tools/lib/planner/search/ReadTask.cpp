@@ -2,6 +2,7 @@
 #include "tools/lib/planner/search/ReadTask.h"
 
 #include "dsl/AxisSize.h"
+#include "dsl/elaborate/NamePattern.h"
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/models/Compilation.h"
@@ -22,13 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Tells whether a pattern matches; `*` in it matches any text.
-bool matches(const char *pattern, const char *text) {
-  if (*pattern == '*')
-    return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
-  return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
-}
-
 bool isSame(const dsl::ParameterTraining &one, const dsl::ParameterTraining &other) {
   return one.frozen == other.frozen && (one.frozen || (one.decay == other.decay && one.rate == other.rate));
 }
@@ -48,7 +42,7 @@ std::vector<TrainingRule> rulesOf(const dsl::Program &program) {
       else if (pattern.empty() || pattern.back() != '*')
         pattern += '*';
     for (size_t k = 0; k < trained.size() && k < parameters.size(); ++k)
-      if (!isSame(trained[k], trained[i]) && matches(pattern.c_str(), parameters[k].path.c_str()))
+      if (!isSame(trained[k], trained[i]) && dsl::matchesName(pattern, parameters[k].path))
         pattern = parameters[i].path;
     auto known = std::find_if(rules.begin(), rules.end(), [&](const TrainingRule &rule) { return isSame(rule.training, trained[i]); });
     if (known == rules.end())
@@ -72,8 +66,8 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
     return Status::usage("--batch and --set batch mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     request.model.model = run->import, request.model.settings = run->options.settings;
-    for (const auto &[key, value] : run->run.constants)
-      request.model.settings.push_back(key + "=" + value);
+    for (const foreign::Constant &one : run->run.constants)
+      request.model.settings.push_back(one.name + "=" + one.value);
     TRY(task.types, PlanTypes::of(run->run.precision, run->run.gradients, run->run.reduce));
   }
   task.options = request.model;
