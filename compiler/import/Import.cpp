@@ -182,6 +182,10 @@ private:
       if (const double *real = std::get_if<double>(&value))
         return builder.getF64FloatAttr(*real);
       break;
+    case dsl::AttributeKind::Numbers:
+      if (const std::vector<double> *list = std::get_if<std::vector<double>>(&value))
+        return builder.getDenseF64ArrayAttr(*list);
+      break;
     case dsl::AttributeKind::Text:
       if (const std::string *text = std::get_if<std::string>(&value))
         return builder.getStringAttr(*text);
