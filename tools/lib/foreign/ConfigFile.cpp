@@ -62,7 +62,6 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "output_scores",
                                     "pad_token_id",
                                     "prefix",
-                                    "problem_type",
                                     "remove_invalid_values",
                                     "repetition_penalty",
                                     "return_dict",
@@ -97,6 +96,11 @@ std::string shown(const Json &value) {
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
+/// A list that is not empty and whose values are all of one kind.
+bool isListOf(const Json &value, bool (Json::*isKind)() const noexcept) {
+  return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [&](const Json &each) { return (each.*isKind)(); });
+}
+
 /// Appends all entries of nested objects. False if a key, which every key inside its object repeats as a prefix, is too long.
 bool flatten(const std::string &prefix, const Json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[name, value] : object.items()) {
@@ -119,16 +123,15 @@ bool flatten(const std::string &prefix, const Json &object, std::vector<dsl::Con
       entry.plain = false;
     else if (value.is_number_integer())
       entry.value = value.get<int64_t>();
+    else if (isListOf(value, &Json::is_number))
+      entry.value = value.get<std::vector<double>>();
+    else if (isListOf(value, &Json::is_string))
+      entry.value = value.get<std::vector<std::string>>();
     else
       entry.plain = value.is_null();
     entries.push_back(std::move(entry));
   }
   return true;
-}
-
-bool isAbsent(const dsl::ConfigEntry &entry) {
-  const bool *truth = std::get_if<bool>(&entry.value);
-  return entry.text == "null" || entry.text == "{}" || (truth && !*truth);
 }
 
 Result<std::string> readText(const std::string &path) {
@@ -141,6 +144,56 @@ Result<std::string> readText(const std::string &path) {
   std::string text(file->size(), '\0');
   Status status = file->read(0, text.size(), text.data());
   return status.ok() ? Result<std::string>(std::move(text)) : status;
+}
+
+OrderedJson jsonOf(const dsl::ConfigValue &value) {
+  return std::visit(
+      [](const auto &given) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::monostate>)
+          return OrderedJson();
+        else
+          return OrderedJson(given);
+      },
+      value);
+}
+
+/// The value of a key, which names enclosing objects in front of points; null if the file lacks it.
+OrderedJson *find(OrderedJson &json, const std::string &key) {
+  OrderedJson *object = &json;
+  for (size_t begin = 0; begin != std::string::npos;) {
+    size_t point = key.find('.', begin);
+    std::string name = key.substr(begin, point == std::string::npos ? point : point - begin);
+    if (!object->is_object() || !object->contains(name))
+      return nullptr;
+    object = &(*object)[name];
+    begin = point == std::string::npos ? point : point + 1;
+  }
+  return object;
+}
+
+/// Sets an entry under each of its names that the file has already, or else under its first name. A value that the file has stays as it
+/// is written there.
+void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
+  OrderedJson value = jsonOf(entry.value);
+  std::vector<std::string> keys = {entry.key};
+  keys.insert(keys.end(), entry.otherKeys.begin(), entry.otherKeys.end());
+  bool found = false;
+  for (const std::string &key : keys)
+    if (OrderedJson *present = find(json, key)) {
+      found = true;
+      if (*present != value) // 1 and 1.0 are equal
+        *present = value;
+    }
+  if (found)
+    return;
+  OrderedJson *object = &json;
+  size_t begin = 0;
+  for (size_t point = entry.key.find('.'); point != std::string::npos; begin = point + 1, point = entry.key.find('.', begin)) {
+    object = &(*object)[entry.key.substr(begin, point - begin)];
+    if (!object->is_object())
+      *object = OrderedJson::object();
+  }
+  (*object)[entry.key.substr(begin)] = value;
 }
 
 } // namespace
@@ -174,7 +227,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   for (dsl::ConfigEntry &entry : config.entries) {
     bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
                               [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
-    if (absent && !isAbsent(entry))
+    if (absent && !entry.isOff())
       entry.scope = dsl::ConfigEntry::Scope::Absent;
     else if (absent || isGeneral(entry.key))
       entry.scope = dsl::ConfigEntry::Scope::General;
@@ -201,14 +254,7 @@ Result<std::string> configText(const dsl::FamilyConfig &config, const std::strin
   else
     json.erase("architectures");
   for (const dsl::ConfigEntry &entry : config.entries)
-    std::visit(
-        [&](const auto &value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-            json[entry.key] = nullptr;
-          else
-            json[entry.key] = value;
-        },
-        entry.value);
+    write(entry, json);
   if (!type.empty())
     json["torch_dtype"] = type;
   return json.dump(2) + "\n";
