@@ -293,8 +293,8 @@ void FamilyText::must(const ast::FamilyRule &rule, FamilyCall &result) {
         return std::any_of(good.begin(), good.end(), [&](const Value &value) { return same(value, found); });
       };
       Value found = valueOf(*entry);
-      auto *texts = std::get_if<TextList>(&found); // such as the kinds of all layers: each one counts
-      if (entry->plain && (isGood(found) || (texts && std::all_of(texts->begin(), texts->end(), isGood))))
+      auto *list = std::get_if<TextList>(&found); // such as the kinds of all layers: each one counts
+      if (entry->plain && (isGood(found) || (list && std::all_of(list->begin(), list->end(), isGood))))
         continue;
       std::string texts;
       for (size_t i = 0; i < good.size(); ++i)
