@@ -168,13 +168,13 @@ LogicalResult IndexOp::lower(Lowering &lowering) {
 
 /// list[index] without memory: each bit of the index halves what is left of the list.
 static Scalar entryOf(Body &body, Scalar index, ArrayRef<double> list) {
-  SmallVector<Scalar> left;
+  std::vector<Scalar> left;
   for (double number : list)
     left.push_back(body.constant(number, body.builder().getF64Type()));
   for (int64_t bit = 0; left.size() > 1; ++bit) {
     Scalar shifted = index.make<arith::ShRUIOp>(index, body.integer(bit));
     Scalar isOdd = equali(shifted.make<arith::AndIOp>(shifted, body.integer(1)), body.integer(1));
-    SmallVector<Scalar> half;
+    std::vector<Scalar> half;
     for (size_t i = 0; i < left.size(); i += 2)
       half.push_back(i + 1 < left.size() ? select(isOdd, left[i + 1], left[i]) : left[i]);
     left = std::move(half);
