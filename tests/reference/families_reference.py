@@ -82,7 +82,7 @@ FAMILIES = {
     "qwen2_yarn": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(
         **{**WIDE, **rope("yarn", factor=2.0, original_max_position_embeddings=16)})),
     "phi3": (modeling_phi3, "Phi3ForCausalLM", transformers.Phi3Config(
-        **{**WIDE, "num_key_value_heads": 4}, sliding_window=7, pad_token_id=None, original_max_position_embeddings=32)),
+        **{**WIDE, **rope("default"), "num_key_value_heads": 4}, sliding_window=7, pad_token_id=None, original_max_position_embeddings=32)),
     "phi3_longrope": (modeling_phi3, "Phi3ForCausalLM", transformers.Phi3Config(
         **{**WIDE, **rope("longrope", short_factor=[1.0, 1.25, 1.5, 2.0], long_factor=[1.5, 2.0, 3.0, 4.5], original_max_position_embeddings=8)},
         original_max_position_embeddings=8, pad_token_id=None)),
@@ -213,7 +213,7 @@ def masked(model, part, pad):
 def classify(model, part, pad):
     """The loss is the model's own, by its problem_type."""
     pair = {"token_type_ids": part["segment"]} if "segment" in part else {}
-    label = part["label"].to(model.classifier.weight.dtype if hasattr(model.classifier, "weight") else model.classifier.out_proj.weight.dtype) if part["label"].is_floating_point() else part["label"]
+    label = part["label"].to(model.dtype) if part["label"].is_floating_point() else part["label"]
     return model(input_ids=part["tokens"], attention_mask=part["tokens"] != pad, labels=label, **pair).loss
 
 
@@ -274,6 +274,7 @@ class Training:
 
 
 def record(module, name, config, stream):
+    written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config.use_cache = "eager", False
     batches = batches_of(task_of(name, config), config.pad_token_id, stream, config.model_type != "distilbert")
     shapes = {path: tuple(parameter.shape) for path, parameter in made(module, name, config).named_parameters()}
@@ -289,7 +290,6 @@ def record(module, name, config, stream):
     apart = max(abs(narrow / exact - 1) for narrow, exact in zip(losses["f32"], losses["f64"]))
     assert apart < 1e-5, apart
     print(f"{config.model_type:8} loss {losses['f64'][0]:.6f} to {losses['f64'][-1]:.6f}; float32 beside float64: {apart:.1e} apart")
-    written = config.to_diff_dict()
     written["architectures"] = [name]
     if written.pop("scale_decoder_outputs", True) is False:
         written["tie_word_embeddings"] = False
