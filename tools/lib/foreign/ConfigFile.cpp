@@ -198,7 +198,7 @@ void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
 
 } // namespace
 
-Result<ConfigFile> readConfigFile(const std::string &path) {
+Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored) {
   Result<std::string> text = readText(path);
   if (!text.ok())
     return text.status();
@@ -224,6 +224,13 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   }
   if (!flatten("", *tree, config.entries))
     return failure("it has a key of more than " + std::to_string(longestKey) + " bytes, with those of the objects around it");
+  for (const std::string &key : ignored) {
+    auto isIgnored = [&](const dsl::ConfigEntry &entry) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; };
+    auto kept = std::remove_if(config.entries.begin(), config.entries.end(), isIgnored);
+    if (kept == config.entries.end())
+      return Status::badInput("configuration '" + path + "' has no key '" + key + "' to ignore");
+    config.entries.erase(kept, config.entries.end());
+  }
   for (dsl::ConfigEntry &entry : config.entries) {
     bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
                               [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
