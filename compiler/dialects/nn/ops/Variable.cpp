@@ -138,8 +138,13 @@ LogicalResult SinusoidOp::verify() {
     return emitOpError() << "needs a base or frequencies, and not both";
   if (double base = getBase() ? getBase()->convertToDouble() : 1; !(base > 0))
     return emitOpError() << "base " << base << " is not above 0";
-  return failure(failed(requireAxis(*this, getType(), "the result", getAxisAttr())) ||
-                 failed(requireWithout(*this, getPositions().getType(), "the positions", getType(), "the result", {getAxisAttr()})));
+  if (failed(requireAxis(*this, getType(), "the result", getAxisAttr())))
+    return failure();
+  // A rank holds a part of the axis, but all frequencies.
+  if (int64_t local = sizeOf(getType(), getAxisAttr()); getFrequencies() && static_cast<int64_t>(getFrequencies()->size()) < local)
+    return emitOpError() << "needs 1 frequency for each of the " << local << " entries of \"" << getAxis() << "\", not "
+                         << getFrequencies()->size();
+  return requireWithout(*this, getPositions().getType(), "the positions", getType(), "the result", {getAxisAttr()});
 }
 
 LogicalResult IndexOp::verify() {
