@@ -57,7 +57,7 @@ PUBLISHED = {
     "bloom": {"bloom-560m": 559214592, "bloom-7b1": 7069016064, "bloom": 176247271424},
     "distilbert": {"distilbert-base-uncased": 66985530},
     "bert": {
-        "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22565376,
+        "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22713216,
         "xlm-roberta-base": 278295186, "xlm-roberta-large": 560142482,
     },
     "t5": {

@@ -187,8 +187,7 @@ def widened(module):
 
 
 def made(module, name, config):
-    """Without what no loss needs."""
-    model = getattr(module, name)(config, add_pooling_layer=False) if name.endswith("Model") else getattr(module, name)(config)
+    model = getattr(module, name)(config)
     if getattr(config, "scale_decoder_outputs", True) is False:  # T5 1.1, whose head transformers tied only of late
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
     return model
@@ -273,6 +272,11 @@ class Training:
         return found
 
 
+def gradient(parameter):
+    """0 for a parameter that the loss does not need, such as the pooler of vectors of sentences."""
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+
+
 def record(module, name, config, stream):
     written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config.use_cache = "eager", False
@@ -282,7 +286,7 @@ def record(module, name, config, stream):
     wide = widened(module)
     first = Training(wide, name, config, weights, torch.float64)
     first.gradients(batches[0])
-    gradients = {path: random_weights.digest(path, parameter.grad.flatten().tolist()) for path, parameter in first.model.named_parameters()}
+    gradients = {path: random_weights.digest(path, gradient(parameter).flatten().tolist()) for path, parameter in first.model.named_parameters()}
     losses = {
         "f64": Training(wide, name, config, weights, torch.float64).losses(batches),
         "f32": Training(module, name, config, weights, torch.float32).losses(batches),
