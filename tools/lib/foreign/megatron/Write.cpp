@@ -2,6 +2,7 @@
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "dsl/AxisSize.h"
+#include "tools/lib/foreign/PlainModel.h"
 
 #include <fmt/format.h>
 
@@ -104,11 +105,11 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
       flags.text += run.program->shown(key, value, false) + "\n";
   else if (!run.differences.empty())
     diagnostics.warning(program.model.location, "the model is not written: npar's is only the nearest one to that of the file");
-  else if (program.model.name == "Gpt2" || program.model.name == "Llama")
+  else if (program.model.name == "Gpt2" || isPlainLlama(program.model))
     addModel(flags, run, program.model);
   else
     diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
-                                                    "': of npar's they say Gpt2 and Llama");
+                                                    "': they say Gpt2, and Llama without biases and scaled positions");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
   addMegatronTraining(flags, run);
