@@ -193,6 +193,13 @@ def made(module, name, config):
     return model
 
 
+def parameters_of(model):
+    """(path, parameter), each once; a tied head has the name of the embedding, as in files."""
+    paths = dict(model.named_parameters())
+    tied = model._tied_weights_keys or {}
+    return [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
+
+
 # What a class is trained on; none is the stream of tokens.
 TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "Model": "sentence", "ForConditionalGeneration": "translate"}
 
@@ -252,7 +259,7 @@ class Training:
         self.model, self.pad = made(module, name, config), config.pad_token_id
         self.loss = globals()[task_of(name, config) or "causal"]
         with torch.no_grad():
-            for path, parameter in self.model.named_parameters():
+            for path, parameter in parameters_of(self.model):
                 parameter.copy_(torch.tensor(weights[path].values).view(parameter.shape))
         self.model.to(element)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), **ADAMW)
@@ -281,12 +288,12 @@ def record(module, name, config, stream):
     written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config.use_cache = "eager", False
     batches = batches_of(task_of(name, config), config.pad_token_id, stream, config.model_type != "distilbert")
-    shapes = {path: tuple(parameter.shape) for path, parameter in made(module, name, config).named_parameters()}
+    shapes = {path: tuple(parameter.shape) for path, parameter in parameters_of(made(module, name, config))}
     weights = random_weights.weights(shapes)
     wide = widened(module)
     first = Training(wide, name, config, weights, torch.float64)
     first.gradients(batches[0])
-    gradients = {path: random_weights.digest(path, gradient(parameter).flatten().tolist()) for path, parameter in first.model.named_parameters()}
+    gradients = {path: random_weights.digest(path, gradient(parameter).flatten().tolist()) for path, parameter in parameters_of(first.model)}
     losses = {
         "f64": Training(wide, name, config, weights, torch.float64).losses(batches),
         "f32": Training(module, name, config, weights, torch.float32).losses(batches),
