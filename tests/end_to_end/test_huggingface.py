@@ -189,6 +189,25 @@ class ImportTest(DriverTest):
         self.npar("export", "bare", "--output", "full/")
         self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
 
+    def test_scaled_positions_in_both_forms(self):
+        """rope_scaling beside rope_theta, as transformers 4 wrote it, and rope_parameters; npar writes the form that it read."""
+        numbers = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8}
+        config = json.loads((FOLDERS / "llama" / "config.json").read_text())
+        config["rope_parameters"] = {"rope_type": "llama3", "rope_theta": 5e5, **numbers}
+        older = {key: value for key, value in config.items() if key != "rope_parameters"} | {"rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", **numbers}}
+        found = []
+        for name, text in {"new": config, "old": older}.items():
+            shutil.copytree(FOLDERS / "llama", self.folder / name)
+            (self.folder / name / "config.json").write_text(json.dumps(text))
+            found.append(self.npar_json("import", name)["settings"])
+            self.npar("export", name, "--output", f"{name}-out")
+            written = json.loads((self.folder / f"{name}-out" / "config.json").read_text())
+            for key in ("rope_parameters", "rope_scaling", "rope_theta"):
+                self.assertEqual(repr(written.get(key)), repr(text.get(key)), key)
+        self.assertEqual(*found)
+        self.assertEqual({key: value for key, value in found[0].items() if "rope" in key},
+                         {"rope": "llama3", "rope_factor": 8, "rope_low": 1, "rope_high": 4, "rope_original": 8})  # fmt: skip
+
     def test_what_says_nothing_is_skipped(self):
         """Null, false, nothing, and keys that files of all models have."""
         config = json.loads((FOLDERS / "gpt2" / "config.json").read_text())
