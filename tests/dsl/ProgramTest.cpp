@@ -318,7 +318,7 @@ TEST(Language, LeavesOutWhatTheLossDoesNotNeed) {
   EXPECT_NE(r.messages.find("warning: parameter 'a' does not reach the loss"), std::string::npos) << r.messages;
 }
 
-// What another task needs stays with the model, without a warning, if a `keep` line names it; a file may lack it.
+// A `keep` line keeps a parameter that only another task needs, without a warning.
 TEST(Language, KeepsWhatTheLossDoesNotNeed) {
   const std::string body = " a = Linear(embed, [embed2])\n pooler = Linear(embed, [embed2])\n loss a(x) * 1.0\n";
   auto text = [&](const std::string &rule) { return around(" axis embed2 = 3\n" + body + rule); };

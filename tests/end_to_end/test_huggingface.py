@@ -118,7 +118,7 @@ class ImportTest(DriverTest):
             ("gpt2", {"quantization_config": {"bits": 4}}, "'quantization_config.bits' is 4, a key that family \"gpt2\" does not know"),
             ("gpt2", {"new_key": 0}, "'new_key' is 0, a key that family \"gpt2\" does not know"),
             ("gpt2", {"problem_type": "regression"}, "'problem_type' is \"regression\""),
-            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "gemma2", "gpt2"'),
+            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "xlm-roberta", "bloom", "distilbert", "gemma"'),
             ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\" and 'rope_parameters.rope_type' is \"default\""),
             ("llama", {"rope_parameters": {"rope_type": "proportional", "rope_theta": 1e4}}, "a scaling of rotary positions is linear, dynamic"),
             ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "scaled rotary positions need a factor (rope_factor)"),
@@ -190,7 +190,7 @@ class ImportTest(DriverTest):
         self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
 
     def test_scaled_positions_in_both_forms(self):
-        """rope_scaling beside rope_theta, as transformers 4 wrote it, and rope_parameters; npar writes the form that it read."""
+        """transformers 4 wrote rope_scaling and rope_theta, transformers 5 writes rope_parameters. npar writes the form that it read."""
         numbers = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8}
         config = json.loads((FOLDERS / "llama" / "config.json").read_text())
         config["rope_parameters"] = {"rope_type": "llama3", "rope_theta": 5e5, **numbers}
