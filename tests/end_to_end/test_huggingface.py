@@ -1,6 +1,7 @@
 """Hugging Face in and out: folders that transformers wrote (tests/reference/huggingface_reference.py), read, trained on and written again."""
 
 import json
+import shlex
 import shutil
 import struct
 import unittest
@@ -80,7 +81,7 @@ class ImportTest(DriverTest):
 
     def test_the_command_and_the_text_run(self):
         """Both calls that are printed compute the same."""
-        printed = self.npar("import", FOLDERS / "llama", "-o", "call.npar").output.split()
+        printed = shlex.split(self.npar("import", FOLDERS / "llama", "-o", "call.npar").output)
         self.assertEqual(printed[:3], ["npar", "train", "llama"])
         common = ["--plan", "none", *settings(batch=4, length=8), "--random-data", "--steps", 2, "--seed", 3]
         one = self.npar_json("run", *printed[2:], *common)
