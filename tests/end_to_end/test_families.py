@@ -109,6 +109,8 @@ class FamiliesTest(DriverTest):
         self.train(flags, "gradient", plan, "f64", 1, "--output", "moved.safetensors")
         moved = safetensors_file.read(self.folder / "moved.safetensors")
         prefix = "bert." if self.family["task"] == "sentence" else ""  # which such files lack, and transformers reads as well
+        if self.family["config"]["model_type"] == "gpt_neox":  # published files have the first name
+            moved = {{"embed_out.weight": "lm_head.weight"}.get(path, path): tensor for path, tensor in moved.items()}
         self.assertEqual(set(moved), {prefix + path for path in self.weights})
         least = 1e-6 * max(expected[0] for expected in self.family["gradients"].values())
         for path, expected in self.family["gradients"].items():
@@ -125,7 +127,7 @@ class FamiliesTest(DriverTest):
             flags = self.bring(name)
             with self.subTest(name):
                 self.check_gradients(flags, "dp pp tp")
-            plans = [*GENERAL_PLANS, "tp, stages of one block"] if family["task"] else list(PLANS)[:5]
+            plans = [*GENERAL_PLANS, "tp, stages of one block"] if family["task"] or name == "bloom_six" else list(PLANS)[:5]
             wide, narrow = plans, ["one rank", "dp pp tp, all in shares"]
             if not LONG:
                 wide, narrow = [wide[number % len(wide)]], [narrow[number % len(narrow)]]
