@@ -149,6 +149,29 @@ class FamiliesTest(DriverTest):
                 found = self.npar_json("import", "config.json")["settings"]
                 self.assertEqual({key: found[key] for key in keys}, {key: expected[key] for key in keys}, name)
 
+    def test_generation_ends_at_the_training_length(self):
+        """Beyond it, dynamic positions would be others for every length."""
+        self.family = FAMILIES["llama_dynamic"]
+        flags = self.bring("llama_dynamic")
+        error = self.npar("generate", "llama", *flags, "--prompt-tokens", "1,2,3", "--count", 20, code=1).error
+        self.assertIn("need a sequence of 22, but the model's length is 16", error)
+        self.assertEqual(len(self.npar_json("generate", "llama", *flags, "--prompt-tokens", "1,2,3", "--count", 4, "--quiet")["tokens"]), 4)
+
+    def test_kept_tensors_pass_through(self):
+        """The pooler of a sentence model: loaded, trained beside, checkpointed and exported bit for bit; a file may lack it."""
+        self.family = FAMILIES["bert_sentence"]
+        flags = self.bring("bert_sentence")
+        self.train(flags, "steps", "dp pp tp, all in shares", "f32", 2, "--checkpoint", "kept")
+        self.npar("export", "kept", "--output", "out")
+        exported = safetensors_file.read(self.folder / "out" / "model.safetensors")
+        for name in ("pooler.dense.weight", "pooler.dense.bias"):
+            self.assertEqual(exported["bert." + name].values, self.weights[name].values)
+        self.assertNotEqual(exported["bert.embeddings.LayerNorm.bias"].values, self.weights["embeddings.LayerNorm.bias"].values)
+        without = {name: tensor for name, tensor in self.weights.items() if not name.startswith("pooler")}
+        safetensors_file.write(self.folder / "checkpoint" / "model.safetensors", without)
+        self.npar("export", "checkpoint", "--output", "bare")
+        self.assertEqual(set(safetensors_file.read(self.folder / "bare" / "model.safetensors")), {"bert." + name for name in without})
+
     def test_exported_configurations(self):
         """transformers loaded these (tests/reference/exports_reference.py)."""
         for name, expected in sample(EXPORTED, "llama_llama3", "gemma2", "gemma3", "phi3_longrope", "bert_regress", "gpt_neox").items():
