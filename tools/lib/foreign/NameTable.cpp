@@ -1,0 +1,34 @@
+// Looks up the class of a setting's name.
+#include "tools/lib/foreign/NameTable.h"
+
+#include <algorithm>
+
+namespace npar::foreign {
+
+bool KnownName::hasEffect(const std::string &value) const {
+  static constexpr std::string_view off[] = {"false", "0", "0.0", "none", "NONE", "None", "[]", "{}", ""};
+  return (unchanged.empty() || value != unchanged) && std::find(std::begin(off), std::end(off), value) == std::end(off);
+}
+
+NameTable::NameTable(std::initializer_list<Row> rows) {
+  for (const Row &row : rows)
+    for (size_t begin = 0; begin < row.names.size();) {
+      size_t end = std::min(row.names.find(' ', begin), row.names.size());
+      std::string_view name = row.names.substr(begin, end - begin);
+      size_t equals = std::min(name.find('='), name.size());
+      if (!name.empty())
+        names[std::string(name.substr(0, equals))] = {row.part, row.lacking, std::string(name.substr(std::min(equals + 1, name.size())))};
+      begin = end + 1;
+    }
+}
+
+const KnownName *NameTable::find(const std::string &key) const {
+  if (auto known = names.find(key); known != names.end())
+    return &known->second;
+  for (size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0; dot = key.rfind('.', dot - 1))
+    if (auto known = names.find(key.substr(0, dot) + ".*"); known != names.end())
+      return &known->second;
+  return nullptr;
+}
+
+} // namespace npar::foreign
