@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/NameTable.h"
 #include "tools/lib/foreign/Training.h"
 
 #include <cstdint>
@@ -13,6 +14,12 @@ struct NotTaken {
   dsl::Location at;
   std::string setting; ///< as in the file, with its value
   std::string why;
+};
+
+/// A setting of the file that npar's plan cannot hold.
+struct KeptSetting {
+  Part part;
+  std::string key, value;
 };
 
 /// A constant of the model.
@@ -28,6 +35,7 @@ struct ForeignRun {
   std::vector<Constant> constants;                            ///< the model's
   std::vector<std::string> differences; ///< from the program's model, if npar's is only the nearest one; sentences
   std::vector<std::pair<std::string, std::string>> modelSettings; ///< of the file that describe the model, as they are there
+  std::vector<KeptSetting> kept; ///< written again for the program that they come from
   int64_t layers = 0;                                         ///< 0: unknown
   int64_t world = 0;                                          ///< number of ranks; 0: not in the file
   int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own

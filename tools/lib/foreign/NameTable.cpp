@@ -2,12 +2,25 @@
 #include "tools/lib/foreign/NameTable.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace npar::foreign {
+namespace {
+
+/// Tells whether two words are the same number: "5e8" and "500000000".
+bool isSameNumber(const std::string &a, const std::string &b) {
+  char *endOfA = nullptr, *endOfB = nullptr;
+  double first = std::strtod(a.c_str(), &endOfA), second = std::strtod(b.c_str(), &endOfB);
+  return !a.empty() && !b.empty() && *endOfA == 0 && *endOfB == 0 && first == second;
+}
+
+} // namespace
 
 bool KnownName::hasEffect(const std::string &value) const {
-  static constexpr std::string_view off[] = {"false", "0", "0.0", "none", "NONE", "None", "[]", "{}", ""};
-  return (unchanged.empty() || value != unchanged) && std::find(std::begin(off), std::end(off), value) == std::end(off);
+  static constexpr std::string_view off[] = {"false", "0", "0.0", "none", "NONE", "None", "[]", "{}", "auto", ""};
+  if (unchanged.empty())
+    return std::find(std::begin(off), std::end(off), value) == std::end(off);
+  return value != unchanged && value != "auto" && !isSameNumber(value, unchanged);
 }
 
 NameTable::NameTable(std::initializer_list<Row> rows) {

@@ -15,7 +15,7 @@ enum class Part { Model, Training, Plan, Run };
 struct KnownName {
   Part part = Part::Run;
   const char *lacking = nullptr; ///< what npar does instead; null: the setting is taken, or does not matter (Run)
-  std::string unchanged;         ///< the value with which it changes nothing, besides "false", "0", "none" and the like; may be empty
+  std::string unchanged;         ///< the value with which it changes nothing; empty: "false", "0", "none" and the like
 
   /// Tells whether the setting has an effect on numbers, memory or time with this value.
   bool hasEffect(const std::string &value) const;
