@@ -32,8 +32,10 @@ public:
 
   ForeignRun run() {
     result.program = &target;
-    if (origin)
-      result.readFrom = origin->program, result.modelSettings = origin->modelSettings, result.differences = origin->differences;
+    if (origin) {
+      result.readFrom = origin->program, result.modelSettings = origin->modelSettings, result.differences = origin->differences,
+      result.kept = origin->kept, result.isOwnPlan = origin->isOwnPlan;
+    }
     for (const dsl::MeshAxis &axis : plan.mesh)
       result.world *= axis.size;
     result.layers = program.model.blocks;

@@ -66,6 +66,15 @@ void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &dia
 
 } // namespace
 
+std::vector<KeptSetting> ForeignRun::keptToWrite() const {
+  std::vector<KeptSetting> settings;
+  if (readFrom == program)
+    for (const KeptSetting &one : kept)
+      if (one.part != Part::Plan || isOwnPlan)
+        settings.push_back(one);
+  return settings;
+}
+
 dsl::Location ForeignRun::placeOf(const std::string &name) const {
   for (const auto &[known, at] : places)
     if (known == name)
@@ -84,6 +93,10 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   file.program->read(in, hints);
   if (diagnostics.hasErrors())
     return std::nullopt;
+  if (run.understood == 0) {
+    diagnostics.error({0, 1, 1, 1}, fmt::format("npar understands no setting of this file as one of {}", run.program->name()));
+    return std::nullopt;
+  }
   if (run.model.empty() && !hints.modelIsKnown) {
     diagnostics.error({0, 1, 1, 1}, "the file does not name the model that it trains")
         .help({0, 1, 1, 1}, "give --model-config PATH: its config.json, or the folder with it");

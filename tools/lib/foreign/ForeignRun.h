@@ -36,6 +36,7 @@ struct ForeignRun {
   std::vector<std::string> differences; ///< from the program's model, if npar's is only the nearest one; sentences
   std::vector<std::pair<std::string, std::string>> modelSettings; ///< of the file that describe the model, as they are there
   std::vector<KeptSetting> kept; ///< written again for the program that they come from
+  bool isOwnPlan = false;        ///< the plan is the file's own, as it is there: not a searched or changed one
   int64_t layers = 0;                                         ///< 0: unknown
   int64_t world = 0;                                          ///< number of ranks; 0: not in the file
   int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own
@@ -69,6 +70,10 @@ struct ForeignRun {
   const std::string &reduceType() const { return reduce.empty() ? sumType() : reduce; }
   /// Tells whether a value is written for `program`. The program's own defaults and npar's choices are not.
   bool writes(Origin origin) const { return origin == Origin::File || (origin == Origin::Program && readFrom != program); }
+  /// Tells whether settings of the file's plan are written as they are in the file, and not as npar's plan needs them.
+  bool writesOwnPlan() const { return isOwnPlan && readFrom == program; }
+  /// The settings to write again, in the order of the file.
+  std::vector<KeptSetting> keptToWrite() const;
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };

@@ -11,8 +11,8 @@ namespace npar::foreign {
 
 const NameTable &megatronNames();
 
-/// Reports models that no text of npar can stand for: experts, T5. True if the flags describe such a model.
-bool refusesModel(Reading &in);
+/// Reports models that no model of npar comes near to: experts, T5.
+void refuseModel(Reading &in);
 
 /// Chooses the model that computes what the flags describe, and reports differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);

@@ -34,8 +34,8 @@ int64_t vocabulary(Reading &in, int64_t tp) {
 std::pair<std::string, bool> activation(Reading &in) {
   if (in.isTrue(in.find("swiglu")))
     return {"silu", true};
-  if (in.isTrue(in.find("quick_geglu")))
-    return {"quick_gelu", true};
+  if (const ForeignEntry *quick = in.find("quick_geglu"); in.isTrue(quick))
+    in.differs(quick, "the feed-forward layer has GELU and no gate");
   return {in.isTrue(in.find("squared_relu")) ? "squared_relu" : "gelu", false};
 }
 
@@ -62,20 +62,17 @@ std::string positions(Reading &in) {
 
 } // namespace
 
-bool refusesModel(Reading &in) {
-  const ForeignEntry *experts = in.findAny({"num_experts", "num_moe_experts"}), *program = in.find("");
+void refuseModel(Reading &in) {
+  const ForeignEntry *experts = in.findAny({"num_experts", "num_moe_experts"}), *program = in.find(""),
+                     *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"});
   if (experts && in.whole(experts, 1, 0) > 1)
     in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
-  const ForeignEntry *layers = in.findAny({"encoder_num_layers", "decoder_num_layers"}), *decoder = in.peek("decoder_num_layers");
-  bool isOther = program && program->value.find("gpt") == std::string::npos;
-  if (isOther && program->value.find("t5") == std::string::npos && !decoder) {
+  bool isT5 = program && program->value.find("t5") != std::string::npos;
+  if (isT5 || decoder)
+    in.diagnostics.error((isT5 ? program : decoder)->at, "npar does not read a T5, with an encoder and a decoder, from flags")
+        .help((isT5 ? program : decoder)->at, "`npar simulate t5 --config t5-base` simulates a T5 of the standard library");
+  else if (program && program->value.find("gpt") == std::string::npos)
     in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
-  } else if ((isOther || decoder) && !(in.file.isDump && !program && !decoder)) {
-    const ForeignEntry *at = program && isOther ? program : decoder;
-    in.diagnostics.error(at->at, "npar reads no T5 from flags: they describe an encoder and a decoder")
-        .help(at->at, "`npar simulate t5 --config t5-base` simulates a T5 of the standard library");
-  }
-  return layers && in.diagnostics.hasErrors();
 }
 
 void readMegatronModel(Reading &in, const ForeignHints &hints) {

@@ -78,6 +78,9 @@ void readMegatronTraining(Reading &in) {
   training.beta1 = in.numberSetting(beta1, 0.9), training.beta2 = in.numberSetting(beta2, 0.999);
   training.epsilon = in.numberSetting(epsilon, 1e-8);
   training.decay = in.numberSetting(in.find("weight_decay"), 0.01);
+  if (const ForeignEntry *how = in.find("weight_decay_incr_style"); how && how->value != "constant") // else they equal weight_decay
+    in.leave(how, "the weight decay is constant: that of weight_decay");
+  in.findAny({"start_weight_decay", "end_weight_decay"});
   training.decaysVectors = false; // see _get_param_groups in megatron/core/optimizer/__init__.py
   training.clip = in.numberSetting(in.find("clip_grad"), 1);
   Setting<int64_t> seed = in.wholeSetting(in.find("seed"), 1234);
