@@ -6,6 +6,7 @@
 #include "tools/lib/foreign/Training.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace npar::foreign {
 
@@ -20,6 +21,11 @@ struct NotTaken {
 struct KeptSetting {
   Part part;
   std::string key, value;
+};
+
+/// Parts of a model that are recomputed.
+struct RecomputedParts {
+  int64_t every = 0; ///< of the blocks of each rank, the last of every `every` are recomputed; 0: the feed-forward layers of all blocks
 };
 
 /// A constant of the model.
@@ -50,7 +56,9 @@ struct ForeignRun {
   std::string schedule = "1f1b";
   int64_t chunks = 1;
   std::vector<int64_t> stages; ///< blocks in each part of the pipeline; empty: balanced by cost
+  std::string schedulePath;    ///< a file with the schedule, instead of `schedule`; empty: none
   std::string recompute;       ///< "block", "every 2"; empty: nothing
+  std::optional<RecomputedParts> recomputed; ///< instead of `recompute`
   int64_t zero = 0;
   bool gradientsPerStep = true; ///< sharded gradients are reduced once per step
   bool storeOverContext = true; ///< state is sharded over cp too

@@ -154,7 +154,7 @@ void Reading::finish() {
     if (seen.count(entry->key))
       continue;
     if (!name && (!file.isDump || KnownName().hasEffect(entry->value)))
-      leave(entry, fmt::format("{} has no such setting that npar knows", file.program->name()));
+      leave(entry, "npar does not know this setting");
     else if (!matters || !name->lacking || !name->hasEffect(entry->value) || isOff(entry->key))
       ++run.immaterial;
     else if (name->part == Part::Model)
@@ -174,6 +174,12 @@ std::string elementType(const std::string &word) {
     if (isFloating(row.type) && !isWide(row.type) && (text == row.planWord || text == row.longWord))
       return row.planWord;
   return "";
+}
+
+std::string lowerCase(std::string word) {
+  for (char &c : word)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
 }
 
 } // namespace npar::foreign

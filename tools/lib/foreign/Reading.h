@@ -68,4 +68,7 @@ private:
 /// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
 std::string elementType(const std::string &word);
 
+/// The word with small letters, whatever the locale.
+std::string lowerCase(std::string word);
+
 } // namespace npar::foreign

@@ -50,11 +50,6 @@ void readTorchtitanRate(Reading &in) {
 
 } // namespace
 
-void Toml::add(const char *key, double value) { // a TOML float needs a decimal point or an exponent
-  std::string number = fmt::format("{}", value);
-  text += fmt::format("{} = {}{}\n", key, number, number.find_first_of(".e") == std::string::npos ? ".0" : "");
-}
-
 void readTorchtitanTraining(Reading &in) {
   Training &training = in.run.training;
   const ForeignEntry *optimizer = in.find("optimizer.name");
