@@ -63,6 +63,8 @@ public:
   virtual bool hasEnding(const std::string &ending) const;
   /// Parses a file in the program's syntax. `file` is the text's index in the sources.
   virtual std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const = 0;
+  /// Tells whether the files have nested settings, in YAML or JSON, which are each other's syntax.
+  virtual bool isNested() const { return false; }
   /// A setting in the syntax of the file.
   virtual std::string shown(const std::string &key, const std::string &value, bool isDump) const;
   /// Translates the settings into npar's terms.

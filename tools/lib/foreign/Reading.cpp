@@ -106,8 +106,14 @@ void Reading::leave(const ForeignEntry *entry, const std::string &why) {
 
 void Reading::keep(const ForeignEntry *entry) {
   const KnownName *known = entry && !file.isDump ? file.program->nameOf(entry->key) : nullptr;
-  if (known && known->part != Part::Run && known->part != Part::Model)
+  bool isKept = known && std::any_of(run.kept.begin(), run.kept.end(), [&](const KeptSetting &one) { return one.key == entry->key; });
+  if (known && known->part != Part::Run && known->part != Part::Model && !isKept)
     run.kept.push_back({known->part, entry->key, entry->value});
+}
+
+void Reading::keepSection(const std::string &prefix) {
+  for (auto at = last.lower_bound(prefix); at != last.end() && at->first.compare(0, prefix.size(), prefix) == 0; ++at)
+    keep(at->second);
 }
 
 void Reading::skipSection(const std::string &prefix) {
@@ -179,6 +185,12 @@ std::string elementType(const std::string &word) {
 std::string lowerCase(std::string word) {
   for (char &c : word)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
+}
+
+std::string upperCase(std::string word) {
+  for (char &c : word)
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return word;
 }
 

@@ -42,6 +42,7 @@ public:
   void leave(const ForeignEntry *entry, const std::string &why);
   /// Remembers an entry to be written as it is if the run is written for its own program: npar's plan cannot hold it. Null: nothing.
   void keep(const ForeignEntry *entry);
+  void keepSection(const std::string &prefix);
   /// Marks all settings whose names begin with `prefix`, and that no reader asked for, as immaterial.
   void skipSection(const std::string &prefix);
   /// Remembers the location of a size, for errors about the combination of sizes.
@@ -68,7 +69,8 @@ private:
 /// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
 std::string elementType(const std::string &word);
 
-/// The word with small letters, whatever the locale.
+/// The word with small or capital letters, whatever the locale.
 std::string lowerCase(std::string word);
+std::string upperCase(std::string word);
 
 } // namespace npar::foreign

@@ -41,6 +41,7 @@ void readTorchtitanRate(Reading &in) {
     training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : training.schedule.origin};
   } else if (decaying < after) {
     in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
+    in.keep(type), in.keep(least), in.keep(steps);
     training.schedule = {};
   } else if (how != "linear" && how != "cosine") {
     in.leave(type, "npar has no such schedule: the learning rate stays at its peak");

@@ -38,7 +38,8 @@ void readMegatronRate(Reading &in) {
   else if (word == "linear" || word == "cosine")
     training.schedule = {word == "linear" ? dsl::ScheduleKind::Linear : dsl::ScheduleKind::Cosine, origin};
   else
-    in.leave(style, "npar has no such schedule: the learning rate stays at its peak");
+    for (const ForeignEntry *one : {style, least, decaySteps, decaySamples})
+      one == style ? in.leave(one, "npar has no such schedule: the learning rate stays at its peak") : in.keep(one);
   training.final = in.numberSetting(least, 0);
   training.steps = decaySteps || decaySamples ? megatronSteps(in, decaySteps, decaySamples) : megatronSteps(in, trainSteps, trainSamples);
   if (training.schedule.value != dsl::ScheduleKind::Constant && training.steps.origin == Origin::Npar) {
