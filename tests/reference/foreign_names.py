@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Lists the names of all settings that the other programs' own parsers know, with their defaults, in foreign_names.json. The test of the
-classes of names (tests/tools/ForeignNamesTest.cpp) finds the names without a class there.
+classes of names (test_foreign_names.py) finds the names without a class there.
 
 Needs Megatron-LM's and torchtitan's sources (see foreign_reference.py), and the packages deepspeed and accelerate. To list again:
     python3 foreign_names.py --megatron MEGATRON --torchtitan TORCHTITAN

@@ -48,15 +48,20 @@ void readMegatronPlugin(Reading &in) {
   ForeignRun &run = in.run;
   auto at = [&](const std::string &key) { return in.find("megatron_lm_config.megatron_lm_" + key); };
   const ForeignEntry *tp = at("tp_degree"), *pp = at("pp_degree"), *cp = at("context_parallel_size"),
-                     *recompute = at("recompute_activations"), *how = at("recompute_granularity"), *micros = at("num_micro_batches");
+                     *recompute = at("recompute_activations"), *how = at("recompute_granularity"), *method = at("recompute_method"),
+                     *layers = at("recompute_num_layers"), *micros = at("num_micro_batches");
   run.tp = in.whole(tp, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
   in.place("tp", tp), in.place("pp", pp), in.place("cp", cp);
   run.accumulation = in.whole(micros, 1);
   run.sequenceParallel = in.isTrue(at("sequence_parallelism")) && run.tp > 1;
   run.zero = in.isTrue(at("use_distributed_optimizer")) ? 1 : 0;
-  if (how && how->value == "full")
-    run.recompute = "block";
-  else if (in.isTrue(recompute) || how)
+  if (how && how->value == "full") {
+    int64_t each = in.whole(layers, 1);
+    run.recompute = in.word(method, "uniform") == "uniform" && each > 1 ? fmt::format("every {}", each) : "block";
+    if (in.word(method, "uniform") == "block")
+      in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", each));
+  }
+  if (run.recompute.empty() && (in.isTrue(recompute) || how))
     run.assumed.push_back("attention's probabilities are recomputed in any case: npar never keeps them");
   if (run.precision == "bf16")
     run.gradients = "f32";

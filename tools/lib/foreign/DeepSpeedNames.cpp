@@ -8,17 +8,16 @@ const NameTable &deepSpeedNames() {
   // clang-format off
   static const NameTable table = {
       {Part::Training, nullptr,
-       "gradient_clipping optimizer.params.adam_w_mode optimizer.params.betas optimizer.params.bias_correction optimizer.params.eps "
-       "optimizer.params.lr optimizer.params.momentum optimizer.params.torch_adam optimizer.params.weight_decay optimizer.type "
-       "scheduler.params.cos_min_ratio scheduler.params.last_batch_iteration scheduler.params.total_num_steps "
-       "scheduler.params.warmup_max_lr scheduler.params.warmup_min_lr scheduler.params.warmup_min_ratio "
-       "scheduler.params.warmup_num_steps scheduler.params.warmup_type scheduler.type"},
+       "gradient_clipping optimizer.params.adam_w_mode optimizer.params.betas optimizer.params.eps optimizer.params.lr "
+       "optimizer.params.momentum optimizer.params.torch_adam optimizer.params.weight_decay optimizer.type "
+       "scheduler.params.cos_min_ratio scheduler.params.total_num_steps scheduler.params.warmup_max_lr scheduler.params.warmup_min_lr "
+       "scheduler.params.warmup_min_ratio scheduler.params.warmup_num_steps scheduler.params.warmup_type scheduler.type"},
       {Part::Training, "npar has no such term in this optimizer",
-       "optimizer.params.amsgrad optimizer.params.comm_backend_name optimizer.params.cuda_aware optimizer.params.dampening "
-       "optimizer.params.freeze_step optimizer.params.max_coeff optimizer.params.max_grad_norm optimizer.params.maximize "
-       "optimizer.params.min_coeff optimizer.params.nesterov"},
+       "optimizer.params.amsgrad optimizer.params.bias_correction=true optimizer.params.comm_backend_name optimizer.params.cuda_aware "
+       "optimizer.params.dampening optimizer.params.freeze_step optimizer.params.max_coeff optimizer.params.max_grad_norm "
+       "optimizer.params.maximize optimizer.params.min_coeff optimizer.params.nesterov"},
       {Part::Training, "npar has no such schedule",
-       "scheduler.params.*"},
+       "scheduler.params.* scheduler.params.last_batch_iteration=-1"},
       {Part::Training, "sequences have one length, and all tokens are trained",
        "curriculum_learning.* data_efficiency.*"},
       {Part::Training, "the loss is scaled by npar's own rule",
