@@ -75,7 +75,7 @@ class NamedSettingsTest(DriverTest):
 
     FLAGS = ("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 128 --num-attention-heads 4 --seq-length 64 "
              "--max-position-embeddings 64 --vocab-size 512 --micro-batch-size 2 --global-batch-size 32 --bf16 --hidden-dropout 0 "
-             "--attention-dropout 0 --overlap-grad-reduce {}\n")
+             "--attention-dropout 0 --overlap-grad-reduce --lr 1e-4 --train-iters 100 {}\n")
 
     def read(self, more):
         (self.folder / "run.sh").write_text(self.FLAGS.format(more))

@@ -107,6 +107,8 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
     fillBatch(run, hints, diagnostics);
   if (diagnostics.hasErrors())
     return std::nullopt;
+  if (std::vector<std::string> names = run.training.settingsFrom(Origin::Npar); !names.empty())
+    run.assumed.push_back(fmt::format("chosen by npar, because the file does not state them: {}", fmt::join(names, ", ")));
   if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved")
     run.assumed.push_back("there are fewer micro-batches than stages");
   std::sort(run.notTaken.begin(), run.notTaken.end(),

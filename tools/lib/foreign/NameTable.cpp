@@ -30,7 +30,8 @@ NameTable::NameTable(std::initializer_list<Row> rows) {
       std::string_view name = row.names.substr(begin, end - begin);
       size_t equals = std::min(name.find('='), name.size());
       if (!name.empty())
-        names[std::string(name.substr(0, equals))] = {row.part, row.lacking, std::string(name.substr(std::min(equals + 1, name.size())))};
+        names[std::string(name.substr(0, equals))] = {row.part, row.lacking, std::string(name.substr(std::min(equals + 1, name.size()))),
+                                                      name.size() > 2 && name.substr(name.size() - 2) == ".*"};
       begin = end + 1;
     }
 }

@@ -16,6 +16,7 @@ struct KnownName {
   Part part = Part::Run;
   const char *lacking = nullptr; ///< what npar does instead; null: the setting is taken, or does not matter (Run)
   std::string unchanged;         ///< the value with which it changes nothing; empty: "false", "0", "none" and the like
+  bool isSection = false;        ///< stands for all names of a section
 
   /// Tells whether the setting has an effect on numbers, memory or time with this value.
   bool hasEffect(const std::string &value) const;

@@ -11,6 +11,12 @@ namespace {
 
 std::string joined(const std::vector<std::string> &words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
+/// A constant's value in npar's text: words are quoted, except truth values and none.
+std::string valueText(const std::string &value) {
+  bool isWord = !value.empty() && isLetter(value[0]) && value != "true" && value != "false" && value != "none";
+  return isWord ? '"' + value + '"' : value;
+}
+
 /// Mesh axes in the order in which the programs number their ranks, outermost first: ranks of one tp group are adjacent.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
@@ -78,7 +84,7 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
                                  run.program->name(), name, target.import);
   std::vector<std::string> constants, defaults, tensor;
   for (const Constant &one : run.constants) {
-    constants.push_back(one.name + " = " + one.value);
+    constants.push_back(one.name + " = " + valueText(one.value));
     if (one.origin == Origin::Program)
       defaults.push_back(one.name);
   }

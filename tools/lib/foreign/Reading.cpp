@@ -133,8 +133,9 @@ void Reading::error(const ForeignEntry &entry, const std::string &message) { dia
 bool Reading::isOff(const std::string &key) const {
   for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
     std::string name = key.substr(0, dot) + ".enabled";
-    auto known = last.find(name);
-    if (known != last.end() ? !isTrue(known->second) : file.program->nameOf(name) && file.program->nameOf(name)->unchanged != "true")
+    auto given = last.find(name);
+    const KnownName *known = file.program->nameOf(name);
+    if (given != last.end() ? !isTrue(given->second) : known && !known->isSection && known->unchanged != "true")
       return true;
   }
   return false;

@@ -148,11 +148,12 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (isLlama)
     return;
   constant("norm", isRms ? "rms" : "layer", norm);
-  constant("positions", where);
-  constant("activation", function);
-  constant("gated", isGated);
+  constant("positions", where, in.peek("position_embedding_type") || in.peek("use_rotary_position_embeddings"));
+  bool isStated = in.peek("swiglu") || in.peek("squared_relu");
+  constant("activation", function, isStated);
+  constant("gated", isGated, isStated);
   constant("biased", hasBias, noBias || bias);
-  constant("qkv_biased", hasQkvBias);
+  constant("qkv_biased", hasQkvBias, noBias || bias || qkvBias);
   constant("normed", isNormed, queryNorm);
   constant("dropout", residual, hiddenDropout);
   constant("probability_dropout", probabilities, attentionDropout);
