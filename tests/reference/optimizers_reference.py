@@ -38,7 +38,11 @@ CASES = {
         torch.optim.NAdam,
         {"lr": 4e-3, "betas": (0.8, 0.95), "eps": 1e-5, "weight_decay": 0.02, "momentum_decay": 0.05},
     ),
-    "adam": ("Adam(lr = 4e-3, betas = (0.8, 0.95), epsilon = 1e-5, decay = 0.02)", torch.optim.Adam, {"lr": 4e-3, "betas": (0.8, 0.95), "eps": 1e-5, "weight_decay": 0.02}),
+    "adam": (
+        "Adam(lr = 4e-3, betas = (0.8, 0.95), epsilon = 1e-5, decay = 0.02)",
+        torch.optim.Adam,
+        {"lr": 4e-3, "betas": (0.8, 0.95), "eps": 1e-5, "weight_decay": 0.02},
+    ),
     "adamw": ("AdamW(lr = 4e-3, decay = 0.1)", torch.optim.AdamW, {"lr": 4e-3, "weight_decay": 0.1}),
     "sgd": ("Sgd(lr = 0.1)", torch.optim.SGD, {"lr": 0.1}),
 }

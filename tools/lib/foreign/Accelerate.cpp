@@ -20,18 +20,17 @@ void readAccelerateFsdp(Reading &in) {
   auto at = [&](const std::string &key) { return in.find("fsdp_config.fsdp_" + key); };
   const ForeignEntry *strategy = at("sharding_strategy"), *reshard = at("reshard_after_forward"),
                      *recompute = at("activation_checkpointing"), *wrap = at("auto_wrap_policy");
-  std::string how = upperCase(in.word(strategy, "FULL_SHARD"));
+  bool isSecond = in.word(at("version"), "1") == "2"; // whose strategy is `reshard_after_forward`
+  std::string how = upperCase(in.word(isSecond ? nullptr : strategy, "FULL_SHARD"));
   run.zero = 3, run.gradientsPerStep = false;
-  if (!strategy && reshard && reshard->value == "false")
+  if (isSecond && reshard && lowerCase(reshard->value) == "false")
     run.zero = 2;
-  else if (!strategy && reshard && reshard->value != "true")
-    how = reshard->value;
   if (how == "SHARD_GRAD_OP" || how == "2" || how == "HYBRID_SHARD_ZERO2" || how == "5")
     run.zero = 2;
   else if (how == "NO_SHARD" || how == "3")
     run.zero = 0;
   else if (how != "FULL_SHARD" && how != "1" && how != "HYBRID_SHARD" && how != "4")
-    in.leave(strategy ? strategy : reshard, "npar does not know this strategy: everything is stored in shares");
+    in.leave(strategy, "npar does not know this strategy: everything is stored in shares");
   if (how.rfind("HYBRID", 0) == 0 || how == "4" || how == "5") {
     run.replicas = in.whole(in.find("num_machines"), 1);
     run.assumed.push_back(fmt::format("a hybrid strategy has shares inside each of {} machines", run.replicas));
@@ -126,7 +125,7 @@ void readDeepSpeedPlugin(Reading &in) {
 void readAccelerate(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *type = in.find("distributed_type"), *world = in.find("num_processes"), *precision = in.find("mixed_precision"),
-                     *steps = in.find("gradient_accumulation_steps"), *half = in.find("fp16"), *cpu = in.find("use_cpu");
+                     *half = in.find("fp16"), *cpu = in.find("use_cpu");
   if (!type) {
     in.diagnostics.error({0, 1, 1, 1}, "an Accelerate file needs distributed_type");
     return;

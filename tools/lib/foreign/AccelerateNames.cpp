@@ -18,13 +18,12 @@ const NameTable &accelerateNames() {
        "deepspeed_config.deepspeed_config_file deepspeed_config.gradient_accumulation_steps deepspeed_config.offload_optimizer_device "
        "deepspeed_config.offload_param_device deepspeed_config.zero_stage distributed_type fp16 "
        "fsdp_config.fsdp_activation_checkpointing fsdp_config.fsdp_reshard_after_forward fsdp_config.fsdp_sharding_strategy "
-       "gradient_accumulation_steps megatron_lm_config.megatron_lm_context_parallel_size "
-       "megatron_lm_config.megatron_lm_num_micro_batches megatron_lm_config.megatron_lm_pp_degree "
-       "megatron_lm_config.megatron_lm_recompute_activations megatron_lm_config.megatron_lm_recompute_granularity "
-       "megatron_lm_config.megatron_lm_recompute_method megatron_lm_config.megatron_lm_recompute_num_layers "
-       "megatron_lm_config.megatron_lm_sequence_parallelism megatron_lm_config.megatron_lm_tp_degree "
-       "megatron_lm_config.megatron_lm_use_distributed_optimizer mixed_precision num_machines num_processes "
-       "parallelism_config.parallelism_config_cp_comm_strategy parallelism_config.parallelism_config_cp_size "
+       "fsdp_config.fsdp_version megatron_lm_config.megatron_lm_context_parallel_size megatron_lm_config.megatron_lm_num_micro_batches "
+       "megatron_lm_config.megatron_lm_pp_degree megatron_lm_config.megatron_lm_recompute_activations "
+       "megatron_lm_config.megatron_lm_recompute_granularity megatron_lm_config.megatron_lm_recompute_method "
+       "megatron_lm_config.megatron_lm_recompute_num_layers megatron_lm_config.megatron_lm_sequence_parallelism "
+       "megatron_lm_config.megatron_lm_tp_degree megatron_lm_config.megatron_lm_use_distributed_optimizer mixed_precision num_machines "
+       "num_processes parallelism_config.parallelism_config_cp_comm_strategy parallelism_config.parallelism_config_cp_size "
        "parallelism_config.parallelism_config_dp_replicate_size parallelism_config.parallelism_config_dp_shard_size "
        "parallelism_config.parallelism_config_sp_size parallelism_config.parallelism_config_tp_size use_cpu"},
       {Part::Plan, "nothing is moved to the host's memory",
@@ -61,12 +60,11 @@ const NameTable &accelerateNames() {
        "deepspeed_config.offload_optimizer_nvme_path deepspeed_config.offload_param_nvme_path deepspeed_config.zero3_init_flag "
        "deepspeed_config.zero3_save_16bit_model dispatch_batches enable_cpu_affinity env even_batches "
        "fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
-       "fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.fsdp_use_orig_params fsdp_config.fsdp_version gpu_ids log_dir "
-       "machine_rank main_process_ip main_process_port main_training_function max_restarts "
-       "megatron_lm_config.megatron_lm_attention_softmax_in_fp32 megatron_lm_config.megatron_lm_calculate_per_token_loss "
-       "megatron_lm_config.megatron_lm_no_load_optim megatron_lm_config.megatron_lm_no_save_optim monitor_interval "
-       "mpirun_config.mpirun_hostfile num_cpu_threads_per_process rdzv_backend rdzv_conf role same_network split_batches tee "
-       "use_seedable_sampler"},
+       "fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.fsdp_use_orig_params gpu_ids log_dir machine_rank main_process_ip "
+       "main_process_port main_training_function max_restarts megatron_lm_config.megatron_lm_attention_softmax_in_fp32 "
+       "megatron_lm_config.megatron_lm_calculate_per_token_loss megatron_lm_config.megatron_lm_no_load_optim "
+       "megatron_lm_config.megatron_lm_no_save_optim monitor_interval mpirun_config.mpirun_hostfile num_cpu_threads_per_process "
+       "rdzv_backend rdzv_conf role same_network split_batches tee use_seedable_sampler"},
   };
   // clang-format on
   return table;
