@@ -115,7 +115,7 @@ void readDeepSpeedPlugin(Reading &in) {
   run.accumulation = in.whole(steps, run.accumulation);
   run.training.clip = in.numberSetting(clip, 1); // DeepSpeed's own default
   if (run.zero < 3)
-    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are there (overlap_comm of DeepSpeed is off by default in ZeRO {})",
+    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})",
                                       run.zero));
   for (const char *what : {"offload_optimizer_device", "offload_param_device"})
     if (const ForeignEntry *device = at(what); device && device->value != "none")
@@ -139,7 +139,6 @@ void readAccelerate(Reading &in) {
     in.leave(precision, "npar has no 8-bit types: bf16 is taken"), run.precision = "bf16";
   if (in.isTrue(cpu))
     in.leave(cpu, "a machine with GPUs is simulated");
-  run.accumulation = in.whole(steps, 1);
   if (how == "FSDP") {
     readAccelerateFsdp(in);
   } else if (how == "MEGATRON_LM") {

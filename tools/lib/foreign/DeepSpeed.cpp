@@ -71,9 +71,9 @@ void readZero(Reading &in, const std::string &prefix) {
   run.gradientsPerStep = run.zero <= 1;
   in.keep(overlap);
   if (overlap && !in.isTrue(overlap) && overlap->value == "false")
-    in.leave(overlap, "gradients are reduced as soon as they are there");
+    in.leave(overlap, "gradients are reduced as soon as they are computed");
   else if (!overlap && run.zero < 3)
-    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are there (overlap_comm of DeepSpeed is off by default in ZeRO {})",
+    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})",
                                       run.zero));
   if (const ForeignEntry *bucket = given("reduce_bucket_size")) {
     double elements = in.number(bucket, 5e8, 1e12);

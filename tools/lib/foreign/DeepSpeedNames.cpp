@@ -38,7 +38,7 @@ const NameTable &deepSpeedNames() {
        "train_batch_size train_micro_batch_size_per_gpu zero_optimization.mics_shard_size zero_optimization.offload_optimizer.device "
        "zero_optimization.offload_param.device zero_optimization.overlap_comm zero_optimization.reduce_bucket_size "
        "zero_optimization.stage zero_optimization.zero_hpz_partition_size"},
-      {Part::Plan, "gradients are cut into shares where they lie, and reduced as soon as they are there",
+      {Part::Plan, "gradients are reduced into shares as soon as they are computed",
        "bf16.immediate_grad_update bfloat16.immediate_grad_update managed_gradient_accumulation=true "
        "zero_optimization.contiguous_gradients=true zero_optimization.legacy_stage1 zero_optimization.reduce_scatter=true "
        "zero_optimization.round_robin_gradients zero_optimization.use_multi_rank_bucket_allreduce=true"},

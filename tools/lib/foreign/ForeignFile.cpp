@@ -68,7 +68,7 @@ std::string programNames() {
   return dsl::joined(names);
 }
 
-/// The program that one of the settings belongs to alone: `first` if there are several, null if there is none.
+/// The program that alone has one of the settings. Prefers `first`; null: no setting belongs to a single program.
 const ForeignProgram *ownerOf(const std::vector<ForeignEntry> &entries, const ForeignProgram *first) {
   auto has = [&](const ForeignProgram *program) {
     return std::any_of(entries.begin(), entries.end(), [&](const ForeignEntry &entry) { return program->isOnlyHere(entry.key); });

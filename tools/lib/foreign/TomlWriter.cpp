@@ -17,7 +17,7 @@ bool isNumber(const std::string &text) {
 std::string scalarText(const std::string &value) { return value == "true" || value == "false" || isNumber(value) ? value : '"' + value + '"'; }
 
 /// The same for a list of them too, `[a, b]`.
-std::string valueText(const std::string &value) {
+std::string tomlText(const std::string &value) {
   if (value.size() < 2 || value.front() != '[' || value.back() != ']')
     return scalarText(value);
   std::string text;
@@ -55,7 +55,7 @@ void Toml::add(const std::string &key, double value) { // a TOML float needs a d
 void Toml::addWritten(const std::string &key, const std::string &value) {
   size_t dot = key.rfind('.');
   section(dot == std::string::npos ? "" : key.substr(0, dot));
-  set(key.substr(dot + 1), valueText(value));
+  set(key.substr(dot + 1), tomlText(value));
 }
 
 std::string Toml::text() const {

@@ -8,7 +8,7 @@
 namespace npar::foreign {
 namespace {
 
-/// The shortest decimal number whose product with `whole` is `part`, to the last bit if there is one.
+/// The shortest decimal number whose product with `whole` is exactly `part`, or else the nearest double.
 double quotient(double part, double whole) {
   double exact = part / whole;
   for (int digits = 1; digits <= 17; ++digits)

@@ -9,7 +9,7 @@
 namespace npar::foreign {
 namespace {
 
-/// The schedule that the flags choose. Those of zero bubbles are flags of Megatron-DeepSpeed and of the fork at github.com/sail-sg.
+/// The schedule that the flags choose. Flags for zero bubbles come from Megatron-DeepSpeed and the fork at github.com/sail-sg.
 std::string scheduleOf(Reading &in) {
   bool isH1 = in.isTrue(in.findAny({"enable_zbh1_pipeline", "enable_zbh1_exact_semantics"})),
        isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})), isV = in.isTrue(in.find("zero_bubble_v_schedule"));
@@ -132,7 +132,7 @@ void readMegatronStorage(Reading &in) {
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
-    run.assumed.push_back("gradients are reduced as soon as they are there (without --overlap-grad-reduce Megatron-LM waits for the last)");
+    run.assumed.push_back("gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
   if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
     run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
     if (run.zero > 3)

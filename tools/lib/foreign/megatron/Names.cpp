@@ -131,7 +131,7 @@ const NameTable &megatronNames() {
        "optimizer_cuda_graph"},
       {Part::Plan, "the schedule alone says when gradients of weights are computed",
        "defer_embedding_wgrad_compute delay_wgrad_compute wgrad_deferral_limit"},
-      {Part::Plan, "gathers come with the use of a parameter, and gradients are reduced as soon as they are there",
+      {Part::Plan, "gathers come with the use of a parameter, and gradients are reduced as soon as they are computed",
        "align_grad_reduce=true align_param_gather disable_align_grad_reduce no_align_grad_reduce no_align_param_gather "
        "overlap_param_gather_with_optimizer_step torch_fsdp2_no_reshard_after_forward torch_fsdp2_reshard_after_forward=true"},
       {Part::Plan, "messages of the pipeline go between pairs, at any time",

@@ -28,12 +28,12 @@ bool hasOp(const dsl::Model &model, const std::string &op) {
   return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { return node.op == op; });
 }
 
-/// Tells whether the model is one whose structure flags can say.
+/// Tells whether flags can describe the structure of the model.
 bool hasFlags(const dsl::Model &model) {
   return model.name == "Gpt2" || model.name == "Llama" || model.name == "Qwen3" || model.name == "Decoder";
 }
 
-/// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag says it.
+/// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag chooses it.
 std::optional<std::string> activationFlag(const dsl::Model &model) {
   bool isGated = hasParameter(model, "model.layers.0.mlp.gate_proj.weight");
   if (hasOp(model, "gelu"))
@@ -48,7 +48,7 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &p
   int64_t heads = dsl::axisSize(model, "head"), kvHeads = dsl::axisSize(model, "kv_head"), vocab = dsl::axisSize(model, "vocab");
   std::optional<std::string> activation = activationFlag(model);
   if (!activation) {
-    diagnostics.warning(model.location, "the model is not written: no flag of Megatron-LM says its activation");
+    diagnostics.warning(model.location, "the model is not written: no flag of Megatron-LM chooses its activation");
     return;
   }
   bool isRms = hasOp(model, "rms_norm"), isGpt2 = model.name == "Gpt2", isRotary = hasOp(model, "sinusoid");
