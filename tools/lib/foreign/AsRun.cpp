@@ -122,7 +122,7 @@ private:
     const dsl::Pipeline &pipeline = *plan.pipeline;
     pp = pipeline.mesh;
     const std::set<std::string> &of = target.schedules();
-    if (!pipeline.path.empty() ? !result.writesOwnPlan() : of.count(pipeline.schedule) == 0)
+    if (!result.writesOwnPlan() && (!pipeline.path.empty() || of.count(pipeline.schedule) == 0))
       error(pipeline.location, fmt::format("{} has no schedule '{}'", name, pipeline.schedule),
             fmt::format("it has {}", fmt::join(of, ", ")));
     if (pipeline.live > 0)

@@ -14,6 +14,9 @@ std::string scheduleOf(Reading &in) {
   bool isH1 = in.isTrue(in.findAny({"enable_zbh1_pipeline", "enable_zbh1_exact_semantics"})),
        isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})), isV = in.isTrue(in.find("zero_bubble_v_schedule"));
   const ForeignEntry *memory = in.find("zero_bubble_v_schedule_mem_setup"), *v = in.find("enable_1f1b_v");
+  for (const char *flag : {"enable_zbh1_pipeline", "enable_zbh1_exact_semantics", "enable_zero_bubble", "enable_zb_runtime", "zero_bubble_v_schedule",
+                           "zero_bubble_v_schedule_mem_setup"})
+    in.keep(in.find(flag));
   if (in.isTrue(v))
     in.leave(v, "npar has no such schedule: the next flag's is taken, or 1f1b");
   if (isV)
@@ -78,6 +81,8 @@ void readMegatronRecompute(Reading &in) {
                      *modules = in.find("recompute_modules");
   bool isOlder = in.isTrue(all) || in.peek("activations_checkpoint_method"); // each of them alone recomputes all blocks
   std::string how = in.word(granularity, isOlder ? "full" : in.isTrue(selective) ? "selective" : "");
+  for (const ForeignEntry *one : {granularity, method, count, selective, all, modules})
+    in.keep(one);
   if (how == "full") {
     int64_t layers = in.whole(count, 1);
     bool isSome = in.word(method, "uniform") == "block";
@@ -85,15 +90,11 @@ void readMegatronRecompute(Reading &in) {
     if (!isSome)
       return;
     in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", layers));
-    for (const ForeignEntry *one : {granularity, count})
-      in.keep(one);
   } else if (how == "selective") {
     std::string what = in.word(modules, "core_attn");
     if (what != "core_attn")
       in.leave(modules, "of parts of a block, attention alone is recomputed");
     in.run.assumed.push_back("attention's probabilities are recomputed in any case: npar never keeps them");
-    for (const ForeignEntry *one : {granularity, selective})
-      in.keep(one);
   } else if (granularity) {
     in.error(*granularity, "'recompute_granularity' is 'full' or 'selective', not '" + how.substr(0, 40) + "'");
   }
@@ -134,6 +135,7 @@ void readMegatronStorage(Reading &in) {
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
     run.assumed.push_back("gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
   if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
+    in.keep(stage);
     run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
     if (run.zero > 3)
       in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
@@ -142,6 +144,7 @@ void readMegatronStorage(Reading &in) {
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
   if (bucket)
     run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
+  in.keep(bucket);
   in.leave(buckets, "buckets have a size, not a number");
 }
 
@@ -169,7 +172,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     if (run.cp > 1)
       in.error(*ulysses, "npar splits the sequence in one way: by context_parallel_size or by ds_sequence_parallel_size");
     run.cp = ranks, run.ring = "ulysses";
-    in.place("cp", ulysses);
+    in.place("cp", ulysses), in.keep(ulysses);
   } else if (const ForeignEntry *how = in.find("cp_comm_type"); how && run.cp > 1) {
     std::string word = how->value;
     if (word.find("all_gather") != std::string::npos)

@@ -24,6 +24,12 @@ class MegatronFlags {
 public:
   void add(const std::string &flag) { text += "--" + flag + "\n"; }
   template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
+  /// Removes the line of a flag, if there is one.
+  void remove(const std::string &flag) {
+    for (const char *end : {" ", "\n"})
+      if (size_t at = ("\n" + text).find("\n--" + flag + end); at != std::string::npos)
+        text.erase(at, text.find('\n', at) - at + 1);
+  }
   std::string text;
 };
 

@@ -90,10 +90,18 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &p
     flags.add("untie-embeddings-and-output-weights");
 }
 
+/// Tells whether a kept setting's name begins with one of the words.
+bool keeps(const ForeignRun &run, const std::vector<std::string> &words) {
+  std::vector<KeptSetting> kept = run.keptToWrite();
+  return std::any_of(kept.begin(), kept.end(), [&](const KeptSetting &one) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string &word) { return one.key.rfind(word, 0) == 0; });
+  });
+}
+
 void addPipeline(MegatronFlags &flags, const ForeignRun &run) {
   if (run.pp == 1)
     return;
-  if (run.chunks > 1)
+  if (run.chunks > 1 && run.schedule == "interleaved")
     flags.add("num-virtual-stages-per-pipeline-rank", run.chunks);
   if (run.stages.empty())
     return;
@@ -112,6 +120,8 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
+  if (keeps(run, {"zero_stage"})) // of Megatron-DeepSpeed, which says it all
+    return;
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
   if (!run.writesOwnPlan()) { // as npar's plans do
@@ -152,25 +162,26 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);
-  flags.add("context-parallel-size", run.cp);
-  if (run.cp > 1)
+  bool isOlder = keeps(run, {"ds_sequence_parallel_size"});
+  if (!isOlder)
+    flags.add("context-parallel-size", run.cp);
+  if (run.cp > 1 && !isOlder)
     flags.add("cp-comm-type", run.ring == "gather" ? "all_gather" : run.ring == "ulysses" ? "a2a" : "p2p");
   if (run.sequenceParallel)
     flags.add("sequence-parallel");
   if (run.dpOutside)
     flags.add("use-tp-pp-dp-mapping");
-  std::vector<KeptSetting> kept = run.keptToWrite();
-  auto isKept = [&](const char *prefix) {
-    return std::any_of(kept.begin(), kept.end(), [&](const KeptSetting &one) { return one.key.rfind(prefix, 0) == 0; });
-  };
-  if (!run.recompute.empty() && !isKept("recompute_")) {
+  if (!run.recompute.empty() && !keeps(run, {"recompute_", "activations_checkpoint", "checkpoint_"})) {
     flags.add("recompute-granularity", "full");
     flags.add("recompute-method", "uniform");
     flags.add("recompute-num-layers", run.recompute == "block" ? "1" : run.recompute.substr(run.recompute.find(' ') + 1));
   }
   addStorage(flags, run);
-  for (const KeptSetting &one : kept)
-    flags.text += run.program->shown(one.key, one.value, false) + "\n";
+  for (const KeptSetting &one : run.keptToWrite()) {
+    std::string line = run.program->shown(one.key, one.value, false);
+    flags.remove(line.substr(2, line.find(' ') - 2));
+    flags.text += line + "\n";
+  }
   return std::move(flags.text);
 }
 
