@@ -43,7 +43,7 @@ class DecoderTest(DriverTest):
     def test_structures_under_plans(self):
         for structure, plan in (
             ({"positions": "table", "activation": "squared_relu", "dropout": 0.1, "probability_dropout": 0.1}, settings(mesh(dp=1, pp=2, tp=2), micro=4)),
-            ({"positions": "none", "normed": "true", "norm": "rms", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
+            ({"positions": "absent", "normed": "true", "norm": "rms", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
         ):
             with self.subTest(structure):
                 report = self.npar_json("verify", "decoder", *settings(CHECKED, structure), *plan, code=None)

@@ -67,7 +67,7 @@ class MegatronCasesTest(CasesTest):
             (llama + "--add-qkv-bias", "Decoder", "biased = false, qkv_biased = true"),
             (llama + "--attention-dropout 0.2", "Decoder", "dropout = 0, probability_dropout = 0.2"),
             ("--squared-relu", "Decoder", 'activation = "squared_relu"'),
-            ("--position-embedding-type none", "Decoder", 'positions = "none"'),
+            ("--position-embedding-type none", "Decoder", 'positions = "absent"'),
             ("--swiglu --normalization rmsnorm --num-key-value-heads 4", "Decoder", "kv_heads = 4"),
         ):
             with self.subTest(more):
@@ -226,7 +226,7 @@ class TorchtitanCasesTest(CasesTest):
              "AdamW(lr = linear(peak = 0.0003, warmup = 777, steps = 10000, final = 0), betas = (0.9, 0.99), epsilon = 1e-08, decay = 0.05)"),
             ('[optimizer]\nname = "Adam"\n', "optimizer Adam(lr = "),
             ("max_norm = 0.5\n", "    clip 0.5\n"),
-            ("steps = 100\n", "warmup = 100, steps = 100"),  # the warm-up is no longer than the run
+            ("steps = 100\n", "constant(peak = 0.0008, warmup = 100)"),  # the warm-up is no longer than the run
             ('[lr_scheduler]\ndecay_type = "cosine"\nmin_lr_factor = 0.1\n', "cosine(peak = 0.0008, warmup = 200, steps = 10000, final = 8e-05)"),
             ("[lr_scheduler]\ndecay_ratio = 0.0\n", "constant(peak = 0.0008, warmup = 200)"),
             ("[debug]\nseed = 42\n", "    seed 42\n"),

@@ -135,13 +135,14 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
     found = byName(path);
   dsl::Location at = {number, 1, 1, 1};
   auto refuse = [&](const std::string &message) { diagnostics.error(at, message).help(at, "--from-format says whose it is"); };
-  if (!found.program && !program) {
-    refuse("unknown kind of file: it has no setting of " + programNames());
-    return std::nullopt;
-  }
-  if (const char *other = program || !found.program->isNested() ? nullptr : otherProgramOf(*text)) {
-    refuse(fmt::format("this is a file of {}, which npar does not read; it reads files of {}", other, programNames()));
-    return std::nullopt;
+  if (!program && (!found.program || found.program->isNested())) {
+    const char *other = otherProgramOf(*text);
+    if (other)
+      refuse(fmt::format("this is a file of {}, which npar does not read; it reads files of {}", other, programNames()));
+    else if (!found.program)
+      refuse("unknown kind of file: it has no setting of " + programNames());
+    if (other || !found.program)
+      return std::nullopt;
   }
   ForeignFile result;
   result.path = path;

@@ -75,6 +75,13 @@ std::vector<KeptSetting> ForeignRun::keptToWrite() const {
   return settings;
 }
 
+bool ForeignRun::keeps(const std::vector<std::string> &words) const {
+  std::vector<KeptSetting> settings = keptToWrite();
+  return std::any_of(settings.begin(), settings.end(), [&](const KeptSetting &one) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string &word) { return one.key.rfind(word, 0) == 0; });
+  });
+}
+
 dsl::Location ForeignRun::placeOf(const std::string &name) const {
   for (const auto &[known, at] : places)
     if (known == name)

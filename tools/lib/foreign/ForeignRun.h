@@ -82,6 +82,8 @@ struct ForeignRun {
   bool writesOwnPlan() const { return isOwnPlan && readFrom == program; }
   /// The settings to write again, in the order of the file.
   std::vector<KeptSetting> keptToWrite() const;
+  /// Tells whether one of them has a name that begins with one of the words.
+  bool keeps(const std::vector<std::string> &words) const;
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };

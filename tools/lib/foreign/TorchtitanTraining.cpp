@@ -33,7 +33,9 @@ void readTorchtitanRate(Reading &in) {
   if (training.warmup.value > training.steps.value) { // torchtitan shortens it too
     in.run.assumed.push_back(fmt::format("the warm-up of {} steps ends with the {} steps of the run", training.warmup.value, training.steps.value));
     training.warmup.value = training.steps.value;
+    in.keep(warmup);
   }
+  in.keep(total ? total : steps), in.keep(ratio);
   int64_t after = training.steps.value - training.warmup.value, decaying = after;
   if (ratio)
     decaying = std::min<int64_t>(after, std::llround(in.number(ratio, 0, 1) * static_cast<double>(training.steps.value)));

@@ -47,12 +47,12 @@ double dropout(Reading &in, const ForeignEntry *entry) {
   return rate;
 }
 
-/// "rotary", "table" or "none". Other kinds of positions are named as a difference.
+/// "rotary", "table" or "absent". Other kinds of positions are named as a difference.
 std::string positions(Reading &in) {
   const ForeignEntry *kind = in.find("position_embedding_type"), *rotary = in.find("use_rotary_position_embeddings"),
                      *percent = in.find("rotary_percent");
   std::string word = in.word(kind, "learned_absolute");
-  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary" : word == "none" ? "none" : word == "learned_absolute" ? "table" : "";
+  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary" : word == "none" ? "absent" : word == "learned_absolute" ? "table" : "";
   if (found.empty())
     in.differs(kind, "the model has rotary positions"), found = "rotary";
   if (found == "rotary" && percent && in.number(percent, 1) != 1)

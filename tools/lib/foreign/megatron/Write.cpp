@@ -90,14 +90,6 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &p
     flags.add("untie-embeddings-and-output-weights");
 }
 
-/// Tells whether a kept setting's name begins with one of the words.
-bool keeps(const ForeignRun &run, const std::vector<std::string> &words) {
-  std::vector<KeptSetting> kept = run.keptToWrite();
-  return std::any_of(kept.begin(), kept.end(), [&](const KeptSetting &one) {
-    return std::any_of(words.begin(), words.end(), [&](const std::string &word) { return one.key.rfind(word, 0) == 0; });
-  });
-}
-
 void addPipeline(MegatronFlags &flags, const ForeignRun &run) {
   if (run.pp == 1)
     return;
@@ -120,7 +112,7 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
-  if (keeps(run, {"zero_stage"})) // of Megatron-DeepSpeed, which says it all
+  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which says it all
     return;
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
@@ -162,7 +154,7 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);
-  bool isOlder = keeps(run, {"ds_sequence_parallel_size"});
+  bool isOlder = run.keeps({"ds_sequence_parallel_size"});
   if (!isOlder)
     flags.add("context-parallel-size", run.cp);
   if (run.cp > 1 && !isOlder)
@@ -171,7 +163,7 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
     flags.add("sequence-parallel");
   if (run.dpOutside)
     flags.add("use-tp-pp-dp-mapping");
-  if (!run.recompute.empty() && !keeps(run, {"recompute_", "activations_checkpoint", "checkpoint_"})) {
+  if (!run.recompute.empty() && !run.keeps({"recompute_", "activations_checkpoint", "checkpoint_"})) {
     flags.add("recompute-granularity", "full");
     flags.add("recompute-method", "uniform");
     flags.add("recompute-num-layers", run.recompute == "block" ? "1" : run.recompute.substr(run.recompute.find(' ') + 1));
