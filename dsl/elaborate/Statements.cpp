@@ -56,12 +56,16 @@ Helps ModelElaborator::declaredLater(const ast::Name &name) const {
 
 void ModelElaborator::warnUnused() {
   std::vector<std::string> unused;
+  auto isKeptLayer = [&](const std::string &path) {
+    return std::any_of(graph.model.parameters.begin(), graph.model.parameters.end(),
+                       [&](const Parameter &p) { return p.path.rfind(path + ".", 0) == 0 && isKept(p.path); });
+  };
   for (const auto &i : instances)
-    if (!i->used && (!i->parent || i->parent->used)) {
+    if (!i->used && (!i->parent || i->parent->used) && !isKeptLayer(i->path)) {
       unused.push_back(i->path);
       reporter.warning(i->location, "layer '" + i->path + "' is never called");
     }
-  graph.finish(unused);
+  graph.finish(unused, [&](const std::string &parameter) { return isKept(parameter); });
   for (const Node &node : graph.model.nodes)
     if (node.op != "parameter" && !findNodeKind(node.op))
       reporter.abort(node.location, "internal error: no operation makes '" + node.op + "'");

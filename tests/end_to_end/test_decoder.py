@@ -32,7 +32,7 @@ class DecoderTest(DriverTest):
 
     def test_as_llama_and_qwen_3(self):
         """The same parameters, computed in the same way: the same losses to the last bits."""
-        for model, more in (("llama", {}), ("qwen3", {"normed": "true", "head_dim": 6})):
+        for model, more in (("llama", {}), ("qwen3", {"normed": "head", "head_dim": 6})):
             own = {**SIZES, "epsilon": 1e-5, "tied": "false", **({"head_dim": 6} if model == "qwen3" else {})}
             flags = ("--plan", "none", "--set", "compute=f64", "--steps")
             self.losses(model, *settings(own, mlp=24), *flags, 1, "--output", "weights.safetensors")
@@ -43,7 +43,7 @@ class DecoderTest(DriverTest):
     def test_structures_under_plans(self):
         for structure, plan in (
             ({"positions": "table", "activation": "squared_relu", "dropout": 0.1, "probability_dropout": 0.1}, settings(mesh(dp=1, pp=2, tp=2), micro=4)),
-            ({"positions": "absent", "normed": "true", "norm": "rms", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
+            ({"positions": "absent", "normed": "head", "norm": "rms", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
         ):
             with self.subTest(structure):
                 report = self.npar_json("verify", "decoder", *settings(CHECKED, structure), *plan, code=None)
@@ -52,7 +52,7 @@ class DecoderTest(DriverTest):
     def test_parameters(self):
         """As Megatron-LM counts them."""
         for sizes, structure in (({"vocab": 512, "width": 64, "inner": 128, "heads": 4, "kv_heads": 2, "depth": 3, "context": 32}, {}),
-                                 ({"vocab": 512, "width": 64, "inner": 96, "heads": 4, "kv_heads": 4, "depth": 2, "context": 32}, {**LLAMA, "normed": "true"})):
+                                 ({"vocab": 512, "width": 64, "inner": 96, "heads": 4, "kv_heads": 4, "depth": 2, "context": 32}, {**LLAMA, "normed": "head"})):
             width, keys = sizes["width"], sizes["width"] // sizes["heads"] * sizes["kv_heads"]
             biased, gated, norm = "biased" not in structure, "gated" in structure, 2 if "norm" not in structure else 1
             block = 2 * width * width + 2 * width * keys + (3 if gated else 2) * width * sizes["inner"] + 2 * norm * width

@@ -63,7 +63,7 @@ class MegatronCasesTest(CasesTest):
             (llama + "--rotary-base 1000000 --norm-epsilon 1e-6", "Llama", "epsilon = 1e-06, kv_heads = 8, head_dim = 16, theta = 1000000"),
             ("--group-query-attention --num-query-groups 4 --untie-embeddings-and-output-weights", "Decoder", "kv_heads = 4, head_dim = 16, tied = false"),
             ("--position-embedding-type rope", "Decoder", 'positions = "rotary", activation = "gelu", gated = false, biased = true'),
-            (llama + "--qk-layernorm", "Decoder", 'norm = "rms", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = true'),
+            (llama + "--qk-layernorm", "Decoder", 'norm = "rms", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = "head"'),
             (llama + "--add-qkv-bias", "Decoder", "biased = false, qkv_biased = true"),
             (llama + "--attention-dropout 0.2", "Decoder", "dropout = 0, probability_dropout = 0.2"),
             ("--squared-relu", "Decoder", 'activation = "squared_relu"'),

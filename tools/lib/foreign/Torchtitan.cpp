@@ -6,6 +6,7 @@
 #include "engine/files/BoundedText.h"
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/foreign/PlainModel.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -253,7 +254,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
 
 /// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
 std::string flavorOf(const dsl::Program &program) {
-  if (program.model.name != "Llama")
+  if (!isPlainLlama(program.model))
     return "";
   auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
   for (const TorchtitanFlavor &flavor : torchtitanFlavors())

@@ -154,7 +154,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   constant("gated", isGated, isStated);
   constant("biased", hasBias, noBias || bias);
   constant("qkv_biased", hasQkvBias, noBias || bias || qkvBias);
-  constant("normed", isNormed, queryNorm);
+  constant("normed", isNormed ? "head" : "no", queryNorm);
   constant("dropout", residual, hiddenDropout);
   constant("probability_dropout", probabilities, attentionDropout);
 }

@@ -2,6 +2,7 @@
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "dsl/AxisSize.h"
+#include "tools/lib/foreign/PlainModel.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ bool hasOp(const dsl::Model &model, const std::string &op) {
 
 /// Tells whether flags can describe the structure of the model.
 bool hasFlags(const dsl::Model &model) {
-  return model.name == "Gpt2" || model.name == "Llama" || model.name == "Qwen3" || model.name == "Decoder";
+  return model.name == "Gpt2" || isPlainLlama(model) || ((model.name == "Qwen3" || model.name == "Decoder") && !hasScaledPositions(model));
 }
 
 /// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag chooses it.
@@ -147,7 +148,7 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
     addModel(flags, run, program, diagnostics);
   else
     diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
-                                                    "': of npar's they describe Gpt2, Llama, Qwen3 and Decoder");
+                                                    "': of npar's they describe Gpt2, Llama without biases, Qwen3 and Decoder, without scaled positions");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
   addMegatronTraining(flags, run);
