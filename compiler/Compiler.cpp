@@ -11,7 +11,7 @@
 #include "compiler/passes/export/ReadSaved.h"
 #include "engine/program/PrintProgram.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,18 +28,25 @@ std::string print(ModuleOp module) {
   return text;
 }
 
-/// Tells the name of each pass of the pipeline.
-class TellPasses : public PassInstrumentation {
-public:
-  explicit TellPasses(std::function<void(const std::string &)> tell) : tell(std::move(tell)) {}
-  void runBeforePass(Pass *pass, Operation *) override {
-    if (!pass->getArgument().empty())
-      tell(pass->getArgument().str());
-  }
+/// Tells the caller that a phase with a name begins; false if the caller wants the compilation to end here.
+bool begin(const CompileOptions &options, const std::string &phase) {
+  auto stopped = [&] { return options.wantsToStop && options.wantsToStop(); };
+  if (stopped())
+    return false;
+  if (options.onPhase && !phase.empty())
+    options.onPhase(phase);
+  return !stopped();
+}
 
-private:
-  std::function<void(const std::string &)> tell;
-};
+/// Tells the name of each pass of the pipeline, and skips all that are left once the caller wants to stop. A pass manager cannot be told to
+/// end, and a failed pass would need a message; the module of a stopped compilation is never used.
+void watchPasses(MLIRContext &context, const CompileOptions &options) {
+  context.registerActionHandler([&options](function_ref<void()> transform, const tracing::Action &action) {
+    const auto *execution = dyn_cast<PassExecutionAction>(&action);
+    if (!execution || begin(options, execution->getPass().getArgument().str()))
+      transform();
+  });
+}
 
 /// The kernels' code for this processor and for the devices that are asked for. A program without kernels has no code.
 LogicalResult generateKernels(ModuleOp module, const CompileOptions &options, std::vector<KernelCode> &codes) {
@@ -52,8 +59,8 @@ LogicalResult generateKernels(ModuleOp module, const CompileOptions &options, st
     return success();
   codes.push_back({"cpu", std::move(object.targetFeatures), std::move(object.bytes)});
   for (const std::string &target : options.targets) {
-    if (options.onPhase)
-      options.onPhase("kernels for " + target);
+    if (!begin(options, "kernels for " + target))
+      return failure();
     StringRef architecture = StringRef(target).split(':').second;
     FailureOr<std::string> text = codegen::emitDeviceKernels(module, architecture);
     if (failed(text))
@@ -74,16 +81,16 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
     result.text = print(module);
     return success();
   }
-  if (options.onPhase)
-    options.onPhase("planning memory");
+  if (!begin(options, "planning memory"))
+    return failure();
   FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module);
   if (failed(program))
     return failure();
   std::vector<KernelCode> codes;
   if (!asText && !options.withoutKernels && failed(generateKernels(module, options, codes)))
     return failure();
-  if (options.onPhase)
-    options.onPhase("checking the program");
+  if (!begin(options, "checking the program"))
+    return failure();
   auto sealed = emitProgram(module, **program, std::move(codes));
   if (failed(sealed))
     return failure();
@@ -109,8 +116,8 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
     return std::nullopt;
   PassManager passes(&context);
   buildPipeline(passes, options);
-  if (options.onPhase)
-    passes.addInstrumentation(std::make_unique<TellPasses>(options.onPhase));
+  if (options.onPhase || options.wantsToStop)
+    watchPasses(context, options);
   Compiled result;
   auto stopped = [&] { return options.wantsToStop && options.wantsToStop(); };
   if (failed(passes.run(*module)) || stopped() || failed(finish(*module, options, result))) {

@@ -31,14 +31,15 @@ struct CompileOptions {
   std::vector<int> unrounded;
   /// Called when a phase begins, with a pass name such as "place-insert-reshards" or a kernel number; may be null.
   std::function<void(const std::string &)> onPhase;
-  /// Asked after the passes and between kernels; true ends the compilation without a program and without an error. May be null.
+  /// Asked between passes, phases and kernels; true ends the compilation without a program. Errors that it reports after that are
+  /// meaningless. May be null.
   std::function<bool()> wantsToStop;
 };
 
 /// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
   std::string text;                                      ///< text of the stage at which `stopAfter` stopped
-  SavedActivations saved;                                ///< set if `stopAfter` is "saved"
+  memory::SavedActivations saved;                                ///< set if `stopAfter` is "saved"
   std::shared_ptr<const program::LoadedProgram> program; ///< set otherwise
 };
 

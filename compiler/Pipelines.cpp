@@ -13,11 +13,11 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildPreparePipeline(passes);
   if (options.stopAfter == "nn")
     return;
-  passes.addPass(createPlaceMarkAttentionPass());
+  passes.addPass(place::createPlaceMarkAttentionPass());
   buildAutodiffPipeline(passes, options.kind, options.positions);
   if (options.stopAfter == "grad")
     return;
-  buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");
+  place::buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");
   if (options.stopAfter == "dist")
     return;
   if (options.stopAfter == "saved")

@@ -12,6 +12,7 @@ namespace npar::dsl {
 
 namespace ast {
 struct Plan; // dsl/Ast.h
+struct Train;
 }
 
 /// The use of a program, which decides what its text must have.
@@ -41,7 +42,8 @@ std::optional<Program> elaborate(const FrontendOptions &options, Sources &source
 /// Parses only and prints the syntax tree (`--emit=ast`). Returns false on errors.
 bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out);
 
-/// Prints a plan as text that parses to the same plan.
+/// Prints a plan or a train block as text that parses to the same tree.
 void print(const ast::Plan &plan, std::ostream &out);
+void print(const ast::Train &train, std::ostream &out);
 
 } // namespace npar::dsl

@@ -96,7 +96,7 @@ std::optional<std::string> HostTexts::read(const std::string &path, size_t most,
 std::string HostTexts::imported(const std::string &name) const {
   std::string path = "<import>/" + name + (fs::path(name).extension() == ".npar" ? "" : ".npar");
   if (given.count(path) == 0) {
-    std::optional<std::string> text = give(name);
+    std::optional<std::string> text = std::this_thread::get_id() == thread ? give(name) : std::nullopt;
     if (!text)
       return "";
     given[path] = std::move(*text);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace npar::dsl {
@@ -52,7 +53,8 @@ private:
   std::map<std::string, std::string> texts; ///< by path
 };
 
-/// Texts that a function of the host gives for imports by their names. Their paths are "<import>/NAME.npar".
+/// Texts that a function of the host gives for imports by their names. Their paths are "<import>/NAME.npar". The function is called by the
+/// thread that made this object; other threads find what it has given before they started.
 class HostTexts final : public SourceProvider {
 public:
   using Give = std::function<std::optional<std::string>(const std::string &name)>;
@@ -65,6 +67,7 @@ public:
 
 private:
   Give give;
+  std::thread::id thread = std::this_thread::get_id();
   mutable std::map<std::string, std::string> given; ///< by path
 };
 

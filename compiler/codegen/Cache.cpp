@@ -20,7 +20,7 @@ static std::string hash(llvm::StringRef text) {
 // The file that holds this code: a rebuilt compiler shares no entries with its predecessor.
 static const std::string &buildIdentity() {
   static const std::string identity = [] {
-    std::string path = program::fileOfCode(reinterpret_cast<const void *>(&buildIdentity));
+    std::string path = files::fileOfCode(reinterpret_cast<const void *>(&buildIdentity));
     auto file = llvm::MemoryBuffer::getFile(path, false, false);
     return file ? hash((*file)->getBuffer()) : std::string("unknown");
   }();
@@ -33,10 +33,10 @@ static std::string lineOf(llvm::StringRef key, llvm::StringRef object) {
 }
 
 KernelCache::KernelCache(std::string given, bool enabled) {
-  program::CachePlace place = given.empty() ? program::cachePlace("kernels") : program::CachePlace{std::move(given), "", false};
+  files::CachePlace place = given.empty() ? files::cachePlace("kernels") : files::CachePlace{std::move(given), "", false};
   if (!enabled || place.root.empty() || buildIdentity() == "unknown")
     return;
-  engine::Result<program::PrivateFolder> opened = program::PrivateFolder::open(place.root, place.below);
+  engine::Result<files::PrivateFolder> opened = files::PrivateFolder::open(place.root, place.below);
   std::string why = opened.ok() ? "" : opened.status().message();
   if (opened.ok() && llvm::sys::fs::access(place.path(), llvm::sys::fs::AccessMode::Write))
     why = "'" + place.path() + "' cannot be written";

@@ -26,7 +26,7 @@ public:
   void put(llvm::StringRef key, llvm::StringRef object) const;
 
 private:
-  std::optional<program::PrivateFolder> folder;
+  std::optional<files::PrivateFolder> folder;
   std::string complaint;
 };
 

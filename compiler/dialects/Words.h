@@ -5,7 +5,7 @@
 
 #include "mlir/IR/OpImplementation.h"
 
-namespace npar {
+namespace npar::compiler {
 
 template <typename Enum> mlir::FailureOr<Enum> parseWord(mlir::AsmParser &parser) {
   llvm::SMLoc at = parser.getCurrentLocation();
@@ -17,4 +17,4 @@ template <typename Enum> mlir::FailureOr<Enum> parseWord(mlir::AsmParser &parser
   return parser.emitError(at) << "'" << word << "' is none of " << program::wordsOf<Enum>();
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 
 /// A parameter of an attribute: `Npar_Word<"Phase">:$phase` is a program::Phase.
 class Npar_Word<string enumeration> : AttrParameter<"::npar::program::" # enumeration, "one of the seam's " # enumeration> {
-  let parser = "::npar::parseWord<::npar::program::" # enumeration # ">($_parser)";
+  let parser = "::npar::compiler::parseWord<::npar::program::" # enumeration # ">($_parser)";
   let printer = "$_printer << ::npar::program::wordOf($_self)";
 }
 

@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp module, program::ProgramT &program,
                                                                      std::vector<KernelCode> codes) {
@@ -17,4 +17,4 @@ FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp mo
   return std::move(*loaded);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace npar {
+namespace npar::compiler {
 
 /// The code of the kernels for one kind of device, as codegen made it (program::DeviceCode).
 struct KernelCode {
@@ -21,4 +21,4 @@ struct KernelCode {
 mlir::FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(mlir::ModuleOp module, program::ProgramT &program,
                                                                            std::vector<KernelCode> codes);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace npar;
+using namespace npar::compiler;
 using namespace npar::nn;
 
 namespace {
@@ -426,7 +427,7 @@ private:
 };
 } // namespace
 
-OwningOpRef<ModuleOp> npar::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
+OwningOpRef<ModuleOp> npar::compiler::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
                                           program::ProgramKind kind, ArrayRef<int> unrounded) {
   context.loadDialect<NnDialect, dist::DistDialect, func::FuncDialect>();
   return Importer(context, program, sources, kind, unrounded).run();

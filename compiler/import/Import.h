@@ -6,7 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Imports mechanically: one op per node, one nn.variable per parameter. Locations are those of the user's text; the context gets the
 /// dialects it needs. Only for an evaluation metrics and predictions are imported, which leave results. The ops of the nodes `unrounded`,
@@ -15,4 +15,4 @@ mlir::OwningOpRef<mlir::ModuleOp> importProgram(mlir::MLIRContext &context, cons
                                                 program::ProgramKind kind = program::ProgramKind::Training,
                                                 llvm::ArrayRef<int> unrounded = {});
 
-} // namespace npar
+} // namespace npar::compiler

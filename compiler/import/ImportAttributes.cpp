@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 namespace {
 
 using At = llvm::function_ref<LocationAttr(const dsl::Location &)>;
@@ -101,4 +101,4 @@ void setModuleAttributes(ModuleOp module, const dsl::Program &program, Builder &
   setLosses(module, program.model);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -6,11 +6,11 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Sets all attributes of compiler/attributes/ModuleAttributes.h that the program determines: names, batch, seed, optimizers, losses, mesh,
 /// rules, pipeline, and those of PlanClauses.h, CheckpointRules.h and DataBlock.h.
 void setModuleAttributes(mlir::ModuleOp module, const dsl::Program &program, mlir::Builder &builder,
                          llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);
 
-} // namespace npar
+} // namespace npar::compiler

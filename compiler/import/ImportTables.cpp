@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 void setCheckpointRules(ModuleOp module, const dsl::Model &model) {
   std::vector<attributes::CheckpointEntry> rules;
@@ -45,4 +45,4 @@ void MeasureList::set(ModuleOp module) const {
     attributes::setPredictions(module, predictions);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -7,7 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Sets `npar.checkpoint` = [{kind = "rename", file = "transformer.*", model = "*"}] where the model says something; `kind` is rename,
 /// ignore, same or fresh.
@@ -29,4 +29,4 @@ private:
   std::vector<attributes::PredictionEntry> predictions;
 };
 
-} // namespace npar
+} // namespace npar::compiler

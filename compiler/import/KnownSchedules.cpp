@@ -3,7 +3,7 @@
 
 #include "compiler/schedules/Text.h"
 
-namespace npar {
+namespace npar::compiler {
 
 static dsl::ScheduleText readSchedule(const std::string &text) {
   schedules::ReadSchedule read = schedules::checkCsv(text);
@@ -21,4 +21,4 @@ dsl::KnownSchedules knownSchedules() {
   return known;
 }
 
-} // namespace npar
+} // namespace npar::compiler

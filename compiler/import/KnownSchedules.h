@@ -3,9 +3,9 @@
 
 #include "dsl/Schedules.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// All kinds of `schedules::scheduleKinds()`, and the reader of schedules as text.
 dsl::KnownSchedules knownSchedules();
 
-} // namespace npar
+} // namespace npar::compiler

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 namespace {
 
 using Locate = llvm::function_ref<LocationAttr(const dsl::Location &)>;
@@ -95,4 +95,4 @@ void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Locate location) {
     attributes::setPlace(module, {plan.place->order, plan.place->inside, location(plan.place->location)});
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,10 +5,10 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Sets the attributes of the clauses that the plan has (compiler/attributes/ClauseAttributes.h), and the marks and numbers of clauses
 /// without fields: `dist.bucket`, `dist.hierarchical`, `dist.library`.
 void setPlanClauses(mlir::ModuleOp module, const dsl::Plan &plan, llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::compiler {
+namespace npar::memory {
 
 struct SavedActivations {
   /// A tensor counts 2 bytes per element, as in a model that computes in 16 bits, and 4 where it is wider than the model's own type;
@@ -42,4 +42,4 @@ struct SavedActivations {
   Flops flops;
 };
 
-} // namespace npar::compiler
+} // namespace npar::memory

@@ -486,4 +486,6 @@ void print(const ast::File &file, std::ostream &out) { Printer(out).file(file); 
 
 void print(const ast::Plan &plan, std::ostream &out) { Printer(out).plan(plan); }
 
+void print(const ast::Train &train, std::ostream &out) { Printer(out).train(train); }
+
 } // namespace npar::dsl

@@ -13,8 +13,8 @@
 
 namespace npar::engine {
 
-using program::OpenFolder;
-using program::SyncedFile;
+using files::OpenFolder;
+using files::SyncedFile;
 
 static constexpr const char *partialMark = ".partial-";
 
@@ -45,9 +45,9 @@ static Status writeSynced(const std::string &path, const std::string &content) {
 
 Result<CheckpointFolder> CheckpointFolder::open(const std::string &folder, std::vector<std::string> &remarks) {
   CheckpointFolder result(folder);
-  if (Status status = program::makeFolder(folder); !status.ok())
+  if (Status status = files::makeFolder(folder); !status.ok())
     return status;
-  Result<std::unique_ptr<program::FolderLock>> lock = program::FolderLock::take(folder);
+  Result<std::unique_ptr<files::FolderLock>> lock = files::FolderLock::take(folder);
   if (!lock.ok())
     return lock.status();
   result.lock = std::move(*lock);
@@ -86,21 +86,21 @@ Status CheckpointFolder::begin(const std::string &partial, const std::vector<std
   for (const std::string &file : files)
     if (!isFileName(file, /*text=*/file.compare(0, 6, "model/") == 0))
       return Status(Code::Internal, "a checkpoint cannot have a file '" + file + "'");
-  Status status = program::makeFolder(partial);
+  Status status = files::makeFolder(partial);
   return status.ok() ? writeSynced(partial + "/" + UnfinishedMark::fileName, UnfinishedMark::text(files)) : status;
 }
 
 Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
                                 const std::vector<std::pair<std::string, std::string>> &texts, std::vector<std::string> &remarks) {
   if (!texts.empty()) {
-    if (Status status = program::makeFolder(partial + "/model"); !status.ok())
+    if (Status status = files::makeFolder(partial + "/model"); !status.ok())
       return status;
     for (const auto &[name, content] : texts) {
-      manifest.call.texts.push_back({"model/" + name, content.size(), program::hashText(content.data(), content.size())});
+      manifest.call.texts.push_back({"model/" + name, content.size(), files::hashText(content.data(), content.size())});
       if (Status status = writeSynced(partial + "/model/" + name, content); !status.ok())
         return status;
     }
-    if (Status status = program::syncFolder(partial + "/model"); !status.ok())
+    if (Status status = files::syncFolder(partial + "/model"); !status.ok())
       return status;
   }
   std::string text = manifestText(manifest);

@@ -47,7 +47,7 @@ private:
   std::string folder;
   std::string renamed;           ///< the checkpoint that has its name already, but may not have it on the disk; else empty
   std::set<std::string> staying; ///< old checkpoints that cannot go, which has been said
-  std::unique_ptr<program::FolderLock> lock;
+  std::unique_ptr<files::FolderLock> lock;
 };
 
 } // namespace npar::engine

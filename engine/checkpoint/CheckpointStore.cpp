@@ -192,7 +192,7 @@ Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestP
                                    const std::function<void(uint64_t)> &progress) const {
   uint64_t unit = bytesOfType(tensor.type), atOnce = hashedAtOnce / unit;
   std::unique_ptr<uint8_t[]> block(new uint8_t[std::min(atOnce, piece.elements()) * unit]);
-  program::StreamHash hash;
+  files::StreamHash hash;
   for (uint64_t at = 0; at < piece.elements(); at += atOnce) {
     uint64_t count = std::min(atOnce, piece.elements() - at);
     if (Status status = readPiece(tensor, piece, at, count, block.get()); !status.ok())
@@ -252,14 +252,14 @@ bool holdsCheckpoint(const std::string &folder) {
   if (hasManifest(folder))
     return true;
   const std::string ending = ".safetensors";
-  Result<std::vector<std::string>> names = program::namesIn(folder);
+  Result<std::vector<std::string>> names = files::namesIn(folder);
   return names.ok() && std::any_of(names->begin(), names->end(), [&](const std::string &name) {
            return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
          });
 }
 
 Result<std::vector<CommittedCheckpoint>> namedCheckpoints(const std::string &folder) {
-  Result<std::vector<std::string>> names = program::namesIn(folder);
+  Result<std::vector<std::string>> names = files::namesIn(folder);
   if (!names.ok())
     return names.status();
   std::vector<CommittedCheckpoint> found;
@@ -313,7 +313,7 @@ Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::st
 
 Result<std::shared_ptr<const CheckpointStore>> openNamed(const CommittedCheckpoint &named) {
   if (!hasManifest(named.path)) {
-    Result<std::vector<std::string>> names = program::namesIn(named.path);
+    Result<std::vector<std::string>> names = files::namesIn(named.path);
     return names.ok() ? Status::badInput("'" + named.path + "' holds no checkpoint: it has no " + Manifest::fileName) : names.status();
   }
   Result<std::shared_ptr<const CheckpointStore>> opened = openCheckpointStore(named.path);

@@ -3,7 +3,7 @@
 
 #include "engine/files/StreamHash.h"
 #include "engine/program/Elements.h"
-#include "engine/program/Masters.h"
+#include "engine/program/Precision.h"
 #include "engine/safetensors/Safetensors.h"
 #include "engine/safetensors/StoredType.h"
 
@@ -79,7 +79,7 @@ std::string modelHash(const Program &program) {
   for (const Variable *variable : *program.variables())
     if (variable->kind() == VariableKind::Parameter)
       text += variable->name()->str() + shapeText({variable->stored()->begin(), variable->stored()->end()}) + "\n";
-  return program::hashText(text.data(), text.size());
+  return files::hashText(text.data(), text.size());
 }
 
 int64_t findState(const Program &program, const std::string &slot) {

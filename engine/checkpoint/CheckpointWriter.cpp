@@ -131,7 +131,7 @@ Status CheckpointWriter::Implementation::open() {
   if (Status status = alone ? Status() : seeSameFolder(); !status.ok())
     return status;
   head.model = program.model()->str(), head.plan = program.plan()->str(), head.train = program.train()->str();
-  head.modelHash = modelHash(program), head.planHash = program::hashText(loaded->data().data(), loaded->data().size());
+  head.modelHash = modelHash(program), head.planHash = files::hashText(loaded->data().data(), loaded->data().size());
   head.compute = wordOf(program.compute());
   for (const MeshAxis *axis : *program.mesh())
     head.mesh.push_back({axis->name()->str(), axis->size()});
@@ -145,11 +145,11 @@ Status CheckpointWriter::Implementation::seeSameFolder() {
   std::string trial = CheckpointFolder::partialName(options.folder, 0, tag);
   SessionNews own;
   if (lowest)
-    own.failure = guarded([&] { return makeFolder(trial); });
+    own.failure = guarded([&] { return files::makeFolder(trial); });
   Result<std::vector<SessionNews>> all = shareNews(session, own);
   if (!all.ok())
     return all.status();
-  if (Result<std::vector<std::string>> names = namesIn(options.folder); !lowest)
+  if (Result<std::vector<std::string>> names = files::namesIn(options.folder); !lowest)
     if (!names.ok() || std::find(names->begin(), names->end(), trial.substr(trial.rfind('/') + 1)) == names->end())
       own.failure = Status::badInput("the folder of checkpoints '" + options.folder +
                                      "' is not the folder that the process of rank 0 sees: name a folder that all machines share");
@@ -262,7 +262,7 @@ Status CheckpointWriter::Implementation::writeShards() {
     for (size_t i = first; i < end; ++i)
       bytes += pieces[i].elements() * bytesOfType(byVariable[pieces[i].variable]->type);
   }
-  return syncFolder(partial);
+  return files::syncFolder(partial);
 }
 
 Result<Manifest> CheckpointWriter::Implementation::manifestOf(const std::vector<ShardRecord> &shards) const {

@@ -50,7 +50,7 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
   std::optional<IndexedTensor> indexed = indexedTensor(variable);
   if (!indexed || found.count(-1)) {
     if (found.size() > 1)
-      names.ambiguous.push_back(quotedName(found.begin()->second.name) + " and " + quotedName(found.rbegin()->second.name) + " for '" +
+      names.ambiguous.push_back(files::quotedName(found.begin()->second.name) + " and " + files::quotedName(found.rbegin()->second.name) + " for '" +
                                 variable.name()->str() + "'");
     return;
   }
@@ -77,7 +77,7 @@ FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry
     if (!parameter)
       names.unknown.push_back(name);
     else if (auto [first, fresh] = found[parameter].insert({index, {name, &tensor, parameter, index}}); !fresh)
-      names.ambiguous.push_back(quotedName(first->second.name) + " and " + quotedName(name) + " for '" + own + "'");
+      names.ambiguous.push_back(files::quotedName(first->second.name) + " and " + files::quotedName(name) + " for '" + own + "'");
   }
   for (const Variable *variable : *program.variables()) {
     std::string name = variable->name()->str();

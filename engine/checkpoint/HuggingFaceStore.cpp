@@ -76,7 +76,7 @@ private:
 using StorePointer = std::shared_ptr<const TensorStore>;
 
 Result<std::string> readIndex(const std::string &path) {
-  Result<program::RangeFile> file = program::RangeFile::open(path, "index");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "index");
   if (!file.ok())
     return file.status();
   if (file->size() > largestIndex)
@@ -102,7 +102,7 @@ Result<StorePointer> openShards(const std::string &folder) {
     if (!shards.count(file)) {
       if (shards.size() == mostShards)
         return failure("it names more than " + std::to_string(mostShards) + " files");
-      Result<std::string> inside = program::pathInside(folder, file);
+      Result<std::string> inside = files::pathInside(folder, file);
       if (!inside.ok())
         return failure("the file " + quotedName(file) + " of tensor " + quotedName(name) + " is not allowed: " + inside.status().message());
       shards[file] = *inside;
@@ -129,7 +129,7 @@ Result<StorePointer> openShards(const std::string &folder) {
 } // namespace
 
 Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text) {
-  Result<nlohmann::json> tree = parseJsonTree(text, indexLimits);
+  Result<Json> tree = parseJsonTree(text, indexLimits);
   if (!tree.ok())
     return tree.status();
   if (!tree->is_object() || !tree->contains("weight_map") || !(*tree)["weight_map"].is_object())

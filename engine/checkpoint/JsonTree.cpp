@@ -7,8 +7,6 @@ namespace npar::engine {
 
 namespace {
 
-using Json = nlohmann::json;
-
 class TreeBuilder {
 public:
   explicit TreeBuilder(const JsonLimits &limits) : limits(limits) {}
@@ -28,7 +26,7 @@ public:
   bool end_array() { return end(); }
   bool key(std::string &value) {
     name = std::move(value);
-    return open.back()->contains(name) ? fail("the name " + program::quotedName(name) + " occurs twice") : true;
+    return open.back()->contains(name) ? fail("the name " + files::quotedName(name) + " occurs twice") : true;
   }
   bool parse_error(size_t position, const std::string &, const nlohmann::detail::exception &) {
     return fail("no valid JSON at byte " + std::to_string(position));

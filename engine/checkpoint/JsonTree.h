@@ -1,9 +1,9 @@
 // JSON that was written elsewhere, as a tree: nesting, number of values and equal names are checked while it is read.
 #pragma once
 
+#include "engine/json/Json.h"
 #include "engine/status/Status.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace npar::engine {
@@ -14,6 +14,6 @@ struct JsonLimits {
 };
 
 /// Throws nothing. The error begins in the middle of a sentence: "no valid JSON at byte 17", "the name 'step' occurs twice".
-Result<nlohmann::json> parseJsonTree(const std::string &text, const JsonLimits &limits = {});
+Result<Json> parseJsonTree(const std::string &text, const JsonLimits &limits = {});
 
 } // namespace npar::engine

@@ -204,7 +204,7 @@ std::string manifestText(const Manifest &manifest) {
                          .done();
   text.back() = ','; // instead of the brace: the hash is over all before its own line
   text += '\n';
-  return text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n";
+  return text + "\"xxh3\":\"" + files::hashText(text.data(), text.size()) + "\"}\n";
 }
 
 } // namespace npar::engine

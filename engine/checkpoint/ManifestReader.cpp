@@ -17,8 +17,6 @@ namespace npar::engine {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t largestCount = uint64_t{1} << 53; ///< of steps and samples: sums of a few do not overflow
 constexpr size_t trailerBytes = sizeof("\"xxh3\":\"0123456789abcdef0123456789abcdef\"}\n") - 1;
 
@@ -185,7 +183,7 @@ void readCall(Fields &fields, const Json &json, std::set<std::string> &names, Mo
 /// Compares the hash at the end with that of the text before it.
 bool hasOwnHash(const std::string &text) {
   size_t hashed = text.size() - std::min(text.size(), trailerBytes);
-  return text.substr(hashed) == "\"xxh3\":\"" + program::hashText(text.data(), hashed) + "\"}\n";
+  return text.substr(hashed) == "\"xxh3\":\"" + files::hashText(text.data(), hashed) + "\"}\n";
 }
 
 Manifest readFields(Fields &fields, const Json &json) {
@@ -241,7 +239,7 @@ Result<Manifest> parseManifest(const std::string &text, const std::string &name)
   Manifest manifest = readFields(fields, *tree);
   if (!fields.wrong.empty())
     return failure(fields.wrong);
-  manifest.hash = program::hashText(text.data(), text.size());
+  manifest.hash = files::hashText(text.data(), text.size());
   return manifest;
 }
 
@@ -256,7 +254,7 @@ static Result<std::string> readManifestText(const std::string &folder) {
   if (static_cast<uint64_t>(info.st_size) > Manifest::largestFile)
     return failure("its " + std::to_string(info.st_size) + " bytes are more than the " + std::to_string(Manifest::largestFile) +
                    " that a manifest may have");
-  Result<std::vector<uint8_t>> bytes = program::readFile(path, Manifest::largestFile);
+  Result<std::vector<uint8_t>> bytes = files::readFile(path, Manifest::largestFile);
   if (!bytes.ok())
     return failure(bytes.status().message());
   return std::string(bytes->begin(), bytes->end());

@@ -1,18 +1,17 @@
 // Lists what a manifest says. Opens no shards, so that it works for damaged checkpoints too.
 #include "engine/checkpoint/ManifestReport.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 #include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
 using readable::TableRow;
-using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 

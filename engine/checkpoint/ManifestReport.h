@@ -2,13 +2,13 @@
 #pragma once
 
 #include "engine/checkpoint/Manifest.h"
+#include "engine/json/JsonForward.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace npar::engine {
 
 std::string reportText(const Manifest &manifest, const std::string &folder);
-nlohmann::ordered_json reportJson(const Manifest &manifest, const std::string &folder);
+OrderedJson reportJson(const Manifest &manifest, const std::string &folder);
 
 } // namespace npar::engine

@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-using program::OpenFolder;
+using files::OpenFolder;
 
 namespace {
 

@@ -33,7 +33,7 @@ struct FolderRemoval {
 
 /// Removes from the folder `name` in `parent` what its manifest or its mark names, these two last, and then the folder if nothing else is
 /// in it. A link, or a folder without either of them, is kept as it is. An error when a file cannot be removed.
-Result<FolderRemoval> removeOwnFiles(const program::OpenFolder &parent, const std::string &name);
+Result<FolderRemoval> removeOwnFiles(const files::OpenFolder &parent, const std::string &name);
 
 /// A text for people: what stays in a folder, and why. Empty where all is gone.
 std::string whatStays(const std::string &path, const FolderRemoval &removal);

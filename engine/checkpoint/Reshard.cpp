@@ -74,7 +74,7 @@ Status writeFile(const CheckpointStore &source, const std::vector<PieceToWrite> 
   if (!writer.ok())
     return writer.status();
   for (size_t i = 0; i < pieces.size(); ++i) {
-    program::StreamHash hash;
+    files::StreamHash hash;
     uint64_t offset = 0;
     Status status = forBlocks(source, *pieces[i].tensor, *pieces[i].piece, [&](const uint8_t *bytes, uint64_t size) {
       hash.add(bytes, size);
@@ -96,10 +96,10 @@ Status writeFile(const CheckpointStore &source, const std::vector<PieceToWrite> 
 Result<std::vector<std::pair<std::string, std::string>>> textsOf(const CheckpointStore &source) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const ManifestFile &file : source.manifest().call.texts) {
-    Result<std::vector<uint8_t>> bytes = program::readFile(source.folder() + "/" + file.name, ManifestFile::largestText);
+    Result<std::vector<uint8_t>> bytes = files::readFile(source.folder() + "/" + file.name, ManifestFile::largestText);
     if (!bytes.ok())
       return bytes.status();
-    if (bytes->size() != file.bytes || program::hashText(bytes->data(), bytes->size()) != file.hash)
+    if (bytes->size() != file.bytes || files::hashText(bytes->data(), bytes->size()) != file.hash)
       return Status::badInput(source.description() + ": file '" + file.name + "' is not as it was written");
     texts.emplace_back(file.name.substr(file.name.find('/') + 1), std::string(bytes->begin(), bytes->end()));
   }
@@ -151,7 +151,7 @@ Result<Manifest> programCut(const CheckpointStore &source, const program::Loaded
     return status;
   Manifest result = source.manifest();
   result.model = program.model()->str(), result.plan = program.plan()->str(), result.train = program.train()->str();
-  result.modelHash = modelHash(program), result.planHash = program::hashText(loaded.data().data(), loaded.data().size());
+  result.modelHash = modelHash(program), result.planHash = files::hashText(loaded.data().data(), loaded.data().size());
   result.compute = wordOf(program.compute());
   result.mesh.clear();
   for (const program::MeshAxis *axis : *program.mesh())

@@ -83,7 +83,7 @@ Status fitsProgram(const CheckpointStore &store, const Program &program) {
   }
   for (const ManifestTensor &tensor : store.manifest().tensors) // in the checkpoint's order
     if (there.count(tensor.name) && !isCounter(tensor) && !isOfFrozen(tensor, here))
-      return differs("tensor " + quotedName(tensor.name) + " of shape " + shapeText(tensor.stored) + " is there and not here");
+      return differs("tensor " + files::quotedName(tensor.name) + " of shape " + shapeText(tensor.stored) + " is there and not here");
   return {};
 }
 

@@ -27,14 +27,14 @@ public:
       if (done < sizes[hashes.size()])
         return;
       hashes.push_back(present.text());
-      present = program::StreamHash(), done = 0;
+      present = files::StreamHash(), done = 0;
     }
   }
   std::vector<std::string> hashes;
 
 private:
   std::vector<uint64_t> sizes;
-  program::StreamHash present;
+  files::StreamHash present;
   uint64_t done = 0; ///< of the present piece
 };
 
@@ -63,7 +63,7 @@ Result<ShardRecord> writeShard(const std::string &folder, const std::vector<cons
     sizes.push_back(piece.elements() * bytesOfType(tensor.type));
     total += sizes.back();
   }
-  Result<program::SyncedFile> file = program::SyncedFile::create(folder + "/" + shardName(content.rank));
+  Result<files::SyncedFile> file = files::SyncedFile::create(folder + "/" + shardName(content.rank));
   if (!file.ok())
     return file.status();
   std::string header = safetensorsHeader(stored);

@@ -2,16 +2,15 @@
 #include "engine/checkpoint/StoreComparison.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/json/Json.h"
 #include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
-using OrderedJson = nlohmann::ordered_json;
 using DifferenceKind = TensorDifference::Kind;
 
 namespace {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "engine/checkpoint/TensorDiff.h"
+#include "engine/json/JsonForward.h"
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace npar::engine {
@@ -31,7 +31,7 @@ public:
   /// Tensors of state that are in one side, a checkpoint, alone and were left out, because the other side has weights only.
   size_t leftOut() const { return omitted; }
   std::string text() const;
-  nlohmann::ordered_json json() const;
+  OrderedJson json() const;
 
 private:
   bool takes(const std::string &name) const;

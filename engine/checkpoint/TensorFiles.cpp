@@ -8,6 +8,7 @@
 #include "engine/files/Folders.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/files/SyncedFile.h"
+#include "engine/json/Json.h"
 #include "engine/numbers/Convert.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
@@ -18,7 +19,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -115,7 +115,7 @@ private:
 };
 
 Status writeText(const std::string &path, const std::string &text) {
-  Result<program::SyncedFile> file = program::SyncedFile::create(path);
+  Result<files::SyncedFile> file = files::SyncedFile::create(path);
   if (!file.ok())
     return file.status();
   Status status = file->write(text.data(), text.size());
@@ -132,8 +132,8 @@ std::string fileName(size_t index, size_t count) {
 
 /// Removes a folder that `fillFolder` has failed to fill, with what that may have written and nothing else.
 void removeUnfinished(const std::filesystem::path &path, size_t files, const TensorFolder &options) {
-  Result<program::OpenFolder> parent = program::OpenFolder::open(path.has_parent_path() ? path.parent_path().string() : ".");
-  Result<program::OpenFolder> folder = parent.ok() ? parent->inside(path.filename().string()) : parent.status();
+  Result<files::OpenFolder> parent = files::OpenFolder::open(path.has_parent_path() ? path.parent_path().string() : ".");
+  Result<files::OpenFolder> folder = parent.ok() ? parent->inside(path.filename().string()) : parent.status();
   if (!folder.ok())
     return;
   std::vector<std::string> names = {tensorIndexFile};
@@ -149,7 +149,7 @@ void removeUnfinished(const std::filesystem::path &path, size_t files, const Ten
 /// Into a folder that is there.
 Status fillFolder(const TensorStore &store, const std::vector<std::vector<TensorToStore>> &files, const std::string &folder,
                   const TensorFolder &options, WrittenFolder &result) {
-  nlohmann::ordered_json index, map = nlohmann::ordered_json::object();
+  OrderedJson index, map = OrderedJson::object();
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string name = fileName(i, files.size());
     if (Status status = writeTensorFile(store, files[i], folder + "/" + name, options.written); !status.ok())
@@ -168,7 +168,7 @@ Status fillFolder(const TensorStore &store, const std::vector<std::vector<Tensor
   for (const auto &[name, text] : options.texts)
     if (Status status = writeText(folder + "/" + name, text); !status.ok())
       return status;
-  return program::syncFolder(folder);
+  return files::syncFolder(folder);
 }
 
 } // namespace
@@ -204,25 +204,25 @@ Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vec
   std::string folder = options.folder;
   while (folder.size() > 1 && folder.back() == '/')
     folder.pop_back(); // the temporary folder next to it is named after it
-  if (Status status = program::checkLink(folder); !status.ok())
+  if (Status status = files::checkLink(folder); !status.ok())
     return status;
-  Result<std::vector<std::string>> there = program::namesIn(folder);
+  Result<std::vector<std::string>> there = files::namesIn(folder);
   if (!there.ok())
     return there.status();
   if (!there->empty())
     return Status::badInput("folder '" + folder + "' is not empty: give another folder");
-  const std::string destination = program::destinationOf(folder).path; // no folder can take the place of a link to an empty one
+  const std::string destination = files::destinationOf(folder).path; // no folder can take the place of a link to an empty one
   const std::string beside = destination + ".partial-" + std::to_string(::getpid());
   WrittenFolder result;
   const std::vector<std::vector<TensorToStore>> files = cutIntoFiles(store, tensors, options.fileBytes);
-  Status made = program::makeNewFolder(beside), status = made;
+  Status made = files::makeNewFolder(beside), status = made;
   if (status.ok())
     status = fillFolder(store, files, beside, options, result);
   if (status.ok())
-    status = program::renameFolder(beside, destination);
+    status = files::renameFolder(beside, destination);
   if (status.ok()) {
     const std::filesystem::path parent = std::filesystem::path(destination).parent_path();
-    status = program::syncFolder(parent.empty() ? "." : parent.string());
+    status = files::syncFolder(parent.empty() ? "." : parent.string());
     return status.ok() ? Result<WrittenFolder>(result) : status;
   }
   if (made.ok())

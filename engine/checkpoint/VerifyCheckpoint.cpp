@@ -13,12 +13,12 @@ namespace npar::engine {
 static Status verifyTexts(const CheckpointStore &checkpoint) {
   for (const ManifestFile &file : checkpoint.manifest().call.texts) {
     std::string where = checkpoint.description() + ": file '" + file.name + "'";
-    Result<std::vector<uint8_t>> bytes = program::readFile(checkpoint.folder() + "/" + file.name, ManifestFile::largestText);
+    Result<std::vector<uint8_t>> bytes = files::readFile(checkpoint.folder() + "/" + file.name, ManifestFile::largestText);
     if (!bytes.ok())
       return Status::badInput(where + ": " + bytes.status().message());
     if (bytes->size() != file.bytes)
       return Status::badInput(where + " has " + std::to_string(bytes->size()) + " bytes, its manifest says " + std::to_string(file.bytes));
-    if (program::hashText(bytes->data(), bytes->size()) != file.hash)
+    if (files::hashText(bytes->data(), bytes->size()) != file.hash)
       return Status::badInput(where + ": its bytes were changed after they were written");
   }
   return {};
@@ -42,7 +42,7 @@ Result<CheckpointVerified> verifyCheckpoint(const std::string &folder, const std
     known.insert("model");
   for (const ManifestFile &file : manifest.files)
     known.insert(file.name);
-  Result<std::vector<std::string>> names = program::namesIn(folder);
+  Result<std::vector<std::string>> names = files::namesIn(folder);
   if (!names.ok())
     return names.status();
   for (const std::string &name : *names)

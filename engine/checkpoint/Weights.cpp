@@ -5,7 +5,7 @@
 #include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/Values.h"
 #include "engine/program/Elements.h"
-#include "engine/program/Masters.h"
+#include "engine/program/Precision.h"
 #include "engine/safetensors/SafetensorsWriter.h"
 #include "engine/safetensors/StoredType.h"
 
@@ -35,7 +35,7 @@ std::string savedName(const Program &program, const std::string &parameter) {
 
 std::vector<std::string> quoted(std::vector<std::string> names) {
   for (std::string &name : names)
-    name = quotedName(name);
+    name = files::quotedName(name);
   return names;
 }
 
@@ -73,16 +73,16 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
                                         : indexedTensor(*each.parameter)->shape;
       if (each.tensor->shape != stored)
         wrong +=
-            "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
+            "\n  tensor " + files::quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
       else if (!SafetensorsFile::isFloating(each.tensor->type))
-        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
+        wrong += "\n  tensor " + files::quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
       if (const NamedTensor *first = each.index < 0 ? nullptr : loaded.at(each.parameter);
           first && first->tensor->type != each.tensor->type)
-        wrong += "\n  tensors " + quotedName(first->name) + " and " + quotedName(each.name) + " of one parameter have the types " +
+        wrong += "\n  tensors " + files::quotedName(first->name) + " and " + files::quotedName(each.name) + " of one parameter have the types " +
                  first->tensor->type + " and " + each.tensor->type;
       if (!loaded.count(each.parameter))
         wrong +=
-            "\n  tensor " + quotedName(each.name) + " must equal '" + each.parameter->name()->str() + "', which is missing in the file";
+            "\n  tensor " + files::quotedName(each.name) + " must equal '" + each.parameter->name()->str() + "', which is missing in the file";
     }
   append(wrong, "missing in the file", quoted(names.missing));
   append(wrong, "unknown to the model", quoted(names.unknown));
@@ -98,7 +98,7 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
     if (!value.ok())
       return value.status();
     if (*value)
-      unfit.push_back("tensor " + quotedName(each.name) + " holds " + **value);
+      unfit.push_back("tensor " + files::quotedName(each.name) + " holds " + **value);
   }
   std::string wrong;
   append(wrong, "values that the model cannot hold", unfit);
@@ -111,7 +111,7 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
       return values.status();
     if (*values)
       wrong +=
-          "\n  tensors " + quotedName(each.name) + " and " + quotedName(other.name) + " must hold the same values and differ: " + **values;
+          "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) + " must hold the same values and differ: " + **values;
   }
   return wrong;
 }

@@ -2,13 +2,13 @@
 #include "engine/control/Autopsy.h"
 
 #include "engine/control/Judge.h"
+#include "engine/json/Json.h"
 #include "engine/logging/Json.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
@@ -72,7 +72,7 @@ public:
   AutopsyReport run() {
     AutopsyReport report;
     for (const FlightLog &log : logs)
-      if (report.verdict.empty() && isShallow(log.verdict) && nlohmann::json::accept(log.verdict))
+      if (report.verdict.empty() && isShallow(log.verdict) && Json::accept(log.verdict))
         report.verdict = log.verdict;
     Evidence evidence = collect();
     bool allEnded = std::all_of(logs.begin(), logs.end(), [](const FlightLog &log) { return log.ended; });
@@ -206,7 +206,7 @@ private:
     for (const FlightLog &log : logs) {
       if (!isShallow(log.verdict))
         continue;
-      const auto said = nlohmann::json::parse(log.verdict, nullptr, /*allow_exceptions=*/false);
+      const auto said = Json::parse(log.verdict, nullptr, /*allow_exceptions=*/false);
       if (!said.is_object() || !said.contains("cause") || !said.contains("process") || !said["process"].is_number_unsigned())
         continue;
       bool gone = said["cause"] == wordOf(Cause::Gone);

@@ -1,7 +1,7 @@
 // A non-blocking TCP connection of the control channel: messages of bounded size, each with the token of its job.
 #pragma once
 
-#include "engine/network/Descriptor.h"
+#include "engine/files/Descriptor.h"
 #include "engine/status/Status.h"
 
 #include <array>

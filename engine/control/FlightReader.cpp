@@ -21,7 +21,7 @@ constexpr uint32_t mostFlightNames = 1 << 22, mostFlightGroups = 1 << 20, mostFl
 /// Reads part by part, so that what a header only claims takes no memory.
 class Reading {
 public:
-  Reading(const std::string &path, const program::RangeFile &file) : path(path), file(file) {}
+  Reading(const std::string &path, const files::RangeFile &file) : path(path), file(file) {}
 
   Result<FlightLog> run() {
     for (auto part : {&Reading::readHeader, &Reading::readTables, &Reading::readLive, &Reading::readRings}) {
@@ -146,7 +146,7 @@ private:
   }
 
   const std::string &path;
-  const program::RangeFile &file;
+  const files::RangeFile &file;
   Status failed;
   std::vector<uint8_t> bytes; ///< the tables
   const wire::FlightTables *from = nullptr;
@@ -158,7 +158,7 @@ private:
 } // namespace
 
 Result<FlightLog> readFlight(const std::string &path) {
-  Result<program::RangeFile> file = program::RangeFile::open(path, "flight record");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "flight record");
   if (!file.ok())
     return file.status();
   if (file->size() > greatestFile)

@@ -91,7 +91,7 @@ Result<std::unique_ptr<FlightRecord>> FlightRecord::create(const FlightOptions &
   auto failure = [&](const std::string &why) { return Status::badInput("cannot use the folder '" + options.folder + "': " + why); };
   if (options.temporary && ::mkdir(options.folder.c_str(), 0700) != 0 && errno != EEXIST)
     return failure(std::strerror(errno));
-  if (Status status = options.temporary ? Status() : program::makeFolder(options.folder); !status.ok())
+  if (Status status = options.temporary ? Status() : files::makeFolder(options.folder); !status.ok())
     return status;
   int folder = ::open(options.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options.temporary ? O_NOFOLLOW : 0));
   if (folder < 0)

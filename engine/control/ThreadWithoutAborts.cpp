@@ -1,19 +1,19 @@
 // Starts a thread with SIGABRT blocked.
 #include "engine/control/ThreadWithoutAborts.h"
 
+#include "engine/files/BlockedSignals.h"
+
 #include <csignal>
 
 namespace npar::engine {
 
 /// A thread begins with the signals blocked that its creator has.
 std::thread threadWithoutAborts(std::function<void()> body) {
-  sigset_t aborts, before;
+  sigset_t aborts;
   ::sigemptyset(&aborts);
   ::sigaddset(&aborts, SIGABRT);
-  ::pthread_sigmask(SIG_BLOCK, &aborts, &before);
-  std::thread thread(std::move(body));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  BlockedSignals blocked(aborts);
+  return std::thread(std::move(body));
 }
 
 } // namespace npar::engine

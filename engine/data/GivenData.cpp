@@ -13,7 +13,7 @@
 namespace npar::engine {
 namespace {
 
-bool endsWithTensors(const std::string &path) { return program::endsWith(path, ".safetensors"); }
+bool endsWithTensors(const std::string &path) { return files::endsWith(path, ".safetensors"); }
 
 /// The format of a data file: for tokens as --tokens states, else by the name's ending, else the format of the data block's files. Nothing
 /// if it is unknown.
@@ -25,7 +25,7 @@ std::optional<DataFormat> formatOf(const GivenData &given, const std::string &pa
   if (!block)
     return std::nullopt;
   for (DataFormat format : {DataFormat::U16, DataFormat::I32})
-    if (program::endsWith(path, std::string(".") + program::wordOf(format)))
+    if (files::endsWith(path, std::string(".") + program::wordOf(format)))
       return format;
   return block->isStream() ? std::optional(block->groups[0].files[0].format) : std::nullopt;
 }

@@ -7,7 +7,7 @@
 namespace npar::engine {
 
 Result<std::shared_ptr<MaskFile>> MaskFile::open(const std::string &path, int64_t tokens) {
-  Result<program::RangeFile> file = program::RangeFile::open(path, "mask");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "mask");
   if (!file.ok())
     return file.status();
   if (file->size() != static_cast<uint64_t>(tokens))

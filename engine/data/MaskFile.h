@@ -20,8 +20,8 @@ public:
   Status read(int64_t first, int64_t number, uint8_t *targets) const;
 
 private:
-  explicit MaskFile(program::RangeFile file) : file(std::move(file)) {}
-  program::RangeFile file;
+  explicit MaskFile(files::RangeFile file) : file(std::move(file)) {}
+  files::RangeFile file;
 };
 
 } // namespace npar::engine

@@ -42,7 +42,7 @@ Status TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
 
 Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, TokenFormat format) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read data '" + path + "': " + why); };
-  Result<program::RangeFile> file = program::RangeFile::open(path, "data");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "data");
   if (!file.ok())
     return file.status();
   uint64_t length = file->size(), each = bytesOf(format);

@@ -32,8 +32,8 @@ public:
   int32_t largest() const { return kind == TokenFormat::Bytes ? UINT8_MAX : kind == TokenFormat::U16 ? UINT16_MAX : INT32_MAX; }
 
 private:
-  TokenFile(program::RangeFile file, int64_t count, TokenFormat format) : file(std::move(file)), count(count), kind(format) {}
-  program::RangeFile file;
+  TokenFile(files::RangeFile file, int64_t count, TokenFormat format) : file(std::move(file)), count(count), kind(format) {}
+  files::RangeFile file;
   int64_t count;
   TokenFormat kind;
 };

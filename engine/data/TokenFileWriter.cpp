@@ -8,9 +8,9 @@
 namespace npar::engine {
 
 Result<TokenFormat> TokenFileWriter::formatOf(const std::string &path, const std::string &flag) {
-  if (program::endsWith(path, ".u16"))
+  if (files::endsWith(path, ".u16"))
     return TokenFormat::U16;
-  if (program::endsWith(path, ".i32"))
+  if (files::endsWith(path, ".i32"))
     return TokenFormat::I32;
   return Status::badInput(flag + " '" + path + "' must end in .u16 (tokens below 65,536) or .i32: the suffix sets the number format");
 }
@@ -19,7 +19,7 @@ Result<TokenFileWriter> TokenFileWriter::create(const std::string &path) {
   Result<TokenFormat> format = formatOf(path, "the output");
   if (!format.ok())
     return format.status();
-  Result<program::OutputFile> file = program::OutputFile::create(path);
+  Result<files::OutputFile> file = files::OutputFile::create(path);
   if (!file.ok())
     return file.status();
   return TokenFileWriter(std::move(*file), *format);

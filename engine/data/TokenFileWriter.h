@@ -19,8 +19,8 @@ public:
   Status commit();
 
 private:
-  TokenFileWriter(program::OutputFile file, TokenFormat format) : file(std::move(file)), format(format) {}
-  program::OutputFile file;
+  TokenFileWriter(files::OutputFile file, TokenFormat format) : file(std::move(file)), format(format) {}
+  files::OutputFile file;
   TokenFormat format;
   uint64_t count = 0, bytes = 0;
 };

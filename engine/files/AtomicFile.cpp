@@ -1,6 +1,7 @@
 // Whole files through POSIX calls, because only they report what a stream hides: a directory instead of a file, a disk that fails.
 #include "engine/files/AtomicFile.h"
 
+#include "engine/files/Descriptor.h"
 #include "engine/files/FileFailure.h"
 #include "engine/files/OutputFile.h"
 
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 using engine::Code;
 using engine::Result;
 using engine::Status;
@@ -25,13 +26,11 @@ Status writeFileAtomically(const std::string &path, const void *data, size_t siz
 }
 
 Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // which does not wait for the other end of a pipe
+  engine::Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // which does not wait for the other end of a pipe
+  const int file = opened.get();
   if (file < 0)
     return fileFailure("read", path, errno);
-  auto refuse = [&](const std::string &why) {
-    ::close(file);
-    return Status(Code::BadInput, "cannot read '" + path + "': " + why);
-  };
+  auto refuse = [&](const std::string &why) { return Status(Code::BadInput, "cannot read '" + path + "': " + why); };
   struct stat info;
   if (::fstat(file, &info) != 0)
     return refuse(std::strerror(errno));
@@ -60,8 +59,7 @@ Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest)
     if (bytes.size() > largest)
       return refuse("it has more than the " + std::to_string(largest) + " bytes that npar reads");
   }
-  ::close(file);
   return bytes;
 }
 
-} // namespace npar::program
+} // namespace npar::files

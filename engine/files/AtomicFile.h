@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Writes an OutputFile in one piece: on any failure (full disk included) the old file is untouched.
 engine::Status writeFileAtomically(const std::string &path, const void *data, size_t size);
@@ -17,4 +17,4 @@ engine::Status writeFileAtomically(const std::string &path, const void *data, si
 /// `largest` bytes, and a file that something cuts while it is read; what is appended meanwhile does not count.
 engine::Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest = uint64_t{4} << 30);
 
-} // namespace npar::program
+} // namespace npar::files

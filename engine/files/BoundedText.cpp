@@ -1,6 +1,8 @@
 // Counts while it reads: a pipe reports no size, and a file may have grown since.
 #include "engine/files/BoundedText.h"
 
+#include "engine/files/Descriptor.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -17,18 +19,6 @@ using engine::Status;
 namespace {
 
 constexpr size_t readBytes = size_t{1} << 20;
-
-/// Closes the file at the end of a scope.
-struct OpenFile {
-  int number;
-  explicit OpenFile(int number) : number(number) {}
-  OpenFile(const OpenFile &) = delete;
-  OpenFile &operator=(const OpenFile &) = delete;
-  ~OpenFile() {
-    if (number >= 0)
-      ::close(number);
-  }
-};
 
 std::string sizeText(uint64_t bytes) {
   std::string text = std::to_string(bytes) + " bytes";
@@ -61,16 +51,17 @@ template <typename Bytes> Result<Bytes> readBounded(const std::string &path, con
     return Status::badInput("cannot read " + what + (what.empty() ? "'" : " '") + path + "': " + why);
   };
   auto tooLarge = [&] { return failure("it has more than " + sizeText(most) + ", the limit"); };
-  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  engine::Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const int file = opened.get();
   struct stat info;
-  if (file.number < 0 || ::fstat(file.number, &info) != 0)
+  if (file < 0 || ::fstat(file, &info) != 0)
     return failure(std::strerror(errno));
   if (S_ISDIR(info.st_mode))
     return failure("it is a directory");
   if (S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) > most)
     return tooLarge();
   // A pipe without a writer yet reads as if it had ended.
-  if (pollfd one{file.number, POLLIN, 0}; S_ISFIFO(info.st_mode) && ::poll(&one, 1, longestSilence * 1000) == 0)
+  if (pollfd one{file, POLLIN, 0}; S_ISFIFO(info.st_mode) && ::poll(&one, 1, longestSilence * 1000) == 0)
     return failure("no data came from this pipe for " + std::to_string(longestSilence) + " s");
   Bytes bytes;
   bytes.resize(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) : 0);
@@ -78,7 +69,7 @@ template <typename Bytes> Result<Bytes> readBounded(const std::string &path, con
   while (true) {
     if (size == bytes.size()) // also at the end that a regular file stated: it may have grown
       bytes.resize(size + static_cast<size_t>(std::min<uint64_t>(readBytes, most - size + 1)));
-    ssize_t got = readSome(file.number, bytes.data() + size, bytes.size() - size);
+    ssize_t got = readSome(file, bytes.data() + size, bytes.size() - size);
     if (got < 0)
       return failure(errno == ETIMEDOUT ? "no data came from it for " + std::to_string(longestSilence) + " s" : std::strerror(errno));
     size += static_cast<size_t>(got);
@@ -101,4 +92,4 @@ Result<std::vector<uint8_t>> readBoundedBytes(const std::string &path, const std
   return readBounded<std::vector<uint8_t>>(path, what, most);
 }
 
-} // namespace npar::program
+} // namespace npar::files

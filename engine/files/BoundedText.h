@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Seconds that a pipe or a terminal may stay silent.
 constexpr int longestSilence = 60;
@@ -20,4 +20,4 @@ engine::Result<std::string> readBoundedText(const std::string &path, const std::
 /// The same as bytes.
 engine::Result<std::vector<uint8_t>> readBoundedBytes(const std::string &path, const std::string &what, uint64_t most);
 
-} // namespace npar::program
+} // namespace npar::files

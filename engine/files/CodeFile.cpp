@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-namespace npar::program {
+namespace npar::files {
 
 std::string fileOfCode(const void *code) {
   Dl_info info;
@@ -20,4 +20,4 @@ std::filesystem::path prefixOfCode(const void *code) {
   return failed ? std::filesystem::path() : file.parent_path().parent_path();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// A path under which the file that holds `code`, the address of a function, can be read. For the running program it is /proc/self/exe,
 /// which still reads the right bytes after a new version was installed.
@@ -14,4 +14,4 @@ std::string fileOfCode(const void *code);
 /// empty if it is unknown.
 std::filesystem::path prefixOfCode(const void *code);
 
-} // namespace npar::program
+} // namespace npar::files

@@ -11,7 +11,7 @@
 #include <optional>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 namespace fs = std::filesystem;
 
@@ -82,4 +82,4 @@ engine::Result<int> openDirect(const Destination &destination, const std::string
                                   " s");
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 struct Destination {
   /// Absolute path, with symbolic links followed, even if the last one leads to no file yet.
@@ -22,4 +22,4 @@ Destination destinationOf(const std::string &path);
 /// its name in messages.
 engine::Result<int> openDirect(const Destination &destination, const std::string &path);
 
-} // namespace npar::program
+} // namespace npar::files

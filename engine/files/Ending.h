@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-namespace npar::program {
+namespace npar::files {
 
 /// True if `text` ends with `ending` and is longer than it.
 inline bool endsWith(std::string_view text, std::string_view ending) {
   return text.size() > ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
-} // namespace npar::program
+} // namespace npar::files

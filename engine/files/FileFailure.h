@@ -6,11 +6,11 @@
 #include <cstring>
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// "cannot WHAT 'PATH': REASON", for the value of errno.
 inline engine::Status fileFailure(const std::string &what, const std::string &path, int error) {
   return engine::Status::badInput("cannot " + what + " '" + path + "': " + std::strerror(error));
 }
 
-} // namespace npar::program
+} // namespace npar::files

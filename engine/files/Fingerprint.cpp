@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <xxhash.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -77,4 +77,4 @@ Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind,
   return fingerprint;
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Selects the bytes of a file that its fingerprint covers.
 enum class FingerprintKind : uint8_t {
@@ -29,4 +29,4 @@ struct Fingerprint {
 /// The file is read by ranges, about half a MiB of it unless all of it is asked for. The error names it.
 engine::Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind, uint64_t seed);
 
-} // namespace npar::program
+} // namespace npar::files

@@ -1,6 +1,7 @@
 // Implements folders with POSIX calls, each with its own error message.
 #include "engine/files/Folders.h"
 
+#include "engine/files/Descriptor.h"
 #include "engine/files/FileFailure.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -72,12 +73,13 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
 }
 
 Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder, HeartbeatTimes times) {
-  int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0)
+  engine::Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file)
     return fileFailure("open the folder", folder, errno);
   std::string refusal = "cannot write to '" + folder + "': another run is using it";
-  std::unique_ptr<FolderLock> lock(new FolderLock(file));
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  std::unique_ptr<FolderLock> lock(new FolderLock(file.get()));
+  file.release();
+  if (::flock(lock->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Status::badInput(refusal);
   Result<std::unique_ptr<HeartbeatFile>> heartbeat = HeartbeatFile::take(folder + "/" + fileName, refusal, std::move(times));
   if (!heartbeat.ok())
@@ -91,4 +93,4 @@ FolderLock::~FolderLock() {
   ::close(file);
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Refuses to make a folder whose name is a dangling link: an unmounted file system must not become a new folder elsewhere.
 engine::Status checkLink(const std::string &path);
@@ -48,4 +48,4 @@ private:
   std::unique_ptr<HeartbeatFile> heartbeat;
 };
 
-} // namespace npar::program
+} // namespace npar::files

@@ -1,6 +1,7 @@
 // Exclusive creation takes a free lock; a rename takes a stale one, and the name tells who came last.
 #include "engine/files/HeartbeatFile.h"
 
+#include "engine/files/BlockedSignals.h"
 #include "engine/files/RandomName.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -26,7 +27,8 @@ using engine::Status;
 namespace {
 
 constexpr const char *title = "npar lock 1";
-constexpr size_t largest = 1024; ///< bytes of a record
+constexpr size_t largest = 1024;   ///< bytes of a record
+constexpr int counterDigits = 20; ///< digits of the counter at its end
 
 std::string firstLine(const std::string &path) {
   std::ifstream file(path);
@@ -138,14 +140,11 @@ Result<std::optional<bool>> standsStill(const std::string &path, const Record &s
 
 } // namespace
 
-std::string HeartbeatFile::record() const {
-  char number[24];
-  std::snprintf(number, sizeof(number), "%020llu", static_cast<unsigned long long>(counter));
-  return std::string(title) + "\n" + identity + "\n" + token + "\n" + number + "\n";
-}
-
+/// Allocates nothing, because a thread of its own calls it.
 bool HeartbeatFile::write() {
-  std::string text = record();
+  char number[24];
+  std::snprintf(number, sizeof(number), "%0*llu\n", counterDigits, static_cast<unsigned long long>(counter));
+  std::copy(number, number + counterDigits + 1, text.end() - (counterDigits + 1));
   // A file system over a network passes on what is synced; the lock is as good where that fails.
   bool written = ::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
   return written && (::fdatasync(file), true);
@@ -180,7 +179,9 @@ Result<std::unique_ptr<HeartbeatFile>> HeartbeatFile::take(const std::string &pa
   times.now = times.now ? times.now : secondsNow;
   times.sleep = times.sleep ? times.sleep : sleepFor;
   std::unique_ptr<HeartbeatFile> lock(new HeartbeatFile(path, times));
-  lock->identity = times.holder ? times.holder() : identityOfSelf(), lock->token = randomName();
+  lock->token = randomName();
+  lock->text = std::string(title) + "\n" + (times.holder ? times.holder() : identityOfSelf()) + "\n" + lock->token + "\n" +
+               std::string(counterDigits + 1, '0');
   auto failure = [&](int why) {
     return Status::badInput((unwritable.empty() ? "cannot lock '" + path + "'" : unwritable) + ": " + std::strerror(why));
   };
@@ -228,11 +229,10 @@ Result<std::unique_ptr<HeartbeatFile>> HeartbeatFile::take(const std::string &pa
     return Status::badInput(refusal);
   }
   if (times.beat > 0) {
-    sigset_t all, before; // signals are for the threads that the program has itself
+    sigset_t all; // signals are for the threads that the program has itself
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    engine::BlockedSignals blocked(all);
     lock->thread = std::thread([held = lock.get()] { held->beatAlways(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   return lock;
 }
@@ -275,4 +275,4 @@ HeartbeatFile::~HeartbeatFile() {
   ::close(file);
 }
 
-} // namespace npar::program
+} // namespace npar::files

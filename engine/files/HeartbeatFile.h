@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-namespace npar::program {
+namespace npar::files {
 
 /// How often a holder moves its counter, and how long an observer waits for that. Tests set their own clock and need no thread.
 struct HeartbeatTimes {
@@ -44,15 +44,14 @@ public:
 private:
   HeartbeatFile(std::string path, HeartbeatTimes times) : path(std::move(path)), times(std::move(times)) {}
   int create(const std::string &name);
-  std::string record() const;
   bool write();
   bool isNamed() const;
   void beatAlways();
 
   std::string path;
   HeartbeatTimes times;
-  std::string identity; ///< identity of the process
-  std::string token;    ///< random token of this lock
+  std::string token; ///< random token of this lock
+  std::string text;  ///< contents of the file, which end in the counter
   uint64_t counter = 0;
   int file = -1;
   bool ending = false;
@@ -61,4 +60,4 @@ private:
   std::thread thread;
 };
 
-} // namespace npar::program
+} // namespace npar::files

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace npar::program {
+namespace npar::files {
 
 namespace fs = std::filesystem;
 
@@ -53,4 +53,4 @@ Result<std::string> pathInside(const std::string &folder, const std::string &nam
   return (fs::path(folder) / name).string();
 }
 
-} // namespace npar::program
+} // namespace npar::files

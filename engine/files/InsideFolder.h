@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// The path of file `name` in `folder`, or why it is refused: an empty or absolute name, one with `.` or `..` as a part or with bytes that
 /// are not printable, and one that leads out of the folder through a symbolic link. A missing file is no error here, but when it is opened.
@@ -14,4 +14,4 @@ engine::Result<std::string> pathInside(const std::string &folder, const std::str
 /// A name for messages: in quotes, with bytes that are not printable as \\x1b, at most 200 of them.
 std::string quotedName(const std::string &name);
 
-} // namespace npar::program
+} // namespace npar::files

@@ -1,6 +1,8 @@
 // Uses the POSIX calls that end with "at", and reports the error of each.
 #include "engine/files/OpenFolder.h"
 
+#include "engine/files/Descriptor.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -22,7 +24,8 @@ Status OpenFolder::failure(const std::string &what, const std::string &name, int
 }
 
 Result<OpenFolder> OpenFolder::open(const std::string &path) {
-  OpenFolder folder(path, ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  OpenFolder folder(path);
+  folder.file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder.file < 0)
     return folder.failure("open the folder", "", errno);
   return folder;
@@ -42,7 +45,8 @@ OpenFolder::~OpenFolder() {
 }
 
 Result<OpenFolder> OpenFolder::inside(const std::string &name) const {
-  OpenFolder folder(path + "/" + name, ::openat(file, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  OpenFolder folder(path + "/" + name);
+  folder.file = ::openat(file, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder.file < 0)
     return folder.failure("open the folder", "", errno);
   return folder;
@@ -56,14 +60,11 @@ OpenFolder::Kind OpenFolder::kindOf(const std::string &name) const {
 }
 
 Result<std::vector<std::string>> OpenFolder::names() const {
-  int own = ::openat(file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // a stream takes its descriptor, and has a place of its own
-  DIR *entries = own < 0 ? nullptr : ::fdopendir(own);
-  if (!entries) {
-    Status status = failure("read the folder", "", errno);
-    if (own >= 0)
-      ::close(own);
-    return status;
-  }
+  engine::Descriptor own(::openat(file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)); // a stream takes its descriptor, and has a place of its own
+  DIR *entries = own ? ::fdopendir(own.get()) : nullptr;
+  if (!entries)
+    return failure("read the folder", "", errno);
+  own.release();
   std::vector<std::string> names;
   std::unique_ptr<DIR, int (*)(DIR *)> closed(entries, ::closedir);
   while (const dirent *entry = ::readdir(entries))
@@ -74,21 +75,18 @@ Result<std::vector<std::string>> OpenFolder::names() const {
 }
 
 Result<std::string> OpenFolder::read(const std::string &name, uint64_t most) const {
-  int from = ::openat(file, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); // a pipe would wait for its writer
+  engine::Descriptor opened(::openat(file, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)); // a pipe would wait for its writer
+  const int from = opened.get();
   if (from < 0)
     return failure("read", name, errno);
-  auto ended = [&](Result<std::string> result) {
-    ::close(from);
-    return result;
-  };
   struct stat info;
   if (::fstat(from, &info) != 0)
-    return ended(failure("read", name, errno));
+    return failure("read", name, errno);
   if (!S_ISREG(info.st_mode))
-    return ended(Status::badInput("cannot read '" + path + "/" + name + "': it is no regular file"));
+    return Status::badInput("cannot read '" + path + "/" + name + "': it is no regular file");
   if (static_cast<uint64_t>(info.st_size) > most)
-    return ended(Status::badInput("cannot read '" + path + "/" + name + "': its " + std::to_string(info.st_size) +
-                                  " bytes are more than the " + std::to_string(most) + " that it may have"));
+    return Status::badInput("cannot read '" + path + "/" + name + "': its " + std::to_string(info.st_size) + " bytes are more than the " +
+                            std::to_string(most) + " that it may have");
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -96,13 +94,13 @@ Result<std::string> OpenFolder::read(const std::string &name, uint64_t most) con
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      return ended(failure("read", name, errno));
+      return failure("read", name, errno);
     if (got == 0)
       break;
     done += static_cast<size_t>(got);
   }
   bytes.resize(done);
-  return ended(std::move(bytes));
+  return bytes;
 }
 
 Status OpenFolder::replace(const std::string &name, const std::string &text) const {
@@ -151,4 +149,4 @@ Status OpenFolder::sync() const {
   return error ? failure("sync the folder", "", error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// All operations act on the folder that was opened, even if its name has since been redirected. Names are those of its own entries,
 /// without a slash, and links among them are never followed. Movable.
@@ -42,10 +42,10 @@ public:
   engine::Status sync() const;
 
 private:
-  OpenFolder(std::string path, int file) : path(std::move(path)), file(file) {}
+  explicit OpenFolder(std::string path) : path(std::move(path)) {}
   engine::Status failure(const std::string &what, const std::string &name, int error) const;
   std::string path;
   int file = -1;
 };
 
-} // namespace npar::program
+} // namespace npar::files

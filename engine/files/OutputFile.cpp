@@ -1,6 +1,7 @@
 // Writes with POSIX calls, because only they report what a stream hides: a full disk at sync, a directory instead of a file.
 #include "engine/files/OutputFile.h"
 
+#include "engine/files/Descriptor.h"
 #include "engine/files/RandomName.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 using engine::Code;
 using engine::Result;
 using engine::Status;
@@ -108,7 +109,7 @@ int OutputFile::makeNamed() {
   file = ::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode < 0 ? 0666 : 0600);
   if (file < 0)
     return errno;
-  temporary = name;
+  temporary = std::move(name);
   return mode < 0 || ::fchmod(file, static_cast<mode_t>(mode)) == 0 ? 0 : errno;
 }
 
@@ -131,7 +132,7 @@ int OutputFile::giveName() {
   for (int i = 0; i < 1000; ++i) {
     std::string name = destination.path + "." + std::to_string(::getpid()) + "-" + std::to_string(i);
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      temporary = name;
+      temporary = std::move(name);
       return 0;
     }
     if (errno != EEXIST)
@@ -141,17 +142,17 @@ int OutputFile::giveName() {
 }
 
 int OutputFile::copyToNamed() {
-  int from = std::exchange(file, -1), error = makeNamed(), copy = file;
+  engine::Descriptor from(std::exchange(file, -1));
+  int error = makeNamed(), copy = file;
   std::vector<uint8_t> block(1 << 20);
   ssize_t got = 1;
   for (int64_t at = 0; !error && got != 0; at += std::max<ssize_t>(0, got)) {
-    got = ::pread(from, block.data(), block.size(), at);
+    got = ::pread(from.get(), block.data(), block.size(), at);
     if (got > 0)
       error = writeAll(copy, block.data(), static_cast<size_t>(got), at);
     else if (got < 0 && errno != EINTR)
       error = errno;
   }
-  ::close(from);
   if (!error && ::fsync(copy) != 0)
     error = errno;
   return error;
@@ -173,4 +174,4 @@ Status OutputFile::commit() {
   return error ? failure(error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Grows in the folder of the file that `path` leads to (symbolic links are followed): commit() syncs it, renames it into place and syncs
 /// the directory. Until then, or without a commit, the old file is untouched. An uncommitted file is removed with the object and, on file
@@ -46,4 +46,4 @@ private:
   uint64_t position = 0; ///< position in a direct output
 };
 
-} // namespace npar::program
+} // namespace npar::files

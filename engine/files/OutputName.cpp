@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
-namespace npar::program {
+namespace npar::files {
 
 engine::Status checkSafetensorsName(const std::string &flag, const std::string &path) {
   const std::filesystem::path name = path;
@@ -33,4 +33,4 @@ std::string whyOtherFormat(const std::string &flag, const std::string &path, con
   return flag + " '" + path + "' has the suffix of another format: use " + wanted;
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Refuses names with the ending of another format, such as `full.pt`, which would mislead readers of the safetensors file. Names without
 /// an ending, devices and pipes are accepted.
@@ -16,4 +16,4 @@ engine::Status checkSafetensorsName(const std::string &flag, const std::string &
 /// endings of the format. Endings unknown to npar are accepted.
 std::string whyOtherFormat(const std::string &flag, const std::string &path, const std::vector<std::string> &endings);
 
-} // namespace npar::program
+} // namespace npar::files

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -175,4 +175,4 @@ Status checkWritable(const std::string &path) {
   return {};
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Writes PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for inspection.
 /// Only one process can hold it. An operating system lock (flock) on PATH.partial ends with its holder in every case, so a leftover file
@@ -53,4 +53,4 @@ private:
 /// An error if no file can be written at `path`; call it before a long run that ends with writing the file.
 engine::Status checkWritable(const std::string &path);
 
-} // namespace npar::program
+} // namespace npar::files

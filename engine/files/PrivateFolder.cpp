@@ -1,6 +1,7 @@
 // Looks at each folder and file after it is open, never by its name.
 #include "engine/files/PrivateFolder.h"
 
+#include "engine/files/Descriptor.h"
 #include "engine/files/RandomName.h"
 
 #include <algorithm>
@@ -14,33 +15,13 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Code;
 using engine::Result;
 using engine::Status;
 
 namespace {
-
-/// A descriptor that is closed unless it is taken.
-class Descriptor {
-public:
-  explicit Descriptor(int file) : file(file) {}
-  Descriptor(Descriptor &&other) noexcept : file(other.take()) {}
-  Descriptor &operator=(Descriptor &&other) noexcept {
-    std::swap(file, other.file);
-    return *this;
-  }
-  ~Descriptor() {
-    if (file >= 0)
-      ::close(file);
-  }
-  int get() const { return file; }
-  int take() { return std::exchange(file, -1); }
-
-private:
-  int file;
-};
 
 /// Why others may have written what is open; empty: they cannot have.
 std::string whyOthers(const struct stat &info) {
@@ -99,7 +80,7 @@ Result<PrivateFolder> PrivateFolder::open(const std::string &root, const std::st
       return inner.status();
     *folder = std::move(*inner);
   }
-  return PrivateFolder(path, folder->take());
+  return PrivateFolder(path, folder->release());
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder &&other) noexcept : path(std::move(other.path)), folder(std::exchange(other.folder, -1)) {}
@@ -153,7 +134,7 @@ Status PrivateFolder::write(const std::string &name, const void *data, size_t si
       error = errno;
     at += static_cast<size_t>(std::max<ssize_t>(0, put));
   }
-  if (::close(file.take()) != 0 && !error)
+  if (::close(file.release()) != 0 && !error)
     error = errno;
   if (!error && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0)
     error = errno;
@@ -175,4 +156,4 @@ CachePlace cachePlace(const std::string &below) {
   return {(cache.empty() ? home + "/.cache" : cache) + "/npar", below, false};
 }
 
-} // namespace npar::program
+} // namespace npar::files

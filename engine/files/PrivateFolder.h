@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Open as long as the object lives, so that what its name leads to meanwhile does not matter. Movable. Thread-safe.
 class PrivateFolder {
@@ -43,4 +43,4 @@ struct CachePlace {
 };
 CachePlace cachePlace(const std::string &below);
 
-} // namespace npar::program
+} // namespace npar::files

@@ -5,7 +5,7 @@
 #include <random>
 #include <sys/random.h>
 
-namespace npar::program {
+namespace npar::files {
 
 std::string randomName() {
   uint8_t bytes[16];
@@ -21,4 +21,4 @@ std::string randomName() {
   return name;
 }
 
-} // namespace npar::program
+} // namespace npar::files

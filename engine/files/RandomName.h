@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// 32 hexadecimal digits from the system's generator.
 std::string randomName();
 
-} // namespace npar::program
+} // namespace npar::files

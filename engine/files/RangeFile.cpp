@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -64,4 +64,4 @@ Status RangeFile::read(uint64_t offset, size_t size, void *bytes) const {
   return {};
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// Every read is a copy by pread. If a file shrinks or a disk fails meanwhile, that read returns an error, where a mapping would end the
 /// process (SIGBUS); and pages of the file do not count as this process's memory. Several threads may read at once. Movable.
@@ -32,4 +32,4 @@ private:
   std::string text;
 };
 
-} // namespace npar::program
+} // namespace npar::files

@@ -5,7 +5,7 @@
 #include <new>
 #include <xxhash.h>
 
-namespace npar::program {
+namespace npar::files {
 
 StreamHash::StreamHash() : state(XXH3_createState()) {
   if (!state)
@@ -37,4 +37,4 @@ std::string hashText(const void *bytes, size_t size) {
   return hash.text();
 }
 
-} // namespace npar::program
+} // namespace npar::files

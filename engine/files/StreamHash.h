@@ -8,7 +8,7 @@
 
 struct XXH3_state_s;
 
-namespace npar::program {
+namespace npar::files {
 
 class StreamHash {
 public:
@@ -34,4 +34,4 @@ private:
 /// The hash of contiguous bytes, as 32 hex digits.
 std::string hashText(const void *bytes, size_t size);
 
-} // namespace npar::program
+} // namespace npar::files

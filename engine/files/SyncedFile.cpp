@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::program {
+namespace npar::files {
 
 using engine::Result;
 using engine::Status;
@@ -59,4 +59,4 @@ Status SyncedFile::finish() {
   return error ? fileFailure("write", path, error) : Status();
 }
 
-} // namespace npar::program
+} // namespace npar::files

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace npar::program {
+namespace npar::files {
 
 /// For files of a folder that takes its place as a whole (Folders.h): the file has its own name from the start. Movable.
 class SyncedFile {
@@ -30,4 +30,4 @@ private:
   uint64_t written = 0;
 };
 
-} // namespace npar::program
+} // namespace npar::files

@@ -1,8 +1,9 @@
 // Process 0 finds the checkpoint and sends its step and manifest hash; every other process compares them before it reads any data.
 #include "engine/job/AgreedCheckpoint.h"
 
+#include "engine/tables/Tables.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
@@ -33,21 +34,22 @@ std::string newestHere(const std::string &path) {
 
 CheckpointIdentity identityOf(const engine::CheckpointStore &store, const std::string &path) {
   const std::string top = withoutSlashes(path);
-  return {true, store.folder() == top ? "" : store.folder().substr(store.folder().rfind('/') + 1), store.manifest().step,
-          store.manifest().hash};
+  CheckpointIdentity found;
+  found.known = true, found.step = store.manifest().step, found.hash = store.manifest().hash;
+  if (store.folder() != top)
+    found.name = store.folder().substr(store.folder().rfind('/') + 1);
+  return found;
 }
 
 Result<CheckpointIdentity> toldByFirst(const Processes &processes, const CheckpointIdentity &own) {
   std::vector<uint8_t> bytes;
   if (processes.isFirst())
-    bytes = nlohmann::json::to_cbor(nlohmann::json{own.known, own.name, own.step, own.hash});
+    bytes = tables::pack(own);
   TRY(std::vector<std::vector<uint8_t>> all, processes.gather(bytes));
-  nlohmann::json told = nlohmann::json::from_cbor(all.front(), /*strict=*/true, /*allow_exceptions=*/false);
-  bool good = told.is_array() && told.size() == 4 && told[0].is_boolean() && told[1].is_string() && told[2].is_number_unsigned() &&
-              told[3].is_string();
-  if (!good)
+  CheckpointIdentity told;
+  if (!tables::unpack(all.front(), told))
     return Status::internal("internal error: the processes of the job perform different operations");
-  return CheckpointIdentity{told[0].get<bool>(), told[1].get<std::string>(), told[2].get<uint64_t>(), told[3].get<std::string>()};
+  return told;
 }
 
 Status findsTheSame(const CheckpointIdentity &told, const std::string &path) {

@@ -2,19 +2,15 @@
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/job/CheckpointIdentity_generated.h"
 #include "engine/job/Processes.h"
 
 #include <string>
 
 namespace npar::job {
 
-/// Identifies a checkpoint.
-struct CheckpointIdentity {
-  bool known = false; ///< false: there is no checkpoint
-  std::string name;   ///< its subfolder ("step-4") of the folder that a flag names; empty: the flag names the checkpoint itself
-  uint64_t step = 0;
-  std::string hash; ///< hash of its manifest
-
+/// Identifies a checkpoint. CheckpointIdentity.fbs describes its fields.
+struct CheckpointIdentity : wire::CheckpointIdentityT {
   /// The path of the checkpoint's folder, if the flag names `path`.
   std::string in(const std::string &path) const { return name.empty() ? path : path + "/" + name; }
 };

@@ -1,21 +1,25 @@
 // Merges verdicts by their texts.
 #include "engine/job/Agreement.h"
 
+#include "engine/job/Verdict_generated.h"
+#include "engine/tables/Tables.h"
+
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
 std::vector<uint8_t> pack(const Verdict &verdict) {
-  return nlohmann::json::to_cbor(nlohmann::json{static_cast<int>(verdict.code), verdict.errors});
+  wire::VerdictT message;
+  message.code = static_cast<uint8_t>(verdict.code), message.errors = verdict.errors;
+  return tables::pack(message);
 }
 
 Verdict unpackVerdict(const std::vector<uint8_t> &bytes) {
-  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
-  if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer())
+  wire::VerdictT message;
+  if (!tables::unpack(bytes, message) || message.code > static_cast<uint8_t>(engine::Code::Internal))
     return {engine::Code::Internal, {"internal error: the processes of the job perform different operations"}};
-  return {static_cast<engine::Code>(json[0].get<int>()), json[1].get<std::vector<std::string>>()};
+  return {static_cast<engine::Code>(message.code), std::move(message.errors)};
 }
 
 Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::string> &names) {

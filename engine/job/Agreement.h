@@ -3,6 +3,7 @@
 
 #include "engine/status/Status.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -73,7 +73,7 @@ std::string missingIn(const std::string &some, const std::string &all) {
 Result<Introduction> introduceSelf() {
   Introduction own;
   own.host = hostName();
-  Result<std::vector<uint8_t>> self = program::readFile(program::fileOfCode(reinterpret_cast<const void *>(&introduceSelf)));
+  Result<std::vector<uint8_t>> self = files::readFile(files::fileOfCode(reinterpret_cast<const void *>(&introduceSelf)));
   if (!self.ok())
     return self.status();
   XXH128_hash_t hash = XXH3_128bits(self->data(), self->size());

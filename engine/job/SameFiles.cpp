@@ -1,31 +1,34 @@
 // Takes the fingerprints of this process's files, and compares them with those of process 0.
 #include "engine/job/SameFiles.h"
 
+#include "engine/job/ReadFiles_generated.h"
+#include "engine/tables/Tables.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::job {
 
 std::vector<uint8_t> pack(const std::vector<ReadFile> &files) {
-  nlohmann::json json = nlohmann::json::array();
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<wire::ReadFile>> all;
   for (const ReadFile &file : files) {
-    nlohmann::json parts = nlohmann::json::array();
-    for (const program::Fingerprint::Part &part : file.fingerprint.parts)
-      parts.push_back({part.what, part.hash});
-    json.push_back({file.path, file.fingerprint.bytes, parts});
+    std::vector<flatbuffers::Offset<wire::FingerprintPart>> parts;
+    for (const files::Fingerprint::Part &part : file.fingerprint.parts)
+      parts.push_back(wire::CreateFingerprintPartDirect(builder, part.what.c_str(), part.hash.c_str()));
+    all.push_back(wire::CreateReadFileDirect(builder, file.path.c_str(), file.fingerprint.bytes, &parts));
   }
-  return nlohmann::json::to_cbor(json);
+  return tables::finish(builder, wire::CreateReadFilesDirect(builder, &all));
 }
 
-std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes) {
-  nlohmann::json json = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+engine::Result<std::vector<ReadFile>> unpackFiles(const std::vector<uint8_t> &bytes) {
+  auto *message = tables::read<wire::ReadFiles>(bytes);
+  if (!message)
+    return engine::Status::internal("internal error: the processes of the job perform different operations");
   std::vector<ReadFile> files;
-  if (!json.is_array())
-    return files;
-  for (const nlohmann::json &each : json) {
-    ReadFile file{each.at(0).get<std::string>(), {each.at(1).get<uint64_t>(), {}}};
-    for (const nlohmann::json &part : each.at(2))
-      file.fingerprint.parts.push_back({part.at(0).get<std::string>(), part.at(1).get<std::string>()});
+  for (const wire::ReadFile *each : *message->files()) {
+    ReadFile file{each->path()->str(), {each->bytes(), {}}};
+    for (const wire::FingerprintPart *part : *each->parts())
+      file.fingerprint.parts.push_back({part->what()->str(), part->hash()->str()});
     files.push_back(std::move(file));
   }
   return files;
@@ -36,7 +39,7 @@ static std::string difference(const ReadFile &first, const ReadFile &other, cons
   if (first.path != other.path)
     return fmt::format("{} reads '{}', but {} reads '{}': all processes of a job must read the same files", otherName, other.path,
                        firstName, first.path);
-  const program::Fingerprint &here = first.fingerprint, &there = other.fingerprint;
+  const files::Fingerprint &here = first.fingerprint, &there = other.fingerprint;
   std::string what, one, two;
   if (here.bytes != there.bytes)
     what = "it has", one = fmt::format("{} bytes", here.bytes), two = fmt::format("{} bytes", there.bytes);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "engine/files/Fingerprint.h"
+#include "engine/status/Status.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,12 @@ namespace npar::job {
 /// The files that one process reads, with their fingerprints.
 struct ReadFile {
   std::string path;
-  program::Fingerprint fingerprint;
+  files::Fingerprint fingerprint;
 };
 
 std::vector<uint8_t> pack(const std::vector<ReadFile> &files);
-std::vector<ReadFile> unpackFiles(const std::vector<uint8_t> &bytes);
+/// An error if the bytes are no list of files.
+engine::Result<std::vector<ReadFile>> unpackFiles(const std::vector<uint8_t> &bytes);
 
 /// One message for each file that differs from process 0's, naming the file, the process and both values. After eight messages the rest
 /// are only counted. `names`: one per process, such as "process 2 on 'b'".

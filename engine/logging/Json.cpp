@@ -1,15 +1,14 @@
 // Single JSON values as text, for files that are written line by line.
 #include "engine/logging/Json.h"
 
+#include "engine/json/Json.h"
+
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
-std::string jsonString(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string jsonString(const std::string &text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string jsonNumber(double value) {
   if (!std::isfinite(value))

@@ -1,9 +1,8 @@
 // Logs as lines of JSON, which any tool can follow.
 #include "engine/logging/LogFormat.h"
 
+#include "engine/json/Json.h"
 #include "engine/logging/Json.h"
-
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
@@ -64,9 +63,8 @@ public:
     size_t size = 0;
     std::optional<int64_t> last;
     for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
-      nlohmann::json line =
-          nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
-                                /*allow_exceptions=*/false);
+      Json line = Json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
+                              /*allow_exceptions=*/false);
       if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
         return size;
       auto number = line["step"].get<int64_t>();

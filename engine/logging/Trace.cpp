@@ -206,7 +206,7 @@ std::string Trace::json() const {
 
 Status Trace::write(const std::string &path) const {
   std::string text = json();
-  return program::writeFileAtomically(path, text.data(), text.size());
+  return files::writeFileAtomically(path, text.data(), text.size());
 }
 
 } // namespace npar::engine

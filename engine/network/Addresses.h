@@ -1,7 +1,7 @@
 // Locates processes on the network: the identity of a host, its IPv4 addresses, sockets to listen and connect with.
 #pragma once
 
-#include "engine/network/Descriptor.h"
+#include "engine/files/Descriptor.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>

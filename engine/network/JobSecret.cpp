@@ -1,7 +1,7 @@
 // Reads the secret of a job; the cryptography is libsodium's.
 #include "engine/network/JobSecret.h"
 
-#include "engine/network/Descriptor.h"
+#include "engine/files/Descriptor.h"
 
 #include <algorithm>
 #include <bitset>

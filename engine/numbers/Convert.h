@@ -19,9 +19,9 @@ template <typename With> constexpr auto withType(program::ElementType type, With
   case program::ElementType::F64:
     return with(double{});
   case program::ElementType::BF16:
-    return with(program::BFloat16{});
+    return with(BFloat16{});
   case program::ElementType::F16:
-    return with(program::Float16{});
+    return with(Float16{});
   case program::ElementType::I32:
     return with(int32_t{});
   case program::ElementType::U8:

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace npar::program {
+namespace npar::engine {
 
 inline float floatOfBits(uint32_t bits) {
   float value;
@@ -65,4 +65,4 @@ inline float toTf32(float value) {
   return (word & 0x7F800000u) == 0x7F800000u ? value : floatOfBits((word + 0x1000u) & ~0x1FFFu);
 }
 
-} // namespace npar::program
+} // namespace npar::engine

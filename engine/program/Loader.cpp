@@ -28,10 +28,10 @@ static_assert(sizeof(Header) == LoadedProgram::headerBytes);
 /// XXH3-128 over header (hash field zeroed) and payload, in canonical byte order.
 XXH128_canonical_t hashOf(Header header, const uint8_t *payload, size_t size) {
   std::memset(header.hash, 0, sizeof(header.hash));
-  StreamHash hash;
+  files::StreamHash hash;
   hash.add(&header, sizeof(header));
   hash.add(payload, size);
-  StreamHash::Digest digest = hash.digest();
+  files::StreamHash::Digest digest = hash.digest();
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, {digest.low, digest.high});
   return canonical;
@@ -102,7 +102,7 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineBytes(std::ve
 }
 
 Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineFile(const std::string &path) {
-  Result<std::vector<uint8_t>> bytes = readFile(path);
+  Result<std::vector<uint8_t>> bytes = files::readFile(path);
   if (!bytes.ok())
     return bytes.status();
   return examineBytes(std::move(*bytes), path);

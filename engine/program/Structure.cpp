@@ -5,7 +5,7 @@
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
 #include "engine/program/HostPlacement.h"
-#include "engine/program/Masters.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"

@@ -18,9 +18,9 @@ template <typename With> auto withArrayType(ArrayType type, With with) {
   case ArrayType::F32:
     return with(float{});
   case ArrayType::F16:
-    return with(program::Float16{});
+    return with(Float16{});
   case ArrayType::BF16:
-    return with(program::BFloat16{});
+    return with(BFloat16{});
   case ArrayType::I64:
     return with(int64_t{});
   case ArrayType::I32:

@@ -10,7 +10,7 @@
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
-#include "engine/program/Masters.h"
+#include "engine/program/Precision.h"
 #include "engine/program/ProgramHash.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Arenas.h"
@@ -361,10 +361,10 @@ Result<std::vector<ElementsHash>> LocalSession::hashPieces(const std::vector<Own
   workers.execute([&] {
     parallelFor(pieces.size(), [&](uint64_t i) {
       parts.backend->enterThread();
-      StreamHash hash;
+      files::StreamHash hash;
       results[i] = variables->visitPiece(pieces[i].variable, pieces[i].rank,
                                          [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
-      StreamHash::Digest digest = hash.digest();
+      files::StreamHash::Digest digest = hash.digest();
       hashes[i] = {digest.high, digest.low};
     });
   });
@@ -386,7 +386,7 @@ Result<std::vector<std::vector<uint8_t>>> LocalSession::gather(const std::vector
 }
 
 std::string LocalSession::parameterHash() const {
-  StreamHash hash;
+  files::StreamHash hash;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
     if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
       int64_t master = masterOf(program, i);

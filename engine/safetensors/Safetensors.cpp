@@ -70,11 +70,11 @@ Result<bool> SafetensorsFile::hasOwnHeader() const {
 }
 
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path, const std::string &what) {
-  Result<program::RangeFile> opened = program::RangeFile::open(path, what);
+  Result<files::RangeFile> opened = files::RangeFile::open(path, what);
   if (!opened.ok())
     return opened.status();
   std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(std::move(*opened)));
-  const program::RangeFile &file = result->file;
+  const files::RangeFile &file = result->file;
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read " + file.description() + ": " + why); };
   uint64_t length = file.size();
   if (length < 8)

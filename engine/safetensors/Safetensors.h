@@ -12,7 +12,7 @@
 
 namespace npar::engine {
 
-using program::quotedName;
+using files::quotedName;
 
 struct StoredTensor {
   std::string type; ///< a word of StoredType.h
@@ -44,8 +44,8 @@ public:
   const std::string &description() const { return file.description(); }
 
 private:
-  explicit SafetensorsFile(program::RangeFile file) : file(std::move(file)) {}
-  program::RangeFile file;
+  explicit SafetensorsFile(files::RangeFile file) : file(std::move(file)) {}
+  files::RangeFile file;
   uint64_t data = 0; ///< where the data part begins
   std::map<std::string, StoredTensor> table;
   std::map<std::string, std::string> words;

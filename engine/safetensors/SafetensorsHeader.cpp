@@ -1,4 +1,5 @@
 // Reads the JSON header of safetensors files as a stream of events: duplicates are seen and nesting costs nothing.
+#include "engine/json/Json.h"
 #include "engine/safetensors/CountedText.h"
 #include "engine/safetensors/Safetensors.h"
 #include "engine/safetensors/StoredType.h"
@@ -6,13 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 namespace npar::engine {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr size_t mostTensors = 1'000'000, mostWords = 100'000, mostDimensions = 64;
 

@@ -46,7 +46,7 @@ Result<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::create(const std::
   for (const auto &[name, tensor] : laid)
     if (!read->tensors.count(name))
       return wrong("the name " + quotedName(name) + " is no UTF-8, or one that the format keeps for itself");
-  Result<program::OutputFile> file = program::OutputFile::create(path);
+  Result<files::OutputFile> file = files::OutputFile::create(path);
   if (!file.ok())
     return file.status();
   if (Status status = file->write(0, header.data(), header.size()); !status.ok())

@@ -40,9 +40,9 @@ public:
   uint64_t headerBytes() const { return begin; }
 
 private:
-  SafetensorsWriter(program::OutputFile file, std::vector<std::pair<std::string, StoredTensor>> tensors, uint64_t begin)
+  SafetensorsWriter(files::OutputFile file, std::vector<std::pair<std::string, StoredTensor>> tensors, uint64_t begin)
       : file(std::move(file)), tensors(std::move(tensors)), written(this->tensors.size()), begin(begin) {}
-  program::OutputFile file;
+  files::OutputFile file;
   std::vector<std::pair<std::string, StoredTensor>> tensors;
   std::vector<std::atomic<uint64_t>> written; ///< bytes, by tensor
   uint64_t begin;

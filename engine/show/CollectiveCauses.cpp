@@ -147,28 +147,27 @@ std::string whyText(const View &view) {
   return text;
 }
 
-nlohmann::ordered_json whyJson(const View &view, const ClassView &part) {
-  using Json = nlohmann::ordered_json;
-  Json list = Json::array();
+OrderedJson whyJson(const View &view, const ClassView &part) {
+  OrderedJson list = OrderedJson::array();
   for (const WhyEntry &entry : whyOf(view, part)) {
-    Json rules = Json::array();
+    OrderedJson rules = OrderedJson::array();
     for (const auto &[rule, place] : entry.rules)
-      rules.push_back(Json{{"rule", rule}, {"source", place}});
-    list.push_back(Json{{"kind", entry.kind},
-                        {"over", entry.over},
-                        {"phase", entry.phase},
-                        {"path", entry.path},
-                        {"steps", entry.steps},
-                        {"count", entry.count},
-                        {"bytes", entry.bytes},
-                        {"sent_bytes", entry.sent},
-                        {"from", entry.from},
-                        {"to", entry.to},
-                        {"cause", describe(entry.cause)},
-                        {"reason", reasonJson(entry.cause)},
-                        {"rules", rules},
-                        {"source", entry.places},
-                        {"remedy", entry.remedy}});
+      rules.push_back(OrderedJson{{"rule", rule}, {"source", place}});
+    list.push_back(OrderedJson{{"kind", entry.kind},
+                               {"over", entry.over},
+                               {"phase", entry.phase},
+                               {"path", entry.path},
+                               {"steps", entry.steps},
+                               {"count", entry.count},
+                               {"bytes", entry.bytes},
+                               {"sent_bytes", entry.sent},
+                               {"from", entry.from},
+                               {"to", entry.to},
+                               {"cause", describe(entry.cause)},
+                               {"reason", reasonJson(entry.cause)},
+                               {"rules", rules},
+                               {"source", entry.places},
+                               {"remedy", entry.remedy}});
   }
   return list;
 }

@@ -1,9 +1,8 @@
 // Explains each collective of a program: the rules that ask for it, the two layouts, bytes, how often, what would remove it.
 #pragma once
 
+#include "engine/json/Json.h"
 #include "engine/show/View.h"
-
-#include <nlohmann/json.hpp>
 
 namespace npar::show {
 
@@ -28,6 +27,6 @@ std::vector<WhyEntry> whyOf(const View &view, const ClassView &part);
 uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members);
 
 std::string whyText(const View &view);
-nlohmann::ordered_json whyJson(const View &view, const ClassView &part);
+OrderedJson whyJson(const View &view, const ClassView &part);
 
 } // namespace npar::show

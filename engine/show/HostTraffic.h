@@ -9,9 +9,9 @@
 // Exact whole numbers. Work grows with ranks times kinds of collectives and, apart from that, with the steps of the classes.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/program/HostPlacement.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ HostTraffic hostTraffic(const program::Program &program, const program::PlaceWor
 
 /// `{place: {order, inside, source}, traffic: [{over, kind, inside_bytes, between_bytes}], inside_bytes, between_bytes,
 /// hosts: [{ranks, sent_bytes, received_bytes}]}`.
-nlohmann::ordered_json hostTrafficJson(const HostTraffic &traffic);
+OrderedJson hostTrafficJson(const HostTraffic &traffic);
 /// The same for people: the ranks of each host and the bytes between hosts.
 std::string hostTrafficText(const program::Program &program, const HostTraffic &traffic);
 

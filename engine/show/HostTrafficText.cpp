@@ -1,6 +1,7 @@
 // Writes a HostTraffic as JSON for machines and as a table for people.
 #include "engine/show/HostTraffic.h"
 
+#include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace npar::show {
@@ -18,8 +18,6 @@ using readable::humanBytes;
 using readable::TableRow;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// "dp = 0, pp = 0-1" where the ranks are all of some coordinates; empty where they are not.
 std::string boxText(const program::Program &program, const std::vector<int64_t> &ranks) {
@@ -44,13 +42,14 @@ std::string human(uint64_t bytes) { return humanBytes(static_cast<double>(bytes)
 
 } // namespace
 
-Json hostTrafficJson(const HostTraffic &traffic) {
-  Json rows = Json::array(), hosts = Json::array();
+OrderedJson hostTrafficJson(const HostTraffic &traffic) {
+  OrderedJson rows = OrderedJson::array(), hosts = OrderedJson::array();
   for (const TrafficRow &row : traffic.rows)
-    rows.push_back(Json{{"over", row.over}, {"kind", row.kind}, {"inside_bytes", row.bytes.inside}, {"between_bytes", row.bytes.between}});
+    rows.push_back(
+        OrderedJson{{"over", row.over}, {"kind", row.kind}, {"inside_bytes", row.bytes.inside}, {"between_bytes", row.bytes.between}});
   for (const HostShare &host : traffic.hosts)
-    hosts.push_back(Json{{"ranks", host.ranks}, {"sent_bytes", host.sent}, {"received_bytes", host.received}});
-  return {{"place", Json{{"order", traffic.order}, {"inside", traffic.inside}, {"source", traffic.source}}},
+    hosts.push_back(OrderedJson{{"ranks", host.ranks}, {"sent_bytes", host.sent}, {"received_bytes", host.received}});
+  return {{"place", OrderedJson{{"order", traffic.order}, {"inside", traffic.inside}, {"source", traffic.source}}},
           {"traffic", rows},
           {"inside_bytes", traffic.all.inside},
           {"between_bytes", traffic.all.between},

@@ -1,10 +1,9 @@
 // Compares a run with its plan: joins the run's trace (engine/logging/Trace.h) with the plan by the plan's own ids.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/show/View.h"
 #include "engine/status/Status.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace npar::show {
 
@@ -51,6 +50,6 @@ engine::Result<MeasuredRun> measuredRunOf(const program::Program &program, const
 std::string measuredRunText(const View &planned, const MeasuredRun &actual);
 
 /// `{training_steps, step_seconds, bubble, planned_bubble, computing, dropped_events, kinds, stragglers, steps, advice}`.
-nlohmann::ordered_json measuredRunJson(const View &planned, const MeasuredRun &actual);
+OrderedJson measuredRunJson(const View &planned, const MeasuredRun &actual);
 
 } // namespace npar::show

@@ -1,18 +1,16 @@
 // Writes planned and measured figures as tables and as JSON.
 #include "engine/show/MeasuredRun.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::show {
 
 using readable::humanTime;
 using readable::TableRow;
-
-using Json = nlohmann::ordered_json;
 
 std::string measuredRunText(const View &planned, const MeasuredRun &actual) {
   const View &measured = actual.measured;
@@ -63,30 +61,31 @@ std::string measuredRunText(const View &planned, const MeasuredRun &actual) {
   return text;
 }
 
-Json measuredRunJson(const View &planned, const MeasuredRun &actual) {
-  Json json, kinds = Json::array(), stages = Json::array(), stragglers = Json::array(), steps = Json::array();
+OrderedJson measuredRunJson(const View &planned, const MeasuredRun &actual) {
+  OrderedJson json, kinds = OrderedJson::array(), stages = OrderedJson::array(), stragglers = OrderedJson::array(),
+                    steps = OrderedJson::array();
   for (const KindTime &kind : actual.kinds)
-    kinds.push_back(Json{{"kind", kind.kind},
-                         {"count", kind.count},
-                         {"planned_seconds", kind.planned},
-                         {"measured_seconds", kind.measured},
-                         {"flops", kind.flops}});
+    kinds.push_back(OrderedJson{{"kind", kind.kind},
+                                {"count", kind.count},
+                                {"planned_seconds", kind.planned},
+                                {"measured_seconds", kind.measured},
+                                {"flops", kind.flops}});
   for (size_t c = 0; c < actual.measured.classes.size(); ++c)
-    stages.push_back(Json{{"stage", planned.classes[c].stage},
-                          {"planned_busy_seconds", planned.classes[c].busy},
-                          {"measured_busy_seconds", actual.measured.classes[c].busy},
-                          {"planned_bubble", planned.classes[c].bubble},
-                          {"measured_bubble", actual.measured.classes[c].bubble},
-                          {"measured_balance", actual.measured.classes[c].balance}});
+    stages.push_back(OrderedJson{{"stage", planned.classes[c].stage},
+                                 {"planned_busy_seconds", planned.classes[c].busy},
+                                 {"measured_busy_seconds", actual.measured.classes[c].busy},
+                                 {"planned_bubble", planned.classes[c].bubble},
+                                 {"measured_bubble", actual.measured.classes[c].bubble},
+                                 {"measured_balance", actual.measured.classes[c].balance}});
   for (const Straggler &one : actual.stragglers)
-    stragglers.push_back(Json{{"rank", one.rank}, {"stage", one.stage}, {"seconds", one.seconds}, {"typical_seconds", one.typical}});
+    stragglers.push_back(OrderedJson{{"rank", one.rank}, {"stage", one.stage}, {"seconds", one.seconds}, {"typical_seconds", one.typical}});
   for (const StepTime &step : actual.steps)
-    steps.push_back(Json{{"name", step.name},
-                         {"stage", step.stage},
-                         {"source", step.place},
-                         {"count", step.count},
-                         {"planned_seconds", step.planned},
-                         {"measured_seconds", step.measured}});
+    steps.push_back(OrderedJson{{"name", step.name},
+                                {"stage", step.stage},
+                                {"source", step.place},
+                                {"count", step.count},
+                                {"planned_seconds", step.planned},
+                                {"measured_seconds", step.measured}});
   json["training_steps"] = actual.trainingSteps;
   json["dropped_events"] = actual.dropped;
   json["planned_seconds"] = planned.span;

@@ -79,12 +79,11 @@ std::string parameterBytesText(const Program &program) {
   return text;
 }
 
-nlohmann::ordered_json parameterBytesJson(const Program &program, const RankClass &rankClass) {
-  using Json = nlohmann::ordered_json;
-  Json json = Json::object();
+OrderedJson parameterBytesJson(const Program &program, const RankClass &rankClass) {
+  OrderedJson json = OrderedJson::object();
   uint64_t total = 0;
   auto entry = [&](const std::string &type, uint64_t bytes) {
-    return Json{
+    return OrderedJson{
         {"type", type}, {"bytes", bytes}, {"per_parameter", perParameter(program, bytes)}, {"gigabytes", static_cast<double>(bytes) / 1e9}};
   };
   for (const ParameterBytes &line : parameterBytesOf(program, rankClass)) {

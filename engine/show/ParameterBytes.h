@@ -1,9 +1,9 @@
 // What a rank keeps of the model's state, per parameter: the accounting of the ZeRO paper (Rajbhandari et al. 2020, section 3).
 #pragma once
 
+#include "engine/json/Json.h"
 #include "engine/program/Program_generated.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +21,6 @@ std::vector<ParameterBytes> parameterBytesOf(const program::Program &program, co
 
 std::string parameterBytesText(const program::Program &program);
 /// {parameters, gradients, ..., total}, each {type, bytes, per_parameter, gigabytes} (decimal).
-nlohmann::ordered_json parameterBytesJson(const program::Program &program, const program::RankClass &rankClass);
+OrderedJson parameterBytesJson(const program::Program &program, const program::RankClass &rankClass);
 
 } // namespace npar::show

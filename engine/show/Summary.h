@@ -1,10 +1,10 @@
 // Counts the work of a compiled program per rank and training step. It reads only the root, so that the answer is immediate for any size.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/program/Program_generated.h"
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +54,7 @@ struct Summary {
 Summary summarize(const program::Program &program);
 
 /// `model, plan, parameters, world, mesh, classes`; bytes and counts per rank and training step.
-nlohmann::ordered_json summaryJson(const Summary &summary);
+OrderedJson summaryJson(const Summary &summary);
 /// The summary as a table for people.
 std::string summaryTable(const Summary &summary);
 

@@ -1,13 +1,13 @@
 // Writes a Summary as JSON for machines and as a table for people.
 #include "engine/show/Summary.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 #include "engine/show/RankList.h"
 #include "engine/show/View.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::show {
 
@@ -15,8 +15,6 @@ using readable::humanBytes;
 using readable::TableRow;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string humanFlops(double flops) {
   const char *units[] = {"", " K", " M", " G", " T", " P", " E"};
@@ -26,17 +24,18 @@ std::string humanFlops(double flops) {
   return fmt::format("{:.3g}{}", flops, units[unit]);
 }
 
-Json classJson(const ClassSummary &summary) {
-  Json ranks = Json::array(), coordinates = Json::object(), collectives = Json::array(), transfers = Json::array();
+OrderedJson classJson(const ClassSummary &summary) {
+  OrderedJson ranks = OrderedJson::array(), coordinates = OrderedJson::object(), collectives = OrderedJson::array(),
+              transfers = OrderedJson::array();
   for (const auto &[first, last] : summary.ranks)
     ranks.push_back({first, last});
   for (const auto &[axis, value] : summary.coordinates)
     coordinates[axis] = value;
   for (const CollectiveSummary &one : summary.collectives)
-    collectives.push_back(Json{{"kind", one.kind}, {"over", one.over}, {"count", one.count}, {"bytes", one.bytes}});
+    collectives.push_back(OrderedJson{{"kind", one.kind}, {"over", one.over}, {"count", one.count}, {"bytes", one.bytes}});
   for (const TransferSummary &one : summary.transfers)
-    transfers.push_back(Json{{"to", one.to}, {"count", one.count}, {"bytes", one.bytes}});
-  Json json;
+    transfers.push_back(OrderedJson{{"to", one.to}, {"count", one.count}, {"bytes", one.bytes}});
+  OrderedJson json;
   json["ranks"] = ranks;
   json["coordinates"] = coordinates;
   json["parameter_bytes"] = summary.parameterBytes;
@@ -53,8 +52,8 @@ Json classJson(const ClassSummary &summary) {
 
 } // namespace
 
-Json summaryJson(const Summary &summary) {
-  Json json, mesh = Json::object(), classes = Json::array();
+OrderedJson summaryJson(const Summary &summary) {
+  OrderedJson json, mesh = OrderedJson::object(), classes = OrderedJson::array();
   for (const auto &[axis, size] : summary.mesh)
     mesh[axis] = size;
   for (const ClassSummary &one : summary.classes)

@@ -1,13 +1,12 @@
 // Keeps the fields of one event at a time: a trace as a tree would be ten times its file.
 #include "engine/show/TraceText.h"
 
+#include "engine/json/Json.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::show {
 namespace {
-
-using nlohmann::json;
 
 constexpr int deepest = 64;
 
@@ -17,7 +16,7 @@ public:
 
   bool null() { return true; }
   bool boolean(bool) { return true; }
-  bool binary(json::binary_t &) { return true; }
+  bool binary(Json::binary_t &) { return true; }
   bool number_integer(int64_t value) { return number(static_cast<double>(value)); }
   bool number_float(double value, const std::string &) { return number(value); }
 
@@ -117,7 +116,7 @@ TraceText readTraceText(const std::string &text, const std::function<std::string
   TraceText result;
   bool whole = text.find('\0') == std::string::npos; // which the scanner takes for the end of the text
   Reader reader(result, take);
-  whole = whole && json::sax_parse(text, &reader);
+  whole = whole && Json::sax_parse(text, &reader);
   result.isTrace = result.isTrace && (whole || !result.problem.empty());
   return result;
 }

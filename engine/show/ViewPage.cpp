@@ -1,6 +1,7 @@
 // Writes the data of views for the page, and puts template and data together.
 #include "engine/show/ViewPage.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/SvgText.h"
 #include "engine/show/LiveMemory.h"
 #include "engine/show/page/PageFiles.h"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace npar::show {
 namespace {
@@ -18,7 +18,7 @@ using Out = std::back_insert_iterator<std::string>;
 /// A JSON string in which no HTML parser finds a tag or a comment.
 std::string jsonForHtml(const std::string &text) {
   std::string result;
-  for (char letter : nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
+  for (char letter : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace))
     if (letter == '<' || letter == '>' || letter == '&')
       result += fmt::format("\\u{:04x}", static_cast<int>(letter));
     else

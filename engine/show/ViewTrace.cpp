@@ -2,6 +2,7 @@
 //
 // A process per class; threads: tasks, steps, collectives, sends, receives. A message is a flow arrow from its send to its receive, a
 // collective over several classes one through all of them. The counter "live memory" is stacked by kind.
+#include "engine/json/Json.h"
 #include "engine/show/View.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
@@ -20,9 +20,7 @@ using Out = std::back_insert_iterator<std::string>;
 
 enum Thread { Tasks, Steps, Collectives, Sends, Receives };
 
-std::string jsonText(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string jsonText(const std::string &text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 class TraceWriter {
 public:

@@ -1,6 +1,8 @@
 // What a library tells its caller while it works. Results and errors are return values; libraries print nothing.
 #pragma once
 
+#include "engine/status/Status.h"
+
 #include <string>
 
 namespace npar::engine {
@@ -24,6 +26,9 @@ public:
   /// Tells whether the work is to end with Code::Stopped. It is asked between the parts of the work and while no lock is held.
   virtual bool wantsToStop() { return false; }
 };
+
+/// Stopped if the observer wants `work` ("the verification") to end.
+inline Status stopIfAsked(Observer &observer, const std::string &work) { return observer.wantsToStop() ? Status::stopped(work) : Status(); }
 
 /// An activity from construction to destruction.
 class Activity {

@@ -5,8 +5,6 @@
 
 namespace npar::engine {
 
-using Json = nlohmann::json;
-
 static const Json absent;
 
 const Json &member(const Json &object, const char *name) {

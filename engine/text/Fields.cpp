@@ -6,8 +6,6 @@
 namespace npar::engine {
 namespace {
 
-using Json = nlohmann::json;
-
 const Json nothing, emptyList = Json::array(), emptyObject = Json::object();
 
 } // namespace

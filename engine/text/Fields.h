@@ -1,9 +1,9 @@
 // Reads the fields of a JSON object by name and type. Fields that were never read, or have another type, are refused by name.
 #pragma once
 
+#include "engine/json/Json.h"
 #include "engine/status/Status.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -13,16 +13,16 @@ namespace npar::engine {
 class Fields {
 public:
   /// `what` names the object in messages, such as "pre-tokenizer 'Split'".
-  Fields(const nlohmann::json &object, std::string what);
+  Fields(const Json &object, std::string what);
   bool flag(const char *name, bool otherwise = false);
   std::string text(const char *name);
   int64_t number(const char *name, int64_t otherwise);
   /// The elements of a list.
-  const nlohmann::json &list(const char *name);
+  const Json &list(const char *name);
   /// An object; null if absent.
-  const nlohmann::json &object(const char *name);
+  const Json &object(const char *name);
   /// Any value; the caller must check it.
-  const nlohmann::json &any(const char *name);
+  const Json &any(const char *name);
   void ignore(std::initializer_list<const char *> names) { asked.insert(names.begin(), names.end()); }
   void refuse(const std::string &why);
   /// The first mistake.
@@ -31,7 +31,7 @@ public:
   Status status() const;
 
 private:
-  const nlohmann::json &fields;
+  const Json &fields;
   std::string what, wrong;
   std::set<std::string> asked;
 };

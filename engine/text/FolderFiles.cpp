@@ -14,7 +14,6 @@ namespace npar::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 std::string inFolder(const std::string &folder, const char *name) { return (fs::path(folder) / name).string(); }
 

@@ -9,8 +9,6 @@
 namespace npar::engine {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t deepest = 32, mostValues = 1'000'000;
 
 /// Reads `model.vocab` and `model.merges` into lists and everything else into a tree.

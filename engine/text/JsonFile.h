@@ -1,9 +1,9 @@
 // Reads JSON of tokenizer files, which are not trusted: the vocabulary and the merges as lists, the rest, which is small, as a tree.
 #pragma once
 
+#include "engine/json/Json.h"
 #include "engine/status/Status.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +14,7 @@ struct TokenizerJson {
   std::vector<std::pair<std::string, int64_t>> vocabulary;
   std::vector<std::pair<std::string, std::string>> merges;
   bool vocabularyIsMap = false; ///< other kinds of models have a list
-  nlohmann::json rest;          ///< everything except these two
+  Json rest;                    ///< everything except these two
 };
 
 /// The location of the vocabulary in a file.

@@ -9,8 +9,6 @@
 namespace npar::engine {
 namespace {
 
-using Json = nlohmann::json;
-
 const std::string mark(spaceMark);
 
 /// {"type": "Replace", "pattern": {"String": FROM}, "content": TO}

@@ -11,7 +11,7 @@ Status tokenizerFailure(const std::string &path, const std::string &why) {
 
 Result<std::string> readTokenizerFile(const std::string &path) {
   constexpr uint64_t most = uint64_t{256} << 20;
-  Result<program::RangeFile> file = program::RangeFile::open(path, "tokenizer");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "tokenizer");
   if (!file.ok())
     return file.status();
   if (file->size() > most)

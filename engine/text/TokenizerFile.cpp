@@ -12,8 +12,6 @@ const char *const gpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[
 
 namespace {
 
-using Json = nlohmann::json;
-
 Status readModel(const TokenizerJson &json, BpeParts &parts) {
   const Json &model = member(json.rest, "model");
   if (!model.is_object())

@@ -11,10 +11,10 @@ namespace npar::engine {
 Result<BpeParts> partsOfTokenizerJson(TokenizerJson &json);
 
 /// The tokens that a tokenizer.json adds to its model's.
-Result<std::vector<AddedToken>> addedTokensOf(const nlohmann::json &file);
+Result<std::vector<AddedToken>> addedTokensOf(const Json &file);
 
 /// An added token: of the list in tokenizer.json, or of `added_tokens_decoder` in tokenizer_config.json.
-Result<AddedToken> addedTokenOf(const nlohmann::json &entry, int64_t id);
+Result<AddedToken> addedTokenOf(const Json &entry, int64_t id);
 
 /// GPT-2's own pattern: English contractions, letters, numbers, other characters, each with a space before it, and white space.
 extern const char *const gpt2Pattern;

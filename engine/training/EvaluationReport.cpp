@@ -1,14 +1,13 @@
 // Formats measures under their names as JSON, log rows and text.
 #include "engine/training/EvaluationReport.h"
 
+#include "engine/json/Json.h"
+
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::training {
-
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -22,8 +21,8 @@ double bitsOf(const Evaluation &evaluation) { return evaluation.loss() / std::lo
 
 const char *bitsName(const std::string &tokens) { return tokens == "bytes" ? "bits_per_byte" : "bits_per_token"; }
 
-ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples) {
-  ordered_json json;
+OrderedJson jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples) {
+  OrderedJson json;
   if (evaluation.hasLoss())
     json["loss"] = evaluation.loss();
   if (isOfTokens(evaluation)) {
@@ -37,7 +36,7 @@ ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int
       continue;
     std::optional<double> value = measure.sum.value();
     const char *kind = measure.kind == program::MeasureKind::Loss ? "losses" : "metrics";
-    json[kind][measure.name] = value ? ordered_json(*value) : ordered_json();
+    json[kind][measure.name] = value ? OrderedJson(*value) : OrderedJson();
     json["counted"][measure.name] = measure.sum.counted();
   }
   json["samples"] = samples;

@@ -1,10 +1,10 @@
 // Reports the result of an evaluation as text, as JSON and as a log row.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/logging/LogFormat.h"
 #include "engine/training/Evaluation.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ const char *bitsName(const std::string &tokens);
 
 /// {"loss": .., "losses": {..}, "metrics": {..}, "counted": {..}, "samples": n}, with null for a measure without a value. For a
 /// single loss over tokens: loss, perplexity, tokens and {"metrics": {"bits_per_token": ..}}.
-nlohmann::ordered_json jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
+OrderedJson jsonOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);
 
 /// The same as a log row, with NaN for a measure without a value. The caller fills in the step.
 engine::EvaluationRecord recordOf(const Evaluation &evaluation, const std::string &tokens, int64_t samples);

@@ -6,6 +6,7 @@
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/OpenFolder.h"
+#include "engine/json/Json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -47,8 +47,8 @@ Status RunCheckpoints::look() const {
     return Status::badInput(fmt::format("cannot write checkpoints to '{}': {}", plan.folder, why));
   if (engine::hasManifest(plan.folder))
     return Status::badInput(fmt::format("'{}' is a checkpoint: give --checkpoint the folder that contains it", plan.folder));
-  if (Result<program::OpenFolder> folder = program::OpenFolder::open(plan.folder); folder.ok())
-    if (auto kind = folder->kindOf("best.json"); kind != program::OpenFolder::Kind::None && kind != program::OpenFolder::Kind::File)
+  if (Result<files::OpenFolder> folder = files::OpenFolder::open(plan.folder); folder.ok())
+    if (auto kind = folder->kindOf("best.json"); kind != files::OpenFolder::Kind::None && kind != files::OpenFolder::Kind::File)
       return Status::badInput(
           fmt::format("'{}/best.json', which names the best checkpoint, is not a regular file: give another folder", plan.folder));
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(plan.folder);
@@ -273,7 +273,7 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
   best = done;
   spareBest(); // newer checkpoints must not displace it before `best.json` names it
   Status status = done > saved ? save(done) : Status();
-  nlohmann::ordered_json json;
+  OrderedJson json;
   json["checkpoint"] = fmt::format("step-{}", done);
   json["step"] = done;
   json[name] = value;
@@ -284,10 +284,10 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
 std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) {
   if (!origin)
     return std::nullopt;
-  Result<program::OpenFolder> folder = program::OpenFolder::open(plan.folder);
+  Result<files::OpenFolder> folder = files::OpenFolder::open(plan.folder);
   Result<std::string> text = folder.ok() ? folder->read("best.json", 1 << 20) : folder.status();
-  Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<nlohmann::json>(text.status());
-  const nlohmann::json json = tree.ok() ? *tree : nlohmann::json();
+  Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, {4, 1000}) : Result<Json>(text.status());
+  const Json json = tree.ok() ? *tree : Json();
   bool known =
       json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
   if (!known || json["step"].get<int64_t>() > firstStep())
@@ -305,7 +305,7 @@ Status RunCheckpoints::nameBest() {
   if (isFirst) {
     if (Status status = writer->check(); !status.ok())
       return status;
-    Result<program::OpenFolder> folder = program::OpenFolder::open(plan.folder);
+    Result<files::OpenFolder> folder = files::OpenFolder::open(plan.folder);
     if (Status status = folder.ok() ? folder->replace("best.json", bestText) : folder.status(); !status.ok())
       return status;
   }

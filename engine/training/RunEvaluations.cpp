@@ -1,12 +1,12 @@
 // Copies parameters into the forward-only program, and decides whether the evaluated value has improved.
 #include "engine/training/RunEvaluations.h"
 
+#include "engine/json/Json.h"
 #include "engine/training/CopyParameters.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::training {
 
@@ -67,8 +67,8 @@ Status RunEvaluations::run(const engine::Session &training, const program::Progr
 
 std::string RunEvaluations::text() const { return textOf(*last, tokens, data->samples()); }
 
-nlohmann::ordered_json RunEvaluations::json() const {
-  nlohmann::ordered_json json = jsonOf(*last, tokens, data->samples());
+OrderedJson RunEvaluations::json() const {
+  OrderedJson json = jsonOf(*last, tokens, data->samples());
   json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
   return json;
 }

@@ -5,12 +5,12 @@
 #include "engine/data/DataPlan.h"
 #include "engine/data/OncePass.h"
 #include "engine/job/Processes.h"
+#include "engine/json/JsonForward.h"
 #include "engine/training/EvaluationBatch.h"
 #include "engine/training/EvaluationReport.h"
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ public:
   /// True if this run has evaluated at least once. Otherwise do not call the functions about the last evaluation.
   bool any() const { return last.has_value(); }
   std::string text() const;
-  nlohmann::ordered_json json() const;
+  OrderedJson json() const;
   engine::EvaluationRecord record() const;
   /// The names of the values in records.
   std::vector<std::string> names() const;

@@ -26,7 +26,7 @@ RunLogs::RunLogs(const std::vector<std::string> &paths) {
     if (path.back() == '/')
       folders.push_back(path);
   for (const std::string &path : paths)
-    logs.push_back({fileOf(path), std::make_unique<program::PendingFile>(fileOf(path)), nullptr});
+    logs.push_back({fileOf(path), std::make_unique<files::PendingFile>(fileOf(path)), nullptr});
 }
 
 std::vector<RunLogs::Output> RunLogs::outputs() const {
@@ -43,7 +43,7 @@ std::vector<RunLogs::Output> RunLogs::outputs() const {
 
 Status RunLogs::claim(engine::Observer &observer) {
   for (const std::string &folder : folders)
-    if (Status status = program::makeFolder(folder); !status.ok())
+    if (Status status = files::makeFolder(folder); !status.ok())
       return status;
   for (Log &log : logs)
     if (Status status = log.file->claim(observer); !status.ok())

@@ -45,7 +45,7 @@ public:
 private:
   struct Log {
     std::string path;
-    std::unique_ptr<program::PendingFile> file;
+    std::unique_ptr<files::PendingFile> file;
     std::unique_ptr<engine::StepLog> rows;
   };
   std::vector<Log> logs;

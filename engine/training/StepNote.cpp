@@ -23,7 +23,7 @@ StepNote unpackNote(const std::vector<uint8_t> &bytes) {
 
 std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Batch &batch, const std::vector<int64_t> &rows) {
   std::vector<RowHash> hashes;
-  program::StreamHash hash;
+  files::StreamHash hash;
   for (size_t i = 0; i < rows.size(); ++i) {
     hash.reset();
     for (size_t input = 0; input < batch.size(); ++input)
@@ -33,7 +33,7 @@ std::vector<RowHash> hashRows(const engine::BatchShape &shape, const engine::Bat
             hash.add(values.data() + i * size, size * sizeof(values[0]));
           },
           batch[input]);
-    program::StreamHash::Digest digest = hash.digest();
+    files::StreamHash::Digest digest = hash.digest();
     hashes.emplace_back(rows[i], digest.low, digest.high);
   }
   return hashes;
@@ -44,7 +44,7 @@ std::string hashOfBatch(const std::vector<StepNote> &notes) {
   for (const StepNote &note : notes)
     for (const RowHash &row : note.rows)
       rows.emplace(row.row(), row);
-  program::StreamHash hash;
+  files::StreamHash hash;
   for (const auto &[number, row] : rows)
     hash.add(&row, sizeof(row));
   return rows.empty() ? "" : hash.text();

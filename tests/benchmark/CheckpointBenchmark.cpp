@@ -57,8 +57,8 @@ double copySeconds(const std::string &from, const std::string &to) {
   std::vector<uint8_t> block(size_t{1} << 20);
   double begun = now();
   if (!to.empty())
-    check(program::makeFolder(to));
-  const std::vector<std::string> names = *program::namesIn(from);
+    check(files::makeFolder(to));
+  const std::vector<std::string> names = *files::namesIn(from);
   for (const std::string &name : names) {
     int source = ::open((from + "/" + name).c_str(), O_RDONLY);
     int target = to.empty() ? -1 : ::open((to + "/" + name).c_str(), O_CREAT | O_EXCL | O_WRONLY, 0666);

@@ -15,7 +15,7 @@ namespace {
 struct Diagnosed {
   explicit Diagnosed(const std::string &text) : diagnostics(sources) {
     FrontendOptions options;
-    options.file = "text.npar", options.librarySearch = {embeddedLibrary}, options.schedules = knownSchedules();
+    options.file = "text.npar", options.librarySearch = {embeddedLibrary}, options.schedules = compiler::knownSchedules();
     options.texts = std::make_shared<LayeredTexts>(std::vector<TextsPointer>{
         std::make_shared<MemoryTexts>(std::map<std::string, std::string>{{"text.npar", text}}), installedTexts()});
     program = elaborate(options, sources, diagnostics);

@@ -29,7 +29,7 @@ Result elaborateFile(const std::string &path, const Settings &settings, std::opt
                      std::optional<std::string> config) {
   FrontendOptions options;
   options.file = path;
-  options.schedules = knownSchedules();
+  options.schedules = compiler::knownSchedules();
   options.librarySearch = {stdlib};
   options.settings = settings;
   options.plan = std::move(plan);

@@ -88,7 +88,7 @@ TEST(SourceProvider, TheLibraryInsideTheProgramIsTheFolder) {
 TEST(SourceProvider, TheLibraryInsideTheProgramCompilesItsModels) {
   for (const std::string &text : installedTexts()->textsIn(std::string(embeddedLibrary) + "/models")) {
     FrontendOptions options;
-    options.file = text, options.librarySearch = {embeddedLibrary}, options.schedules = knownSchedules(), options.plan = "none", options.purpose = Purpose::Evaluation;
+    options.file = text, options.librarySearch = {embeddedLibrary}, options.schedules = compiler::knownSchedules(), options.plan = "none", options.purpose = Purpose::Evaluation;
     Sources sources;
     Diagnostics diagnostics(sources);
     std::ostringstream messages;

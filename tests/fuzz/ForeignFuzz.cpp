@@ -55,21 +55,16 @@ void read(const std::string &path, const ForeignProgram *program, const ForeignH
     check(parses(planText(*run, target, "a\nrun")));
 }
 
-void readAll(const uint8_t *bytes, size_t size, const char *key) {
-  MemoryFile memory(bytes, size);
-  const ForeignProgram *program = findProgram(key);
-  check(program);
-  ForeignHints known; // --model-config says the model, --world the devices
-  known.modelIsKnown = true, known.layers = 4, known.world = 8;
-  read(memory.path(), program, {});
-  read(memory.path(), program, known);
-}
-
 } // namespace
 
-void fuzzMegatron(const uint8_t *bytes, size_t size) { readAll(bytes, size, "megatron"); }
-void fuzzTorchtitan(const uint8_t *bytes, size_t size) { readAll(bytes, size, "torchtitan"); }
-void fuzzDeepSpeed(const uint8_t *bytes, size_t size) { readAll(bytes, size, "deepspeed"); }
-void fuzzAccelerate(const uint8_t *bytes, size_t size) { readAll(bytes, size, "accelerate"); }
+void fuzzForeign(const uint8_t *bytes, size_t size) {
+  MemoryFile memory(bytes, size);
+  ForeignHints known; // --model-config says the model, --world the devices
+  known.modelIsKnown = true, known.layers = 4, known.world = 8;
+  for (const ForeignProgram *program : foreignPrograms()) {
+    read(memory.path(), program, {});
+    read(memory.path(), program, known);
+  }
+}
 
 } // namespace npar::fuzz

@@ -9,21 +9,18 @@ namespace npar::fuzz {
 
 using Target = void (*)(const uint8_t *bytes, size_t size);
 
-void fuzzAccelerate(const uint8_t *bytes, size_t size);  ///< a YAML of Accelerate: read, understood, written as a plan
 void fuzzConfig(const uint8_t *bytes, size_t size);      ///< a config.json: read, and understood by every family of the standard library
-void fuzzDeepSpeed(const uint8_t *bytes, size_t size);   ///< a JSON of DeepSpeed: the same
+void fuzzForeign(const uint8_t *bytes, size_t size);     ///< a run of another program, read as one of each: understood, written as a plan
 void fuzzFrames(const uint8_t *bytes, size_t size);      ///< messages of other processes of a group: frames, envelopes, announced sizes
 void fuzzHandshake(const uint8_t *bytes, size_t size);   ///< bytes of a stranger in place of a process's proof
 void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensors.index.json: which file has which tensor
 void fuzzMachine(const uint8_t *bytes, size_t size);     ///< the text of a machine
 void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json of a checkpoint: as it is, and sealed with a right hash
-void fuzzMegatron(const uint8_t *bytes, size_t size);    ///< a script with flags of Megatron-LM, or its list of arguments: the same
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again
 void fuzzSchedule(const uint8_t *bytes, size_t size);    ///< a schedule in PyTorch's action format
 void fuzzTokenizer(const uint8_t *bytes, size_t size);   ///< a tokenizer.json or tokenizer.model: texts cut by it, whole and in parts
-void fuzzTorchtitan(const uint8_t *bytes, size_t size);  ///< a TOML of torchtitan: the same
 void fuzzWire(const uint8_t *bytes, size_t size);        ///< messages of other processes and flight records that are FlatBuffers
 
 /// Aborts, which is a finding, where what must hold does not.

@@ -16,7 +16,7 @@ void fuzzIndex(const uint8_t *bytes, size_t size) {
     return;
   }
   for (const auto &[name, file] : *index) {
-    auto path = program::pathInside("/nonexistent", file);
+    auto path = files::pathInside("/nonexistent", file);
     bool leaves = file.find("..") == 0 || file.find("/..") != std::string::npos || file.empty() || file[0] == '/';
     if (path.ok() && (leaves || path->rfind("/nonexistent/", 0) != 0))
       std::abort();

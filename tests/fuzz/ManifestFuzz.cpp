@@ -36,7 +36,7 @@ void fuzzManifest(const uint8_t *bytes, size_t size) {
   read(text);
   if (size_t end = text.rfind("\"xxh3\":\""); end != std::string::npos) {
     text.resize(end);
-    read(text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n");
+    read(text + "\"xxh3\":\"" + files::hashText(text.data(), text.size()) + "\"}\n");
   }
 }
 

@@ -16,21 +16,18 @@ namespace {
 
 const std::map<std::string, npar::fuzz::Target> targets = {
     // clang-format off
-    {"Accelerate", npar::fuzz::fuzzAccelerate},
     {"Config", npar::fuzz::fuzzConfig},
-    {"DeepSpeed", npar::fuzz::fuzzDeepSpeed},
+    {"Foreign", npar::fuzz::fuzzForeign},
     {"Frames", npar::fuzz::fuzzFrames},
     {"Handshake", npar::fuzz::fuzzHandshake},
     {"Index", npar::fuzz::fuzzIndex},
     {"Machine", npar::fuzz::fuzzMachine},
     {"Manifest", npar::fuzz::fuzzManifest},
-    {"Megatron", npar::fuzz::fuzzMegatron},
     {"ModelText", npar::fuzz::fuzzModelText},
     {"Program", npar::fuzz::fuzzProgram},
     {"Safetensors", npar::fuzz::fuzzSafetensors},
     {"Schedule", npar::fuzz::fuzzSchedule},
     {"Tokenizer", npar::fuzz::fuzzTokenizer},
-    {"Torchtitan", npar::fuzz::fuzzTorchtitan},
     {"Wire", npar::fuzz::fuzzWire},
     // clang-format on
 };

@@ -5,7 +5,9 @@
 #include "engine/checkpoint/SessionNews.h"
 #include "engine/control/FlightReader.h"
 #include "engine/control/Message.h"
+#include "engine/job/Agreement.h"
 #include "engine/job/Introduction.h"
+#include "engine/job/SameFiles.h"
 #include "engine/training/StepNote.h"
 #include "tests/fuzz/MemoryFile.h"
 
@@ -65,10 +67,22 @@ void readNote(const Bytes &bytes) {
   check(training::unpackNote(training::pack(note)).rows.size() == note.rows.size());
 }
 
+void readVerdict(const Bytes &bytes) {
+  job::Verdict verdict = job::unpackVerdict(bytes);
+  check(job::pack(job::unpackVerdict(job::pack(verdict))) == job::pack(verdict));
+}
+
+void readFiles(const Bytes &bytes) {
+  Result<std::vector<job::ReadFile>> files = job::unpackFiles(bytes);
+  if (files.ok())
+    check(job::unpackFiles(job::pack(*files))->size() == files->size());
+}
+
 } // namespace
 
 void fuzzWire(const uint8_t *bytes, size_t size) {
-  constexpr void (*readers[])(const Bytes &) = {readMessage, readRecord, readTables, readNews, readIntroduction, readNote};
+  constexpr void (*readers[])(const Bytes &) = {readMessage, readRecord, readTables, readNews, readIntroduction, readNote,
+                                               readVerdict, readFiles};
   if (size > 0)
     readers[bytes[0] % std::size(readers)](Bytes(bytes + 1, bytes + size));
 }

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::tools {
 namespace {
 
 struct ExportProgram : PassWrapper<ExportProgram, OperationPass<ModuleOp>> {
@@ -22,10 +22,10 @@ struct ExportProgram : PassWrapper<ExportProgram, OperationPass<ModuleOp>> {
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<dist::DistDialect>(); }
 
   void runOnOperation() override {
-    FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(getOperation());
+    FailureOr<std::unique_ptr<program::ProgramT>> program = compiler::exportProgram(getOperation());
     if (failed(program))
       return signalPassFailure();
-    auto sealed = emitProgram(getOperation(), **program, {});
+    auto sealed = compiler::emitProgram(getOperation(), **program, {});
     if (failed(sealed))
       return signalPassFailure();
     llvm::outs() << program::printProgram((*sealed)->root());
@@ -36,4 +36,4 @@ struct ExportProgram : PassWrapper<ExportProgram, OperationPass<ModuleOp>> {
 
 void registerExportProgram() { PassRegistration<ExportProgram>(); }
 
-} // namespace npar
+} // namespace npar::tools

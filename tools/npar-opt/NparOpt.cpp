@@ -15,14 +15,22 @@
 #if NPAR_HAS_CODEGEN
 #include "compiler/codegen/Codegen.h"
 #endif
+#if NPAR_HAS_PREPARE
+#include "compiler/passes/prepare/Prepare.h"
+#endif
+#if NPAR_HAS_AUTODIFF
+#include "compiler/passes/autodiff/Autodiff.h"
+#endif
+#if NPAR_HAS_PLACE
+#include "compiler/passes/place/Place.h"
+#endif
+#if NPAR_HAS_SCHEDULE
+#include "compiler/passes/schedule/Schedule.h"
+#endif
 
-namespace npar {
-void registerPreparePasses();
-void registerAutodiffPasses();
-void registerPlacePasses();
-void registerSchedulePasses();
+namespace npar::tools {
 void registerExportProgram();
-} // namespace npar
+} // namespace npar::tools
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -38,23 +46,23 @@ int main(int argc, char **argv) {
 #endif
   mlir::registerTransformsPasses();
 #if NPAR_HAS_PREPARE
-  npar::registerPreparePasses();
+  npar::compiler::registerPreparePasses();
 #endif
 #if NPAR_HAS_AUTODIFF
-  npar::registerAutodiffPasses();
+  npar::compiler::registerAutodiffPasses();
 #endif
 #if NPAR_HAS_PLACE
-  npar::registerPlacePasses();
+  npar::place::registerPlacePasses();
 #endif
 #if NPAR_HAS_SCHEDULE
-  npar::registerSchedulePasses();
+  npar::compiler::registerSchedulePasses();
 #endif
 #if NPAR_HAS_CODEGEN
   npar::codegen::registerCodegen(registry);
   npar::codegen::registerCodegenPasses(llvm::outs());
 #endif
 #if NPAR_HAS_EMIT
-  npar::registerExportProgram();
+  npar::tools::registerExportProgram();
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "npar pass driver\n", registry));
 }

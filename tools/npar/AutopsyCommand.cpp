@@ -6,12 +6,12 @@
 
 #include "engine/control/Autopsy.h"
 #include "engine/files/Folders.h"
+#include "engine/json/Json.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -34,7 +34,7 @@ struct Records {
 };
 
 engine::Result<Records> readRecords(const std::string &folder) {
-  engine::Result<std::vector<std::string>> names = program::namesIn(folder);
+  engine::Result<std::vector<std::string>> names = files::namesIn(folder);
   if (!names.ok())
     return names.status();
   Records records;
@@ -82,9 +82,9 @@ ExitCode runAutopsy(const AutopsyFlags &flags) {
   printMissing(records->logs);
   engine::AutopsyReport report = engine::autopsy(records->logs);
   if (flags.json) {
-    auto json = nlohmann::ordered_json::parse(report.toJson());
+    auto json = OrderedJson::parse(report.toJson());
     json["damaged"] = records->damaged;
-    std::cout << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
     std::cout << sentence(report.first) << sentence(report.second);
     for (const auto &one : report.failure.waiting)

@@ -42,13 +42,13 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
   files.read(compilation.texts(), program.data);
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
-  if (engine::Status status = program::checkWritable(path); !status.ok()) // before minutes are spent on it
+  if (engine::Status status = files::checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
   Outcome<ProgramPointer> compiled = reported(compilation.compile(program, /*withoutKernels=*/false, flags.targets));
   if (!compiled.ok())
     return compiled.code();
   const std::vector<uint8_t> &bytes = (*compiled)->data();
-  if (engine::Status status = program::writeFileAtomically(path, bytes.data(), bytes.size()); !status.ok())
+  if (engine::Status status = files::writeFileAtomically(path, bytes.data(), bytes.size()); !status.ok())
     return fail(status);
   printRemark(fmt::format("wrote '{}' ({} bytes)", path, bytes.size()));
   return ExitCode::Good;

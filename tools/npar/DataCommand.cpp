@@ -3,6 +3,7 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/data/Samples.h"
+#include "engine/json/Json.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace npar::driver {
@@ -20,7 +20,6 @@ namespace {
 
 using engine::Result;
 using engine::Status;
-using json = nlohmann::ordered_json;
 
 struct DataShowFlags {
   ModelOptions model;
@@ -62,32 +61,32 @@ std::vector<ShownSample> firstSamples(engine::DataSource &data, const DataShowFl
 
 std::string pathOf(const engine::DataPlan &plan, int32_t file) { return plan.groups[0].files[static_cast<size_t>(file)].path; }
 
-json describe(const DataShowFlags &flags, const engine::DataPlan &plan, const engine::BatchShape &shape, const Counts &counts,
-              const engine::DataSource &data, const std::vector<ShownSample> &shown) {
-  json result;
+OrderedJson describe(const DataShowFlags &flags, const engine::DataPlan &plan, const engine::BatchShape &shape, const Counts &counts,
+                     const engine::DataSource &data, const std::vector<ShownSample> &shown) {
+  OrderedJson result;
   result["stream"] = plan.stream();
   result["order"] = plan.orderText();
-  result["files"] = json::array();
+  result["files"] = OrderedJson::array();
   for (size_t file = 0; file < plan.groups[0].files.size(); ++file) {
     int64_t samples = 0;
     for (const std::vector<int64_t> &part : counts)
       samples += part[file];
-    json entry;
+    OrderedJson entry;
     for (const engine::DataGroup &group : plan.groups)
       entry["paths"].push_back(group.files[file].path);
     entry["samples"] = samples;
     result["files"].push_back(entry);
   }
-  result["parts"] = json::array();
+  result["parts"] = OrderedJson::array();
   for (const std::vector<int64_t> &part : counts)
     result["parts"].push_back(std::accumulate(part.begin(), part.end(), int64_t{0}));
   result["part"] = flags.part;
   result["samples"] = data.samples();
   result["batch"] = shape.rows;
   result["epoch"] = flags.epoch;
-  result["first"] = json::array();
+  result["first"] = OrderedJson::array();
   for (const ShownSample &sample : shown) {
-    json entry;
+    OrderedJson entry;
     entry["file"] = pathOf(plan, sample.place.file);
     entry["sample"] = sample.place.sample;
     for (size_t i = 0; i < shape.inputs.size(); ++i)
@@ -112,11 +111,11 @@ std::string valuesText(const engine::InputValues &values) {
   return text;
 }
 
-void print(const json &summary, const engine::BatchShape &shape, const std::vector<ShownSample> &shown) {
+void print(const OrderedJson &summary, const engine::BatchShape &shape, const std::vector<ShownSample> &shown) {
   std::cout << fmt::format("{}, {}\n", summary["stream"].get<std::string>(), summary["order"].get<std::string>());
-  for (const json &file : summary["files"]) {
+  for (const OrderedJson &file : summary["files"]) {
     std::string paths;
-    for (const json &path : file["paths"])
+    for (const OrderedJson &path : file["paths"])
       paths += (paths.empty() ? "" : ", ") + path.get<std::string>();
     std::cout << fmt::format("  {}: {} samples\n", paths, file["samples"].get<int64_t>());
   }
@@ -160,9 +159,9 @@ ExitCode show(const DataShowFlags &flags) {
   std::vector<ShownSample> shown = firstSamples(**data, flags);
   if (Status intact = (*data)->intact(); !intact.ok())
     return fail(intact);
-  json summary = describe(flags, *plan, shape, *counts, **data, shown);
+  OrderedJson summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
-    std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << summary.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   else
     print(summary, shape, shown);
   for (const std::string &text : (*data)->remarks())

@@ -1,11 +1,11 @@
 // `npar devices`: what this machine has to compute with, and what npar would use of it.
+#include "engine/json/Json.h"
 #include "tools/npar/Command.h"
 
 #include "tools/lib/devices/Survey.h"
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -13,16 +13,14 @@ using namespace devices;
 
 namespace {
 
-nlohmann::ordered_json wordOrNull(const std::string &word) {
-  return word.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(word);
-}
+OrderedJson wordOrNull(const std::string &word) { return word.empty() ? OrderedJson() : OrderedJson(word); }
 
-nlohmann::ordered_json jsonOf(const DeviceSurvey &survey) {
+OrderedJson jsonOf(const DeviceSurvey &survey) {
   const ProcessorFacts &processor = survey.processor;
-  nlohmann::ordered_json json;
+  OrderedJson json;
   json["processor"] = {{"name", processor.name},    {"cores", processor.cores},         {"instruction_sets", processor.instructionSets},
                        {"uses", processor.usedSet}, {"memory_bytes", processor.memory}, {"free_bytes", processor.freeMemory}};
-  json["gpus"] = nlohmann::ordered_json::array();
+  json["gpus"] = OrderedJson::array();
   for (const GpuFacts &gpu : survey.gpus)
     json["gpus"].push_back({{"name", gpu.name},
                             {"architecture", gpu.architecture},

@@ -8,6 +8,7 @@
 #include "engine/files/Ending.h"
 #include "engine/files/OutputName.h"
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/training/EvaluationReport.h"
 #include "engine/training/PredictionFile.h"
 #include "engine/training/RunLogs.h"
@@ -30,7 +31,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -50,14 +50,14 @@ struct EvalFlags {
   std::string outputs; ///< file for predictions
 
   /// The token file, if exactly one is given; else empty.
-  std::string stream() const { return data.files.size() == 1 && !program::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
+  std::string stream() const { return data.files.size() == 1 && !files::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
 };
 
 /// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or
 /// "bytes" for a model with 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (program::endsWith(flags.stream(), std::string(".") + kind))
+    if (files::endsWith(flags.stream(), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))
@@ -231,9 +231,9 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
       if (!measure.sum.value())
         printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
   if (flags.use.json) {
-    nlohmann::ordered_json json = jsonOf(evaluation, flags.data.tokens, samples);
+    OrderedJson json = jsonOf(evaluation, flags.data.tokens, samples);
     json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())
@@ -249,7 +249,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     return fail(ExitCode::BadInput,
                 fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model", program.model()->str()));
   if (!flags.outputs.empty())
-    if (Status status = program::checkWritable(flags.outputs); !status.ok())
+    if (Status status = files::checkWritable(flags.outputs); !status.ok())
       return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
     return fail(engine::noTokens());
@@ -311,7 +311,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
-    if (ExitCode code = reported(program::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
+    if (ExitCode code = reported(files::checkSafetensorsName("--outputs", flags.outputs)); code != ExitCode::Good)
       return code;
     if (ExitCode code = reported(flags.data.check()); code != ExitCode::Good)
       return code;

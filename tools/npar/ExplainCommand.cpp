@@ -1,4 +1,5 @@
 // `npar explain`: which kinds of parallelism and of saving memory are worth it for a model on a machine, each by two simulated plans.
+#include "engine/json/Json.h"
 #include "tools/npar/Command.h"
 
 #include "dsl/machine/Hosts.h"
@@ -11,7 +12,6 @@
 #include "tools/npar/terminal/Terminal.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -33,21 +33,18 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (dsl::isUneven(task->machine))
     return fail(ExitCode::Usage, "explain needs hosts of one kind, but machine '" + task->machine.name +
                                      "' has several kinds of hosts: use npar plan instead");
-  planner::SearchFolder folder;
-  if (ExitCode code = reported(folder.check()); code != ExitCode::Good)
-    return code;
   planner::SearchOptions options;
   options.work = stoppableWork(flags.task.jobs);
-  Outcome<planner::SearchResult> found = reported(planner::searchPlans(*task, options, folder.path));
+  Outcome<planner::SearchResult> found = reported(planner::searchPlans(*task, options));
   if (!found.ok())
     return found.code();
   if (found->best < 0)
-    return reported(planner::nothingFits(*task, *found, options, folder.path));
-  Outcome<planner::Explanation> explanation = reported(planner::explainPlans(*task, options, *found, folder.path));
+    return reported(planner::nothingFits(*task, *found, options));
+  Outcome<planner::Explanation> explanation = reported(planner::explainPlans(*task, options, *found));
   if (!explanation.ok())
     return explanation.code();
   if (flags.json)
-    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   else
     std::cout << planner::explanationText(*task, *explanation);
   return ExitCode::Good;

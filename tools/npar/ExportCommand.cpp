@@ -2,9 +2,11 @@
 #include "tools/npar/Command.h"
 
 #include "dsl/Families.h"
+#include "dsl/Suggestions.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/json/Json.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Words.h"
 #include "tools/lib/foreign/ConfigFile.h"
@@ -21,7 +23,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -37,6 +38,15 @@ struct ExportFlags {
 std::string storedType(const std::string &word) {
   std::optional<program::ElementType> type = program::valueOf<program::ElementType>(word);
   return type ? program::rowOf(*type).storedWord : "";
+}
+
+/// The types that weights are exported in, by their words.
+std::vector<std::string> exportedTypes() {
+  std::vector<std::string> words;
+  for (const program::ElementRow &row : program::elementRows)
+    if (isFloating(row.type) && !isWide(row.type))
+      words.emplace_back(row.word);
+  return words;
 }
 
 /// The name in transformers of the type that all tensors have; empty if their types differ.
@@ -114,9 +124,9 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (!exported.ok())
     return fail(exported.status());
   if (flags.json) {
-    nlohmann::ordered_json json;
+    OrderedJson json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
                             exported->files == 1 ? "file" : "files"));
@@ -181,9 +191,9 @@ Command addExportCommand(CLI::App &driver) {
       ->type_name("FOLDER")
       ->required()
       ->check(notEmpty());
-  app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: the stored type)")
+  app->add_option("--type", flags->type, "type of all tensors: " + dsl::joined(exportedTypes()) + " (default: the stored type)")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(CLI::IsMember(exportedTypes()));
   app->add_option("--shard-size", flags->most, "maximum bytes of tensors per file, such as 5GB (default: one file)")
       ->type_name("AMOUNT")
       ->transform(byteSize());

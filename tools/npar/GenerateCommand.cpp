@@ -1,6 +1,7 @@
 // `npar generate`: continues a text with a trained model.
 #include "tools/npar/Command.h"
 
+#include "engine/json/Json.h"
 #include "engine/training/Generator.h"
 #include "engine/training/Sampling.h"
 #include "tools/lib/trained/GeneratingPrograms.h"
@@ -19,7 +20,6 @@
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -45,14 +45,14 @@ struct GenerateFlags {
 //===- Output ---------------------------------------------------------------------------------------------------------------===//
 
 /// The best classes with their scores.
-nlohmann::ordered_json bestOf(const std::vector<double> &scores, int64_t count) {
+OrderedJson bestOf(const std::vector<double> &scores, int64_t count) {
   std::vector<int32_t> order(scores.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = static_cast<int32_t>(i);
   size_t kept = std::min(order.size(), static_cast<size_t>(count));
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(),
                     [&](int32_t a, int32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  nlohmann::ordered_json best = nlohmann::ordered_json::array();
+  OrderedJson best = OrderedJson::array();
   for (size_t i = 0; i < kept; ++i)
     best.push_back({{"token", order[i]}, {"logit", scores[order[i]]}});
   return best;
@@ -65,7 +65,7 @@ public:
     if (prompt.tokenizer)
       decoder.emplace(*prompt.tokenizer);
     json["prompt_tokens"] = prompt.tokens;
-    json["tokens"] = nlohmann::ordered_json::array();
+    json["tokens"] = OrderedJson::array();
     for (int32_t token : prompt.tokens)
       show(token, "");
     text.clear();
@@ -89,7 +89,7 @@ public:
     }
     if (prompt.tokenizer)
       json["text"] = text;
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   }
 
 private:
@@ -109,7 +109,7 @@ private:
   const GenerateFlags &flags;
   const Prompt &prompt;
   std::optional<engine::TextDecoder> decoder;
-  nlohmann::ordered_json json;
+  OrderedJson json;
   std::string text; ///< the generated text
   bool started = false;
 };

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/readable/Printable.h"
 #include "engine/safetensors/StoredType.h"
 #include "tools/lib/foreign/ImportConfig.h"
@@ -17,7 +18,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace npar::driver {
@@ -27,7 +27,6 @@ using readable::printableName;
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct ImportFlags {
   std::string source, model, output;
@@ -100,13 +99,13 @@ std::string callText(const ImportFlags &flags, const foreign::ImportedConfig &co
                      printableName(source.string()), text.string(), config.name, values);
 }
 
-Json settingJson(const std::string &text) {
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return text == "none" ? Json() : value.is_discarded() ? Json(text) : value;
+OrderedJson settingJson(const std::string &text) {
+  OrderedJson value = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  return text == "none" ? OrderedJson() : value.is_discarded() ? OrderedJson(text) : value;
 }
 
 void printJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
-  Json json, settings = Json::object();
+  OrderedJson json, settings = OrderedJson::object();
   for (const auto &[key, value] : config.settings)
     settings[key] = settingJson(value);
   json["model"] = config.model;
@@ -119,7 +118,7 @@ void printJson(const foreign::ImportedConfig &config, int64_t parameters, const 
     json["weights"] = {{"path", weights->path},   {"tensors", weights->tensors}, {"ignored", weights->ignored},
                        {"fresh", weights->fresh}, {"bytes", weights->bytes},     {"types", weights->types}};
   json["command"] = commandLine(config, weights ? weights->path : "");
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::cout << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
 }
 
 void printText(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
@@ -145,7 +144,7 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
     if (ExitCode code = reported(models::checkImportable(fs::absolute(flags.model).lexically_normal().string())); code != ExitCode::Good)
       return code;
   std::string text = callText(flags, config);
-  if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
+  if (engine::Status status = files::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
     return fail(status);
   printRemark(fmt::format("wrote '{}'", flags.output));
   return ExitCode::Good;

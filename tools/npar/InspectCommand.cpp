@@ -16,6 +16,7 @@
 #include "tools/lib/annotate/Annotate.h"
 #include "tools/lib/annotate/SavedActivationsText.h"
 #include "tools/lib/foreign/AsRun.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/ForeignFlags.h"
 #include "tools/npar/model/LoadModel.h"
@@ -45,7 +46,7 @@ struct InspectFlags {
 };
 
 ExitCode writeText(const std::string &path, const std::string &text) {
-  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
+  engine::Status status = files::writeFileAtomically(path, text.data(), text.size());
   return status.ok() ? ExitCode::Good : fail(status);
 }
 
@@ -98,7 +99,7 @@ ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<s
 
 /// Joins the trace of a run with the plan.
 Outcome<show::MeasuredRun> loadActual(const std::string &path, const program::Program &program, const show::View &planned) {
-  engine::Result<std::string> text = program::readBoundedText(path, "", show::largestTrace);
+  engine::Result<std::string> text = files::readBoundedText(path, "", show::largestTrace);
   if (!text.ok())
     return fail(text.status());
   engine::Result<show::MeasuredRun> actual = show::measuredRunOf(program, planned, *text, path);
@@ -129,7 +130,7 @@ ExitCode showSaved(const InspectFlags &flags) {
   Outcome<ElaboratedModel> text = elaborateModel(flags.model);
   if (!text.ok())
     return text.code();
-  Outcome<compiler::SavedActivations> saved = reported(text->compilation->saved(text->program));
+  Outcome<memory::SavedActivations> saved = reported(text->compilation->saved(text->program));
   if (!saved.ok())
     return saved.code();
   if (flags.json)
@@ -152,7 +153,7 @@ ExitCode showAs(const InspectFlags &flags) {
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
-  return printText(foreign::planAs(flags.model, *flags.as, terminal()));
+  return printText(foreign::planAs(flags.model, *flags.as, nullptr, terminal()));
 }
 
 ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
@@ -167,7 +168,7 @@ ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
     return code;
   for (const std::string &path : {flags.svg, flags.html, flags.trace})
     if (!path.empty())
-      if (engine::Status status = program::checkWritable(path); !status.ok())
+      if (engine::Status status = files::checkWritable(path); !status.ok())
         return fail(status);
   return ExitCode::Good;
 }
@@ -230,7 +231,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
 
   show::Summary summary = show::summarize(program);
   if (flags.json) {
-    nlohmann::ordered_json json = show::summaryJson(summary);
+    OrderedJson json = show::summaryJson(summary);
     show::addView(json, views[0]);
     if (traffic)
       json["placement"] = show::hostTrafficJson(*traffic);
@@ -239,13 +240,13 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
     if (actual)
       json["actual"] = show::measuredRunJson(views[0], *actual);
     for (const show::ClassView &part : views[0].classes) {
-      nlohmann::ordered_json &one = json["classes"].at(part.programClass);
+      OrderedJson &one = json["classes"].at(part.programClass);
       if (view == InspectView::Why)
         one["why"] = show::whyJson(views[0], part);
       if (view == InspectView::Bytes)
         one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else if (view == InspectView::Why) {
     std::cout << show::whyText(views[0]);
   } else if (view == InspectView::Bytes) {
@@ -303,8 +304,8 @@ Command addInspectCommand(CLI::App &driver) {
   app->get_option("MODEL")->required(false);
   addProgramFlag(
       *app, "--as", flags->as,
-      "print the plan in the format of another program: Megatron-LM flags, a torchtitan TOML file or a DeepSpeed JSON file; an error "
-      "names a line of the plan that the program does not support",
+      "print the plan in the format of another program: " + foreign::programFiles(/*written=*/true) +
+          "; an error names a line of the plan that the program does not support",
       /*written=*/true);
   addPictures(*app, *flags);
   // Flags before a view's name belong to the view where it has them too.

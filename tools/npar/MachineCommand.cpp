@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/readable/TableRow.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/machine/MeasureMachine.h"
@@ -11,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -24,8 +24,8 @@ struct MachineFlags {
   bool quick = false, json = false;
 };
 
-nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
-  nlohmann::ordered_json json = {{"name", machine.name}, {"figures", nlohmann::ordered_json::object()}};
+OrderedJson jsonOf(const dsl::Machine &machine) {
+  OrderedJson json = {{"name", machine.name}, {"figures", OrderedJson::object()}};
   dsl::Machine copy = machine;
   for (const dsl::Figure &figure : dsl::figuresSaid(copy))
     json["figures"][figure.path()] = *figure.value;
@@ -43,7 +43,7 @@ ExitCode measure(const MachineFlags &flags) {
   if (!flags.output.empty()) { // before a minute is spent on it
     if (planner::replacesOtherText(path))
       return fail(ExitCode::Usage, "-o '" + path + "' would replace a file that describes no machine; give another name");
-    if (engine::Status status = program::checkWritable(path); !status.ok())
+    if (engine::Status status = files::checkWritable(path); !status.ok())
       return fail(status);
   }
   planner::MeasureOptions options;
@@ -54,11 +54,11 @@ ExitCode measure(const MachineFlags &flags) {
   if (ExitCode code = reported(planner::writeMachineFile(path, measured->machine, measured->remark)); code != ExitCode::Good)
     return code;
   if (flags.json) {
-    nlohmann::ordered_json json = jsonOf(measured->machine);
+    OrderedJson json = jsonOf(measured->machine);
     json["file"] = path;
     for (const planner::Residual &one : measured->residuals)
       json["residuals"].push_back({{"kind", one.kind}, {"steps", one.steps}, {"seconds", one.seconds}, {"relative", one.relative}});
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     return ExitCode::Good;
   }
   std::cout << dsl::printMachine(measured->machine) << "\n"
@@ -82,7 +82,7 @@ ExitCode show(const MachineFlags &flags) {
   if (!machine.ok())
     return machine.code();
   if (flags.json)
-    std::cout << jsonOf(*machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    std::cout << jsonOf(*machine).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   else
     std::cout << dsl::printMachine(*machine);
   return ExitCode::Good;

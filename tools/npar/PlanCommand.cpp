@@ -3,6 +3,8 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/json/Json.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 #include "tools/lib/planner/search/ForeignPlan.h"
 #include "tools/lib/planner/search/NothingFits.h"
@@ -22,7 +24,6 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -74,7 +75,7 @@ ExitCode checkFiles(const PlanFlags &flags) {
 }
 
 ExitCode write(const std::string &path, const std::string &text) {
-  return reported(program::writeFileAtomically(path, text.data(), text.size()));
+  return reported(files::writeFileAtomically(path, text.data(), text.size()));
 }
 
 /// A search and its result.
@@ -89,8 +90,8 @@ struct Searched {
 };
 
 Outcome<Searched> search(const PlanFlags &flags, const planner::Choices &fixes, const planner::PlanTask &task,
-                         std::optional<foreign::ForeignModel> run, const std::string &folder) {
-  if (ExitCode code = reported(planner::checkWords(task, fixes, folder)); code != ExitCode::Good)
+                         std::optional<foreign::ForeignModel> run) {
+  if (ExitCode code = reported(planner::checkWords(task, fixes)); code != ExitCode::Good)
     return code;
   Searched searched{task, {}, {}, {}, ""};
   planner::SearchOptions &options = searched.options;
@@ -106,7 +107,7 @@ Outcome<Searched> search(const PlanFlags &flags, const planner::Choices &fixes, 
   planner::SearchOptions from = options;
   if (own && own->fills && own->barred.empty() && own->tried.attempt.figures)
     from.given = &own->tried;
-  Outcome<planner::SearchResult> result = reported(planner::searchPlans(task, from, folder));
+  Outcome<planner::SearchResult> result = reported(planner::searchPlans(task, from));
   if (!result.ok())
     return result.code();
   searched.result = std::move(*result);
@@ -129,18 +130,7 @@ std::string commandFor(const PlanFlags &flags, const Searched &searched) {
   return command + (searched.task.options.config ? modelFlags(searched.task.options) : "");
 }
 
-/// The best plan in the format of another program, translated from its text: the output file, or a temporary one in `folder`.
-Outcome<std::string> writtenAs(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
-  std::string path = flags.output;
-  if (path.empty()) {
-    path = folder + "/planned.npar";
-    if (ExitCode code = write(path, planner::textOf(searched.task, searched.best())); code != ExitCode::Good)
-      return code;
-  }
-  return reported(planner::bestAs(searched.task, searched.best(), searched.own ? &*searched.own : nullptr, path, terminal()));
-}
-
-ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
+ExitCode writeBest(const PlanFlags &flags, const Searched &searched) {
   planner::PlanTask task = searched.task;
   std::error_code ignored;
   if (fs::path(task.importAs).is_absolute()) { // relative to the output file, or to the current folder
@@ -152,16 +142,17 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::
     if (ExitCode code = write(flags.output, text); code != ExitCode::Good)
       return code;
   if (flags.as) {
-    Outcome<std::string> other = writtenAs(flags, searched, folder);
+    const planner::ForeignPlan *own = searched.own ? &*searched.own : nullptr;
+    Outcome<std::string> other = reported(planner::bestAs(searched.task, searched.best(), own, flags.output, terminal()));
     if (!other.ok())
       return other.code();
     std::cerr << searched.remarks;
     std::cout << *other;
   } else if (flags.json) {
-    nlohmann::ordered_json json = planner::planJson(task, searched.result, flags.goal, text);
+    OrderedJson json = planner::planJson(task, searched.result, flags.goal, text);
     if (searched.own)
       json["from"] = planner::foreignPlanJson(*searched.own, searched.result, flags.goal);
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (flags.output.empty() ? text : searched.remarks);
   }
@@ -203,20 +194,17 @@ ExitCode runPlan(const PlanFlags &flags) {
                                         " `host { price ... }`");
   if (std::string wrong = planner::wrongFix(*task, *fixes); !wrong.empty())
     return fail(ExitCode::Usage, wrong);
-  planner::SearchFolder folder;
-  if (ExitCode code = reported(folder.check()); code != ExitCode::Good)
-    return code;
-  Outcome<Searched> searched = search(flags, *fixes, *task, std::move(run), folder.path);
+  Outcome<Searched> searched = search(flags, *fixes, *task, std::move(run));
   if (!searched.ok())
     return searched.code();
   if (!flags.html.empty()) // even if the search found no plan
     if (ExitCode code = write(flags.html, planner::planPage(*task, searched->result)); code != ExitCode::Good)
       return code;
   if (searched->result.best >= 0)
-    return writeBest(flags, *searched, folder.path);
+    return writeBest(flags, *searched);
   if (!flags.json)
     (flags.as ? std::cerr : std::cout) << searched->remarks;
-  return reported(planner::nothingFits(*task, searched->result, searched->options, folder.path));
+  return reported(planner::nothingFits(*task, searched->result, searched->options));
 }
 
 } // namespace
@@ -254,8 +242,7 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option("--html", flags->html, "write a self-contained page: time against memory of all plans, each with its text")
       ->type_name("FILE.html");
   addProgramFlag(*app, "--as", flags->as,
-                 "search plans that another program supports, and print the best one in its format: Megatron-LM flags, a torchtitan TOML,\n"
-                 "or a DeepSpeed JSON",
+                 "search plans that another program supports, and print the best one in its format: " + foreign::programFiles(/*written=*/true),
                  /*written=*/true);
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {

@@ -6,7 +6,7 @@
 #include "compiler/schedules/show/ScheduleSvg.h"
 #include "compiler/schedules/show/ScheduleText.h"
 #include "dsl/Diagnostics.h"
-#include "tools/lib/schedule/ScheduleRequest.h"
+#include "tools/lib/schedules/ScheduleRequest.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
 #include "tools/npar/terminal/Terminal.h"

@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/PendingFile.h"
+#include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewPage.h"
@@ -21,7 +22,6 @@
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -54,7 +54,7 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
        {std::pair(flags.svg, flags.svg.empty() ? "" : show::timelineSvg(show::timelineOf(view))),
         std::pair(flags.trace, flags.trace.empty() ? "" : show::viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
     if (!path.empty())
-      if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
+      if (engine::Status status = files::writeFileAtomically(path, text.data(), text.size()); !status.ok())
         return fail(status);
   return ExitCode::Good;
 }
@@ -80,7 +80,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     return code;
   for (const std::string &path : {flags.svg, flags.trace, flags.html})
     if (!path.empty())
-      if (engine::Status status = program::checkWritable(path); !status.ok())
+      if (engine::Status status = files::checkWritable(path); !status.ok())
         return fail(status);
   Outcome<dsl::Machine> machine = reported(planner::readMachineFile(flags.model.machine, terminal()));
   if (!machine.ok())
@@ -129,11 +129,11 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (ExitCode code = writePictures(flags, program, *outlook); code != ExitCode::Good)
     return code;
   if (flags.json) {
-    nlohmann::ordered_json json = planner::predictionJson(program, outlook->prediction);
+    OrderedJson json = planner::predictionJson(program, outlook->prediction);
     planner::addOutlook(json, *outlook);
     if (other)
       json["from"] = foreign::foreignJson(flags.foreign, *other);
-    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
     std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << planner::predictionText(program, outlook->prediction)
               << planner::outlookText(*outlook);

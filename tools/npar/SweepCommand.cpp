@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
+#include "engine/json/Json.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/search/Sweep.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -16,7 +17,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 namespace {
@@ -79,7 +79,7 @@ Outcome<std::vector<planner::SweptSetting>> sweptSettings(const SweepFlags &flag
 ExitCode writeSweep(const std::string &path, const std::string &text) {
   if (path.empty())
     return ExitCode::Good;
-  return reported(program::writeFileAtomically(path, text.data(), text.size()));
+  return reported(files::writeFileAtomically(path, text.data(), text.size()));
 }
 
 ExitCode runSweep(const SweepFlags &flags) {
@@ -134,7 +134,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     if (ExitCode code = writeSweep(*path, text(sweep)); code != ExitCode::Good)
       return code;
   if (flags.json)
-    std::cout << planner::sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << planner::sweepJson(sweep).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   else
     std::cout << planner::sweepText(sweep);
   bool any = std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const planner::Attempt &row) { return row.figures.has_value(); });

@@ -4,6 +4,7 @@
 #include "engine/data/TokenFile.h"
 #include "engine/data/TokenFileWriter.h"
 #include "engine/files/OutputFile.h"
+#include "engine/json/Json.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/text/TokenizerFiles.h"
 #include "tools/lib/models/FileClaims.h"
@@ -18,7 +19,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,14 +45,12 @@ struct Count {
 constexpr size_t blockBytes = 1 << 20, blockTokens = 1 << 18;
 
 /// A piece of text for one line of a terminal: quotes, line breaks and invalid UTF-8 are escaped.
-std::string shownText(const std::string &bytes) {
-  return nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string shownText(const std::string &bytes) { return Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Result<std::string> shownPiece(const Tokenizer &tokenizer, int32_t id) { return tokenizer.bytesOf(id, /*first=*/false); }
 
 ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Count &count) {
-  nlohmann::json pieces = nlohmann::json::array();
+  Json pieces = Json::array();
   if (flags.show && !flags.json)
     fmt::print("{:>10} {:>8}  text\n", "position", "token");
   for (size_t i = 0; i < count.first.size(); ++i) {
@@ -71,14 +69,14 @@ ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Coun
                             tokenizer.kind(), count.bytes, each));
     return ExitCode::Good;
   }
-  nlohmann::ordered_json summary = {{"tokenizer", tokenizer.kind()},
-                                    {"vocabulary", tokenizer.vocabularySize()},
-                                    {"bytes", count.bytes},
-                                    {"tokens", count.tokens},
-                                    {"largest", count.largest}};
+  OrderedJson summary = {{"tokenizer", tokenizer.kind()},
+                         {"vocabulary", tokenizer.vocabularySize()},
+                         {"bytes", count.bytes},
+                         {"tokens", count.tokens},
+                         {"largest", count.largest}};
   if (flags.show)
     summary["first"] = pieces;
-  std::cout << summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  std::cout << summary.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
   return ExitCode::Good;
 }
 
@@ -210,9 +208,9 @@ ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
   if (!tokens.ok())
     return fail(tokens.status());
   bool toScreen = flags.out.empty() || flags.out == "-";
-  std::optional<program::OutputFile> file;
+  std::optional<files::OutputFile> file;
   if (!toScreen) {
-    Result<program::OutputFile> created = program::OutputFile::create(flags.out);
+    Result<files::OutputFile> created = files::OutputFile::create(flags.out);
     if (!created.ok())
       return fail(created.status());
     file.emplace(std::move(*created));

@@ -88,7 +88,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
   files.read("the model", flags.model.file());
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
-  if (ExitCode code = reported(program::checkSafetensorsName("--output", flags.saveWeights)); code != ExitCode::Good)
+  if (ExitCode code = reported(files::checkSafetensorsName("--output", flags.saveWeights)); code != ExitCode::Good)
     return code;
   if (ExitCode code = reported(checkpoints.look()); code != ExitCode::Good)
     return code;
@@ -96,7 +96,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, Run
     logs.leave();
   for (const std::string &path : {flags.trace, flags.saveWeights})
     if (!path.empty() && job.isVoice())
-      if (engine::Status status = program::checkWritable(path); !status.ok())
+      if (engine::Status status = files::checkWritable(path); !status.ok())
         return fail(status);
   SignalsHeld held; // a signal must not end the process between creating a file and registering it for removal
   if (engine::Status status = logs.claim(terminal()); !status.ok())

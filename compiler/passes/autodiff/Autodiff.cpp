@@ -4,7 +4,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-void npar::buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind, int64_t positions) {
+void npar::compiler::buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind, int64_t positions) {
   if (kind == program::ProgramKind::Training) {
     passes.addPass(createAutodiffBackwardPass());
     passes.addPass(createAutodiffRecomputePass());
@@ -17,7 +17,7 @@ void npar::buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKi
   passes.addPass(mlir::createCanonicalizerPass());
 }
 
-void npar::registerAutodiffPasses() {
+void npar::compiler::registerAutodiffPasses() {
   mlir::registerPass([] { return createAutodiffBackwardPass(); });
   mlir::registerPass([] { return createAutodiffRecomputePass(); });
   mlir::registerPass([] { return createAutodiffUpdatePass(); });

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace npar {
+namespace npar::compiler {
 
 std::unique_ptr<mlir::Pass> createAutodiffBackwardPass();
 std::unique_ptr<mlir::Pass> createAutodiffRecomputePass();
@@ -20,4 +20,4 @@ std::unique_ptr<mlir::Pass> createAutodiffDecodePass(int64_t positions = 1);
 void buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind = program::ProgramKind::Training, int64_t positions = 0);
 void registerAutodiffPasses();
 
-} // namespace npar
+} // namespace npar::compiler

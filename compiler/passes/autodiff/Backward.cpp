@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -248,4 +248,4 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
 
 std::unique_ptr<Pass> createAutodiffBackwardPass() { return std::make_unique<AutodiffBackward>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -8,7 +8,7 @@
 #include "engine/program/Words.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -202,4 +202,4 @@ std::unique_ptr<Pass> createAutodiffDecodePass(int64_t positions) {
   return std::make_unique<AutodiffDecode>(options);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -12,7 +12,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -220,4 +220,4 @@ std::unique_ptr<Pass> createAutodiffForwardPass(program::ProgramKind kind) {
   return std::make_unique<AutodiffForward>(options);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,7 +5,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "engine/program/Elements.h"
 
-namespace npar::nn {
+namespace npar::compiler {
 
 /// Reads the attribute `nn.precision` that prepare-precision set. Without it everything has the types of the parameters.
 struct Precision {
@@ -22,18 +22,18 @@ struct Precision {
   }
 
   bool scalesLoss() const {
-    std::optional<program::ElementType> element = compute ? elementTypeOf(compute) : std::nullopt;
+    std::optional<program::ElementType> element = compute ? nn::elementTypeOf(compute) : std::nullopt;
     return element && program::hasSmallRange(*element);
   }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
-  bool roundsSums() const { return reduce && isNarrow(reduce); }
+  bool roundsSums() const { return reduce && nn::isNarrow(reduce); }
   /// The type of a parameter's accumulators: the parameter's own, or f32 with `gradients f32`.
   mlir::Type gradientType(mlir::Type parameter) const {
-    return isNarrow(parameter) && gradients && !isNarrow(gradients) ? mlir::Type(withElement(parameter, gradients)) : parameter;
+    return nn::isNarrow(parameter) && gradients && !nn::isNarrow(gradients) ? mlir::Type(nn::withElement(parameter, gradients)) : parameter;
   }
 
 private:
   mlir::Type compute, gradients, reduce; ///< as the plan gives them; null if it does not
 };
 
-} // namespace npar::nn
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -128,4 +128,4 @@ struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {
 
 std::unique_ptr<Pass> createAutodiffRecomputePass() { return std::make_unique<AutodiffRecompute>(); }
 
-} // namespace npar
+} // namespace npar::compiler

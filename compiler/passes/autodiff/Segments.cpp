@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace npar;
+using namespace npar::compiler;
 using namespace npar::nn;
 
 /// An attention, or the gradient of one.

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace npar {
+namespace npar::compiler {
 
 class Segments {
 public:
@@ -30,4 +30,4 @@ private:
   llvm::StringMap<unsigned> numbers;
 };
 
-} // namespace npar
+} // namespace npar::compiler

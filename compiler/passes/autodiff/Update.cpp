@@ -10,7 +10,7 @@
 
 #include <map>
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -362,4 +362,4 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
 
 std::unique_ptr<Pass> createAutodiffUpdatePass() { return std::make_unique<AutodiffUpdate>(); }
 
-} // namespace npar
+} // namespace npar::compiler

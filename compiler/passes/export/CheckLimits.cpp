@@ -15,7 +15,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 namespace {
 
@@ -198,4 +198,4 @@ LogicalResult checkLimits(ModuleOp module, const program::ProgramT &program) {
   return limits ? Limits(module, *limits, program).check() : success();
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace npar::memory {
+namespace npar::compiler {
 
 /// [outer, split, inner] of the smaller piece.
 static void cut(program::CollectiveT &entry, RankedTensorType piece, StringRef dim) {
@@ -44,4 +44,4 @@ void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op) {
   }
 }
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -4,7 +4,7 @@
 #include "compiler/dialects/dist/Dist.h"
 #include "engine/program/Program_generated.h"
 
-namespace npar::memory {
+namespace npar::compiler {
 
 /// Describes a gathered or scattered dimension as [outer, split, inner] of the smaller piece. Flat pieces, and dimensions whose last shards
 /// hold padding, are described as shares of a row.
@@ -13,4 +13,4 @@ void cut(program::CollectiveT &entry, mlir::RankedTensorType smaller, mlir::Rank
 /// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.
 void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op);
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace npar {
+namespace npar::compiler {
 /// Takes the scheduled program out of a module whose arithmetic is outlined, one class of ranks per pipeline stage: with memory, order and
 /// planned times, the plan's `require` held. Variables and kernels stay in the module; the kernels' code is left to the caller.
 ///
@@ -25,4 +25,4 @@ namespace npar {
 /// Errors are reported at the ops that cause them.
 mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -1,21 +1,19 @@
 // The phase in its order: read the pipe program, allocate each class's memory, order communication, share equal entries, hold the limits.
 #include "compiler/passes/export/Export.h"
 
+#include "compiler/passes/export/AttributeTables.h"
 #include "compiler/passes/export/CheckLimits.h"
-#include "compiler/passes/export/CheckpointTable.h"
-#include "compiler/passes/export/DataTable.h"
-#include "compiler/passes/export/MeasureTable.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/ShareEntries.h"
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 namespace {
 
 /// Allocates with more and more spare slots until messages can be ordered; with a slot per instance no reuse is left to wait for.
-LogicalResult allocateAll(memory::Tables &tables, const std::vector<memory::ClassModel> &classes) {
+LogicalResult allocateAll(Tables &tables, const std::vector<memory::ClassModel> &classes) {
   memory::AllocationOptions options;
   options.microCount = static_cast<uint32_t>(std::max<int64_t>(1, tables.program.micro_count));
   while (true) {
@@ -46,11 +44,11 @@ void eraseScheduled(ModuleOp module) {
 } // namespace
 
 FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
-  memory::Tables tables(module);
+  Tables tables(module);
   if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)) ||
       failed(fillData(module, tables.program)))
     return failure();
-  FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
+  FailureOr<std::vector<memory::ClassModel>> classes = readPipe(tables);
   if (failed(classes) || failed(fillMeasures(module, tables.program)) || failed(allocateAll(tables, *classes)))
     return failure();
   tables.program.stages = static_cast<uint32_t>(tables.program.classes.size());
@@ -61,4 +59,4 @@ FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
   return std::make_unique<program::ProgramT>(std::move(tables.program));
 }
 
-} // namespace npar
+} // namespace npar::compiler

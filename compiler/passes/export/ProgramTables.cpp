@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 uint64_t storageBytes(Type tensor) {
   auto ranked = cast<RankedTensorType>(tensor);
@@ -251,4 +251,4 @@ uint32_t findInput(const program::ProgramT &program, StringRef name) {
   return static_cast<uint32_t>(found - program.inputs.begin());
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,7 +5,7 @@
 #include "compiler/dialects/nn/base/Elements.h"
 #include "engine/program/Program_generated.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using nn::elementTypeOf;
 
@@ -40,4 +40,4 @@ void fillSamples(const program::InputT &input, program::ProgramT &program);
 /// The index of an input in the program by its name; the number of inputs if there is no such input, which no verified program refers to.
 uint32_t findInput(const program::ProgramT &program, llvm::StringRef name);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace npar::memory {
+namespace npar::compiler {
 namespace {
 
 class FragmentReader {
@@ -33,7 +33,7 @@ public:
         return failure();
     }
     if (model.phase == program::Phase::Update) // all ranks have theirs at the same time; other tasks: TimeTasks.cpp
-      for (Action &action : model.actions)
+      for (memory::Action &action : model.actions)
         if (action.kind != program::StepKind::Send && action.kind != program::StepKind::Receive &&
             action.kind != program::StepKind::Collective)
           action.seconds *= std::max(1.0, tables.together * action.cores / tables.capacity);
@@ -46,7 +46,7 @@ private:
   uint32_t chunk;
   Tables &tables;
   ClassReader &reader;
-  FragmentModel model;
+  memory::FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
   std::optional<int64_t> openBucket; ///< bucket of the collective that was read last
@@ -59,10 +59,10 @@ private:
     return model.values.back();
   }
 
-  Action &act(program::StepKind kind, StringRef name, Operation *op, ValueRange inputs, ValueRange outputs) {
+  memory::Action &act(program::StepKind kind, StringRef name, Operation *op, ValueRange inputs, ValueRange outputs) {
     for (Value output : outputs)
       define(output);
-    Action &action = model.actions.emplace_back();
+    memory::Action &action = model.actions.emplace_back();
     action.kind = kind;
     action.label = tables.addLabel(name, op);
     action.order = order;
@@ -118,11 +118,11 @@ private:
         })
         .Case([&](pipe::SendOp send) {
           model.values[values.lookup(send.getValue())].sent.push_back(static_cast<uint32_t>(send.getEvent()));
-          Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
+          memory::Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
           return transfer(op, action, send.getValue().getType(), send.getTo(), send.getEvent());
         })
         .Case([&](pipe::RecvOp receive) {
-          Action &action = act(program::StepKind::Receive, "receive", op, {}, receive.getValue());
+          memory::Action &action = act(program::StepKind::Receive, "receive", op, {}, receive.getValue());
           model.values[values.lookup(receive.getValue())].event = static_cast<uint32_t>(receive.getEvent());
           return transfer(op, action, receive.getValue().getType(), receive.getFrom(), receive.getEvent());
         })
@@ -186,15 +186,15 @@ private:
     uint32_t index = static_cast<uint32_t>(reader.model.results.size()), value = values.lookup(result.getValue());
     reader.model.results.push_back({storageBytes(type), resultOf(type, result)});
     reader.model.results.back().result->result = addResult(tables.program, result.getName(), type);
-    while (model.values[value].alias != none)
+    while (model.values[value].alias != memory::none)
       value = model.values[value].alias;
-    ValueModel &made = model.values[value];
-    bool elsewhere = made.variable != none || made.input != none || made.event != none || made.result != none || !made.unstash.empty();
+    memory::ValueModel &made = model.values[value];
+    bool elsewhere = made.variable != memory::none || made.input != memory::none || made.event != memory::none || made.result != memory::none || !made.unstash.empty();
     if (!elsewhere) {
       made.result = index;
       return success();
     }
-    Action &copy = act(program::StepKind::Copy, ("copy " + result.getName()).str(), result, result.getValue(), {});
+    memory::Action &copy = act(program::StepKind::Copy, ("copy " + result.getName()).str(), result, result.getValue(), {});
     copy.outputs.push_back(static_cast<uint32_t>(model.values.size()));
     setDuration(copy, reader.machines, movedBytes(storageBytes(type)));
     model.values.emplace_back();
@@ -218,7 +218,7 @@ private:
 
   LogicalResult readLaunch(rank::LaunchOp launch) {
     auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel()); // there: the launch's verifier looked
-    Action &action = act(program::StepKind::Kernel, launch.getKernel(), launch, launch.getOperands(), launch.getOutputs());
+    memory::Action &action = act(program::StepKind::Kernel, launch.getKernel(), launch, launch.getOperands(), launch.getOutputs());
     action.payload = kernelEntry(kernel);
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
@@ -256,7 +256,7 @@ private:
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
     entry->accumulate = bool(matmul.getAccumulator());
     entry->tf32 = matmul.getTf32();
-    Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
+    memory::Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
     action.payload = static_cast<uint32_t>(tables.program.matmuls.size());
     tables.program.matmuls.push_back(std::move(entry));
     uint64_t size = type.getElementTypeBitWidth() / 8;
@@ -347,7 +347,7 @@ private:
     if (failed(readScores(attention, *entry)))
       return failure();
     StringRef name = attention->getName().stripDialect();
-    Action &action = act(program::StepKind::Attention, name, attention, attention->getOperands(), attention->getResults());
+    memory::Action &action = act(program::StepKind::Attention, name, attention, attention->getOperands(), attention->getResults());
     action.payload = static_cast<uint32_t>(tables.program.attentions.size());
     tables.program.attentions.push_back(std::move(entry));
     for (auto [operand, offset] : llvm::zip(attention->getOperands(), attention.getOffsets()))
@@ -359,7 +359,7 @@ private:
     return success();
   }
 
-  LogicalResult transfer(Operation *op, Action &action, Type type, int64_t peer, int64_t event) {
+  LogicalResult transfer(Operation *op, memory::Action &action, Type type, int64_t peer, int64_t event) {
     std::optional<program::ElementType> element = elementTypeOf(type);
     if (!element)
       return op->emitOpError("has an element type that no program holds");
@@ -439,7 +439,7 @@ private:
     tables.program.collectives.push_back(std::move(entry));
     if (!joins) {
       bucketBytes = 0;
-      Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
+      memory::Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
       action.payload = payload;
       action.free = bool(bucket);
     } else {
@@ -453,7 +453,7 @@ private:
                        .str();
       label.path.clear();
     }
-    Action &action = model.actions.back();
+    memory::Action &action = model.actions.back();
     uint32_t part = static_cast<uint32_t>(action.inputs.size()) - 1;
     if (kind == program::CollectiveKind::AllReduce)
       action.inplace.emplace_back(part, part);
@@ -481,4 +481,4 @@ LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tables &ta
   return FragmentReader(fragment, chunk, tables, reader).run();
 }
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace npar::memory {
+namespace npar::compiler {
 
 Tables::Tables(ModuleOp module) : module(module), symbols(module), machine(dist::machineOf(module)) {}
 
@@ -57,7 +57,7 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
   auto [entry, isNew] = reader.variables.try_emplace(name, static_cast<uint32_t>(reader.model.variables.size()));
   if (isNew) {
     nn::VariableOp variable = nn::findVariable(tables.symbols, name);
-    VariableModel &model = reader.model.variables.emplace_back();
+    memory::VariableModel &model = reader.model.variables.emplace_back();
     model.variable = tables.variables.lookup(name);
     model.kind = variable.getKind();
     model.piece = pieceOf(variable);
@@ -77,9 +77,9 @@ bool isStoredOn(nn::VariableOp variable, int64_t stage) {
 }
 
 /// Whether something adds to an accumulator, or takes it as it is at the step's begin. Where the one micro-batch writes it, nothing does.
-bool needsZero(const ClassModel &model, uint32_t variable) {
+bool needsZero(const memory::ClassModel &model, uint32_t variable) {
   bool written = false;
-  for (const FragmentModel &fragment : model.fragments) {
+  for (const memory::FragmentModel &fragment : model.fragments) {
     if (fragment.phase == program::Phase::Update) // after all others
       continue;
     auto write = llvm::find_if(fragment.writes, [&](const memory::Write &one) { return one.variable == variable; });
@@ -93,12 +93,12 @@ bool needsZero(const ClassModel &model, uint32_t variable) {
 }
 
 /// Zeroes every accumulator that needs it; runs first, once per training step.
-FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
-  FragmentModel model;
+memory::FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
+  memory::FragmentModel model;
   model.name = "P" + std::to_string(stage);
   model.phase = program::Phase::Prologue;
   for (uint32_t index = 0; index < reader.model.variables.size(); ++index) {
-    const VariableModel &variable = reader.model.variables[index];
+    const memory::VariableModel &variable = reader.model.variables[index];
     if (variable.kind != program::VariableKind::Accumulator || !needsZero(reader.model, index))
       continue;
     StringRef name = tables.program.variables[variable.variable]->name;
@@ -106,7 +106,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     value.bytes = variable.bytes;
     value.variable = index;
     value.readAt = ~0u;
-    Action action;
+    memory::Action action;
     action.kind = program::StepKind::Zero;
     action.label = tables.addLabel(("zero " + name).str(), nn::findVariable(tables.symbols, name));
     action.outputs = {static_cast<uint32_t>(model.values.size())};
@@ -124,7 +124,7 @@ uint32_t chunkOf(pipe::FragmentOp fragment, pipe::ProgramOp program) {
   return static_cast<uint32_t>(llvm::count(ArrayRef(stages).take_front(place), fragment.getStage()));
 }
 
-LogicalResult readTasks(pipe::OrderOp order, bool zeroes, ClassModel &model) {
+LogicalResult readTasks(pipe::OrderOp order, bool zeroes, memory::ClassModel &model) {
   llvm::StringMap<uint32_t> fragments;
   for (auto [index, fragment] : llvm::enumerate(model.fragments))
     fragments[fragment.name] = static_cast<uint32_t>(index);
@@ -141,7 +141,7 @@ LogicalResult readTasks(pipe::OrderOp order, bool zeroes, ClassModel &model) {
 
 } // namespace
 
-FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
+FailureOr<std::vector<memory::ClassModel>> readPipe(Tables &tables) {
   ModuleOp module = tables.module;
   auto programs = module.getOps<pipe::ProgramOp>();
   if (programs.empty())
@@ -161,12 +161,12 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
     tables.variables[nn::pathOf(variable)] = static_cast<uint32_t>(index);
 
-  std::vector<ClassModel> classes;
+  std::vector<memory::ClassModel> classes;
   std::set<uint32_t> owned;
   for (int64_t stage = 0; stage < scheduled.getStages(); ++stage) {
     ClassReader reader;
     reader.machines = tables.asRanksFind(machines->machinesOf(stage));
-    ClassModel &model = reader.model;
+    memory::ClassModel &model = reader.model;
     model.name = "stage" + std::to_string(stage);
     model.stage = static_cast<uint32_t>(stage);
     if (tables.pipelineAxis && tables.mesh.indexOf(tables.pipelineAxis) >= 0)
@@ -184,9 +184,9 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
         if (!owned.count(index))
           variableIn(reader, tables, nn::pathOf(variable));
       }
-    for (VariableModel &variable : model.variables)
+    for (memory::VariableModel &variable : model.variables)
       variable.piece->owner = owned.insert(variable.variable).second;
-    FragmentModel prologue = makePrologue(reader, tables, stage);
+    memory::FragmentModel prologue = makePrologue(reader, tables, stage);
     bool zeroes = !prologue.actions.empty();
     if (zeroes)
       model.fragments.insert(model.fragments.begin(), std::move(prologue));
@@ -199,4 +199,4 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   return classes;
 }
 
-} // namespace npar::memory
+} // namespace npar::compiler

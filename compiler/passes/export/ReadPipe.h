@@ -9,7 +9,7 @@
 
 #include "llvm/ADT/MapVector.h"
 
-namespace npar::memory {
+namespace npar::compiler {
 
 /// The tables that fragments refer to, filled as they are read.
 struct Tables {
@@ -38,7 +38,7 @@ struct Tables {
 
 /// The state of a class while its fragments are read.
 struct ClassReader {
-  ClassModel model;
+  memory::ClassModel model;
   std::vector<cost::Machine> machines;         ///< the machines that its ranks run on, as the ranks see them
   llvm::StringMap<uint32_t> variables, inputs; ///< names to places in the model
   uint32_t spanning = 0;                       ///< collectives that join stages, so far
@@ -51,10 +51,10 @@ mlir::LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tabl
 uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
 
 /// Reads a scheduled module whose arithmetic is outlined: one model per stage, tasks with planned times.
-mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
+mlir::FailureOr<std::vector<memory::ClassModel>> readPipe(Tables &tables);
 
 /// Gives all tasks their planned begin and end from the steps' costs, over all stages together. The update is timed as if it received
 /// nothing (`timeUpdates`). Ranks on one machine share its cores.
-void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes);
+void timeTasks(const Tables &tables, mlir::MutableArrayRef<memory::ClassModel> classes);
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -12,9 +12,9 @@
 #include <map>
 
 using namespace mlir;
-using npar::compiler::SavedActivations;
+using npar::memory::SavedActivations;
 
-namespace npar {
+namespace npar::compiler {
 namespace {
 
 using As = SavedActivations::As;
@@ -118,4 +118,4 @@ private:
 
 SavedActivations readSaved(ModuleOp module) { return Reader(module).run(); }
 
-} // namespace npar
+} // namespace npar::compiler

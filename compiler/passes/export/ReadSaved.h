@@ -5,9 +5,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Reads `npar.saved` and `npar.products` (place-account-saved), the parts of ops (schedule-stages) and the orders (schedule-tasks).
-compiler::SavedActivations readSaved(mlir::ModuleOp module);
+memory::SavedActivations readSaved(mlir::ModuleOp module);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-namespace npar {
+namespace npar::compiler {
 namespace {
 
 /// A table without equal entries.
@@ -167,4 +167,4 @@ private:
 
 void shareEntries(program::ProgramT &program) { Sharing(program).run(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -3,9 +3,9 @@
 
 #include "engine/program/Program_generated.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Renumbers what steps refer to: entries in the order of their first use, equal ones merged, unused ones dropped.
 void shareEntries(program::ProgramT &program);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -1,14 +1,14 @@
 // Translates steps to the cost model's terms.
 #include "compiler/passes/export/StepTimes.h"
 
-#include "compiler/dialects/nn/base/Functions.h"
+#include "compiler/dialects/nn/base/Axes.h"
 #include "compiler/passes/export/ProgramTables.h"
 
 #include <algorithm>
 
 using namespace mlir;
 
-namespace npar::memory {
+namespace npar::compiler {
 
 cost::Operation operationOf(rank::KernelOp kernel) {
   cost::Operation operation;
@@ -37,7 +37,7 @@ cost::Operation operationOf(rank::KernelOp kernel) {
   return operation;
 }
 
-void setDuration(Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
+void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
   action.seconds = 0;
   for (const cost::Machine &machine : machines)
     if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= action.seconds) {
@@ -48,4 +48,4 @@ void setDuration(Action &action, const std::vector<cost::Machine> &machines, con
 
 cost::Operation movedBytes(uint64_t bytes) { return {cost::Work::Move, program::ElementType::F32, double(bytes), 0, 0, 0, 0, 0}; }
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -5,7 +5,7 @@
 #include "compiler/dialects/rank/Rank.h"
 #include "compiler/memory/Allocate.h"
 
-namespace npar::memory {
+namespace npar::compiler {
 
 /// The work of a kernel, from the ops in its body. From an operand that is only indexed, such as a table of embeddings, the kernel reads at
 /// most as many bytes as its largest result has.
@@ -15,6 +15,6 @@ cost::Operation operationOf(rank::KernelOp kernel);
 cost::Operation movedBytes(uint64_t bytes);
 
 /// Sets the step's planned time: that of the slowest machine among those that its ranks run on.
-void setDuration(Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation);
+void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation);
 
-} // namespace npar::memory
+} // namespace npar::compiler

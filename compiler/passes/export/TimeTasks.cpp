@@ -6,21 +6,21 @@
 #include <algorithm>
 #include <map>
 
-namespace npar::memory {
+namespace npar::compiler {
 
-void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes) {
+void timeTasks(const Tables &tables, mlir::MutableArrayRef<memory::ClassModel> classes) {
   cost::TaskGraph graph;
   if (tables.together > 1)
     graph.cores = tables.capacity, graph.ranksPerLane = tables.together / static_cast<double>(classes.size());
   std::map<uint32_t, std::pair<int, double>> senders; // event -> kind of task, seconds
   std::vector<std::pair<uint32_t, int>> receivers;
   std::vector<int> firstKind;
-  for (const ClassModel &model : classes) {
+  for (const memory::ClassModel &model : classes) {
     firstKind.push_back(static_cast<int>(graph.kinds.size()));
-    for (const FragmentModel &fragment : model.fragments) {
+    for (const memory::FragmentModel &fragment : model.fragments) {
       int kind = static_cast<int>(graph.kinds.size());
       double seconds = 0, work = 0;
-      for (const Action &action : fragment.actions) {
+      for (const memory::Action &action : fragment.actions) {
         bool message = action.kind == program::StepKind::Send || action.kind == program::StepKind::Receive;
         seconds += message ? 0 : action.seconds;
         work += message ? 0 : action.seconds * action.cores;
@@ -41,7 +41,7 @@ void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes) 
       graph.edges.push_back({found->second.first, kind, found->second.second});
   for (size_t index = 0; index < classes.size(); ++index) {
     graph.lanes.emplace_back();
-    for (const TaskModel &task : classes[index].tasks)
+    for (const memory::TaskModel &task : classes[index].tasks)
       graph.lanes.back().push_back({firstKind[index] + static_cast<int>(task.fragment), static_cast<int>(task.micro)});
   }
   cost::Timeline timeline = cost::simulate(graph);
@@ -54,4 +54,4 @@ void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes) 
     }
 }
 
-} // namespace npar::memory
+} // namespace npar::compiler

@@ -9,14 +9,13 @@
 
 #include <set>
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEACCOUNTSAVED
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEACCOUNTSAVED
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 bool isPhase(Operation *op, nn::Phase phase) {
@@ -29,7 +28,7 @@ struct Uses {
   std::set<int64_t> blocks, crossings;
 };
 
-struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved> {
+struct PlaceAccountSaved : impl::PlaceAccountSavedBase<PlaceAccountSaved> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro)
@@ -119,6 +118,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceAccountSavedPass() { return std::make_unique<place::PlaceAccountSaved>(); }
+std::unique_ptr<mlir::Pass> createPlaceAccountSavedPass() { return std::make_unique<PlaceAccountSaved>(); }
+
+} // namespace npar::place

@@ -5,7 +5,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-namespace npar {
+namespace npar::place {
 
 void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved) {
   manager.addPass(createPlaceAssignPass());
@@ -31,4 +31,4 @@ void registerPlacePasses() {
                                    [](mlir::OpPassManager &manager) { buildPlacePipeline(manager); });
 }
 
-} // namespace npar
+} // namespace npar::place

@@ -8,7 +8,7 @@ class OpPassManager;
 class Pass;
 } // namespace mlir
 
-namespace npar {
+namespace npar::place {
 
 /// Before autodiff, since it decides what attention keeps for its gradient.
 std::unique_ptr<mlir::Pass> createPlaceMarkAttentionPass();
@@ -27,4 +27,4 @@ void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved = false)
 /// Registers the passes and the pipeline `place` for npar-opt.
 void registerPlacePasses();
 
-} // namespace npar
+} // namespace npar::place

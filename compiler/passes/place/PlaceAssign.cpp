@@ -8,15 +8,14 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEASSIGN
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 using npar::dist::LayoutAttr;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEASSIGN
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 class Rewriter {
@@ -350,6 +349,7 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceAssignPass() { return std::make_unique<place::PlaceAssign>(); }
+std::unique_ptr<mlir::Pass> createPlaceAssignPass() { return std::make_unique<PlaceAssign>(); }
+
+} // namespace npar::place

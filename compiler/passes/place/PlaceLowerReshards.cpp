@@ -8,15 +8,14 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACELOWERRESHARDS
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 using npar::dist::LayoutAttr;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACELOWERRESHARDS
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 class Lowering {
@@ -221,6 +220,7 @@ struct PlaceLowerReshards : impl::PlaceLowerReshardsBase<PlaceLowerReshards> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceLowerReshardsPass() { return std::make_unique<place::PlaceLowerReshards>(); }
+std::unique_ptr<mlir::Pass> createPlaceLowerReshardsPass() { return std::make_unique<PlaceLowerReshards>(); }
+
+} // namespace npar::place

@@ -9,14 +9,13 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEMARKATTENTION
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEMARKATTENTION
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
@@ -165,6 +164,7 @@ private:
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceMarkAttentionPass() { return std::make_unique<place::PlaceMarkAttention>(); }
+std::unique_ptr<mlir::Pass> createPlaceMarkAttentionPass() { return std::make_unique<PlaceMarkAttention>(); }
+
+} // namespace npar::place

@@ -9,15 +9,14 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEMASKPADDING
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 using npar::dist::LayoutAttr;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEMASKPADDING
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 class Padding {
@@ -123,6 +122,7 @@ struct PlaceMaskPadding : impl::PlaceMaskPaddingBase<PlaceMaskPadding> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceMaskPaddingPass() { return std::make_unique<place::PlaceMaskPadding>(); }
+std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass() { return std::make_unique<PlaceMaskPadding>(); }
+
+} // namespace npar::place

@@ -7,14 +7,13 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEPREFETCH
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEPREFETCH
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
@@ -62,6 +61,7 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlacePrefetchPass() { return std::make_unique<place::PlacePrefetch>(); }
+std::unique_ptr<mlir::Pass> createPlacePrefetchPass() { return std::make_unique<PlacePrefetch>(); }
+
+} // namespace npar::place

@@ -9,15 +9,14 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace npar {
-#define GEN_PASS_DEF_VERIFYDIST
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 using namespace mlir;
 using npar::dist::LayoutAttr;
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_VERIFYDIST
+#include "compiler/passes/place/Passes.h.inc"
+
 namespace {
 
 class Checker {
@@ -140,6 +139,7 @@ struct VerifyDist : impl::VerifyDistBase<VerifyDist> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createVerifyDistPass() { return std::make_unique<place::VerifyDist>(); }
+std::unique_ptr<mlir::Pass> createVerifyDistPass() { return std::make_unique<VerifyDist>(); }
+
+} // namespace npar::place

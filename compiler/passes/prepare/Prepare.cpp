@@ -5,7 +5,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
+void npar::compiler::buildPreparePipeline(mlir::OpPassManager &passes) {
   passes.addPass(createPreparePrecisionPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createPrepareCheckPass());
@@ -14,7 +14,7 @@ void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
   passes.addPass(mlir::createCanonicalizerPass());
 }
 
-void npar::registerPreparePasses() {
+void npar::compiler::registerPreparePasses() {
   mlir::registerPass([] { return createPreparePrecisionPass(); });
   mlir::registerPass([] { return createPrepareScoresPass(); });
   mlir::registerPass([] { return createPrepareCheckPass(); });

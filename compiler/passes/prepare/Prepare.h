@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace npar {
+namespace npar::compiler {
 
 std::unique_ptr<mlir::Pass> createPreparePrecisionPass();
 std::unique_ptr<mlir::Pass> createPrepareScoresPass();
@@ -16,4 +16,4 @@ std::unique_ptr<mlir::Pass> createPrepareInputsPass();
 void buildPreparePipeline(mlir::OpPassManager &passes);
 void registerPreparePasses();
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -75,4 +75,4 @@ struct PrepareCheck : impl::PrepareCheckBase<PrepareCheck> {
 
 std::unique_ptr<Pass> createPrepareCheckPass() { return std::make_unique<PrepareCheck>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -7,7 +7,7 @@
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -125,4 +125,4 @@ struct PrepareInputs : impl::PrepareInputsBase<PrepareInputs> {
 
 std::unique_ptr<Pass> createPrepareInputsPass() { return std::make_unique<PrepareInputs>(); }
 
-} // namespace npar
+} // namespace npar::compiler

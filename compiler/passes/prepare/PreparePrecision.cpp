@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -261,4 +261,4 @@ private:
 
 std::unique_ptr<Pass> createPreparePrecisionPass() { return std::make_unique<PreparePrecision>(); }
 
-} // namespace npar
+} // namespace npar::compiler

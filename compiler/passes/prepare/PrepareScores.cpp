@@ -12,7 +12,7 @@
 #include <limits>
 #include <map>
 
-namespace npar {
+namespace npar::compiler {
 
 using namespace mlir;
 using namespace nn;
@@ -377,4 +377,4 @@ struct PrepareScores : impl::PrepareScoresBase<PrepareScores> {
 
 std::unique_ptr<Pass> createPrepareScoresPass() { return std::make_unique<PrepareScores>(); }
 
-} // namespace npar
+} // namespace npar::compiler

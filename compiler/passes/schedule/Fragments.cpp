@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace npar::pipe;
 
-namespace npar {
+namespace npar::compiler {
 
 Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stageOfPlace(program.getStageOfPlace()) {
   auto module = program->getParentOfType<ModuleOp>();
@@ -60,4 +60,4 @@ void Fragments::transfer(Value original, FragmentKey from, FragmentKey to, Locat
   ++events;
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringSet.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// The fragment that an op runs in: for C, F, B and W `at` is the place of its part in the chain, for P and U its stage.
 struct FragmentKey {
@@ -74,4 +74,4 @@ private:
   llvm::SmallVector<mlir::IRMapping> mappings;
 };
 
-} // namespace npar
+} // namespace npar::compiler

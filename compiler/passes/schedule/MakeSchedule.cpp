@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 FailureOr<Pipeline> pipelineOf(ModuleOp module) {
   Pipeline pipeline;
@@ -149,4 +149,4 @@ FailureOr<schedules::Schedule> ScheduleMaker::make(Operation *op, StringRef name
   return answer.schedule;
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace npar::pipe;
 
-namespace npar {
+namespace npar::compiler {
 
 namespace {
 
@@ -176,4 +176,4 @@ private:
 
 LogicalResult outlineMicro(func::FuncOp micro, Fragments &fragments) { return MicroOutliner(fragments).run(micro); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,9 +5,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Fails with an error at an op whose value would have to flow against the pipeline.
 mlir::LogicalResult outlineMicro(mlir::func::FuncOp micro, Fragments &fragments);
 
-} // namespace npar
+} // namespace npar::compiler

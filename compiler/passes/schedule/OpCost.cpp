@@ -3,13 +3,13 @@
 
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/base/Elements.h"
-#include "compiler/dialects/nn/base/Functions.h"
+#include "compiler/dialects/nn/base/Axes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 double tensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -72,4 +72,4 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
       .Default([](Operation *) { return 0.0; });
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -4,7 +4,7 @@
 #include "compiler/cost/CostModel.h"
 #include "compiler/dialects/dist/Dist.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Seconds on one rank: products and attention by their operations, other ops by operations and the bytes of their results (they are fused,
 /// so operands come from registers), collectives by their messages. Variables, inputs and constants cost nothing.
@@ -13,4 +13,4 @@ double opSeconds(mlir::Operation *op, const cost::Machine &machine, dist::MeshAt
 /// Bytes of a tensor on one rank; 0 for other types.
 double tensorBytes(mlir::Type type);
 
-} // namespace npar
+} // namespace npar::compiler

@@ -5,7 +5,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-namespace npar {
+namespace npar::compiler {
 
 void buildTaskPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleStagesPass());
@@ -32,4 +32,4 @@ void registerSchedulePasses() {
   mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments, buckets", buildSchedulePipeline);
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -8,7 +8,7 @@ class OpPassManager;
 class Pass;
 } // namespace mlir
 
-namespace npar {
+namespace npar::compiler {
 
 std::unique_ptr<mlir::Pass> createScheduleStagesPass();
 std::unique_ptr<mlir::Pass> createScheduleRecomputePass();
@@ -27,4 +27,4 @@ void buildSchedulePipeline(mlir::OpPassManager &manager);
 /// Registers the passes and the pipeline `schedule` for npar-opt.
 void registerSchedulePasses();
 
-} // namespace npar
+} // namespace npar::compiler

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace npar::pipe;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DECL_SCHEDULEBUCKETS
 #define GEN_PASS_DEF_SCHEDULEBUCKETS
@@ -222,4 +222,4 @@ struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
 
 std::unique_ptr<Pass> createScheduleBucketsPass() { return std::make_unique<ScheduleBuckets>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -2,7 +2,6 @@
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/MicroFragments.h"
-#include "compiler/passes/schedule/PrologueFragments.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/UpdateFragments.h"
 
@@ -10,10 +9,29 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_SCHEDULEFRAGMENTS
 #include "compiler/passes/schedule/Passes.h.inc"
+
+/// Copies the ops of @count (phase C) or @start (phase P) to the fragments of their parts or stages. Nothing is sent: an op whose operand
+/// belongs elsewhere, or that is on a stage without a count, is an error.
+static LogicalResult outlinePrologue(func::FuncOp function, pipe::Phase phase, Fragments &fragments) {
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    int64_t part = attributes::partPlace.get(&op).value_or(0);
+    FragmentKey place{phase == pipe::Phase::Count ? part : fragments.stageOf({part, pipe::Phase::Count}), phase};
+    if (!fragments.at(place))
+      return op.emitError("the prologue counts nothing on stage ") << fragments.stageOf(place);
+    for (Value operand : op.getOperands())
+      if (!fragments.lookup(place, operand)) {
+        InFlightDiagnostic error = op.emitError("the prologue uses a value of another stage or part");
+        error.attachNote(operand.getLoc()) << "the value is defined here";
+        return error;
+      }
+    fragments.clone(&op, place);
+  }
+  return success();
+}
 
 namespace {
 
@@ -92,4 +110,4 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
 
 std::unique_ptr<Pass> createScheduleFragmentsPass() { return std::make_unique<ScheduleFragments>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_SCHEDULERECOMPUTE
 #include "compiler/passes/schedule/Passes.h.inc"
@@ -48,4 +48,4 @@ struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
 
 std::unique_ptr<Pass> createScheduleRecomputePass() { return std::make_unique<ScheduleRecompute>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_SCHEDULEREPEAT
 #include "compiler/passes/schedule/Passes.h.inc"
@@ -139,4 +139,4 @@ struct ScheduleRepeat : impl::ScheduleRepeatBase<ScheduleRepeat> {
 
 std::unique_ptr<Pass> createScheduleRepeatPass() { return std::make_unique<ScheduleRepeat>(); }
 
-} // namespace npar
+} // namespace npar::compiler

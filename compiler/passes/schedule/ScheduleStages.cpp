@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_SCHEDULESTAGES
 #include "compiler/passes/schedule/Passes.h.inc"
@@ -304,4 +304,4 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
 
 std::unique_ptr<Pass> createScheduleStagesPass() { return std::make_unique<ScheduleStages>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_SCHEDULETASKS
 #include "compiler/passes/schedule/Passes.h.inc"
@@ -101,4 +101,4 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
 
 std::unique_ptr<Pass> createScheduleTasksPass() { return std::make_unique<ScheduleTasks>(); }
 
-} // namespace npar
+} // namespace npar::compiler

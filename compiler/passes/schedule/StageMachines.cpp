@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 static program::PlacedMesh placedMesh(ModuleOp module, dist::MeshAttr mesh, StringAttr pipeline) {
   SmallVector<StringAttr> batch;
@@ -80,4 +80,4 @@ FailureOr<StageMachines> StageMachines::of(ModuleOp module, StringAttr axis, int
   return result;
 }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace npar {
+namespace npar::compiler {
 
 /// A step of a stage takes as long as on the slowest of its machines, for its ranks do the same at the same time.
 class StageMachines {
@@ -27,4 +27,4 @@ private:
   std::vector<size_t> ofStage;
 };
 
-} // namespace npar
+} // namespace npar::compiler

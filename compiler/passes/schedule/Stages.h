@@ -7,7 +7,7 @@
 
 #include "mlir/Pass/AnalysisManager.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.live`, `pipe.schedule_text`, `pipe.counts`, `npar.micro_count`.
 struct Pipeline {
@@ -68,4 +68,4 @@ std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 /// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.
 llvm::SmallVector<int64_t> countedParts(mlir::ModuleOp module);
 
-} // namespace npar
+} // namespace npar::compiler

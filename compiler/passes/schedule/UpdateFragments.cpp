@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace npar::pipe;
 
-namespace npar {
+namespace npar::compiler {
 
 namespace {
 
@@ -147,4 +147,4 @@ void outlineUpdate(func::FuncOp update, Fragments &fragments, llvm::StringMap<St
   UpdateOutliner(fragments, stored, pipelineAxis).run(update);
 }
 
-} // namespace npar
+} // namespace npar::compiler

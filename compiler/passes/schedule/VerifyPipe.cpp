@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace npar::pipe;
 
-namespace npar {
+namespace npar::compiler {
 
 #define GEN_PASS_DEF_VERIFYPIPE
 #include "compiler/passes/schedule/Passes.h.inc"
@@ -289,4 +289,4 @@ struct VerifyPipe : impl::VerifyPipeBase<VerifyPipe> {
 
 std::unique_ptr<Pass> createVerifyPipePass() { return std::make_unique<VerifyPipe>(); }
 
-} // namespace npar
+} // namespace npar::compiler

@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace npar {
+namespace npar::compiler {
 
 bool isRepeated(Operation *op) {
   if (auto asked = dyn_cast<nn::OriginOpInterface>(op))
@@ -36,4 +36,4 @@ void markWeightOps(func::FuncOp micro) {
       attributes::weightGradient.set(&op);
 }
 
-} // namespace npar
+} // namespace npar::compiler

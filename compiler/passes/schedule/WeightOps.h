@@ -4,7 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace npar {
+namespace npar::compiler {
 
 /// Repeated in every fragment that uses it: costs nothing, or less than keeping or moving the value.
 bool isRepeated(mlir::Operation *op);
@@ -14,4 +14,4 @@ bool isRepeated(mlir::Operation *op);
 /// gradients stay in B, on the first part too.
 void markWeightOps(mlir::func::FuncOp micro);
 
-} // namespace npar
+} // namespace npar::compiler

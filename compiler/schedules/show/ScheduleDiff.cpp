@@ -2,19 +2,17 @@
 #include "compiler/schedules/show/ScheduleDiff.h"
 
 #include "compiler/schedules/show/ScheduleText.h"
+#include "engine/json/Json.h"
 #include "engine/readable/TableRow.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::schedules {
 
 using readable::TableRow;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Returns the number of tasks after which the orders of one stage differ; nothing if they are the same.
 std::optional<size_t> parting(const TimedSchedule &a, const TimedSchedule &b, size_t stage) {
@@ -47,7 +45,7 @@ std::string placementText(const Placement &placement) {
 
 size_t mostStages(const TimedSchedule &a, const TimedSchedule &b) { return std::max(a.schedule.lists.size(), b.schedule.lists.size()); }
 
-Json sideJson(const TimedSchedule &timed) {
+OrderedJson sideJson(const TimedSchedule &timed) {
   return {{"name", timed.name},
           {"stages", timed.schedule.stages()},
           {"microbatches", timed.schedule.micros},
@@ -87,22 +85,22 @@ std::string diffText(const TimedSchedule &a, const TimedSchedule &b) {
 }
 
 std::string diffJson(const TimedSchedule &a, const TimedSchedule &b) {
-  Json json{{"a", sideJson(a)}, {"b", sideJson(b)}, {"same", a.schedule == b.schedule}, {"stages", Json::array()}};
+  OrderedJson json{{"a", sideJson(a)}, {"b", sideJson(b)}, {"same", a.schedule == b.schedule}, {"stages", OrderedJson::array()}};
   for (size_t stage = 0; stage < mostStages(a, b); ++stage) {
     std::optional<size_t> place = parting(a, b, stage);
     auto at = [&](const TimedSchedule &timed) {
       bool there = place && stage < timed.schedule.lists.size() && *place < timed.schedule.lists[stage].size();
-      return there ? Json(taskLabel(timed.schedule, timed.schedule.lists[stage][*place])) : Json();
+      return there ? OrderedJson(taskLabel(timed.schedule, timed.schedule.lists[stage][*place])) : OrderedJson();
     };
     json["stages"].push_back({{"stage", stage},
                               {"same_order", !place},
-                              {"first_difference", place ? Json(*place) : Json()},
+                              {"first_difference", place ? OrderedJson(*place) : OrderedJson()},
                               {"a", at(a)},
                               {"b", at(b)},
                               {"peak_live_a", peakOf(a, stage)},
                               {"peak_live_b", peakOf(b, stage)}});
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 } // namespace npar::schedules

@@ -1,14 +1,12 @@
 // Writes an explanation as tables for people and as JSON.
 #include "compiler/schedules/show/ScheduleExplain.h"
 #include "compiler/schedules/show/ScheduleText.h"
+#include "engine/json/Json.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::schedules {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The path as runs of one stage: "stage 0  0 to 4  F0 .. F3".
 std::string pathText(const TimedSchedule &timed, const std::vector<CriticalTask> &path) {
@@ -80,10 +78,10 @@ std::string explanationText(const TimedSchedule &timed, const ScheduleExplanatio
 }
 
 std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanation &explanation) {
-  Json json{{"kind", timed.schedule.kind},     {"stages", timed.schedule.stages()},          {"microbatches", timed.schedule.micros},
-            {"chunks", timed.schedule.chunks}, {"makespan", timed.times->timeline.makespan}, {"bubble_rate", timed.bubbleRate},
-            {"waits", Json::array()}};
-  auto stageOf = [](int stage) { return stage < 0 ? Json() : Json(stage); };
+  OrderedJson json{{"kind", timed.schedule.kind},     {"stages", timed.schedule.stages()},          {"microbatches", timed.schedule.micros},
+                   {"chunks", timed.schedule.chunks}, {"makespan", timed.times->timeline.makespan}, {"bubble_rate", timed.bubbleRate},
+                   {"waits", OrderedJson::array()}};
+  auto stageOf = [](int stage) { return stage < 0 ? OrderedJson() : OrderedJson(stage); };
   for (size_t stage = 0; stage < explanation.stages.size(); ++stage) {
     const StageWait &wait = explanation.stages[stage];
     json["waits"].push_back({{"stage", stage},
@@ -99,7 +97,7 @@ std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanatio
                              {"forward_from", stageOf(wait.forwardFrom)},
                              {"backward_from", stageOf(wait.backwardFrom)}});
   }
-  json["critical_path"] = Json::array();
+  json["critical_path"] = OrderedJson::array();
   for (const CriticalTask &step : explanation.path) {
     const Task &task = timed.schedule.lists[step.stage][step.place];
     const cost::Span &span = timed.times->timeline.spans[step.stage][step.place];
@@ -112,7 +110,7 @@ std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanatio
                                      {"by_message", step.message}});
   }
   json["advice"] = explanation.advice;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 } // namespace npar::schedules

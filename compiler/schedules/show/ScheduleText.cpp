@@ -1,15 +1,14 @@
 // Draws a schedule with letters and writes it as JSON.
 #include "compiler/schedules/show/ScheduleText.h"
 
+#include "engine/json/Json.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::schedules {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Columns: the shortest task has room for the longest label and a space.
 struct Ruler {
@@ -49,9 +48,9 @@ std::string row(const TimedSchedule &timed, size_t stage, const Ruler &ruler) {
   return text;
 }
 
-Json taskJson(const TimedSchedule &timed, size_t stage, size_t i) {
+OrderedJson taskJson(const TimedSchedule &timed, size_t stage, size_t i) {
   const Task &task = timed.schedule.lists[stage][i];
-  Json json;
+  OrderedJson json;
   json["phase"] = std::string(1, letter(task.phase));
   json["chunk"] = task.chunk;
   json["micro_index"] = task.micro;
@@ -102,29 +101,29 @@ std::string scheduleText(const TimedSchedule &timed, size_t width) {
 
 std::string scheduleJson(const TimedSchedule &timed) {
   const Schedule &schedule = timed.schedule;
-  Json json;
+  OrderedJson json;
   json["kind"] = schedule.kind;
   json["stages"] = schedule.stages();
   json["microbatches"] = schedule.micros;
   json["chunks"] = schedule.chunks;
-  json["makespan"] = timed.times ? Json(timed.times->timeline.makespan) : Json();
-  json["bubble_rate"] = timed.times ? Json(timed.bubbleRate) : Json();
-  json["peak_live"] = timed.times ? Json(timed.times->peakLive) : Json::array();
-  json["tasks"] = Json::array();
+  json["makespan"] = timed.times ? OrderedJson(timed.times->timeline.makespan) : OrderedJson();
+  json["bubble_rate"] = timed.times ? OrderedJson(timed.bubbleRate) : OrderedJson();
+  json["peak_live"] = timed.times ? OrderedJson(timed.times->peakLive) : OrderedJson::array();
+  json["tasks"] = OrderedJson::array();
   for (size_t stage = 0; timed.times && stage < schedule.lists.size(); ++stage) {
-    Json tasks = Json::array();
+    OrderedJson tasks = OrderedJson::array();
     for (size_t i = 0; i < schedule.lists[stage].size(); ++i)
       tasks.push_back(taskJson(timed, stage, i));
     json["tasks"].push_back(std::move(tasks));
   }
   json["ok"] = timed.faults.empty();
-  json["errors"] = Json::array();
+  json["errors"] = OrderedJson::array();
   for (const ScheduleFault &fault : timed.faults) {
-    Json error{{"stage", fault.stage}, {"position", fault.place}, {"reason", fault.reason}};
+    OrderedJson error{{"stage", fault.stage}, {"position", fault.place}, {"reason", fault.reason}};
     if (fault.row > 0)
       error.update({{"row", fault.row}, {"column", fault.column}});
     if (!fault.cycle.empty())
-      error["cycle"] = Json::array();
+      error["cycle"] = OrderedJson::array();
     for (const TextLink &link : fault.cycle)
       error["cycle"].push_back({{"action", link.action},
                                 {"stage", link.stage},
@@ -134,7 +133,7 @@ std::string scheduleJson(const TimedSchedule &timed) {
                                 {"waits_for_next", link.otherEnd ? "other end" : "order"}});
     json["errors"].push_back(std::move(error));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 } // namespace npar::schedules

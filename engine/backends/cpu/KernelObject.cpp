@@ -1,6 +1,8 @@
 // Loads the native code that travels inside a compiled program, from memory.
 #include "engine/backends/cpu/KernelObject.h"
 
+#include "engine/files/Descriptor.h"
+
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -26,29 +28,26 @@ Result<std::shared_ptr<KernelObject>> KernelObject::load(const uint8_t *bytes, s
     return object;
 
   auto failure = [](const std::string &what) { return Status::runFailed("cannot load the program's kernels: " + what); };
-  int file = memfd_create("npar-kernels", MFD_CLOEXEC);
-  if (file < 0)
+  Descriptor file(memfd_create("npar-kernels", MFD_CLOEXEC));
+  if (!file)
     return failure(std::string("memfd_create: ") + std::strerror(errno));
   for (size_t written = 0; written < size;) {
-    ssize_t n = ::write(file, bytes + written, size - written);
+    ssize_t n = ::write(file.get(), bytes + written, size - written);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n <= 0) {
-      Status status = failure(std::string("write to memory: ") + std::strerror(errno));
-      ::close(file);
-      return status;
-    }
+    if (n <= 0)
+      return failure(std::string("write to memory: ") + std::strerror(errno));
     written += static_cast<size_t>(n);
   }
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  std::unique_ptr<void, int (*)(void *)> handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), ::dlclose);
   if (!handle) {
     const char *why = ::dlerror();
-    Status status = failure(why ? why : "unknown reason");
-    ::close(file);
-    return status;
+    return failure(why ? why : "unknown reason");
   }
-  std::shared_ptr<KernelObject> object(new KernelObject(handle, file));
+  std::unique_ptr<KernelObject> made(new KernelObject(handle.get(), file.get()));
+  handle.release(), file.release();
+  std::shared_ptr<KernelObject> object = std::move(made);
   known = object;
   return object;
 }

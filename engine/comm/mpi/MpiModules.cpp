@@ -20,7 +20,7 @@ struct KnownMpi {
 constexpr std::array<KnownMpi, 2> known = {
     {{"mpich", "MPICH", "libmpich-dev", NPAR_MPIEXEC_MPICH}, {"openmpi", "Open MPI", "libopenmpi-dev", NPAR_MPIEXEC_OPENMPI}}};
 
-std::filesystem::path folderOfModules() { return program::prefixOfCode(reinterpret_cast<const void *>(&mpiModules)) / "lib" / "npar"; }
+std::filesystem::path folderOfModules() { return files::prefixOfCode(reinterpret_cast<const void *>(&mpiModules)) / "lib" / "npar"; }
 
 MpiModule moduleOf(const KnownMpi &mpi) {
   return {mpi.name, mpi.library, (folderOfModules() / (std::string("libnpar_") + mpi.name + ".so")).string(), mpi.mpiexec};

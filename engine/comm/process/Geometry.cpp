@@ -10,6 +10,42 @@ namespace npar::engine {
 
 using program::CollectiveKind;
 
+Region::Region(uint64_t base, uint64_t run, Loops given) : base(base), run(run) {
+  // Goes from the innermost loop outwards: a loop that continues the run lengthens it; a loop that continues the loop within it is merged.
+  size_t kept = loops.size();
+  for (size_t i = given.size(); i-- > 0;) {
+    const RegionLoop &loop = given[i];
+    bool first = kept == loops.size();
+    if (loop.count == 1)
+      continue;
+    if (first && loop.stride == this->run)
+      this->run *= loop.count;
+    else if (!first && loop.stride == loops[kept].stride * loops[kept].count)
+      loops[kept].count *= loop.count;
+    else
+      loops[--kept] = loop;
+  }
+}
+
+uint64_t Region::placeOf(uint64_t offset) const {
+  uint64_t number = offset / run, place = base + offset % run;
+  for (size_t i = loops.size(); i-- > 0; number /= loops[i].count)
+    place += number % loops[i].count * loops[i].stride;
+  return place;
+}
+
+Stream::Stream(std::vector<Block> given) {
+  for (Block &block : given) {
+    uint64_t bytes = block.from.bytes();
+    if (bytes == 0)
+      continue;
+    ends.push_back(this->bytes() + bytes);
+    blocks.push_back(std::move(block));
+  }
+}
+
+size_t Stream::find(uint64_t place) const { return static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), place) - ends.begin()); }
+
 namespace {
 
 /// Places of a member's share of a row that are no padding.

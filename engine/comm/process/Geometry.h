@@ -1,10 +1,46 @@
-// Computes the bytes that move between members in a collective or a transfer, and the bytes that are added up.
+// The bytes that move between members in a collective or a transfer, and the bytes that are added up.
 #pragma once
 
 #include "engine/comm/process/Groups.h"
-#include "engine/comm/process/Region.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
 
 namespace npar::engine {
+
+struct RegionLoop {
+  uint64_t count = 1, stride = 0;
+};
+
+/// A part of a member's buffer, contiguous in a message. Three loops around a run: for i, j, k: `run` bytes at base + i * stride + ... A message has them in this order.
+class Region {
+public:
+  using Loops = std::array<RegionLoop, 3>; ///< the outermost first
+
+  Region() = default;
+  /// Neighbours are joined into longer runs.
+  Region(uint64_t base, uint64_t run, Loops loops = {});
+
+  uint64_t bytes() const { return run * loops[0].count * loops[1].count * loops[2].count; }
+  /// Calls take(offset in the buffer, offset in the region, length) for each run of the region's bytes [begin, end).
+  template <typename Take> void each(uint64_t begin, uint64_t end, Take take) const {
+    while (begin < end) {
+      uint64_t length = std::min(run - begin % run, end - begin);
+      take(placeOf(begin), begin, length);
+      begin += length;
+    }
+  }
+  /// Offset in the buffer of a byte of the region.
+  uint64_t placeOf(uint64_t offset) const;
+  /// True if the bytes [begin, end) are contiguous in the buffer.
+  bool isOneRun(uint64_t begin, uint64_t end) const { return begin == end || begin / run == (end - 1) / run; }
+
+private:
+  uint64_t base = 0, run = 0;
+  Loops loops;
+};
 
 /// Some bytes of one part of an operation (parts are those of a bucket; otherwise part 0). Members are numbers in the group.
 struct Block {
@@ -12,6 +48,31 @@ struct Block {
   uint32_t source = 0;           ///< member whose input it is; unused in a sum, to which every member contributes
   std::vector<uint32_t> targets; ///< members whose outputs get it, at the same place in each
   Region from, to;               ///< regions of equal size
+};
+
+/// Blocks one after the other as one row of bytes, which is cut into messages of equal size wherever that falls.
+class Stream {
+public:
+  Stream() = default;
+  explicit Stream(std::vector<Block> given);
+  uint64_t bytes() const { return blocks.empty() ? 0 : ends.back(); }
+  /// Calls take(block, begin, end, offset) for each block of the row's bytes [begin, end): its bytes from begin to end are at `offset` of
+  /// what was asked for.
+  template <typename Take> void each(uint64_t begin, uint64_t end, Take take) const {
+    uint64_t offset = 0;
+    for (size_t i = find(begin); begin < end; ++i) {
+      uint64_t start = i > 0 ? ends[i - 1] : 0, last = std::min(end, ends[i]);
+      take(blocks[i], begin - start, last - start, offset);
+      offset += last - begin;
+      begin = last;
+    }
+  }
+
+private:
+  size_t find(uint64_t place) const;
+
+  std::vector<Block> blocks; ///< none is empty
+  std::vector<uint64_t> ends;
 };
 
 /// Bytes of a member's output that are neither moved nor added: zeros.

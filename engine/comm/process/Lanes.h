@@ -1,9 +1,9 @@
 // One direction of an exchange between two processes: a sequence of messages with one tag, a few of them in flight at a time.
 #pragma once
 
+#include "engine/comm/process/Geometry.h"
 #include "engine/comm/process/Progress.h"
 #include "engine/comm/process/Scratch.h"
-#include "engine/comm/process/Stream.h"
 
 #include <deque>
 #include <functional>

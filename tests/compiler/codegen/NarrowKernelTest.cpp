@@ -8,15 +8,15 @@
 #include <cmath>
 
 using namespace npar::codegen;
-using npar::program::BFloat16;
-using npar::program::Float16;
+using npar::engine::BFloat16;
+using npar::engine::Float16;
 
 namespace {
 std::string narrowFunction(const std::string &arguments, const std::string &results, const std::string &body) {
   return "module { func.func @f(" + arguments + ") -> (" + results + ") {\n" + body + "\n} }";
 }
 
-uint32_t bitsOf(float value) { return npar::program::bitsOfFloat(value); }
+uint32_t bitsOf(float value) { return npar::engine::bitsOfFloat(value); }
 
 /// Finite bf16 and f16 of many sizes.
 template <typename Narrow> std::vector<Narrow> values(size_t count, double phase) {
@@ -139,7 +139,7 @@ TYPED_TEST(NarrowKernel, RoundsToNearestEven) {
     add(std::nextafter(middle, 0.0f), i);
     add(std::nextafter(middle, INFINITY), i + 1);
   }
-  float overflow = half ? 65520.0f : npar::program::floatOfBits(0x7F7F8000u);
+  float overflow = half ? 65520.0f : npar::engine::floatOfBits(0x7F7F8000u);
   add(overflow, infinite);
   add(std::nextafter(overflow, 0.0f), infinite - 1);
   add(INFINITY, infinite);

@@ -64,7 +64,7 @@ TEST(KernelInTf32, Einsum) {
         float sum = 0, plain = 0;
         for (int k = 0; k < 20; ++k) {
           float left = x[(i * 20 + k) * 17 + n], right = y[(k * 5 + j) * 17 + n];
-          sum = std::fma(npar::program::toTf32(left), npar::program::toTf32(right), sum), plain = std::fma(left, right, plain);
+          sum = std::fma(npar::engine::toTf32(left), npar::engine::toTf32(right), sum), plain = std::fma(left, right, plain);
         }
         ASSERT_EQ(found[(i * 5 + j) * 17 + n], sum) << i << ", " << j << ", " << n;
         other += sum != plain;

@@ -82,7 +82,7 @@ static void multiply(rank::MatmulOp op, const Buffer &a, const Buffer &b, const 
   auto *z = reinterpret_cast<float *>(c.bytes.data());
   ArrayRef<int64_t> batch = op.getBatch(), as = op.getA(), bs = op.getB(), cs = op.getC();
   size_t depth = batch.size();
-  auto taken = [rounds = op.getTf32()](float value) { return rounds ? program::toTf32(value) : value; };
+  auto taken = [rounds = op.getTf32()](float value) { return rounds ? engine::toTf32(value) : value; };
   int64_t total = 1;
   for (int64_t size : batch)
     total *= size;

@@ -38,7 +38,7 @@ struct ImportTest : testing::Test {
 };
 
 TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   auto micro = module->lookupSymbol<func::FuncOp>("micro");
   // Besides the nodes: sum, scale, convert, accumulate, return.
@@ -56,7 +56,7 @@ TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
 
 TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
   gpt2.program.model.nodes[gpt2.program.model.losses[0].node].attributes["ignore"] = int64_t(-100);
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   auto count = module->lookupSymbol<func::FuncOp>("count"), start = module->lookupSymbol<func::FuncOp>("start");
   auto micro = module->lookupSymbol<func::FuncOp>("micro");
@@ -71,7 +71,7 @@ TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
 }
 
 TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   auto weight = findVariable(*module, "h.0.attn.c_attn.weight");
   ASSERT_TRUE(weight);
@@ -81,7 +81,7 @@ TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
 }
 
 TEST_F(ImportTest, WritesThePlanAsAttributes) {
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   std::string text = textOf(*module);
   for (const char *part : {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
@@ -97,7 +97,7 @@ TEST_F(ImportTest, CarriesTheTextOfAScheduleFile) {
   pipeline.path = "folder/mine.csv";
   pipeline.text = "0F0,0B0\n1F0,1B0\n";
   pipeline.chunks = 1;
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   std::string text = textOf(*module);
   for (const char *part : {"pipe.chunks = 1 : i64", "pipe.schedule = \"mine.csv\"", "pipe.schedule_text = \"0F0,0B0\\0A1F0,1B0\\0A\""})
@@ -105,9 +105,9 @@ TEST_F(ImportTest, CarriesTheTextOfAScheduleFile) {
 }
 
 TEST_F(ImportTest, CarriesTheLimitOfLiveMicroBatches) {
-  EXPECT_EQ(textOf(*importProgram(context, gpt2.program, sources)).find("pipe.live"), std::string::npos);
+  EXPECT_EQ(textOf(*compiler::importProgram(context, gpt2.program, sources)).find("pipe.live"), std::string::npos);
   gpt2.program.plan.pipeline->live = 2.5;
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   EXPECT_NE(textOf(*module).find("pipe.live = 2.500000e+00 : f64"), std::string::npos);
   EXPECT_TRUE((*module)->getAttrOfType<LocationAttr>("pipe.live_loc"));
@@ -117,7 +117,7 @@ TEST_F(ImportTest, RefusesAnUnknownOperation) {
   gpt2.program.model.nodes[4].op = "conv3d";
   std::string message;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) { message += diagnostic.str(); });
-  EXPECT_FALSE(importProgram(context, gpt2.program, sources));
+  EXPECT_FALSE(compiler::importProgram(context, gpt2.program, sources));
   EXPECT_EQ(message, "internal error: unknown operation 'conv3d'");
 }
 
@@ -133,7 +133,7 @@ TEST_F(ImportTest, RefusesAttributesThatTheTableDoesNotList) {
       }
     std::string said;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { said += diagnostic.str() + "\n"; });
-    EXPECT_FALSE(importProgram(context, model.program, sources));
+    EXPECT_FALSE(compiler::importProgram(context, model.program, sources));
     return said;
   };
   EXPECT_EQ(message("attention", "scale", std::nullopt), "internal error: operation 'attention' needs its attribute 'scale'\n");
@@ -143,14 +143,14 @@ TEST_F(ImportTest, RefusesAttributesThatTheTableDoesNotList) {
 
 TEST_F(ImportTest, ComputesInFloat64WhenThePlanSaysSo) {
   gpt2.program.plan.compute = dsl::ElementType::F64;
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   EXPECT_EQ(textOf(*module).find("xf32"), std::string::npos);
 }
 
 // Every use of every parameter gets one accumulation and every parameter one optimizer step; NPAR_DUMP names a folder for the texts.
 TEST_F(ImportTest, HasGradientsOfEveryUse) {
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   auto dump = [&](const std::string &name) {
     if (const char *folder = std::getenv("NPAR_DUMP"))
@@ -158,8 +158,8 @@ TEST_F(ImportTest, HasGradientsOfEveryUse) {
   };
   dump("gpt2_nn.mlir");
   PassManager passes(&context);
-  buildPreparePipeline(passes);
-  buildAutodiffPipeline(passes);
+  compiler::buildPreparePipeline(passes);
+  compiler::buildAutodiffPipeline(passes);
   ASSERT_TRUE(succeeded(passes.run(*module)));
   dump("gpt2_grad.mlir");
   auto micro = module->lookupSymbol<func::FuncOp>("micro"), update = module->lookupSymbol<func::FuncOp>("update");

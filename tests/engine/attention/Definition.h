@@ -14,7 +14,7 @@
 
 namespace npar::testing {
 
-using engine::AttentionShape, engine::PositionRun, engine::RowStrides, program::BFloat16, program::Float16;
+using engine::AttentionShape, engine::PositionRun, engine::RowStrides, engine::BFloat16, engine::Float16;
 
 // --- products (TileKernels.h) ---------------------------------------------------------------------------------------------------------
 

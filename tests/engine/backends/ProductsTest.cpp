@@ -12,7 +12,7 @@ namespace npar::testing {
 namespace {
 
 using namespace engine;
-using program::BFloat16, program::ElementType, program::Float16;
+using engine::BFloat16, program::ElementType, engine::Float16;
 
 program::MatmulT productOf(int64_t m, int64_t n, int64_t k, bool transposeA, bool transposeB, bool accumulate) {
   program::MatmulT p;

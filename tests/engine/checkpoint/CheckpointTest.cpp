@@ -63,8 +63,8 @@ protected:
     hash = trained->parameterHash();
   }
   std::vector<std::string> names() { // without the lock of a writer that still exists
-    std::vector<std::string> all = *program::namesIn(folder);
-    all.erase(std::remove(all.begin(), all.end(), program::FolderLock::fileName), all.end());
+    std::vector<std::string> all = *files::namesIn(folder);
+    all.erase(std::remove(all.begin(), all.end(), files::FolderLock::fileName), all.end());
     return all;
   }
   std::string resumeError(int64_t width = 4) {

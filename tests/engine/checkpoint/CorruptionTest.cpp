@@ -31,7 +31,7 @@ void put(const fs::path &path, const std::string &content) { std::ofstream(path,
 /// The manifest with a right hash over what it says now.
 std::string sealed(std::string text) {
   text.resize(text.rfind("\"xxh3\":"));
-  return text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n";
+  return text + "\"xxh3\":\"" + files::hashText(text.data(), text.size()) + "\"}\n";
 }
 
 /// A change that damages a checkpoint.

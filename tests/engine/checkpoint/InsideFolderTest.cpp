@@ -9,7 +9,7 @@
 namespace npar::testing {
 namespace {
 
-using program::pathInside;
+using files::pathInside;
 namespace fs = std::filesystem;
 
 class InsideFolderTest : public ::testing::Test {

@@ -1,10 +1,10 @@
 // The report of a manifest has its tensors and files, as text and as JSON.
 #include "engine/checkpoint/ManifestReport.h"
+#include "engine/json/Json.h"
 
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::testing {
 namespace {
@@ -15,7 +15,7 @@ TEST(ManifestReportTest, TextAndJsonHaveAllTensorsAndFiles) {
   MemoryCheckpoint checkpoint;
   Manifest manifest = checkpoint.threeFiles();
   manifest.step = 12, manifest.seed = 7;
-  nlohmann::ordered_json json = reportJson(manifest, "run/step-12");
+  OrderedJson json = reportJson(manifest, "run/step-12");
   EXPECT_EQ(json["checkpoint"], "run/step-12");
   EXPECT_EQ(json["step"], 12);
   EXPECT_EQ(json["bytes"], manifest.bytes());

@@ -12,18 +12,18 @@ namespace {
 using namespace engine;
 
 ManifestPiece piece(std::vector<int64_t> start, std::vector<int64_t> shape, uint64_t begin, uint64_t end, uint32_t file = 0) {
-  return {file, "w", std::move(start), std::move(shape), begin, end, program::hashText("piece", 5)};
+  return {file, "w", std::move(start), std::move(shape), begin, end, files::hashText("piece", 5)};
 }
 
 /// A matrix in two column rectangles, the first of them in two shares, and a scalar.
 Manifest small() {
   Manifest manifest;
   manifest.model = "Gpt2", manifest.plan = "three_d", manifest.train = "base", manifest.compute = "bf16";
-  manifest.modelHash = program::hashText("model", 5), manifest.planHash = program::hashText("plan", 4);
+  manifest.modelHash = files::hashText("model", 5), manifest.planHash = files::hashText("plan", 4);
   manifest.mesh = {{"dp", 2}, {"tp", 2}};
   manifest.step = 100, manifest.seed = UINT64_MAX, manifest.rateSteps = 98, manifest.rate = 3e-4, manifest.lossScale = 65536;
   manifest.data = {{"tokens bytes", "shuffled", 1600, 3, 512, 16}};
-  manifest.call = {"gpt2.npar", "", "base", "", {"depth=4"}, {"mesh.tp=2"}, {{"model/gpt2.npar", 10, program::hashText("text", 4)}}};
+  manifest.call = {"gpt2.npar", "", "base", "", {"depth=4"}, {"mesh.tp=2"}, {{"model/gpt2.npar", 10, files::hashText("text", 4)}}};
   manifest.files = {{"rank-00000.safetensors", 100, ""}, {"rank-00001.safetensors", 80, ""}};
   manifest.tensors.push_back({"w", "parameter", "", "", "F32", {4, 6}, {24}, {}});
   manifest.tensors.back().pieces = {piece({0, 0}, {4, 3}, 0, 5), piece({0, 0}, {4, 3}, 5, 12, 1), piece({0, 3}, {4, 3}, 0, 12, 1)};
@@ -45,7 +45,7 @@ std::string forged(const std::string &from, const std::string &to) {
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
   text.resize(text.rfind("\"xxh3\""));
-  return text + "\"xxh3\":\"" + program::hashText(text.data(), text.size()) + "\"}\n";
+  return text + "\"xxh3\":\"" + files::hashText(text.data(), text.size()) + "\"}\n";
 }
 
 TEST(Manifest, WhatIsWrittenIsRead) {
@@ -110,7 +110,7 @@ TEST(Manifest, WhatAForgerSealsIsCheckedToo) {
       {"\"mesh\":[", "\"mesh\":[[[[[[[[[[[[[[[[[[[[", "nests deeper than 16"},
       {"\"size\":2", "\"size\":0", "impossible size"},
       {"\"text\":\"gpt2.npar\"", "\"text\":\"gpt3.npar\"", "not among its texts"},
-      {"\"xxh3\":\"" + program::hashText("piece", 5), "\"xxh3\":\"" + std::string(32, 'z'), "not a hash"},
+      {"\"xxh3\":\"" + files::hashText("piece", 5), "\"xxh3\":\"" + std::string(32, 'z'), "not a hash"},
       {"npar checkpoint", "npar checkpoinz", "must be 'npar checkpoint'"},
   };
   for (const auto &[from, to, why] : forgeries)

@@ -35,7 +35,7 @@ protected:
     EXPECT_TRUE(path.ok()) << path.status().message();
     return run / ("step-" + std::to_string(step));
   }
-  std::vector<std::string> names(const fs::path &folder) { return *program::namesIn(folder.string()); }
+  std::vector<std::string> names(const fs::path &folder) { return *files::namesIn(folder.string()); }
   std::vector<std::string> open() {
     std::vector<std::string> remarks;
     Result<CheckpointFolder> folder = CheckpointFolder::open(run.string(), remarks);

@@ -21,12 +21,12 @@ MemoryCheckpoint::MemoryCheckpoint() {
   const std::string model = "model M() {}\n";
   std::ofstream(path + "/model/m.npar") << model;
   content.model = "M", content.plan = "p", content.train = "t", content.compute = "f32";
-  content.modelHash = content.planHash = program::hashText("", 0);
+  content.modelHash = content.planHash = files::hashText("", 0);
   content.mesh = {{"dp", 2}, {"tp", 2}};
   content.step = 100, content.seed = 7, content.rateSteps = 100, content.rate = 0.25;
   content.data = {{"tokens bytes", "shuffled", 1600, 2, 700, 16}};
   content.call.text = "m.npar", content.call.settings = {"width=6"};
-  content.call.texts = {{"model/m.npar", model.size(), program::hashText(model.data(), model.size())}};
+  content.call.texts = {{"model/m.npar", model.size(), files::hashText(model.data(), model.size())}};
   add("w", "F32", {6, 8});
   add("b", "F32", {40});
   add("scale", "F64", {});

@@ -50,9 +50,9 @@ template <typename Narrow> void checkNarrowSum(const World &world, ElementType t
     }
 }
 
-TEST_P(CommunicatorConformance, sumsOfSixteenBitsRoundOnceOrEachTime) { checkNarrowSum<program::BFloat16>(world, ElementType::BF16); }
+TEST_P(CommunicatorConformance, sumsOfSixteenBitsRoundOnceOrEachTime) { checkNarrowSum<engine::BFloat16>(world, ElementType::BF16); }
 
-TEST_P(CommunicatorConformance, sumsOfHalvesRoundOnceOrEachTime) { checkNarrowSum<program::Float16>(world, ElementType::F16); }
+TEST_P(CommunicatorConformance, sumsOfHalvesRoundOnceOrEachTime) { checkNarrowSum<engine::Float16>(world, ElementType::F16); }
 
 TEST_P(CommunicatorConformance, maxPassesNanOn) {
   Group<float> group(world, 3, 2, 2);

@@ -2,6 +2,7 @@
 #include "engine/control/FlightRecord.h"
 #include "ForkedJob.h"
 #include "engine/control/Autopsy.h"
+#include "engine/json/Json.h"
 #include "engine/tables/Tables.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
@@ -13,7 +14,6 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sys/stat.h>
 #include <thread>
@@ -243,7 +243,7 @@ TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
   EXPECT_TRUE(report.diverged);
   EXPECT_EQ(report.failure.place.rank, 2) << report.first << "\n" << report.second;
   EXPECT_NE(report.second.find("waited"), std::string::npos);
-  auto json = nlohmann::json::parse(report.toJson());
+  auto json = Json::parse(report.toJson());
   EXPECT_EQ(json["failure"]["rank"], 2);
   EXPECT_EQ(json["failure"]["process"], 2);
   EXPECT_TRUE(json["verdict"].is_null());
@@ -282,7 +282,7 @@ TEST_F(FlightRecordTest, TheVerdictIsKept) {
   record->verdict(verdict);
   Result<FlightLog> log = readFlight(path(0));
   ASSERT_TRUE(log.ok());
-  auto json = nlohmann::json::parse(log->verdict);
+  auto json = Json::parse(log->verdict);
   EXPECT_EQ(json["message"], "rank 3 is gone");
   EXPECT_GT(json["waiting"].size(), 20u);
   EXPECT_EQ(json["waiting"].size() + json["more_waiting"].get<size_t>(), 500u);

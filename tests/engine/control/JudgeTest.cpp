@@ -1,8 +1,8 @@
 // Finds the culprit from the knowledge of the processes: one small world for each cause.
 #include "engine/control/Judge.h"
+#include "engine/json/Json.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 using namespace npar::engine;
 
@@ -187,7 +187,7 @@ TEST_F(JudgeTest, NobodyIsBlamedWithoutEvidence) {
 
 TEST_F(JudgeTest, AReportIsJsonWithTheFieldsThatAreDocumented) {
   wait(0, 1, {3});
-  auto json = nlohmann::json::parse(judge(evidence).toJson());
+  auto json = Json::parse(judge(evidence).toJson());
   EXPECT_EQ(json["rank"], 3);
   EXPECT_EQ(json["host"], "right");
   EXPECT_EQ(json["process"], 3);
@@ -197,9 +197,9 @@ TEST_F(JudgeTest, AReportIsJsonWithTheFieldsThatAreDocumented) {
   EXPECT_EQ(json["operation"], "matmul mlp");
   EXPECT_EQ(json["source"], "gpt.npar:14:3");
   EXPECT_EQ(json["waiting"][0]["rank"], 0);
-  EXPECT_EQ(json["waiting"][0]["for"], nlohmann::json::array({3}));
+  EXPECT_EQ(json["waiting"][0]["for"], Json::array({3}));
   evidence.processes.clear(), evidence.told.clear();
-  json = nlohmann::json::parse(judge(evidence).toJson());
+  json = Json::parse(judge(evidence).toJson());
   EXPECT_TRUE(json["rank"].is_null());
   EXPECT_TRUE(json["process"].is_null());
 }

@@ -105,7 +105,7 @@ TEST(WatchedSessionTest, EveryEventOfEveryRankIsRecorded) {
   }
   EXPECT_FALSE(run.autopsy().diverged);
   run.record->discard();
-  EXPECT_FALSE(program::namesIn(run.folder).ok() && !program::namesIn(run.folder)->empty());
+  EXPECT_FALSE(files::namesIn(run.folder).ok() && !files::namesIn(run.folder)->empty());
 }
 
 // The ring holds the last 4,096 events, however many there were.

@@ -29,7 +29,7 @@ struct PendingFileTest : ::testing::Test {
     path = folder + "/log.csv";
   }
   void TearDown() override { fs::remove_all(folder); }
-  void write(PendingFile &file, const std::string &text) {
+  void write(files::PendingFile &file, const std::string &text) {
     Result<int> descriptor = file.begin();
     ASSERT_TRUE(descriptor.ok()) << descriptor.status().message();
     ASSERT_EQ(::write(*descriptor, text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -40,7 +40,7 @@ struct PendingFileTest : ::testing::Test {
 
 TEST_F(PendingFileTest, TakesItsNameWhenItIsComplete) {
   std::ofstream(path) << "old";
-  PendingFile file(path);
+  files::PendingFile file(path);
   ASSERT_TRUE(file.claim(silent).ok());
   write(file, "new");
   EXPECT_EQ(contentOf(path), "old");
@@ -52,7 +52,7 @@ TEST_F(PendingFileTest, TakesItsNameWhenItIsComplete) {
 
 TEST_F(PendingFileTest, AnUnusedFileLeavesNothing) {
   {
-    PendingFile file(path);
+    files::PendingFile file(path);
     ASSERT_TRUE(file.claim(silent).ok());
     EXPECT_TRUE(fs::exists(file.growing()));
   }
@@ -60,31 +60,31 @@ TEST_F(PendingFileTest, AnUnusedFileLeavesNothing) {
 }
 
 TEST_F(PendingFileTest, AFolderOrALinkIsRefused) {
-  PendingFile ofFolder(folder);
+  files::PendingFile ofFolder(folder);
   EXPECT_EQ(ofFolder.claim(silent).message(), "cannot write '" + folder + "': Is a directory");
   fs::create_symlink("/dev/null", path + ".partial");
-  PendingFile file(path);
+  files::PendingFile file(path);
   Status status = file.claim(silent);
   EXPECT_NE(status.message().find("it is not a regular file; remove it"), std::string::npos) << status.message();
 }
 
 TEST_F(PendingFileTest, WritableFilesAreProbedWithoutATrace) {
-  EXPECT_TRUE(checkWritable(path).ok());
+  EXPECT_TRUE(files::checkWritable(path).ok());
   EXPECT_TRUE(fs::is_empty(folder));
-  EXPECT_EQ(checkWritable(folder + "/none/x").message(), "cannot write '" + folder + "/none/x': No such file or directory");
+  EXPECT_EQ(files::checkWritable(folder + "/none/x").message(), "cannot write '" + folder + "/none/x': No such file or directory");
 }
 
 TEST(OutputNameTest, EndingsOfOtherFormatsAreRefused) {
-  EXPECT_TRUE(checkSafetensorsName("--output", "w.safetensors").ok());
-  EXPECT_TRUE(checkSafetensorsName("--output", "weights").ok());
-  EXPECT_TRUE(checkSafetensorsName("--output", "/dev/null").ok());
-  engine::Status other = checkSafetensorsName("--output", "a/full.pt");
+  EXPECT_TRUE(files::checkSafetensorsName("--output", "w.safetensors").ok());
+  EXPECT_TRUE(files::checkSafetensorsName("--output", "weights").ok());
+  EXPECT_TRUE(files::checkSafetensorsName("--output", "/dev/null").ok());
+  engine::Status other = files::checkSafetensorsName("--output", "a/full.pt");
   EXPECT_EQ(other.code(), engine::Code::Usage);
   EXPECT_EQ(other.message(), "--output writes a safetensors file, not '.pt': name the file 'a/full.safetensors' instead of 'a/full.pt'");
-  EXPECT_EQ(whyOtherFormat("--trace", "step.SVG", {".json"}), "--trace 'step.SVG' has the suffix of another format: use '.json'");
-  EXPECT_EQ(whyOtherFormat("--trace", "step.trace", {".json"}), "");
-  EXPECT_TRUE(endsWith("a.json", ".json"));
-  EXPECT_FALSE(endsWith(".json", ".json"));
+  EXPECT_EQ(files::whyOtherFormat("--trace", "step.SVG", {".json"}), "--trace 'step.SVG' has the suffix of another format: use '.json'");
+  EXPECT_EQ(files::whyOtherFormat("--trace", "step.trace", {".json"}), "");
+  EXPECT_TRUE(files::endsWith("a.json", ".json"));
+  EXPECT_FALSE(files::endsWith(".json", ".json"));
 }
 
 } // namespace

@@ -34,7 +34,7 @@ TEST_F(PipeOutputTest, TheReaderMayComeLater) {
     EXPECT_STREQ(bytes, "abc");
     ::close(from);
   });
-  auto output = program::OutputFile::create(pipe);
+  auto output = files::OutputFile::create(pipe);
   ASSERT_TRUE(output.ok()) << output.status().message();
   EXPECT_TRUE(output->write(0, "abc", 3).ok());
   EXPECT_TRUE(output->commit().ok());
@@ -47,7 +47,7 @@ TEST_F(PipeOutputTest, ASignalThatIsHeldBackEndsTheWait) {
   ::sigaddset(&stop, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &stop, &before);
   ::pthread_kill(::pthread_self(), SIGTERM);
-  auto output = program::OutputFile::create(pipe);
+  auto output = files::OutputFile::create(pipe);
   int taken = 0;
   ::sigwait(&stop, &taken);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -21,7 +21,7 @@ protected:
   }
   ~PrivateFolderTest() override { fs::remove_all(folder); }
   std::string refusal() {
-    auto opened = PrivateFolder::open(root, "kernels");
+    auto opened = files::PrivateFolder::open(root, "kernels");
     EXPECT_EQ(opened.status().code(), engine::Code::CheckFailed);
     return opened.status().message();
   }
@@ -35,7 +35,7 @@ protected:
 
 TEST_F(PrivateFolderTest, MakesWhatIsMissingForItsUserAlone) {
   mode_t before = ::umask(0);
-  auto opened = PrivateFolder::open(root + "/", "kernels/more");
+  auto opened = files::PrivateFolder::open(root + "/", "kernels/more");
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   ASSERT_TRUE(opened->write("a", "text", 4).ok());
   ::umask(before);
@@ -50,9 +50,9 @@ TEST_F(PrivateFolderTest, MakesWhatIsMissingForItsUserAlone) {
 }
 
 TEST_F(PrivateFolderTest, EachFolderFromTheRootOnIsLookedAt) {
-  ASSERT_TRUE(PrivateFolder::open(root, "kernels").ok());
+  ASSERT_TRUE(files::PrivateFolder::open(root, "kernels").ok());
   ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
-  EXPECT_TRUE(PrivateFolder::open(root, "kernels").ok()) << "above the root anything may be";
+  EXPECT_TRUE(files::PrivateFolder::open(root, "kernels").ok()) << "above the root anything may be";
   for (const std::string &path : {root, root + "/kernels"})
     for (mode_t mode : {0720, 0702}) {
       ASSERT_EQ(::chmod(path.c_str(), mode), 0);
@@ -61,16 +61,16 @@ TEST_F(PrivateFolderTest, EachFolderFromTheRootOnIsLookedAt) {
       EXPECT_EQ(refusal(), "'" + path + "' is not trusted, others can write it (mode " + text + "): chmod go-w");
       ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
     }
-  EXPECT_TRUE(PrivateFolder::open(root, "kernels").ok());
+  EXPECT_TRUE(files::PrivateFolder::open(root, "kernels").ok());
 }
 
 TEST_F(PrivateFolderTest, LinksBelowTheRootAreNotFollowed) {
-  ASSERT_TRUE(PrivateFolder::open(root, "kernels").ok());
+  ASSERT_TRUE(files::PrivateFolder::open(root, "kernels").ok());
   fs::rename(root + "/kernels", folder + "/elsewhere");
   fs::create_symlink(folder + "/elsewhere", root + "/kernels");
-  EXPECT_FALSE(PrivateFolder::open(root, "kernels").ok());
+  EXPECT_FALSE(files::PrivateFolder::open(root, "kernels").ok());
   fs::remove(root + "/kernels");
-  auto opened = PrivateFolder::open(root, "kernels");
+  auto opened = files::PrivateFolder::open(root, "kernels");
   std::ofstream(folder + "/secret") << "text";
   fs::create_symlink(folder + "/secret", root + "/kernels/a");
   EXPECT_FALSE(opened->read("a", 100).ok());
@@ -84,7 +84,7 @@ TEST_F(PrivateFolderTest, LinksBelowTheRootAreNotFollowed) {
 TEST_F(PrivateFolderTest, WhatAnotherUserOwnsIsRefused) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can give files away";
-  auto opened = PrivateFolder::open(root, "kernels");
+  auto opened = files::PrivateFolder::open(root, "kernels");
   ASSERT_TRUE(opened->write("a", "text", 4).ok());
   ASSERT_EQ(::chown((root + "/kernels/a").c_str(), 12345, 12345), 0);
   EXPECT_EQ(opened->read("a", 100).status().message(), "'" + root + "/kernels/a' is not trusted, user 12345 owns it");
@@ -95,14 +95,14 @@ TEST_F(PrivateFolderTest, WhatAnotherUserOwnsIsRefused) {
 TEST_F(PrivateFolderTest, WhereTheCacheIs) {
   for (const char *name : {"NPAR_CACHE", "XDG_CACHE_HOME", "HOME"})
     ::unsetenv(name);
-  EXPECT_EQ(cachePlace("kernels").root, "");
+  EXPECT_EQ(files::cachePlace("kernels").root, "");
   ::setenv("HOME", "/home/a", 1);
-  EXPECT_EQ(cachePlace("kernels").path(), "/home/a/.cache/npar/kernels");
+  EXPECT_EQ(files::cachePlace("kernels").path(), "/home/a/.cache/npar/kernels");
   ::setenv("XDG_CACHE_HOME", "/x", 1);
-  EXPECT_EQ(cachePlace("kernels").path(), "/x/npar/kernels");
+  EXPECT_EQ(files::cachePlace("kernels").path(), "/x/npar/kernels");
   ::setenv("NPAR_CACHE", "/given", 1);
-  EXPECT_EQ(cachePlace("kernels").path(), "/given");
-  EXPECT_TRUE(cachePlace("kernels").asked);
+  EXPECT_EQ(files::cachePlace("kernels").path(), "/given");
+  EXPECT_TRUE(files::cachePlace("kernels").asked);
 }
 
 } // namespace

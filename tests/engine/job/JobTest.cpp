@@ -119,7 +119,9 @@ TEST(Agreement, VerdictsArriveAsTheyWereSent) {
   Verdict verdict = unpackVerdict(pack(Verdict{engine::Code::Timeout, {"a", "b\xFF"}}));
   EXPECT_EQ(verdict.code, engine::Code::Timeout);
   EXPECT_EQ(verdict.errors, (Texts{"a", "b\xFF"}));
-  EXPECT_EQ(unpackVerdict({}).code, engine::Code::Internal);
+  EXPECT_EQ(unpackVerdict(pack(Verdict{})).code, engine::Code::Ok);
+  for (const std::vector<uint8_t> &bytes : {std::vector<uint8_t>(), pack(Verdict{static_cast<engine::Code>(200), {}})})
+    EXPECT_EQ(unpackVerdict(bytes).errors, Texts{"internal error: the processes of the job perform different operations"});
 }
 
 // Process 1's clock is 40 s ahead, process 2's 7 s behind. The process that begins last, and the delays, change with each exchange.

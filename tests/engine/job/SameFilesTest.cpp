@@ -1,5 +1,7 @@
 // Messages about files that differ between processes.
 #include "engine/job/SameFiles.h"
+#include "engine/job/ReadFiles_generated.h"
+#include "engine/tables/Tables.h"
 
 #include <gtest/gtest.h>
 
@@ -47,12 +49,25 @@ TEST(SameFilesTest, ManyDifferencesAreCounted) {
 }
 
 TEST(SameFilesTest, WhatIsSentComesBack) {
-  std::vector<ReadFile> files = unpackFiles(pack({file("a\xff", 10), file("b", 20)}));
+  std::vector<ReadFile> files = *unpackFiles(pack({file("a\xff", 10), file("b", 20)}));
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].path, "a\xff");
   EXPECT_EQ(files[1].fingerprint.bytes, 20u);
   EXPECT_EQ(files[1].fingerprint.parts[1].hash, "bb");
-  EXPECT_TRUE(unpackFiles({1, 2, 3}).empty());
+  EXPECT_TRUE(unpackFiles(pack(std::vector<ReadFile>()))->empty());
+  EXPECT_FALSE(unpackFiles({1, 2, 3}).ok());
+  EXPECT_FALSE(unpackFiles({}).ok());
+}
+
+// A buffer of 5,000 bytes would become files with a million bytes of names.
+TEST(SameFilesTest, PathsThatShareTheirBytesAreRefused) {
+  for (size_t count : {1, 1000}) {
+    flatbuffers::FlatBufferBuilder builder;
+    auto path = builder.CreateString(std::string(1000, 'x'));
+    auto parts = builder.CreateVector(std::vector<flatbuffers::Offset<wire::FingerprintPart>>());
+    std::vector<flatbuffers::Offset<wire::ReadFile>> files(count, wire::CreateReadFile(builder, path, 1, parts));
+    EXPECT_EQ(unpackFiles(tables::finish(builder, wire::CreateReadFilesDirect(builder, &files))).ok(), count == 1);
+  }
 }
 
 } // namespace

@@ -1,11 +1,11 @@
 // Tests the formats of logs: TensorBoard's (against its own writer), columns, lines of JSON; and where a log is cut to resume it.
+#include "engine/json/Json.h"
 #include "engine/logging/Crc32c.h"
 #include "engine/logging/StepLog.h"
 
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace npar::testing {
@@ -69,12 +69,12 @@ TEST(CommaSeparatedTest, rowsHaveTheColumnsOfTheHead) {
 }
 
 TEST(JsonLinesTest, haveNormsOfGroupsAndEvaluations) {
-  nlohmann::json line = nlohmann::json::parse(stepLine(full(), shape));
+  Json line = Json::parse(stepLine(full(), shape));
   EXPECT_EQ(line["grad_norms"]["no decay"], 0.06);
   EXPECT_EQ(line["flops_per_second"], 1.5e12);
   EXPECT_EQ(line["peak_share"], 0.75);
-  EXPECT_FALSE(nlohmann::json::parse(stepLine(plain(0), shape)).contains("peak_share"));
-  nlohmann::json row = nlohmann::json::parse(jsonLines().row(shape, evaluation(20)));
+  EXPECT_FALSE(Json::parse(stepLine(plain(0), shape)).contains("peak_share"));
+  Json row = Json::parse(jsonLines().row(shape, evaluation(20)));
   EXPECT_EQ(row["step"], 20);
   EXPECT_EQ(row["eval_perplexity"], 4.481689);
 }

@@ -1,4 +1,5 @@
 // The step log and the trace: what they write is JSON that tools can rely on.
+#include "engine/json/Json.h"
 #include "engine/logging/Json.h"
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
@@ -8,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <unistd.h>
 
@@ -16,38 +16,37 @@ namespace npar::testing {
 namespace {
 
 using namespace engine;
-using nlohmann::json;
 
 TEST(JsonTest, numbersReadBackAndOthersAreNull) {
   for (double value : {0.0, 1.0, 5.545177444479562, 1e-300, -2.5e17})
-    EXPECT_EQ(json::parse(jsonNumber(value)).get<double>(), value);
+    EXPECT_EQ(Json::parse(jsonNumber(value)).get<double>(), value);
   EXPECT_EQ(jsonNumber(std::nan("")), "null");
   EXPECT_EQ(jsonNumber(-std::numeric_limits<double>::infinity()), "null");
-  EXPECT_EQ(json::parse(jsonString("a\"b\n\x01\xff")).get<std::string>().substr(0, 3), "a\"b");
+  EXPECT_EQ(Json::parse(jsonString("a\"b\n\x01\xff")).get<std::string>().substr(0, 3), "a\"b");
 }
 
 TEST(StepLogTest, lossesStandByTheirNames) {
   StepRecord record = {0, 5.5, 1.25, 3e-4, 4096, 1000};
-  EXPECT_FALSE(json::parse(stepLine(record)).contains("losses"));
+  EXPECT_FALSE(Json::parse(stepLine(record)).contains("losses"));
   record.losses = {{2.5, 17}, {0.25}};
   LogShape shape;
   shape.losses = {"words", "small"};
-  json line = json::parse(stepLine(record, shape));
-  EXPECT_EQ(line["losses"], json::parse(R"({"words": 2.5, "small": 0.25})"));
-  EXPECT_EQ(line["counted"], json::parse(R"({"words": 17})"));
+  Json line = Json::parse(stepLine(record, shape));
+  EXPECT_EQ(line["losses"], Json::parse(R"({"words": 2.5, "small": 0.25})"));
+  EXPECT_EQ(line["counted"], Json::parse(R"({"words": 17})"));
 }
 
 TEST(StepLogTest, validTokensStandWhereTheyAreKnown) {
-  EXPECT_FALSE(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).contains("valid_tokens"));
-  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 0, false, 17}))["valid_tokens"], 17);
+  EXPECT_FALSE(Json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).contains("valid_tokens"));
+  EXPECT_EQ(Json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 0, false, 17}))["valid_tokens"], 17);
 }
 
 TEST(StepLogTest, epochAndSampleStandWhereDataHaveAnEnd) {
   StepRecord record{7, 5.5, 1.25, 3e-4, 4096, 1000};
-  EXPECT_FALSE(json::parse(stepLine(record)).contains("epoch"));
+  EXPECT_FALSE(Json::parse(stepLine(record)).contains("epoch"));
   record.epoch = 2, record.sample = 48;
-  EXPECT_EQ(json::parse(stepLine(record))["epoch"], 2);
-  EXPECT_EQ(json::parse(stepLine(record))["sample"], 48);
+  EXPECT_EQ(Json::parse(stepLine(record))["epoch"], 2);
+  EXPECT_EQ(Json::parse(stepLine(record))["sample"], 48);
 }
 
 TEST(StepLogTest, oneObjectPerLine) {
@@ -60,7 +59,7 @@ TEST(StepLogTest, oneObjectPerLine) {
   std::ifstream file(path);
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
-  json first = json::parse(line);
+  Json first = Json::parse(line);
   EXPECT_EQ(first["step"], 0);
   EXPECT_EQ(first["loss"], 5.5);
   EXPECT_EQ(first["grad_norm"], 1.25);
@@ -68,16 +67,16 @@ TEST(StepLogTest, oneObjectPerLine) {
   EXPECT_EQ(first["tokens"], 4096);
   EXPECT_EQ(first["tokens_per_second"], 1000);
   ASSERT_TRUE(std::getline(file, line));
-  EXPECT_TRUE(json::parse(line)["loss"].is_null());
-  EXPECT_TRUE(json::parse(line)["grad_norm"].is_null());
+  EXPECT_TRUE(Json::parse(line)["loss"].is_null());
+  EXPECT_TRUE(Json::parse(line)["grad_norm"].is_null());
   ::unlink(path.c_str());
 }
 
 TEST(StepLogTest, aLossScaleIsWrittenWhereThereIsOne) {
-  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("loss_scale"), 0u);
-  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("skipped"), 0u);
-  EXPECT_EQ(json::parse(stepLine({0, NAN, INFINITY, 3e-4, 4096, 1000, 0, true}))["skipped"], true);
-  json scaled = json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 65536, true}));
+  EXPECT_EQ(Json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("loss_scale"), 0u);
+  EXPECT_EQ(Json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("skipped"), 0u);
+  EXPECT_EQ(Json::parse(stepLine({0, NAN, INFINITY, 3e-4, 4096, 1000, 0, true}))["skipped"], true);
+  Json scaled = Json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 65536, true}));
   EXPECT_EQ(scaled["loss_scale"], 65536);
   EXPECT_EQ(scaled["skipped"], true);
 }
@@ -97,9 +96,9 @@ TEST(TraceTest, eventsOfAllThreadsBecomeOneTimeline) {
   trace.addTask(1, 2, "B0:1");
   std::thread([&] { trace.record({1, compute, matmul, 2, 5, 1, 0, 10.0, 10.5}); }).join();
   trace.record({0, group, reduce, 0, 1, 0, 0, 9.0, 9.25});
-  json root = json::parse(trace.json());
-  std::vector<json> intervals;
-  for (const json &event : root["traceEvents"])
+  Json root = Json::parse(trace.json());
+  std::vector<Json> intervals;
+  for (const Json &event : root["traceEvents"])
     if (event["ph"] == "X")
       intervals.push_back(event);
   ASSERT_EQ(intervals.size(), 2u);
@@ -140,10 +139,10 @@ TEST(TraceTest, whatAnotherProcessHasRecordedIsAdded) {
   other.record({1, theirs, again, 2, 0, 0, 0, 110.25, 110.5});
   other.record({1, group, reduce, 2, 1, 0, 0, 111.0, 112.0});
   ASSERT_TRUE(own.add(other.pack(), -100).ok());
-  std::vector<json> intervals;
+  std::vector<Json> intervals;
   std::map<std::pair<int, int>, std::string> lanes;
-  json root = json::parse(own.json());
-  for (const json &event : root["traceEvents"])
+  Json root = Json::parse(own.json());
+  for (const Json &event : root["traceEvents"])
     if (event["ph"] == "X")
       intervals.push_back(event);
     else if (event["name"] == "thread_name")

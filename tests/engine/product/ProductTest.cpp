@@ -29,7 +29,7 @@ template <class T> struct Aligned {
   size_t size;
 };
 
-using program::BFloat16, program::Float16;
+using engine::BFloat16, engine::Float16;
 
 /// Stores a value as result type `to`, and reads it back.
 std::vector<char> stored(ProductResult to, float value) {
@@ -145,7 +145,7 @@ template <class In, class T> struct Run {
 
   T wide(In x) const {
     if constexpr (std::is_same_v<In, float>)
-      return c.shape.type == ProductType::TF32 ? program::toTf32(x) : x;
+      return c.shape.type == ProductType::TF32 ? engine::toTf32(x) : x;
     return T(x);
   }
 
@@ -310,9 +310,9 @@ TEST(Tf32Test, isToNearestAndTiesAway) {
     words.push_back(uint32_t(random()));
   for (uint32_t word : words)
     for (uint32_t sign : {0u, 0x80000000u}) {
-      float value = program::floatOfBits(word | sign), found = program::toTf32(value);
+      float value = engine::floatOfBits(word | sign), found = engine::toTf32(value);
       ASSERT_TRUE(sameBits(found, nearestOfTf32(value))) << std::hexfloat << value << " became " << found;
-      ASSERT_EQ(program::bitsOfFloat(program::toTf32(found)), program::bitsOfFloat(found)) << "rounded twice";
+      ASSERT_EQ(engine::bitsOfFloat(engine::toTf32(found)), engine::bitsOfFloat(found)) << "rounded twice";
     }
 }
 

@@ -37,9 +37,9 @@ protected:
 
 TEST_F(AtomicFile, ReplacesAWholeFile) {
   std::string path = directory + "/a";
-  ASSERT_TRUE(writeFileAtomically(path, "first", 5).ok());
-  ASSERT_TRUE(writeFileAtomically(path, "2nd", 3).ok());
-  auto bytes = readFile(path);
+  ASSERT_TRUE(files::writeFileAtomically(path, "first", 5).ok());
+  ASSERT_TRUE(files::writeFileAtomically(path, "2nd", 3).ok());
+  auto bytes = files::readFile(path);
   ASSERT_TRUE(bytes.ok());
   EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "2nd");
   EXPECT_EQ(entries(), std::vector<std::string>{"a"});
@@ -47,7 +47,7 @@ TEST_F(AtomicFile, ReplacesAWholeFile) {
 
 TEST_F(AtomicFile, KeepsTheOldFileWhenWritingFails) {
   std::string path = directory + "/a";
-  ASSERT_TRUE(writeFileAtomically(path, "old", 3).ok());
+  ASSERT_TRUE(files::writeFileAtomically(path, "old", 3).ok());
   // A limit on file size stands for a full disk.
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
@@ -55,24 +55,24 @@ TEST_F(AtomicFile, KeepsTheOldFileWhenWritingFails) {
   std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
   std::string large(1000, 'x');
-  engine::Status status = writeFileAtomically(path, large.data(), large.size());
+  engine::Status status = files::writeFileAtomically(path, large.data(), large.size());
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.message(), "cannot write '" + path + "': File too large");
-  auto bytes = readFile(path);
+  auto bytes = files::readFile(path);
   EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "old");
   EXPECT_EQ(entries(), std::vector<std::string>{"a"});
 }
 
 TEST_F(AtomicFile, ReportsAFullDevice) {
-  engine::Status status = writeFileAtomically("/dev/full", "x", 1);
+  engine::Status status = files::writeFileAtomically("/dev/full", "x", 1);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.message(), "cannot write '/dev/full': No space left on device");
 }
 
 TEST_F(AtomicFile, RefusesADirectoryAndAMissingFolder) {
-  EXPECT_FALSE(writeFileAtomically(directory, "x", 1).ok());
-  EXPECT_FALSE(writeFileAtomically(directory + "/no/such", "x", 1).ok());
+  EXPECT_FALSE(files::writeFileAtomically(directory, "x", 1).ok());
+  EXPECT_FALSE(files::writeFileAtomically(directory + "/no/such", "x", 1).ok());
   EXPECT_TRUE(entries().empty());
 }
 
@@ -80,14 +80,14 @@ TEST_F(AtomicFile, FollowsSymbolicLinksToFilesThatAreStillToBeMade) {
   std::string link = directory + "/link", circle = directory + "/circle";
   ASSERT_EQ(symlink("target", link.c_str()), 0);
   ASSERT_EQ(symlink("circle", circle.c_str()), 0);
-  EXPECT_EQ(destinationOf(link).path, directory + "/target");
+  EXPECT_EQ(files::destinationOf(link).path, directory + "/target");
   for (const char *text : {"one", "two"}) {
-    ASSERT_TRUE(writeFileAtomically(link, text, 3).ok());
-    auto bytes = readFile(directory + "/target");
+    ASSERT_TRUE(files::writeFileAtomically(link, text, 3).ok());
+    auto bytes = files::readFile(directory + "/target");
     ASSERT_TRUE(bytes.ok());
     EXPECT_EQ(std::string(bytes->begin(), bytes->end()), text);
   }
-  (void)destinationOf(circle); // ends
+  (void)files::destinationOf(circle); // ends
   struct stat status;
   ASSERT_EQ(lstat(link.c_str(), &status), 0);
   EXPECT_TRUE(S_ISLNK(status.st_mode));
@@ -98,14 +98,14 @@ TEST_F(AtomicFile, WritesToAnOpenFileByItsName) {
   ASSERT_EQ(pipe(ends), 0);
   std::string link = directory + "/link", name = "/proc/self/fd/" + std::to_string(ends[1]);
   ASSERT_EQ(symlink(name.c_str(), link.c_str()), 0);
-  EXPECT_EQ(destinationOf(link).descriptor, ends[1]);
-  EXPECT_EQ(destinationOf("/dev/fd/" + std::to_string(ends[1])).descriptor, ends[1]);
-  ASSERT_TRUE(writeFileAtomically(link, "text", 4).ok());
+  EXPECT_EQ(files::destinationOf(link).descriptor, ends[1]);
+  EXPECT_EQ(files::destinationOf("/dev/fd/" + std::to_string(ends[1])).descriptor, ends[1]);
+  ASSERT_TRUE(files::writeFileAtomically(link, "text", 4).ok());
   char got[4];
   ASSERT_EQ(read(ends[0], got, 4), 4);
   EXPECT_EQ(std::string(got, 4), "text");
   close(ends[0]), close(ends[1]);
-  EXPECT_EQ(destinationOf(directory + "/none").descriptor, -1);
+  EXPECT_EQ(files::destinationOf(directory + "/none").descriptor, -1);
 }
 
 } // namespace

@@ -25,7 +25,7 @@ protected:
   }
   void write(const std::string &text) { std::ofstream(path, std::ios::binary) << text; }
   std::string errorOf(const std::string &what, uint64_t most) {
-    auto text = readBoundedText(path, what, most);
+    auto text = files::readBoundedText(path, what, most);
     return text.ok() ? "read" : text.status().message();
   }
   std::string folder, path;
@@ -34,10 +34,10 @@ protected:
 TEST_F(BoundedText, ReadsUpToItsLimit) {
   for (const std::string &text : {std::string(), std::string("a"), std::string(3 << 20, 'x'), std::string("\0\n", 2)}) {
     write(text);
-    auto read = readBoundedText(path, "text", text.size());
+    auto read = files::readBoundedText(path, "text", text.size());
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(*read, text);
-    auto bytes = readBoundedBytes(path, "text", UINT64_MAX);
+    auto bytes = files::readBoundedBytes(path, "text", UINT64_MAX);
     ASSERT_TRUE(bytes.ok());
     EXPECT_EQ(std::string(bytes->begin(), bytes->end()), text);
   }
@@ -48,8 +48,8 @@ TEST_F(BoundedText, RefusesMore) {
   EXPECT_EQ(errorOf("the run", 4096), "cannot read the run '" + path + "': it has more than 4096 bytes (4 KiB), the limit");
   EXPECT_EQ(errorOf("", 100), "cannot read '" + path + "': it has more than 100 bytes, the limit");
   EXPECT_EQ(errorOf("", 4097), "read");
-  EXPECT_EQ(readFile(path, 4096).status().message(), "cannot read '" + path + "': it has 4097 bytes, at most 4096 are read");
-  EXPECT_TRUE(readFile(path, 4097).ok());
+  EXPECT_EQ(files::readFile(path, 4096).status().message(), "cannot read '" + path + "': it has 4097 bytes, at most 4096 are read");
+  EXPECT_TRUE(files::readFile(path, 4097).ok());
 }
 
 TEST_F(BoundedText, RefusesWhatIsNoFile) {
@@ -61,9 +61,9 @@ TEST_F(BoundedText, RefusesWhatIsNoFile) {
 
 // A device has no end, and states no size.
 TEST_F(BoundedText, EndsAtItsLimitWhereTheFileHasNoEnd) {
-  auto read = readBoundedText("/dev/zero", "text", 100'000);
+  auto read = files::readBoundedText("/dev/zero", "text", 100'000);
   EXPECT_EQ(read.status().message(), "cannot read text '/dev/zero': it has more than 100000 bytes, the limit");
-  EXPECT_FALSE(readFile("/dev/zero", 100'000).ok());
+  EXPECT_FALSE(files::readFile("/dev/zero", 100'000).ok());
 }
 
 // The writer opens a pipe after its reader, and writes in pieces.
@@ -76,7 +76,7 @@ TEST_F(BoundedText, WaitsForAPipe) {
       usleep(20'000);
     }
   });
-  auto read = readBoundedText(path, "text", 1 << 20);
+  auto read = files::readBoundedText(path, "text", 1 << 20);
   writer.join();
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->size(), 150'000u);

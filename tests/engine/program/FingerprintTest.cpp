@@ -13,12 +13,12 @@ protected:
   FingerprintTest() : path(::testing::TempDir() + "npar-fingerprint-" + std::to_string(::getpid())) {}
   ~FingerprintTest() override { ::unlink(path.c_str()); }
 
-  std::vector<std::string> of(const std::string &bytes, FingerprintKind kind, uint64_t seed = 7) {
+  std::vector<std::string> of(const std::string &bytes, files::FingerprintKind kind, uint64_t seed = 7) {
     std::ofstream(path, std::ios::binary) << bytes;
-    engine::Result<Fingerprint> found = fingerprintOf(path, kind, seed);
+    engine::Result<files::Fingerprint> found = files::fingerprintOf(path, kind, seed);
     EXPECT_TRUE(found.ok()) << found.status().message();
     std::vector<std::string> hashes = {std::to_string(found->bytes)};
-    for (const Fingerprint::Part &part : found->parts)
+    for (const files::Fingerprint::Part &part : found->parts)
       hashes.push_back(part.hash);
     return hashes;
   }
@@ -34,16 +34,16 @@ protected:
 
 TEST_F(FingerprintTest, CopiesHaveTheSame) {
   for (size_t size : {size_t{0}, size_t{1}, size_t{4095}, size_t{70000}, size_t{3} << 20})
-    for (FingerprintKind kind : {FingerprintKind::Sampled, FingerprintKind::Full})
+    for (files::FingerprintKind kind : {files::FingerprintKind::Sampled, files::FingerprintKind::Full})
       EXPECT_EQ(of(text(size), kind), of(text(size), kind)) << size;
 }
 
 TEST_F(FingerprintTest, EachKindOfDifferenceShowsInItsPart) {
   std::string bytes = text(size_t{3} << 20);
-  std::vector<std::string> first = of(bytes, FingerprintKind::Sampled);
+  std::vector<std::string> first = of(bytes, files::FingerprintKind::Sampled);
   ASSERT_EQ(first.size(), 4u);
   auto changedParts = [&](std::string other) {
-    std::vector<std::string> second = of(other, FingerprintKind::Sampled);
+    std::vector<std::string> second = of(other, files::FingerprintKind::Sampled);
     std::string changed;
     for (size_t i = 0; i < first.size(); ++i)
       changed += first[i] == second[i] ? '.' : 'x';
@@ -57,32 +57,32 @@ TEST_F(FingerprintTest, EachKindOfDifferenceShowsInItsPart) {
   std::string middle = bytes;
   for (size_t i = size_t{1} << 20; i < size_t{2} << 20; ++i)
     middle[i] ^= 1;
-  std::vector<std::string> second = of(middle, FingerprintKind::Sampled);
+  std::vector<std::string> second = of(middle, files::FingerprintKind::Sampled);
   EXPECT_EQ(first[1], second[1]);
   EXPECT_NE(first[3], second[3]);
 }
 
 TEST_F(FingerprintTest, AByteThatNoBlockHoldsShowsInFullAlone) {
   std::string bytes = text(size_t{3} << 20);
-  std::vector<std::string> full = of(bytes, FingerprintKind::Full), sampled = of(bytes, FingerprintKind::Sampled);
+  std::vector<std::string> full = of(bytes, files::FingerprintKind::Full), sampled = of(bytes, files::FingerprintKind::Sampled);
   size_t missed = 0;
   for (size_t at = size_t{1} << 20; at < (size_t{1} << 20) + 10 * 4096; at += 4096) {
     std::string other = bytes;
     other[at] ^= 1;
-    EXPECT_NE(of(other, FingerprintKind::Full), full);
-    missed += of(other, FingerprintKind::Sampled) == sampled;
+    EXPECT_NE(of(other, files::FingerprintKind::Full), full);
+    missed += of(other, files::FingerprintKind::Sampled) == sampled;
   }
   EXPECT_GT(missed, 5u); // 64 of 768 blocks are read
 }
 
 TEST_F(FingerprintTest, TheSeedChoosesTheBlocks) {
   std::string bytes = text(size_t{3} << 20);
-  EXPECT_NE(of(bytes, FingerprintKind::Sampled, 1)[3], of(bytes, FingerprintKind::Sampled, 2)[3]);
-  EXPECT_EQ(of(bytes, FingerprintKind::Sampled, 1)[2], of(bytes, FingerprintKind::Sampled, 2)[2]);
+  EXPECT_NE(of(bytes, files::FingerprintKind::Sampled, 1)[3], of(bytes, files::FingerprintKind::Sampled, 2)[3]);
+  EXPECT_EQ(of(bytes, files::FingerprintKind::Sampled, 1)[2], of(bytes, files::FingerprintKind::Sampled, 2)[2]);
 }
 
 TEST_F(FingerprintTest, AFileThatIsNotThereIsNamed) {
-  engine::Result<Fingerprint> found = fingerprintOf(path + "-none", FingerprintKind::Full, 1);
+  engine::Result<files::Fingerprint> found = files::fingerprintOf(path + "-none", files::FingerprintKind::Full, 1);
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.status().message().find(path + "-none"), std::string::npos);
 }

@@ -58,7 +58,7 @@ TEST(Why, EqualBlocksAreOneEntry) {
   EXPECT_NE(text.find("h.*.mlp: 2 x"), std::string::npos) << text;
   EXPECT_NE(text.find("asked for by p.npar:5:9  hidden -> tp"), std::string::npos) << text;
   EXPECT_NE(text.find("cause        'einsum' sums over 'hidden', split by rule 'hidden -> tp'"), std::string::npos) << text;
-  nlohmann::ordered_json json = whyJson(view, view.classes[0])[0];
+  OrderedJson json = whyJson(view, view.classes[0])[0];
   EXPECT_EQ(json["rules"][0]["source"], "p.npar:5:9");
   EXPECT_EQ(json["reason"]["kind"], "sums_over_split");
   EXPECT_EQ(json["reason"]["operation"], "einsum");

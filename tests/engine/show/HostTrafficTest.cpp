@@ -1,10 +1,10 @@
 // Compares the traffic between hosts with numbers worked out by hand.
 #include "engine/show/HostTraffic.h"
 #include "engine/comm/process/Geometry.h"
+#include "engine/json/Json.h"
 #include "tests/engine/show/Packed.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <random>
 
 using namespace npar::program;
@@ -198,7 +198,7 @@ TEST(HostTraffic, SaysSo) {
                                                      "  all                                  384 B           512 B\n"
                                                      "\n"
                                                      "busiest: host 0 sends 384 B to other hosts and receives 128 B\n");
-  nlohmann::ordered_json json = hostTrafficJson(traffic);
+  OrderedJson json = hostTrafficJson(traffic);
   EXPECT_EQ(json["place"].dump(), R"({"order":"pp, tp","inside":"tp","source":"--place"})");
   EXPECT_EQ(json["traffic"][0].dump(), R"({"over":"pp","kind":"send","inside_bytes":0,"between_bytes":256})");
   EXPECT_EQ(json["hosts"][1].dump(), R"({"ranks":[2,3],"sent_bytes":128,"received_bytes":384})");

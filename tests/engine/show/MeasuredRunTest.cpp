@@ -1,14 +1,13 @@
 // A trace made by hand from the plan's ids is averaged and judged; a trace of another program is refused.
 #include "engine/show/MeasuredRun.h"
+#include "engine/json/Json.h"
 #include "tests/engine/show/Packed.h"
 
 #include <functional>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 using namespace npar::program;
 using namespace npar::show;
-using nlohmann::json;
 
 namespace {
 
@@ -17,8 +16,8 @@ struct Times {
 };
 
 /// The trace of `steps` training steps of 100 s each; `move` gives each rank's times from the planned ones.
-json traceOf(const View &view, int64_t steps, const std::function<Times(int64_t rank, int64_t step, const ViewStep &, Times)> &move) {
-  json events = json::array();
+Json traceOf(const View &view, int64_t steps, const std::function<Times(int64_t rank, int64_t step, const ViewStep &, Times)> &move) {
+  Json events = Json::array();
   for (int64_t training = 0; training < steps; ++training)
     for (const ClassView &one : view.classes)
       for (int64_t rank : one.rankList)
@@ -133,8 +132,8 @@ TEST_F(ActualTest, RefusesWhatIsNotItsOwn) {
   EXPECT_TRUE(has(refused(R"({"traceEvents":[]})"), "no step of a run"));
   EXPECT_TRUE(has(refused(R"({"traceEvents":[{"ph":"X","name":"a"}]})"), "event 0 lacks"));
   EXPECT_TRUE(has(refused(viewTrace(view)), "lacks")); // the planned trace is no run
-  json trace = traceOf(view, 1, unmoved);
-  json other = trace;
+  Json trace = traceOf(view, 1, unmoved);
+  Json other = trace;
   other["traceEvents"][3]["name"] = "something else";
   EXPECT_TRUE(has(refused(other.dump()), "another program: step 2 of task 1 on rank 0 is 'something else' there and 'send'"))
       << refused(other.dump());

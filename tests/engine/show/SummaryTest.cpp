@@ -1,9 +1,9 @@
 // Tests the counts of inspect: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
 #include "engine/show/Summary.h"
+#include "engine/json/Json.h"
 #include "tests/engine/show/Packed.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 using namespace npar::program;
 using namespace npar::show;
@@ -33,7 +33,7 @@ TEST(Summary, CountsPerRankAndTrainingStep) {
 
 TEST(Summary, JsonHasTheFieldsThatToolsRelyOn) {
   Packed packed(twoStages());
-  nlohmann::ordered_json json = summaryJson(summarize(packed.root()));
+  OrderedJson json = summaryJson(summarize(packed.root()));
   EXPECT_EQ(json["mesh"].dump(), R"({"pp":2,"tp":2})");
   EXPECT_EQ(json["classes"][1]["ranks"].dump(), "[[2,3]]");
   EXPECT_EQ(json["classes"][1]["coordinates"].dump(), R"({"pp":1})");

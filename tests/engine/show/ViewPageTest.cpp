@@ -1,9 +1,9 @@
 // The page's data: complete, small where a schedule repeats, and unable to leave its script element.
 #include "engine/show/ViewPage.h"
+#include "engine/json/Json.h"
 #include "tests/engine/show/Packed.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 using namespace npar::program;
 using namespace npar::show;
@@ -22,7 +22,7 @@ size_t occurrences(const std::string &text, const std::string &part) {
 TEST(ViewPage, HoldsEveryTaskAndStep) {
   Packed packed(timedStages());
   View view = viewOf(packed.root());
-  nlohmann::json data = nlohmann::json::parse(pageData({&view, &view}));
+  Json data = Json::parse(pageData({&view, &view}));
   ASSERT_EQ(data["views"].size(), 2u);
   const auto &one = data["views"][1]["classes"][1];
   EXPECT_EQ(one["tasks"].size(), 5u * 4);
@@ -31,7 +31,7 @@ TEST(ViewPage, HoldsEveryTaskAndStep) {
   EXPECT_EQ(one["fragments"][1]["steps"][0][0], "Receive");
   EXPECT_EQ(one["fragments"][1]["steps"][0][7][3], 0); // from class 0
   ASSERT_EQ(one["waits"].size(), 1u);
-  EXPECT_EQ(one["waits"][0], nlohmann::json::parse("[1,0,1,1,1,1,1]")); // step 0 of F1:1 waits for step 1 of F1:0
+  EXPECT_EQ(one["waits"][0], Json::parse("[1,0,1,1,1,1,1]")); // step 0 of F1:1 waits for step 1 of F1:0
 }
 
 TEST(ViewPage, WritesRepeatedWaitsOnce) {
@@ -46,7 +46,7 @@ TEST(ViewPage, WritesRepeatedWaitsOnce) {
   }
   Packed packed(program);
   View view = viewOf(packed.root());
-  nlohmann::json data = nlohmann::json::parse(pageData({&view}));
+  Json data = Json::parse(pageData({&view}));
   EXPECT_EQ(data["views"][0]["classes"][0]["waits"].dump(), "[[0,0,0,0,1,1,99]]");
 }
 
@@ -73,7 +73,7 @@ TEST(ViewPage, NoNameEndsTheScript) {
   EXPECT_EQ(occurrences(page, "<!--"), 0u);
   std::string data = pageData({&view});
   EXPECT_EQ(data.find('<'), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(data)["views"][0]["labels"][0][0].get<std::string>().substr(0, 17), "</script><script>");
+  EXPECT_EQ(Json::parse(data)["views"][0]["labels"][0][0].get<std::string>().substr(0, 17), "</script><script>");
 }
 
 TEST(ViewPage, AsksForNothingFromOutside) {

@@ -117,7 +117,7 @@ TEST(ViewText, ShowsTimelinePeakAndCollectives) {
 TEST(ViewJson, AddsWhatThePictureShows) {
   Packed packed(timedStages());
   View view = viewOf(packed.root());
-  nlohmann::ordered_json json = summaryJson(summarize(packed.root()));
+  OrderedJson json = summaryJson(summarize(packed.root()));
   addView(json, view);
   EXPECT_EQ(json["schedule"], "1f1b");
   EXPECT_NEAR(json["bubble"].get<double>(), 1.0 / 3, 1e-12);

@@ -1,23 +1,23 @@
 // The planned trace: every task and step as a slice, an arrow per message, counters that reach the peak.
+#include "engine/json/Json.h"
 #include "engine/show/View.h"
 #include "tests/engine/show/Packed.h"
 
 #include <gtest/gtest.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 using namespace npar::program;
 using namespace npar::show;
 
 namespace {
 
-nlohmann::json eventsOf(const ProgramT &program) {
+Json eventsOf(const ProgramT &program) {
   Packed packed(program);
-  return nlohmann::json::parse(viewTrace(viewOf(packed.root())))["traceEvents"];
+  return Json::parse(viewTrace(viewOf(packed.root())))["traceEvents"];
 }
 
 /// The slice of a thread that holds a moment.
-bool isInSlice(const nlohmann::json &events, const nlohmann::json &arrow) {
+bool isInSlice(const Json &events, const Json &arrow) {
   for (const auto &event : events)
     if (event["ph"] == "X" && event["pid"] == arrow["pid"] && event["tid"] == arrow["tid"]) {
       double begin = event["ts"], at = arrow["ts"];
@@ -30,8 +30,8 @@ bool isInSlice(const nlohmann::json &events, const nlohmann::json &arrow) {
 } // namespace
 
 TEST(ViewTrace, HasAnArrowPerMessageFromSendToReceive) {
-  nlohmann::json events = eventsOf(timedStages());
-  std::map<int, std::vector<nlohmann::json>> arrows;
+  Json events = eventsOf(timedStages());
+  std::map<int, std::vector<Json>> arrows;
   for (const auto &event : events)
     if (event["ph"] == "s" || event["ph"] == "t" || event["ph"] == "f")
       arrows[event["id"]].push_back(event);

@@ -1,16 +1,15 @@
 // Tokenizer files of Llama 2's kind: spaces that are marked, characters that are bytes, and what is refused.
+#include "engine/json/Json.h"
 #include "tests/engine/text/TinyTokenizer.h"
 
 #include <cstdio>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <random>
 
 namespace npar::testing {
 namespace {
 
 using namespace engine;
-using Json = nlohmann::json;
 
 const char *const mark = "\u2581";
 

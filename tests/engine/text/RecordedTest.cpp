@@ -1,9 +1,9 @@
 // Ids that Python's `tokenizers` and `sentencepiece` recorded (tests/reference/tokenizer_reference.py), whole and in parts.
+#include "engine/json/Json.h"
 #include "engine/text/Tokenizer.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::testing {
 namespace {
@@ -25,7 +25,7 @@ TEST_P(RecordedTest, idsOfThePythonPackages) {
     GTEST_SKIP() << opened.status().message();
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   const Tokenizer &tokenizer = **opened;
-  nlohmann::json recorded = nlohmann::json::parse(fileText("recorded.json"));
+  Json recorded = Json::parse(fileText("recorded.json"));
   std::vector<std::pair<std::string, std::vector<int32_t>>> cases = {{fileText("page.txt"), recorded["ids"][GetParam()]["page"]}};
   ASSERT_GT(cases[0].second.size(), 900U);
   for (size_t i = 0; i < recorded["cases"].size(); ++i)
@@ -49,7 +49,7 @@ TEST_P(ComeBackTest, textsComeBack) {
   auto opened = openTokenizer(folder + "/" + GetParam());
   if (!opened.ok())
     GTEST_SKIP() << opened.status().message();
-  nlohmann::json recorded = nlohmann::json::parse(fileText("recorded.json"));
+  Json recorded = Json::parse(fileText("recorded.json"));
   for (const std::string &text : recorded["cases"].get<std::vector<std::string>>()) {
     std::string back = *(*opened)->decode(*(*opened)->encode(text, /*additions=*/false), /*skipSpecial=*/false);
     // Tokenizers that mark spaces decode the mark itself as a space, and added tokens keep the space that was put before the text after

@@ -1,9 +1,9 @@
 // Hostile tokenizer files, and kinds that npar does not know: each is refused with its reason, none crashes.
+#include "engine/json/Json.h"
 #include "tests/engine/text/TinyTokenizer.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <random>
 
 namespace npar::testing {
@@ -260,9 +260,9 @@ TEST(TokenizerFileTest, aModelBesideAFileOfAnotherKind) {
   TemporaryFolder folder;
   std::filesystem::copy(std::string(NPAR_TOKENIZERS) + "/llama2/tokenizer.model", folder.path());
   auto openWith = [&](int id, const std::string &token) {
-    nlohmann::json json = nlohmann::json::parse(tinyJson());
+    Json json = Json::parse(tinyJson());
     json["normalizer"] = {{"type", "Prepend"}};
-    json["added_tokens"] = nlohmann::json::array({{{"id", id}, {"content", token}, {"special", true}}});
+    json["added_tokens"] = Json::array({{{"id", id}, {"content", token}, {"special", true}}});
     folder.write("tokenizer.json", json.dump());
     return openTokenizer(folder.path());
   };

@@ -139,7 +139,7 @@ int main(int count, char **words) {
       if (!alteration.apply(program))
         return fail("this program has nothing to alter so");
       std::vector<uint8_t> bytes = packProgram(program);
-      auto written = writeFileAtomically(words[3], bytes.data(), bytes.size());
+      auto written = files::writeFileAtomically(words[3], bytes.data(), bytes.size());
       return written.ok() ? 0 : fail(written.message());
     }
   return fail(std::string("cannot alter '") + words[1] + "'");

@@ -1,9 +1,9 @@
 // While PrintableStreams lives, no text that npar prints moves the cursor, and JSON is still read as it was.
 #include "tools/npar/terminal/PrintableStreams.h"
+#include "engine/json/Json.h"
 
 #include <gtest/gtest.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <unistd.h>
 
@@ -16,8 +16,8 @@ TEST(PrintableStreams, EscapesWhileItLives) {
   {
     PrintableStreams streams;
     std::string name = "a\x7f\u202e\u0085\x1b";
-    std::cout << nlohmann::json{name}.dump() << std::flush;
-    EXPECT_EQ(nlohmann::json::parse(taken.str())[0], name) << "JSON reads it as it was: " << taken.str();
+    std::cout << Json{name}.dump() << std::flush;
+    EXPECT_EQ(Json::parse(taken.str())[0], name) << "JSON reads it as it was: " << taken.str();
     EXPECT_EQ(taken.str().find_first_of("\x7f\xc2\xe2\x1b"), std::string::npos);
     taken.str("");
     productOutput() << "\x1b" << std::flush;

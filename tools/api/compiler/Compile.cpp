@@ -14,7 +14,7 @@ namespace npar::api {
 using engine::Status;
 
 Status compile(const npar_request &request, const Answer &answer) {
-  RequestObserver observer(request.observer);
+  RequestObserver observer(request);
   TRY(models::ModelOptions model, modelOf(request, observer));
   models::FileClaims files;
   models::ModelOrigin origin;
@@ -27,7 +27,7 @@ Status compile(const npar_request &request, const Answer &answer) {
 }
 
 Status verify(const npar_request &request, const npar_verify_options &options, const Answer &answer) {
-  RequestObserver observer(request.observer);
+  RequestObserver observer(request);
   verify::VerifyRequest wanted;
   TRY(wanted.model, modelOf(request, observer));
   wanted.seed = options.seed ? options.seed : wanted.seed;
@@ -40,7 +40,7 @@ Status verify(const npar_request &request, const npar_verify_options &options, c
 }
 
 Status generate(const npar_request &request, int64_t prompt, int64_t count, const Answer &answer) {
-  RequestObserver observer(request.observer);
+  RequestObserver observer(request);
   trained::NamedModel named;
   named.kind = program::ProgramKind::Generation;
   TRY(named.options, modelOf(request, observer));

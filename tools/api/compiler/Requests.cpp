@@ -12,12 +12,12 @@ namespace npar::api {
 using engine::Result;
 using engine::Status;
 
-void RequestObserver::tell(npar_event_kind kind, const std::string &text, int64_t done, int64_t total) {
-  if (!host.call)
-    return;
-  npar_event event = {sizeof event, kind, strOf(text), done, total, nullptr};
-  stopped = host.call(host.user, &event) != 0 || stopped;
+void RequestObserver::tell(npar_event_kind kind, const std::string &text) {
+  npar_event event = {sizeof event, kind, strOf(text), 0, 0, nullptr, nullptr};
+  tell(event);
 }
+
+void RequestObserver::tell(const npar_event &event) { stopped = (host.call && host.call(host.user, &event) != 0) || stopped; }
 
 /// The model of a folder, as `npar train FOLDER` finds it.
 static Status followFolder(const std::string &path, models::ModelOptions &options, engine::Observer &observer) {

@@ -7,6 +7,7 @@
 #include "engine/program/Elements.h"
 
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 using namespace npar;
@@ -50,41 +51,41 @@ npar_dtype dtypeOf(program::ElementType type) {
 
 namespace {
 
+/// A variable, or an output of a program that only goes forward.
 struct Named {
-  const program::Variable *variable = nullptr;
+  program::ElementType type;
   std::vector<int64_t> shape;
 };
+
+template <typename Found> Named namedOf(const Found &found) {
+  return {found.type(), {found.shape()->begin(), found.shape()->end()}};
+}
 
 Result<Named> find(const npar_trainer &trainer, const std::string &name) {
   for (const program::Variable *variable : *trainer.root().variables())
     if (variable->name()->str() == name)
-      return Named{variable, {variable->shape()->begin(), variable->shape()->end()}};
+      return namedOf(*variable);
   return Status::badInput("the program has no variable '" + name + "'");
 }
 
-/// Reads an output of the last step of a program that only goes forward; nothing if there is no output of that name.
-Result<bool> readResult(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
-  if (!trainer.root().results())
-    return false;
-  for (const program::LogicalResult *result : *trainer.root().results()) {
-    if (result->name()->str() != name)
-      continue;
-    std::vector<int64_t> shape(result->shape()->begin(), result->shape()->end());
-    if (into.shape != shape)
-      return Status::badInput("the array for '" + name + "' has other sizes than the output");
-    TRY(std::vector<double> values, trainer.session().readResult(name, 0, into.elements()));
-    engine::copyInto(into, 0, values.data(), values.size());
-    return true;
-  }
-  return false;
+/// The output of a program that only goes forward; nothing if it has none of this name.
+std::optional<Named> findResult(const npar_trainer &trainer, const std::string &name) {
+  if (trainer.root().results())
+    for (const program::LogicalResult *result : *trainer.root().results())
+      if (result->name()->str() == name)
+        return namedOf(*result);
+  return std::nullopt;
 }
 
 Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray &into) {
   if (into.type != ArrayType::F32 && into.type != ArrayType::F64)
     return Status::usage(std::string("npar_trainer_read writes NPAR_F32 or NPAR_F64, and the array has ") + engine::wordOf(into.type));
-  TRY(bool isResult, readResult(trainer, name, into));
-  if (isResult)
+  if (std::optional<Named> result = findResult(trainer, name)) {
+    TRY_STATUS(engine::sourceOf(into, name, result->shape).status());
+    TRY(std::vector<double> values, trainer.session().readResult(name, 0, into.elements()));
+    engine::copyInto(into, 0, values.data(), values.size());
     return {};
+  }
   TRY(Named found, find(trainer, name));
   TRY_STATUS(engine::sourceOf(into, name, found.shape).status()); // the same shapes
   uint64_t first = 0;
@@ -92,6 +93,17 @@ Status read(npar_trainer &trainer, const std::string &name, const BorrowedArray 
     engine::copyInto(into, first, values, count);
     first += count;
   });
+}
+
+/// A gathered copy as a tensor.
+Result<void *> copied(npar_trainer &trainer, const std::string &name) {
+  std::optional<Named> found = findResult(trainer, name);
+  if (!found) {
+    TRY(found, find(trainer, name));
+  }
+  std::unique_ptr<DlPackCopy> copy = dlPackCopy(program::isWide(found->type), found->shape);
+  TRY_STATUS(read(trainer, name, copy->array));
+  return dlPackOf(std::move(copy));
 }
 
 npar_array arrayOf(const engine::HostPiece &piece, const int64_t *shape, const int64_t *strides) {
@@ -175,7 +187,11 @@ npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_expo
   return withTrainer(trainer, "npar_trainer_to_dlpack", error, [&](npar_trainer &own) -> Status {
     TRY_STATUS(api::needs(managed, "npar_trainer_to_dlpack", "managed"));
     const std::string text = api::textOf(name);
-    TRY(api::Named found, api::find(own, text));
+    if (what == NPAR_EXPORT_COPY) {
+      TRY(*managed, api::copied(own, text));
+      return {};
+    }
+    TRY_STATUS(api::find(own, text).status());
     if (what == NPAR_EXPORT_VIEW) {
       TRY(engine::HostPiece whole, engine::wholePiece(own.session(), own.root(), text));
       *managed = api::dlPackView(whole, own.memory);
@@ -189,12 +205,7 @@ npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_expo
       *managed = api::dlPackView(all[piece], own.memory);
       return {};
     }
-    if (what != NPAR_EXPORT_COPY)
-      return Status::usage("npar_trainer_to_dlpack: " + std::to_string(what) + " is no npar_export");
-    std::unique_ptr<api::DlPackCopy> copy = api::dlPackCopy(program::isWide(found.variable->type()), found.shape);
-    TRY_STATUS(api::read(own, text, copy->array));
-    *managed = api::dlPackOf(std::move(copy));
-    return {};
+    return Status::usage("npar_trainer_to_dlpack: " + std::to_string(what) + " is no npar_export");
   });
 }
 }

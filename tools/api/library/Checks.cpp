@@ -1,10 +1,9 @@
 // Verification, simulation and search: the compiler library makes their reports.
+#include "engine/json/Json.h"
 #include "tools/api/Texts.h"
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace npar;
 using npar::engine::Status;
@@ -24,9 +23,9 @@ static npar_code reported(const npar_request *request, const Options *options, c
     CompilerAnswer answer;
     (compiler->*function)(given, chosen, answer.receiver());
     TRY_STATUS(answer.status);
-    nlohmann::ordered_json report = {{"schema", 1}};
-    report.update(nlohmann::ordered_json::parse(answer.parts["report"]));
-    give(json, report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    OrderedJson report = {{"schema", 1}};
+    report.update(OrderedJson::parse(answer.parts["report"]));
+    give(json, report.dump(2, ' ', false, Json::error_handler_t::replace), report.value("ok", true));
     return {};
   });
 }

@@ -3,6 +3,7 @@
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
+#include "engine/json/Json.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
@@ -15,33 +16,29 @@
 #include "engine/show/ViewJson.h"
 #include "engine/show/ViewPage.h"
 
-#include <nlohmann/json.hpp>
-
 using namespace npar;
 using npar::engine::Result;
 using npar::engine::Status;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string textOf(Json json) {
-  Json all = {{"schema", 1}};
+std::string textOf(OrderedJson json) {
+  OrderedJson all = {{"schema", 1}};
   all.update(json);
-  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-template <typename Texts> Json namesOf(const Texts *texts) {
-  Json names = Json::array();
+template <typename Texts> OrderedJson namesOf(const Texts *texts) {
+  OrderedJson names = OrderedJson::array();
   for (const auto *text : *texts)
     names.push_back(text->str());
   return names;
 }
 
-Json inputsOf(const program::Program &program) {
-  Json inputs = Json::array();
+OrderedJson inputsOf(const program::Program &program) {
+  OrderedJson inputs = OrderedJson::array();
   for (const engine::InputShape &input : engine::BatchShape::of(program).inputs) {
-    Json one = {{"name", input.name}, {"dtype", program::wordOf(input.type)}, {"axes", input.axes}, {"shape", input.shape}};
+    OrderedJson one = {{"name", input.name}, {"dtype", program::wordOf(input.type)}, {"axes", input.axes}, {"shape", input.shape}};
     if (input.range.classes > 0)
       one["classes"] = input.range.classes;
     if (input.ignore)
@@ -52,7 +49,7 @@ Json inputsOf(const program::Program &program) {
 }
 
 /// The mesh axes that split a parameter, from the pieces of all classes of ranks.
-Json splitBy(const program::Program &program, uint32_t variable) {
+OrderedJson splitBy(const program::Program &program, uint32_t variable) {
   std::vector<bool> splits(program.mesh()->size());
   for (const program::RankClass *rankClass : *program.classes())
     for (const program::Piece *piece : *rankClass->pieces()) {
@@ -64,20 +61,20 @@ Json splitBy(const program::Program &program, uint32_t variable) {
       for (uint32_t axis : *piece->flat_axes())
         splits[axis] = true;
     }
-  Json names = Json::array();
+  OrderedJson names = OrderedJson::array();
   for (uint32_t axis = 0; axis < splits.size(); ++axis)
     if (splits[axis])
       names.push_back(program.mesh()->Get(axis)->name()->str());
   return names;
 }
 
-Json parametersOf(const program::Program &program) {
-  Json parameters = Json::array();
+OrderedJson parametersOf(const program::Program &program) {
+  OrderedJson parameters = OrderedJson::array();
   for (uint32_t i = 0; i < program.variables()->size(); ++i) {
     const program::Variable &variable = *program.variables()->Get(i);
     if (variable.kind() != program::VariableKind::Parameter)
       continue;
-    Json shape = Json::array();
+    OrderedJson shape = OrderedJson::array();
     for (int64_t size : *variable.shape())
       shape.push_back(size);
     parameters.push_back({{"name", variable.name()->str()},
@@ -90,20 +87,20 @@ Json parametersOf(const program::Program &program) {
   return {{"parameters", parameters}};
 }
 
-Json meshOf(const program::Program &program) {
-  Json axes = Json::array();
+OrderedJson meshOf(const program::Program &program) {
+  OrderedJson axes = OrderedJson::array();
   for (const program::MeshAxis *axis : *program.mesh())
     axes.push_back({{"name", axis->name()->str()}, {"size", axis->size()}});
   return {{"mesh", axes}, {"ranks", program::worldOf(program)}};
 }
 
 /// The summary with what else was asked about each class of ranks.
-Json summaryWith(const program::Program &program, npar_view kind) {
+OrderedJson summaryWith(const program::Program &program, npar_view kind) {
   show::View view = show::viewOf(program);
-  Json json = show::summaryJson(show::summarize(program));
+  OrderedJson json = show::summaryJson(show::summarize(program));
   show::addView(json, view);
   for (const show::ClassView &part : view.classes) {
-    Json &one = json["classes"].at(part.programClass);
+    OrderedJson &one = json["classes"].at(part.programClass);
     if (kind == NPAR_VIEW_WHY)
       one["why"] = show::whyJson(view, part);
     if (kind == NPAR_VIEW_BYTES)

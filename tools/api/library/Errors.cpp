@@ -1,4 +1,5 @@
-// Error objects, buffers and versions.
+// Error objects, buffers, requests to stop, and versions.
+#include "tools/api/StopHandle.h"
 #include "tools/api/Texts.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
@@ -74,5 +75,21 @@ void npar_error_free(npar_error *error) {
 }
 
 npar_str npar_buffer_data(const npar_buffer *buffer) { return buffer ? api::strOf(buffer->text) : npar_str{"", 0}; }
+int32_t npar_buffer_ok(const npar_buffer *buffer) { return !buffer || buffer->ok; }
 void npar_buffer_free(npar_buffer *buffer) { delete buffer; }
+
+npar_code npar_stop_create(npar_stop **stop, npar_error **error) {
+  return api::fenced(error, [&]() -> engine::Status {
+    TRY_STATUS(api::needs(stop, "npar_stop_create", "stop"));
+    *stop = new npar_stop;
+    return {};
+  });
+}
+
+void npar_stop_request(npar_stop *stop) {
+  if (stop)
+    stop->requested = true;
+}
+
+void npar_stop_free(npar_stop *stop) { delete stop; }
 }

@@ -3,13 +3,13 @@
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Trainer.h"
 
+#include "engine/json/Json.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/training/CopyParameters.h"
 #include "engine/training/Generator.h"
 #include "engine/training/Sampling.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 using namespace npar;
@@ -19,8 +19,6 @@ using npar::engine::Status;
 
 namespace npar::api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Programs {
   program::ProgramPointer whole, step, prompt;
@@ -40,7 +38,7 @@ Result<Programs> programsFor(npar_trainer &trainer, const npar_generate_options 
     return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_GENERATION and give that program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
-  compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer), prompt, given.count, answer.receiver());
+  compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer, &trainer.stop), prompt, given.count, answer.receiver());
   TRY_STATUS(answer.status);
   TRY(programs.whole, answer.program("whole"));
   TRY(programs.step, answer.program("step"));
@@ -130,7 +128,7 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
       TRY_STATUS(decoder->push(token).status());
   }
   HostObserver host(given.observer);
-  Json tokens = Json::array();
+  OrderedJson tokens = OrderedJson::array();
   for (int64_t i = 0; i < given.count; ++i) {
     if (trainer.takesStop() || host.wantsToStop())
       return Status::stopped("the generation");
@@ -145,17 +143,17 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
       if (Result<std::string> more = decoder->push(*token); more.ok()) // numbers that the tokenizer does not have show nothing
         shown = *more;
     text += shown;
-    npar_event event = {sizeof event, NPAR_EVENT_TOKEN, strOf(shown), *token, given.count, nullptr};
+    npar_event event = {sizeof event, NPAR_EVENT_TOKEN, strOf(shown), *token, given.count, nullptr, nullptr};
     host.tell(event);
     if (token == end)
       break;
   }
   if (decoder)
     text += decoder->finish();
-  Json json = {{"schema", 1}, {"prompt_tokens", prompt}, {"tokens", tokens}};
+  OrderedJson json = {{"schema", 1}, {"prompt_tokens", prompt}, {"tokens", tokens}};
   if (tokenizer)
     json["text"] = text;
-  give(result, json.dump(2, ' ', false, Json::error_handler_t::replace));
+  give(result, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
   return {};
 }
 

@@ -12,6 +12,7 @@
 
 struct npar_buffer {
   std::string text;
+  bool ok = true; ///< false: a verification that found a difference
 };
 
 struct npar_program {
@@ -25,7 +26,7 @@ struct npar_program {
 namespace npar::api {
 
 /// Gives the caller a text.
-inline void give(npar_buffer **result, std::string text) { *result = new npar_buffer{std::move(text)}; }
+inline void give(npar_buffer **result, std::string text, bool ok = true) { *result = new npar_buffer{std::move(text), ok}; }
 
 /// Tells the host's observer what npar's libraries tell theirs, and asks it whether to continue.
 class HostObserver final : public engine::Observer {
@@ -39,7 +40,7 @@ public:
   void tell(npar_event_kind kind, const std::string &text, int64_t done = 0, int64_t total = 0, const npar_step_result *step = nullptr) {
     if (!host.call)
       return;
-    tell({sizeof(npar_event), kind, {text.data(), text.size()}, done, total, step});
+    tell({sizeof(npar_event), kind, {text.data(), text.size()}, done, total, step, nullptr});
   }
   void tell(const npar_event &event) { stopped = (host.call && host.call(host.user, &event) != 0) || stopped; }
 

@@ -32,7 +32,7 @@ npar_request KeptRequest::common() const {
 
 npar_request KeptRequest::recording() {
   npar_request request = common();
-  request.observer = given.observer;
+  request.observer = given.observer, request.stop = given.stop;
   if (!given.import)
     return request;
   request.import_user = this;
@@ -47,10 +47,10 @@ npar_request KeptRequest::recording() {
   return request;
 }
 
-npar_request KeptRequest::replaying(npar_kind other, npar_observer observer) const {
+npar_request KeptRequest::replaying(npar_kind other, npar_observer observer, npar_stop *stop) const {
   npar_request request = common();
   request.kind = other;
-  request.observer = observer;
+  request.observer = observer, request.stop = stop;
   if (imports.empty())
     return request;
   request.import_user = const_cast<KeptRequest *>(this);

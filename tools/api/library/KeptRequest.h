@@ -19,13 +19,13 @@ public:
 
   /// The request itself: its `import` asks the host and keeps what it says. `this` must outlive the compilation.
   npar_request recording();
-  /// The same model for another use; imports come from what was kept. Nothing of it changes this object.
-  npar_request replaying(npar_kind kind, npar_observer observer) const;
+  /// The same model for another use; imports come from what was kept. Nothing of it changes this object. `stop` may be null.
+  npar_request replaying(npar_kind kind, npar_observer observer, npar_stop *stop) const;
 
 private:
   npar_request common() const;
 
-  npar_request given; ///< of the host: only `import` is used, during the compilation
+  npar_request given; ///< of the host: only its functions and `stop` are used, during the compilation
   npar_kind kind;
   std::string text, name, file, folder, plan, train, config, machine;
   bool hasText;

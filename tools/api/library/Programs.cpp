@@ -75,7 +75,7 @@ npar_code npar_program_save(const npar_program *program, npar_str path, npar_err
   return fenced(error, [&]() -> Status {
     TRY_STATUS(api::needs(program, "npar_program_save", "program"));
     const std::vector<uint8_t> &bytes = program->program->data();
-    return program::writeFileAtomically(api::textOf(path), bytes.data(), bytes.size());
+    return files::writeFileAtomically(api::textOf(path), bytes.data(), bytes.size());
   });
 }
 

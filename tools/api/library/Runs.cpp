@@ -6,11 +6,10 @@
 
 #include "engine/data/GivenData.h"
 #include "engine/job/Processes.h"
+#include "engine/json/Json.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/RunEvaluations.h"
 #include "engine/training/Trainer.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -20,9 +19,7 @@ using npar::engine::Status;
 namespace npar::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json &json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const OrderedJson &json) { return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace); }
 
 engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
   engine::GivenData data;
@@ -45,7 +42,7 @@ Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_progr
     return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_EVALUATION and give that program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
-  compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer), answer.receiver());
+  compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer, &trainer.stop), answer.receiver());
   TRY_STATUS(answer.status);
   return answer.program("program");
 }
@@ -115,10 +112,10 @@ private:
   std::string saved;
 };
 
-Json reportOf(const npar_trainer &trainer, const training::Trainer &run, const training::RunCheckpoints &checkpoints,
-              const training::RunEvaluations &evaluations) {
+OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, const training::RunCheckpoints &checkpoints,
+                     const training::RunEvaluations &evaluations) {
   const training::TrainingResult &result = run.result();
-  Json json = {{"schema", 1}, {"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
+  OrderedJson json = {{"schema", 1}, {"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
   for (const engine::NamedLoss &loss : result.losses)
     json["losses"][loss.name] = loss.value;
   json[std::string(run.unit()) + "_per_second"] = result.perSecond;
@@ -132,7 +129,7 @@ Json reportOf(const npar_trainer &trainer, const training::Trainer &run, const t
   json["parameter_hash"] = trainer.session().parameterHash();
   if (checkpoints.wanted()) {
     json["checkpoint"] = checkpoints.newest();
-    json["failed_checkpoints"] = Json::array();
+    json["failed_checkpoints"] = OrderedJson::array();
     for (const engine::FailedSaveRecord &failed : checkpoints.failures())
       json["failed_checkpoints"].push_back({{"step", failed.step}, {"error", failed.why}});
   }
@@ -208,7 +205,7 @@ Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_
     host.tell(NPAR_EVENT_STEP, "", done, total);
     return trainer.takesStop() || host.wantsToStop() ? Status::stopped("the evaluation") : Status();
   }));
-  Json json = {{"schema", 1}};
+  OrderedJson json = {{"schema", 1}};
   json.update(evaluations.json());
   give(result, dumped(json));
   return {};

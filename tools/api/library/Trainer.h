@@ -1,6 +1,7 @@
 // Defines a trainer: the session of a program, the steps done, and answers for the host.
 #pragma once
 
+#include "tools/api/StopHandle.h"
 #include "tools/api/Texts.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
@@ -34,7 +35,7 @@ struct npar_trainer {
   npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;
   int64_t done = 0;
-  std::atomic<bool> stop{false};
+  npar_stop stop; ///< also of compilations for evaluation and generation
   std::atomic<bool> busy{false}; ///< a call is in progress
   std::atomic<int> users{1};     ///< the handle, and calls in progress
   npar::engine::StepResult last; ///< whose losses `named` point to
@@ -46,7 +47,7 @@ struct npar_trainer {
   const npar::program::Program &root() const { return memory->program->root(); }
   npar::engine::Session &session() const { return *memory->session; }
   /// Takes a request to stop, which ends only one piece of work.
-  bool takesStop() { return stop.exchange(false); }
+  bool takesStop() { return stop.requested.exchange(false); }
   /// A step's result for the host; its losses stay valid until the next call.
   npar_step_result resultOf(const npar::engine::StepResult &result, int64_t step, double seconds);
 };
@@ -67,7 +68,10 @@ template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char
       npar_trainer *trainer;
       ~Free() { trainer->busy = false; }
     } free{trainer};
-    return body(*trainer);
+    engine::Status status = body(*trainer);
+    if (status.code() == engine::Code::Stopped)
+      trainer->takesStop(); // a compilation only looks at it
+    return status;
   });
   release(trainer);
   return code;

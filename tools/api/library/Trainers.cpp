@@ -155,13 +155,13 @@ npar_code npar_trainer_create(npar_program *program, const npar_trainer_options 
 void npar_trainer_free(npar_trainer *trainer) {
   if (!trainer)
     return;
-  trainer->stop = true; // a run in progress ends after its step
+  trainer->stop.requested = true; // a run in progress ends after its step
   api::release(trainer);
 }
 
 void npar_trainer_stop(npar_trainer *trainer) {
   if (trainer)
-    trainer->stop = true;
+    trainer->stop.requested = true;
 }
 
 int64_t npar_trainer_steps(const npar_trainer *trainer) { return trainer ? trainer->done : 0; }
@@ -199,7 +199,7 @@ npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_e
 
 npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_save_weights", error, [&](npar_trainer &own) -> Status {
-    TRY_STATUS(program::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
+    TRY_STATUS(files::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
     return engine::saveWeights(own.session(), own.root(), api::textOf(path));
   });
 }

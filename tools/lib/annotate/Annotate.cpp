@@ -1,6 +1,7 @@
 // Finds the plan's lines and what the compiled program says of each.
 #include "tools/lib/annotate/Annotate.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/Summary.h"
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace npar::annotate {
@@ -303,11 +303,11 @@ engine::Result<std::string> annotatedPlan(const models::ModelOptions &options, b
   const dsl::Location &at = source.plan.location;
   uint32_t last = lastLineOf(texts, at);
   if (asJson) {
-    nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+    OrderedJson lines = OrderedJson::array();
     for (uint32_t line = at.line; line <= last; ++line)
       lines.push_back({{"line", line}, {"text", texts.line(at.file, line)}, {"effects", effects[line]}});
-    nlohmann::ordered_json json{{"plan", source.plan.name}, {"file", texts.name(at.file)}, {"lines", lines}};
-    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    OrderedJson json{{"plan", source.plan.name}, {"file", texts.name(at.file)}, {"lines", lines}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   size_t width = 0;
   for (uint32_t line = at.line; line <= last; ++line)

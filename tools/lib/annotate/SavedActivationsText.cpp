@@ -1,16 +1,16 @@
 // Sums saved values by block and by the operation that makes them.
 #include "tools/lib/annotate/SavedActivationsText.h"
 
+#include "engine/json/Json.h"
+
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace npar::annotate {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using compiler::SavedActivations;
+using memory::SavedActivations;
 using As = SavedActivations::As;
 
 const char *nameOf(As as) { return as == As::Tensor ? "tensor" : as == As::Mask ? "mask" : "statistic"; }
@@ -74,10 +74,10 @@ std::string savedText(const SavedActivations &saved) {
   return text;
 }
 
-Json savedJson(const SavedActivations &saved) {
-  Json blocks = Json::array(), stages = Json::array(), values = Json::array();
+OrderedJson savedJson(const SavedActivations &saved) {
+  OrderedJson blocks = OrderedJson::array(), stages = OrderedJson::array(), values = OrderedJson::array();
   for (const auto &[block, rows] : rowsOfBlocks(saved)) {
-    Json operations = Json::array();
+    OrderedJson operations = OrderedJson::array();
     for (const auto &[key, row] : rows)
       operations.push_back(
           {{"operation", key.first}, {"as", nameOf(key.second)}, {"values", row.values}, {"elements", row.elements}, {"bytes", row.bytes}});

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "compiler/memory/SavedActivations.h"
+#include "engine/json/JsonForward.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace npar::annotate {
 
 /// Blocks that keep the same are one row.
-std::string savedText(const compiler::SavedActivations &saved);
-nlohmann::ordered_json savedJson(const compiler::SavedActivations &saved);
+std::string savedText(const memory::SavedActivations &saved);
+OrderedJson savedJson(const memory::SavedActivations &saved);
 
 } // namespace npar::annotate

@@ -19,7 +19,7 @@ const std::vector<const char *> immaterialToAccelerate = {
     "fsdp_config.fsdp_state_dict_type", "fsdp_config.fsdp_sync_module_states", "fsdp_config.fsdp_use_orig_params",
     "fsdp_config.fsdp_cpu_ram*", "fsdp_config.fsdp_ignored_modules", "fsdp_config.fsdp_version", "deepspeed_config.deepspeed_multinode*",
     "deepspeed_config.deepspeed_hostfile", "deepspeed_config.deepspeed_*filter", "deepspeed_config.zero3_init_flag",
-    "deepspeed_config.zero3_save*", "deepspeed_config.offload_*nvme_path", "deepspeed_config.gradient_clipping",
+    "deepspeed_config.zero3_save*", "deepspeed_config.offload_*nvme_path", 
     "megatron_lm_config.megatron_lm_no_*", "megatron_lm_config.megatron_lm_eod*", "megatron_lm_config.megatron_lm_calculate*",
     "megatron_lm_config.megatron_lm_attention_softmax*"};
 // clang-format on
@@ -69,8 +69,7 @@ void readMegatronPlugin(Reading &in) {
     run.assumed.push_back("attention's probabilities are recomputed in any case: npar never keeps them");
   if (run.precision == "bf16")
     run.gradients = "f32";
-  if (const ForeignEntry *clip = at("gradient_clipping"))
-    run.clip = in.number(clip, 1) > 0;
+  run.training.clip = in.numberSetting(at("gradient_clipping"), 1);
   if (run.pp > 1)
     run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
 }

@@ -5,18 +5,35 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace npar::foreign {
 namespace {
 
+/// Tells whether two optimizers differ at most in their weight decay.
+bool areAlikeButForDecay(const dsl::Optimizer &a, const dsl::Optimizer &b) {
+  auto rest = [](const dsl::Optimizer &one) {
+    std::vector<std::pair<std::string, std::vector<double>>> numbers;
+    for (const dsl::OptimizerArgument &argument : one.arguments)
+      if (argument.name != "decay")
+        numbers.emplace_back(argument.name, argument.numbers);
+    return numbers;
+  };
+  auto rate = [](const dsl::LearningRate &one) { return std::tuple(one.kind, one.peak, one.final, one.warmup, one.steps); };
+  return a.name == b.name && rest(a) == rest(b) && rate(a.rate) == rate(b.rate);
+}
+
 class Translation {
 public:
-  Translation(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
+  Translation(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target, const ForeignRun *origin,
               dsl::Diagnostics &diagnostics)
-      : program(program), plan(program.plan), schedules(schedules), target(target), name(target.name()), refusals(diagnostics) {}
+      : program(program), plan(program.plan), schedules(schedules), target(target), origin(origin), name(target.name()),
+        refusals(diagnostics) {}
 
   ForeignRun run() {
     result.program = &target;
+    if (origin)
+      result.readFrom = origin->program, result.modelSettings = origin->modelSettings, result.differences = origin->differences;
     for (const dsl::MeshAxis &axis : plan.mesh)
       result.world *= axis.size;
     result.layers = program.model.blocks;
@@ -235,20 +252,40 @@ private:
       warning(plan.memoryLimitAt, "npar alone checks this");
     if (plan.bubbleLimit)
       warning(plan.bubbleLimitAt, "npar alone checks this");
-    if (const dsl::Optimizer &optimizer = program.train.optimizer();
-        !optimizer.name.empty() && !(optimizer.standard && (optimizer.name == "AdamW" || optimizer.name == "Sgd")))
-      error(program.train.location, fmt::format("no flag of {} chooses optimizer '{}'", name, optimizer.name));
-    for (const dsl::ParameterTraining &one : program.train.parameters)
-      if (one.frozen || one.rate != 1 || one.optimizer > 0) {
-        error(program.train.location, fmt::format("no flag of {} freezes parameters or trains some in another way", name));
+    readTraining();
+  }
+
+  void readTraining() {
+    const dsl::Train &train = program.train;
+    result.training = trainingOf(program, origin ? &origin->training : nullptr);
+    const dsl::Optimizer &optimizer = train.optimizer();
+    if (std::vector<std::string> theirs = target.optimizers();
+        !optimizer.standard || std::find(theirs.begin(), theirs.end(), optimizer.name) == theirs.end())
+      error(train.location, fmt::format("no setting of {} chooses optimizer '{}'", name, optimizer.name),
+            fmt::format("it has {}", fmt::join(theirs, ", ")));
+    for (const dsl::ParameterTraining &one : train.parameters)
+      if (one.frozen || one.rate != 1 || !areAlikeButForDecay(train.optimizers[one.optimizer], optimizer)) {
+        error(train.location, fmt::format("no setting of {} freezes parameters or trains some in another way", name));
         return;
       }
+    if (decaysUnevenly(program))
+      error(train.location, fmt::format("no setting of {} gives parameters of one shape different weight decays", name));
+    else if (result.training.decay.value != 0 && result.training.decaysVectors != target.decaysVectors())
+      warning(train.location,
+              target.decaysVectors()
+                  ? fmt::format("{} decays biases and norms too, which this train block leaves out", name)
+                  : fmt::format("{} does not decay biases and norms, as this train block does; `for \"{}\" {{ decay 0 }}` leaves them out",
+                                name, fmt::join(vectorPatterns(program.model), "\", \"")));
+    std::vector<std::string> unknown = result.training.settingsFrom(Origin::Npar);
+    if (!unknown.empty())
+      warning(train.location, fmt::format("not written, because the file of the run does not state them: {}", fmt::join(unknown, ", ")));
   }
 
   const dsl::Program &program;
   const dsl::Plan &plan;
   const dsl::KnownSchedules &schedules;
   const ForeignProgram &target;
+  const ForeignRun *origin;
   std::string name;
   Refusals refusals;
   ForeignRun result = startingRun();
@@ -266,8 +303,8 @@ private:
 } // namespace
 
 std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
-                                    dsl::Diagnostics &diagnostics) {
-  ForeignRun run = Translation(program, schedules, target, diagnostics).run();
+                                    const ForeignRun *origin, dsl::Diagnostics &diagnostics) {
+  ForeignRun run = Translation(program, schedules, target, origin, diagnostics).run();
   if (diagnostics.hasErrors())
     return std::nullopt;
   return run;

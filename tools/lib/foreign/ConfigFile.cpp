@@ -12,7 +12,6 @@
 namespace npar::foreign {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using engine::Result;
 using engine::Status;
 
@@ -93,13 +92,13 @@ bool isGeneral(const std::string &key) {
 }
 
 /// A value as shown in messages, at most 60 characters.
-std::string shown(const nlohmann::json &value) {
+std::string shown(const Json &value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
 /// Appends all entries of nested objects. False if a key, which every key inside its object repeats as a prefix, is too long.
-bool flatten(const std::string &prefix, const nlohmann::json &object, std::vector<dsl::ConfigEntry> &entries) {
+bool flatten(const std::string &prefix, const Json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[name, value] : object.items()) {
     std::string key = readable::printableName(name); // a known key needs no escapes
     if (prefix.size() + key.size() > longestKey)
@@ -133,7 +132,7 @@ bool isAbsent(const dsl::ConfigEntry &entry) {
 }
 
 Result<std::string> readText(const std::string &path) {
-  Result<program::RangeFile> file = program::RangeFile::open(path, "configuration");
+  Result<files::RangeFile> file = files::RangeFile::open(path, "configuration");
   if (!file.ok())
     return file.status();
   if (file->size() > largestConfig)
@@ -151,7 +150,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   if (!text.ok())
     return text.status();
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read configuration '" + path + "': " + why); };
-  Result<nlohmann::json> tree = engine::parseJsonTree(*text, limits);
+  Result<Json> tree = engine::parseJsonTree(*text, limits);
   if (!tree.ok())
     return failure(tree.status().message());
   if (!tree->is_object() || !tree->contains("model_type") || !(*tree)["model_type"].is_string())
@@ -166,7 +165,7 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   if (auto classes = tree->find("architectures"); classes != tree->end()) {
     if (!classes->is_null() && !classes->is_array())
       return failure("'architectures' is " + shown(*classes) + ", not a list");
-    for (const nlohmann::json &each : *classes)
+    for (const Json &each : *classes)
       config.architectures.push_back(each.is_string() ? readable::printableName(each.get<std::string>()) : shown(each));
     tree->erase(classes);
   }
@@ -185,10 +184,11 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
 
 Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
   // Written as null because transformers would replace missing special tokens by those of the published models.
-  Json json = {{"architectures", Json::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr}};
+  OrderedJson json = {
+      {"architectures", OrderedJson::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr}};
   if (!base.empty()) {
     Result<std::string> text = readText(base);
-    Result<nlohmann::json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<nlohmann::json>(text.status());
+    Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<Json>(text.status());
     if (!tree.ok())
       return tree.status();
     for (const auto &[key, value] : tree->items())

@@ -2,10 +2,10 @@
 // deepspeed/runtime/config.py.
 #include "tools/lib/foreign/DeepSpeed.h"
 
+#include "engine/json/Json.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::foreign {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 /// Settings that do not affect the time or memory of a training step, with the sections they are in.
 // clang-format off
 const std::vector<const char *> immaterialToDeepSpeed = {
-    "scheduler.*", "steps_per_print", "wall_clock_breakdown", "dump_state", "tensorboard.*", "wandb.*", "csv_monitor.*", "comet.*",
+    "steps_per_print", "wall_clock_breakdown", "dump_state", "tensorboard.*", "wandb.*", "csv_monitor.*", "comet.*",
     "monitor*", "flops_profiler.*", "comms_logger.*", "checkpoint.*", "aio.*", "autotuning.*", "data_types.*", "dataloader_drop_last",
-    "optimizer.params.*", "optimizer.legacy_fusion", "fp16.*", "bf16.*", "bfloat16.*", "gradient_predivide_factor", "prescale_gradients",
+    "optimizer.legacy_fusion", "fp16.*", "bf16.*", "bfloat16.*", "gradient_predivide_factor", "prescale_gradients",
     "sparse_gradients", "disable_allgather", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "memory_breakdown",
-    "gradient_clipping", "elasticity.*", "nebula.*", "seed", "curriculum*", "data_efficiency.*", "use_data_before_expert_parallelism",
+    "elasticity.*", "nebula.*", "seed", "curriculum*", "data_efficiency.*", "use_data_before_expert_parallelism",
     "graph_harvesting", "activation_checkpointing.profile", "activation_checkpointing.contiguous*",
     "activation_checkpointing.synchronize*", "activation_checkpointing.number_checkpoints", "timers.*", "eigenvalue.*", "compile.*",
     "zero_optimization.contiguous_gradients", "zero_optimization.overlap_comm", "zero_optimization.reduce_scatter",
@@ -30,17 +30,18 @@ const std::vector<const char *> immaterialToDeepSpeed = {
 
 } // namespace
 
+const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name) {
+  const ForeignEntry *entry = in.find(name);
+  if (!entry || entry->value != "auto")
+    return entry;
+  in.leave(entry, "the program that calls DeepSpeed decides it");
+  return nullptr;
+}
+
 void readDeepSpeed(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
   auto at = [&](const std::string &key) { return in.find(prefix + key); };
-  /// The entry of a key; null for "auto", which leaves the value to the training script.
-  auto given = [&](const std::string &key) -> const ForeignEntry * {
-    const ForeignEntry *entry = at(key);
-    if (!entry || entry->value != "auto")
-      return entry;
-    in.leave(entry, "the program that calls DeepSpeed decides it");
-    return nullptr;
-  };
+  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + key); };
   const ForeignEntry *batch = given("train_batch_size"), *micro = given("train_micro_batch_size_per_gpu"),
                      *steps = given("gradient_accumulation_steps");
   const ForeignEntry *stage = given("zero_optimization.stage"), *bf16 = given("bf16.enabled"), *older = given("bfloat16.enabled"),
@@ -79,10 +80,6 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
       in.error(*bucket, fmt::format("'{}' is {}, no bucket has fewer than 0 elements", bucket->key, bucket->value.substr(0, 60)));
     run.bucketBytes = static_cast<int64_t>(elements) * (run.precision == "f32" ? 4 : 2);
   }
-  if (const ForeignEntry *clip = given("gradient_clipping"))
-    run.clip = in.number(clip, 0) > 0;
-  else
-    run.clip = false;
   if (const ForeignEntry *shards = at("zero_optimization.mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
     in.leave(shards, "shares are over all ranks of dp");
   if (const ForeignEntry *shards = at("zero_optimization.zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
@@ -90,13 +87,7 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
   for (const char *what : {"optimizer", "param"})
     if (const ForeignEntry *device = given(std::string("zero_optimization.offload_") + what + ".device"); device && device->value != "none")
       in.leave(device, "nothing is moved to the host's memory");
-  if (const ForeignEntry *type = given("optimizer.type");
-      type && type->value != "Adam" && type->value != "AdamW" && type->value != "FusedAdam") {
-    if (type->value == "SGD")
-      run.optimizer = "Sgd(lr = 1e-4)";
-    else
-      in.leave(type, "AdamW is taken");
-  }
+  readDeepSpeedTraining(in, prefix);
   run.assumed.push_back("nothing is recomputed: a script turns it on, --set recompute=block here");
   std::vector<std::pair<std::string, const char *>> reasons = {
       {"zero_optimization.cpu_offload", "nothing is moved to the host's memory"},
@@ -133,28 +124,11 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
 
 namespace {
 
-nlohmann::ordered_json deepSpeedOptimizer(const dsl::Train &train) {
-  const dsl::Optimizer &optimizer = train.optimizer();
-  nlohmann::ordered_json params = {{"lr", optimizer.rate.peak}};
-  if (optimizer.name == "Sgd") {
-    params["momentum"] = optimizer.number("momentum");
-  } else {
-    params["betas"] = {optimizer.number("betas", 0), optimizer.number("betas", 1)};
-    params["eps"] = optimizer.number("epsilon");
-  }
-  params["weight_decay"] = optimizer.number("decay");
-  return {{"type", optimizer.name == "Sgd" ? "SGD" : "AdamW"}, {"params", params}};
-}
-
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
-  const dsl::Train &train = program.train;
-  nlohmann::ordered_json json = {{"train_batch_size", run.batch},
+  OrderedJson json = {{"train_batch_size", run.batch},
                                  {"train_micro_batch_size_per_gpu", run.micro},
-                                 {"gradient_accumulation_steps", program.plan.microCount},
-                                 {"gradient_clipping", train.clip.value_or(0)},
-                                 {"optimizer", deepSpeedOptimizer(train)}};
-  if (train.optimizer().rate.kind != dsl::ScheduleKind::Constant || train.optimizer().rate.warmup > 0)
-    diagnostics.warning(train.location, "the course of the learning rate is not written: the JSON has its peak");
+                                 {"gradient_accumulation_steps", program.plan.microCount}};
+  addDeepSpeedTraining(json, run, program.train.location, diagnostics);
   if (run.precision != "f32")
     json[run.precision] = {{"enabled", true}};
   if (run.gradients == "f32")
@@ -196,6 +170,7 @@ public:
     static const std::set<std::string> known = {"1f1b"};
     return known;
   }
+  std::vector<std::string> optimizers() const override { return {"AdamW", "Adam", "Sgd"}; }
   bool expresses(const PlanShape &plan) const override { return plan.cp == 1 && !plan.sequence; }
 
   /// The training script also decides which blocks are in which part.

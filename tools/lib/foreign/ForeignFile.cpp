@@ -69,7 +69,7 @@ std::string noneOfTheirs() {
 
 std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
                                            dsl::Diagnostics &diagnostics) {
-  engine::Result<std::string> read = program::readBoundedText(path, "the run", largestForeignFile);
+  engine::Result<std::string> read = files::readBoundedText(path, "the run", largestForeignFile);
   std::string text = read.ok() ? std::move(*read) : "", wrong = read.ok() ? "" : read.status().message();
   if (text.compare(0, byteOrderMark.size(), byteOrderMark) == 0)
     text.erase(0, byteOrderMark.size());

@@ -64,7 +64,7 @@ Result<dsl::Program> bareModel(const std::string &model, const std::vector<std::
 }
 
 ForeignTarget targetOf(const dsl::Program &program, const std::string &import) {
-  ForeignTarget target{import, program.model.name, {}, {}};
+  ForeignTarget target{import, program.model.name, {}, {}, vectorPatterns(program.model)};
   for (const dsl::Axis &axis : program.model.axes)
     target.axes.push_back(axis.name);
   for (const dsl::ProductAxis &axis : program.model.products)
@@ -74,10 +74,10 @@ ForeignTarget targetOf(const dsl::Program &program, const std::string &import) {
   return target;
 }
 
-std::vector<std::string> joined(const std::vector<std::pair<std::string, std::string>> &constants) {
+std::vector<std::string> joined(const std::vector<Constant> &constants) {
   std::vector<std::string> settings;
-  for (const auto &[key, value] : constants)
-    settings.push_back(key + "=" + value);
+  for (const Constant &one : constants)
+    settings.push_back(one.name + "=" + one.value);
   return settings;
 }
 
@@ -92,11 +92,12 @@ Status takeConstants(std::vector<std::string> &settings, const std::vector<std::
       others.push_back(setting);
       continue;
     }
-    auto known = std::find_if(run.constants.begin(), run.constants.end(), [&](const auto &one) { return one.first == pair->first; });
+    auto known = std::find_if(run.constants.begin(), run.constants.end(), [&](const Constant &one) { return one.name == pair->first; });
     if (known == run.constants.end())
-      run.constants.push_back(*pair);
+      run.constants.push_back({pair->first, pair->second});
     else
-      known->second = pair->second;
+      *known = {pair->first, pair->second};
+    run.modelSettings.clear(); // they no longer describe the model
   }
   settings = std::move(others);
   return {};
@@ -118,13 +119,15 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   for (const std::string &setting : given.settings)
     hints.vocabularyIsKnown = hints.vocabularyIsKnown || setting.rfind("vocab=", 0) == 0;
   std::string import;
-  std::vector<std::pair<std::string, std::string>> constants;
+  std::vector<Constant> constants;
   std::optional<dsl::Program> program;
   if (request.modelConfig) {
     std::error_code ignored;
     bool isFolder = fs::is_directory(*request.modelConfig, ignored);
     TRY(ImportedConfig config, importConfig(isFolder ? *request.modelConfig + "/config.json" : *request.modelConfig, observer));
-    import = config.model, constants = config.settings;
+    import = config.model;
+    for (const auto &[name, value] : config.settings)
+      constants.push_back({name, value});
     TRY(program, bareModel(import, joined(constants), "this follows from the values of configuration '" + *request.modelConfig + "'"));
     hints.modelIsKnown = true, hints.layers = program->model.blocks;
   }
@@ -147,7 +150,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
     run->constants = constants;
     const std::vector<std::string> &known = program->model.constants;
     if (run->length > 0 && std::find(known.begin(), known.end(), "length") != known.end())
-      run->constants.emplace_back("length", std::to_string(run->length));
+      run->constants.push_back({"length", std::to_string(run->length)});
   } else {
     import = run->model;
     std::vector<std::string> settings = joined(run->constants);

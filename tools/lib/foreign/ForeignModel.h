@@ -1,13 +1,13 @@
 // Turns another program's settings file into a model and a plan for the compiler.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/status/Observer.h"
 #include "engine/status/Status.h"
 #include "tools/lib/foreign/ForeignRun.h"
 #include "tools/lib/models/ModelOptions.h"
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
 namespace npar::foreign {
 
@@ -40,6 +40,6 @@ engine::Result<ForeignModel> modelOfRun(const ForeignRequest &request, const mod
 
 /// Lists the settings that were understood, assumed or ignored. `compiled`: the plan was compiled, so its order is checked.
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled = true);
-nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model);
+OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model);
 
 } // namespace npar::foreign

@@ -28,6 +28,7 @@ const std::set<std::string> &ForeignProgram::schedules() const {
   static const std::set<std::string> none;
   return none;
 }
+std::vector<std::string> ForeignProgram::optimizers() const { return {}; }
 std::optional<program::ElementType> ForeignProgram::gradientsOf(program::ElementType) const { return std::nullopt; }
 bool ForeignProgram::expresses(const PlanShape &) const { return false; }
 bool ForeignProgram::numbersDpOutside() const { return false; }

@@ -4,6 +4,7 @@
 #include "dsl/Program.h"
 #include "tools/lib/foreign/ForeignRun.h"
 
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -67,6 +68,10 @@ public:
   virtual std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const;
   /// Its pipeline schedules, by npar's names.
   virtual const std::set<std::string> &schedules() const;
+  /// The standard library's optimizers that it has settings for.
+  virtual std::vector<std::string> optimizers() const;
+  /// Tells whether its weight decay includes parameters of one dimension.
+  virtual bool decaysVectors() const { return true; }
   /// The type of gradients if a plan leaves it open; nothing: that of `compute`.
   virtual std::optional<program::ElementType> gradientsOf(program::ElementType compute) const;
   /// Tells whether the program can express such a plan. Schedules are checked apart.
@@ -103,5 +108,7 @@ const std::vector<const ForeignProgram *> &foreignPrograms();
 const ForeignProgram *findProgram(const std::string &key);
 /// The keys of all programs, or of those that npar writes.
 std::vector<std::string> programKeys(bool written = false);
+/// Their kinds of file in words: "Megatron-LM flags, a torchtitan TOML or a DeepSpeed JSON".
+std::string programFiles(bool written = false);
 
 } // namespace npar::foreign

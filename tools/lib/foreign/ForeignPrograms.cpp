@@ -1,4 +1,5 @@
 // The table of programs whose runs npar reads or writes. Each is a function in the file about that program.
+#include "dsl/Suggestions.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
 namespace npar::foreign {
@@ -23,6 +24,14 @@ std::vector<std::string> programKeys(bool written) {
     if (!written || one->writes())
       keys.emplace_back(one->key());
   return keys;
+}
+
+std::string programFiles(bool written) {
+  std::vector<std::string> files;
+  for (const ForeignProgram *one : foreignPrograms())
+    if (!written || one->writes())
+      files.emplace_back(one->file());
+  return dsl::joined(files);
 }
 
 } // namespace npar::foreign

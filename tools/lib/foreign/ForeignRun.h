@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/Training.h"
 
 #include <cstdint>
 
@@ -14,10 +15,19 @@ struct NotTaken {
   std::string why;
 };
 
+/// A constant of the model.
+struct Constant {
+  std::string name, value;
+  Origin origin = Origin::File;
+};
+
 struct ForeignRun {
-  const ForeignProgram *program = nullptr;                    ///< whose run it is, or is written for
+  const ForeignProgram *program = nullptr; ///< whose run it is, or is written for
+  const ForeignProgram *readFrom = nullptr; ///< to be written: whose file the values come from; null: npar's own text
   std::string model;                                          ///< model of the standard library; empty: not in the file
-  std::vector<std::pair<std::string, std::string>> constants; ///< the model's constants
+  std::vector<Constant> constants;                            ///< the model's
+  std::vector<std::string> differences; ///< from the program's model, if npar's is only the nearest one; sentences
+  std::vector<std::pair<std::string, std::string>> modelSettings; ///< of the file that describe the model, as they are there
   int64_t layers = 0;                                         ///< 0: unknown
   int64_t world = 0;                                          ///< number of ranks; 0: not in the file
   int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own
@@ -38,8 +48,7 @@ struct ForeignRun {
   bool sequenceParallel = false;
   std::string precision = "f32", gradients, reduce; ///< gradients, reduce: empty for the default of the precision
   int64_t bucketBytes = 0;
-  std::string optimizer = "AdamW(lr = 1e-4)";
-  bool clip = true;
+  Training training;
   // Locations of the sizes that the file sets ("world", "batch", "micro", "tp", "pp", "cp", "dp"), for errors about their combination.
   std::vector<std::pair<std::string, dsl::Location>> places;
   std::vector<NotTaken> notTaken;
@@ -50,6 +59,8 @@ struct ForeignRun {
   /// The type that gradients are stored in, and the one in which ranks add them up.
   const std::string &sumType() const { return gradients.empty() ? precision : gradients; }
   const std::string &reduceType() const { return reduce.empty() ? sumType() : reduce; }
+  /// Tells whether a value is written for `program`. The program's own defaults and npar's choices are not.
+  bool writes(Origin origin) const { return origin == Origin::File || (origin == Origin::Program && readFrom != program); }
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };

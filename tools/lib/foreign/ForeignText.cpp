@@ -1,11 +1,11 @@
 // Reports how another program's run was understood, as a table and as JSON.
 #include "tools/lib/foreign/ForeignModel.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/TableRow.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::foreign {
 namespace {
@@ -24,8 +24,13 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   std::string text = fmt::format("'{}', a run of {}\n\n", request.from, run.program->name());
   auto row = [&](const char *name, const std::string &value) { text += readable::TableRow(2).left(name, 22).text(value).str(); };
   std::string sizes;
-  for (const auto &[key, value] : run.constants)
-    sizes += (sizes.empty() ? "" : ", ") + key + " " + value;
+  for (const Constant &one : run.constants)
+    sizes += (sizes.empty() ? "" : ", ") + one.name + " " + one.value;
+  if (!run.differences.empty())
+    text += "  npar has no such model, only a near one\n";
+  for (const std::string &difference : run.differences)
+    text += "    " + difference + "\n";
+  text += run.differences.empty() ? "" : "\n";
   row("model", sizes);
   row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
@@ -52,16 +57,16 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   return text;
 }
 
-nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignModel &model) {
+OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model) {
   const ForeignRun &run = model.run;
-  nlohmann::ordered_json json = {{"file", request.from}, {"program", run.program->name()}};
-  for (const auto &[key, value] : run.constants)
-    json["model"][key] = value;
+  OrderedJson json = {{"file", request.from}, {"program", run.program->name()}};
+  for (const Constant &one : run.constants)
+    json["model"][one.name] = one.value;
   json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}};
   json["batch"] = run.batch;
   json["micro"] = run.micro;
   json["micros"] = microsOf(run);
-  json["schedule"] = run.pp == 1 ? nlohmann::ordered_json() : nlohmann::ordered_json(run.schedule);
+  json["schedule"] = run.pp == 1 ? OrderedJson() : OrderedJson(run.schedule);
   json["chunks"] = run.chunks;
   json["recompute"] = run.recompute.empty() ? "none" : run.recompute;
   json["zero"] = run.zero;
@@ -69,8 +74,9 @@ nlohmann::ordered_json foreignJson(const ForeignRequest &request, const ForeignM
   json["compute"] = run.precision;
   json["gradients"] = run.sumType();
   json["set"] = model.options.settings;
+  json["differences"] = run.differences;
   json["assumed"] = run.assumed;
-  json["not_taken"] = nlohmann::ordered_json::array();
+  json["not_taken"] = OrderedJson::array();
   for (const NotTaken &one : run.notTaken)
     json["not_taken"].push_back({{"line", one.at.line}, {"setting", one.setting}, {"why", one.why}});
   json["settings_read"] = run.understood;

@@ -1,16 +1,14 @@
 // JSON as a flat list of settings with their places, made from the parser's events without a tree.
 #include "tools/lib/foreign/EntryList.h"
 
+#include "engine/json/Json.h"
 #include "engine/safetensors/CountedText.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace npar::foreign {
 namespace {
-
-using Json = nlohmann::json;
 
 class JsonFlattener {
 public:

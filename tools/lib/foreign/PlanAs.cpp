@@ -8,8 +8,8 @@
 
 namespace npar::foreign {
 
-engine::Result<std::string> planAs(const models::ModelOptions &options, const ForeignProgram &target, engine::Observer &observer,
-                                   std::string *refusal) {
+engine::Result<std::string> planAs(const models::ModelOptions &options, const ForeignProgram &target, const ForeignRun *origin,
+                                   engine::Observer &observer, std::string *refusal) {
   if (options.isCompiled())
     return engine::Status::usage("--as needs the plan itself: give the model file (.npar) instead of '" + options.model + "'");
   if (!target.writes())
@@ -19,7 +19,7 @@ engine::Result<std::string> planAs(const models::ModelOptions &options, const Fo
   dsl::Diagnostics diagnostics(elaborated.compilation->texts());
   const dsl::Program &program = elaborated.program;
   std::string text;
-  if (std::optional<ForeignRun> run = runOfPlan(program, frontend.schedules, target, diagnostics))
+  if (std::optional<ForeignRun> run = runOfPlan(program, frontend.schedules, target, origin, diagnostics))
     text = target.write(*run, program, diagnostics);
   std::ostringstream report;
   diagnostics.print(report);

@@ -48,12 +48,17 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
     shown += c < ' ' || c > '~' ? '?' : c; // a file name may not be valid UTF-8, as the plan must be
   std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
                                  run.program->name(), name, target.import);
-  std::vector<std::string> constants, tensor;
-  for (const auto &[key, value] : run.constants)
-    constants.push_back(key + " = " + value);
+  std::vector<std::string> constants, defaults, tensor;
+  for (const Constant &one : run.constants) {
+    constants.push_back(one.name + " = " + one.value);
+    if (one.origin == Origin::Program)
+      defaults.push_back(one.name);
+  }
   text += fmt::format("\nconfig \"{}\" for {}({})\n", name, target.name, joined(constants));
-  text += fmt::format("\ntrain {} for {} {{\n    batch {}\n    optimizer {}\n{}}}\n", name, target.name, run.batch, run.optimizer,
-                      run.clip ? "    clip 1.0\n" : "");
+  if (!defaults.empty())
+    text += fmt::format("# defaults of {}: {}\n", run.program->name(), joined(defaults));
+  text += fmt::format("\ntrain {} for {} {{\n    batch {}\n{}}}\n", name, target.name, run.batch,
+                      trainingLines(run.training, *run.program, target.vectors));
 
   text += fmt::format("\nplan {} for {} {{\n    mesh ", name, target.name);
   std::vector<std::string> sizes;

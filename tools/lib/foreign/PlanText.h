@@ -11,6 +11,7 @@ struct ForeignTarget {
   std::string name;                ///< "Gpt2"
   std::vector<std::string> axes;   ///< axes that operations loop over
   std::vector<std::string> chains; ///< labels of repeats
+  std::vector<std::string> vectors; ///< patterns of the parameters of one dimension
 };
 
 /// Plan, train block and configuration have the program's key as their name.

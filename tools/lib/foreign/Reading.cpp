@@ -35,6 +35,11 @@ std::string Reading::shown(const ForeignEntry &entry) const {
   return file.program->shown(entry.key, value, file.isDump);
 }
 
+const ForeignEntry *Reading::peek(const std::string &key) const {
+  auto known = last.find(key);
+  return known == last.end() ? nullptr : known->second;
+}
+
 const ForeignEntry *Reading::find(const std::string &key) {
   auto known = last.find(key);
   if (known == last.end())
@@ -86,6 +91,10 @@ double Reading::number(const ForeignEntry *entry, double otherwise, double most)
   error(*entry, isDecimal ? fmt::format("'{}' is {}, at most {:g} is read", entry->key, shown, most)
                           : fmt::format("'{}' must be a number, not '{}'", entry->key, shown));
   return otherwise;
+}
+
+void Reading::differs(const ForeignEntry *entry, const std::string &why) {
+  run.differences.push_back(entry ? fmt::format("line {}, {}: {}", entry->at.line, shown(*entry), why) : why);
 }
 
 void Reading::leave(const ForeignEntry *entry, const std::string &why) {

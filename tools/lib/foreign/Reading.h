@@ -16,16 +16,28 @@ public:
   /// The last entry of a name, which then counts as understood; null if the file has no such entry. `findAny` takes all names of a setting
   /// that was renamed between versions of a format, and returns the entry of the first name that the file has.
   const ForeignEntry *find(const std::string &key);
+  /// The same, but it does not count as understood.
+  const ForeignEntry *peek(const std::string &key) const;
   const ForeignEntry *findAny(std::initializer_list<const char *> keys);
   static constexpr int64_t mostCount = int64_t{1} << 20; ///< the product of three counts fits 64 bits
   static constexpr int64_t mostSize = int64_t{1} << 40;  ///< limit of sizes that are multiplied by one count: tokens, bytes, sequences
+  static constexpr double mostNumber = 3.4e38; ///< the largest that a train block takes
   /// A whole number from `least` to `most`; `otherwise` without an entry. Any other value is reported and gives `otherwise`.
   int64_t whole(const ForeignEntry *entry, int64_t otherwise, int64_t least = 1, int64_t most = mostCount);
   /// A finite decimal number whose absolute value is at most `most`; `otherwise` without an entry. Any other value is reported.
   double number(const ForeignEntry *entry, double otherwise, double most = 1e300);
+  /// The same with where the value comes from; without an entry it is the program's default.
+  Setting<int64_t> wholeSetting(const ForeignEntry *entry, int64_t otherwise, int64_t least = 0) {
+    return {whole(entry, otherwise, least, mostSize), entry ? Origin::File : Origin::Program};
+  }
+  Setting<double> numberSetting(const ForeignEntry *entry, double otherwise) {
+    return {number(entry, otherwise, mostNumber), entry ? Origin::File : Origin::Program};
+  }
   bool isTrue(const ForeignEntry *entry) const { return entry && entry->value != "false" && entry->value != "0"; }
   std::string word(const ForeignEntry *entry, const std::string &otherwise) const { return entry ? entry->value : otherwise; }
 
+  /// Names a difference between the file's model and the nearest one of npar. `entry`: the setting that causes it; null: a default.
+  void differs(const ForeignEntry *entry, const std::string &why);
   /// Lists an entry among the settings that npar ignores, with the reason. Does nothing for null.
   void leave(const ForeignEntry *entry, const std::string &why);
   /// Ignores all entries that match the patterns, with their reasons. Values that switch a setting off ("false", "0", "none", "auto" and

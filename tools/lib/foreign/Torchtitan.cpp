@@ -1,10 +1,10 @@
 // torchtitan: recognizes, reads and writes its TOML, and knows what it lacks. Names and defaults come from its
 // torchtitan/config/job_config.py.
+#include "tools/lib/foreign/Torchtitan.h"
+
 #include "dsl/AxisSize.h"
 #include "tools/lib/foreign/ForeignProgram.h"
-#include "tools/lib/foreign/Reading.h"
 
-#include <fmt/format.h>
 #include <map>
 
 namespace npar::foreign {
@@ -14,7 +14,7 @@ namespace {
 const std::vector<const char *> immaterialToTorchtitan = {
     "job.*", "profiling.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "validation.*", "lr_scheduler.*", "compile.*",
     "memory_estimation.*", "experimental.custom*", "fault_tolerance.*", "model.tokenizer*", "model.hf_assets_path", "model.print_after*",
-    "model.norm_type", "optimizer.lr", "optimizer.beta*", "optimizer.eps", "optimizer.weight_decay", "optimizer.implementation",
+    "model.norm_type", "optimizer.implementation",
     "training.steps", "training.dataset*", "training.seed", "training.deterministic*", "training.gc_*", "training.compile",
     "training.warmup_steps", "training.max_context_length", "training.data_*", "activation_checkpoint.selective_ac_option",
     "activation_checkpoint.preserve*", "activation_checkpoint.determinism*", "activation_checkpoint.debug",
@@ -56,8 +56,8 @@ void readTorchtitanModel(Reading &in) {
                                        {"depth", flavor.depth},
                                        {"mlp", flavor.mlp},
                                        {"kv_heads", flavor.kvHeads}})
-        run.constants.emplace_back(key, std::to_string(value));
-      run.constants.emplace_back("theta", "500000.0");
+        run.constants.push_back({key, std::to_string(value)});
+      run.constants.push_back({"theta", "500000.0"});
     }
   if (run.model.empty() && (name || size))
     in.diagnostics
@@ -206,12 +206,9 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     in.leave(in.find("training.dtype"), "the optimizer's state stays f32");
   if (const ForeignEntry *converters = in.find("model.converters"); converters && converters->value != "[]")
     in.leave(converters, "npar has no 8-bit types: products use the plan's precision");
-  const ForeignEntry *optimizer = in.find("optimizer.name");
-  if (optimizer && optimizer->value != "AdamW" && optimizer->value != "Adam")
-    in.leave(optimizer, "AdamW is taken");
   if (const ForeignEntry *early = in.find("optimizer.early_step_in_backward"); in.isTrue(early))
     in.leave(early, "the optimizer comes after the backward pass");
-  run.clip = in.number(in.find("training.max_norm"), 1) > 0;
+  readTorchtitanTraining(in);
   if (hints.modelIsKnown)
     in.find("model.name"), in.find("model.flavor");
   else
@@ -236,47 +233,6 @@ std::string flavorOf(const dsl::Program &program) {
         size("group") * flavor.kvHeads == flavor.heads && size("hidden") == flavor.mlp && size("vocab") == 128256)
       return flavor.name;
   return "";
-}
-
-/// The number as a TOML float, which needs a decimal point or an exponent.
-std::string real(double value) {
-  std::string text = fmt::format("{}", value);
-  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-}
-
-class Toml {
-public:
-  void section(const char *name) { text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", name); }
-  void add(const char *key, const std::string &word) { text += fmt::format("{} = \"{}\"\n", key, word); }
-  void add(const char *key, int64_t value) { text += fmt::format("{} = {}\n", key, value); }
-  void add(const char *key, double value) { text += fmt::format("{} = {}\n", key, real(value)); }
-  std::string text;
-};
-
-void addTorchtitanOptimizer(Toml &toml, const dsl::Train &train, dsl::Diagnostics &diagnostics) {
-  const dsl::Optimizer &optimizer = train.optimizer();
-  if (optimizer.name != "AdamW") {
-    diagnostics.warning(train.location, "torchtitan has no such optimizer: [optimizer] is left out");
-    return;
-  }
-  toml.section("optimizer");
-  toml.add("name", "AdamW");
-  toml.add("lr", optimizer.rate.peak);
-  toml.add("beta1", optimizer.number("betas", 0));
-  toml.add("beta2", optimizer.number("betas", 1));
-  toml.add("eps", optimizer.number("epsilon"));
-  toml.add("weight_decay", optimizer.number("decay"));
-  const dsl::LearningRate &rate = optimizer.rate;
-  toml.section("lr_scheduler");
-  toml.add("warmup_steps", rate.warmup);
-  if (rate.kind == dsl::ScheduleKind::Constant) {
-    toml.add("decay_ratio", 0.0);
-    return;
-  }
-  toml.add("total_steps", rate.steps);
-  toml.add("decay_ratio", rate.steps > 0 ? static_cast<double>(rate.steps - rate.warmup) / static_cast<double>(rate.steps) : 0.0);
-  toml.add("decay_type", rate.kind == dsl::ScheduleKind::Cosine ? "cosine" : "linear");
-  toml.add("min_lr_factor", rate.peak > 0 ? rate.final / rate.peak : 0.0);
 }
 
 void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
@@ -315,19 +271,24 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
     toml.add("name", "llama3");
     toml.add("flavor", flavor);
   }
-  addTorchtitanOptimizer(toml, program.train, diagnostics);
+  addTorchtitanOptimizer(toml, run);
   toml.section("training");
   toml.add("local_batch_size", run.pp > 1 ? run.micro * program.plan.microCount : run.micro);
   toml.add("global_batch_size", run.batch);
   toml.add("seq_len", dsl::axisSize(program.model, "seq"));
-  toml.add("max_norm", program.train.clip.value_or(0));
-  if (program.train.optimizer().rate.steps > 0)
-    toml.add("steps", program.train.optimizer().rate.steps);
+  if (run.writes(run.training.clip.origin))
+    toml.add("max_norm", run.training.clip.value);
+  if (run.training.schedule.value != dsl::ScheduleKind::Constant && run.writes(run.training.steps.origin))
+    toml.add("steps", run.training.steps.value);
   toml.add("mixed_precision_param", run.precision == "bf16" ? "bfloat16" : "float32");
   toml.add("mixed_precision_reduce", "float32");
   addTorchtitanParallelism(toml, run);
   toml.section("activation_checkpoint");
   toml.add("mode", run.recompute.empty() ? "none" : "full");
+  if (run.writes(run.training.seed.origin)) {
+    toml.section("debug");
+    toml.add("seed", run.training.seed.value);
+  }
   return std::move(toml.text);
 }
 
@@ -364,6 +325,7 @@ public:
     static const std::set<std::string> known = {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"};
     return known;
   }
+  std::vector<std::string> optimizers() const override { return {"AdamW", "Adam"}; }
   std::optional<program::ElementType> gradientsOf(program::ElementType compute) const override {
     return compute == program::ElementType::BF16 ? std::optional(program::ElementType::F32) : std::nullopt;
   }

@@ -11,13 +11,13 @@ using engine::Result;
 using engine::Status;
 
 static Status checkText(const std::string &folder, const engine::ManifestFile &text) {
-  Result<std::string> path = program::pathInside(folder, text.name);
+  Result<std::string> path = files::pathInside(folder, text.name);
   if (!path.ok())
     return path.status();
-  Result<std::vector<uint8_t>> bytes = program::readFile(*path, engine::ManifestFile::largestText);
+  Result<std::vector<uint8_t>> bytes = files::readFile(*path, engine::ManifestFile::largestText);
   if (!bytes.ok())
     return bytes.status();
-  if (bytes->size() == text.bytes && program::hashText(bytes->data(), bytes->size()) == text.hash)
+  if (bytes->size() == text.bytes && files::hashText(bytes->data(), bytes->size()) == text.hash)
     return {};
   return Status::badInput("checkpoint '" + folder + "': file '" + text.name + "' was changed after it was written");
 }

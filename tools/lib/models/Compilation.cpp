@@ -30,7 +30,7 @@ std::string textOf(const dsl::Diagnostics &diagnostics) {
 
 /// The errors as a status. If there are none, the observer gets the warnings.
 Status errorsOf(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources, engine::Observer &observer, bool withWarnings) {
-  auto json = [&] { return diagnosticsJson(diagnostics, sources).dump(2, ' ', false, nlohmann::json::error_handler_t::replace); };
+  auto json = [&] { return diagnosticsJson(diagnostics, sources).dump(2, ' ', false, Json::error_handler_t::replace); };
   if (diagnostics.hasErrors())
     return Status::located(isInternal(diagnostics) ? Code::Internal : Code::BadInput, textOf(diagnostics), json());
   if (withWarnings && !diagnostics.all().empty()) {
@@ -73,9 +73,9 @@ Result<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program,
     options.wantsToStop = [&] { return observer.wantsToStop(); };
     compiled = compiler::compile(program, sources, options, diagnostics);
   }
-  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
-  if (observer.wantsToStop())
+  if (observer.wantsToStop()) // before the errors: they may come from passes that were skipped
     return Status::stopped("the compilation");
+  TRY_STATUS(errorsOf(diagnostics, sources, observer, withWarnings));
   if (!compiled)
     return Status::internal("internal error: the compiler stopped without a message");
   return std::move(*compiled);
@@ -88,7 +88,7 @@ Result<std::string> Compilation::print(const dsl::Program &program, const std::s
   return std::move(compiled.text);
 }
 
-Result<compiler::SavedActivations> Compilation::saved(const dsl::Program &program) {
+Result<memory::SavedActivations> Compilation::saved(const dsl::Program &program) {
   compiler::CompileOptions options;
   options.stopAfter = "saved";
   TRY(compiler::Compiled compiled, runCompiler(program, options));

@@ -32,7 +32,7 @@ public:
   /// The text of a stage; see compiler::CompileOptions::stopAfter.
   engine::Result<std::string> print(const dsl::Program &program, const std::string &stage);
   /// Activations that the backward pass of a micro-batch needs from its forward pass.
-  engine::Result<compiler::SavedActivations> saved(const dsl::Program &program);
+  engine::Result<memory::SavedActivations> saved(const dsl::Program &program);
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
   engine::Result<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false,
                                          const std::vector<std::string> &targets = {}, bool withWarnings = true);

@@ -2,11 +2,9 @@
 
 namespace npar::models {
 
-using Json = nlohmann::ordered_json;
-
-static Json jsonOf(const dsl::Diagnostic &diagnostic, const dsl::Sources &sources) {
+static OrderedJson jsonOf(const dsl::Diagnostic &diagnostic, const dsl::Sources &sources) {
   static const char *const severities[] = {"error", "warning", "note", "help"};
-  Json json = {{"severity", severities[static_cast<int>(diagnostic.severity)]}, {"message", diagnostic.message}};
+  OrderedJson json = {{"severity", severities[static_cast<int>(diagnostic.severity)]}, {"message", diagnostic.message}};
   const dsl::Location &at = diagnostic.location;
   if (at.file < sources.size()) {
     dsl::Span span = sources.span(at);
@@ -15,22 +13,22 @@ static Json jsonOf(const dsl::Diagnostic &diagnostic, const dsl::Sources &source
   return json;
 }
 
-static Json jsonOf(const dsl::Fix &fix, const dsl::Sources &sources) {
-  Json edits = Json::array();
+static OrderedJson jsonOf(const dsl::Fix &fix, const dsl::Sources &sources) {
+  OrderedJson edits = OrderedJson::array();
   for (const dsl::Fix::Edit &edit : fix.edits)
     edits.push_back(
         {{"file", sources.name(edit.span.file)}, {"begin", edit.span.begin}, {"end", edit.span.end}, {"text", edit.text}});
   return {{"title", fix.title}, {"trust", fix.trust == dsl::Fix::Trust::Likely ? "likely" : "template"}, {"edits", edits}};
 }
 
-Json diagnosticsJson(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources) {
-  Json all = Json::array();
+OrderedJson diagnosticsJson(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources) {
+  OrderedJson all = OrderedJson::array();
   for (const dsl::Diagnostic &diagnostic : diagnostics.all()) {
-    Json json = jsonOf(diagnostic, sources);
-    json["notes"] = Json::array();
+    OrderedJson json = jsonOf(diagnostic, sources);
+    json["notes"] = OrderedJson::array();
     for (const dsl::Diagnostic &part : diagnostic.parts)
       json["notes"].push_back(jsonOf(part, sources));
-    json["fixes"] = Json::array();
+    json["fixes"] = OrderedJson::array();
     for (const dsl::Fix &fix : diagnostic.fixes)
       json["fixes"].push_back(jsonOf(fix, sources));
     all.push_back(std::move(json));

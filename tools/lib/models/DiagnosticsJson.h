@@ -2,14 +2,14 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "engine/json/Json.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace npar::models {
 
 /// [{severity, message, at: {file, line, column, begin, end}, notes: [{severity, message, at}], fixes: [{title, trust, edits: [{file, begin,
 /// end, text}]}]}]. `file` is the name of the text, absent without a place; lines and columns count characters from 1, begin and end bytes.
-nlohmann::ordered_json diagnosticsJson(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources);
+OrderedJson diagnosticsJson(const dsl::Diagnostics &diagnostics, const dsl::Sources &sources);
 
 } // namespace npar::models

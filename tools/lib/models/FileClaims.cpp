@@ -17,7 +17,7 @@ constexpr const char *ofData = "the data", *ofLengths = "the lengths of document
 
 /// Both are written as it comes (standard output, and a flag that says /dev/stdout), so that neither takes the other's place.
 bool bothDirect(const std::string &one, const std::string &other) {
-  return program::destinationOf(one).direct && program::destinationOf(other).direct;
+  return files::destinationOf(one).direct && files::destinationOf(other).direct;
 }
 
 bool sameFile(const std::string &one, const std::string &other) {
@@ -25,7 +25,7 @@ bool sameFile(const std::string &one, const std::string &other) {
   bool leftThere = ::stat(one.c_str(), &left) == 0, rightThere = ::stat(other.c_str(), &right) == 0;
   if (leftThere && rightThere)
     return left.st_dev == right.st_dev && left.st_ino == right.st_ino && S_ISREG(left.st_mode);
-  return !leftThere && !rightThere && program::destinationOf(one).path == program::destinationOf(other).path;
+  return !leftThere && !rightThere && files::destinationOf(one).path == files::destinationOf(other).path;
 }
 
 /// The folder of checkpoints itself, or a name in it that npar gives.
@@ -40,7 +40,7 @@ bool isOfCheckpoints(const std::string &output, const std::string &folder) {
     return true;
   auto inside = path.lexically_relative(own);
   std::string name = inside.empty() ? "" : inside.begin()->string();
-  return name == "best.json" || name == program::FolderLock::fileName || name.rfind("step-", 0) == 0;
+  return name == "best.json" || name == files::FolderLock::fileName || name.rfind("step-", 0) == 0;
 }
 
 } // namespace
@@ -121,7 +121,7 @@ engine::Status FileClaims::check() const {
         return refuse(*output, *earlier);
   }
   for (const Claim &output : outputs)
-    if (std::string why = program::whyOtherFormat(output.what, output.path, output.endings); !why.empty())
+    if (std::string why = files::whyOtherFormat(output.what, output.path, output.endings); !why.empty())
       return engine::Status::usage(why);
   return {};
 }

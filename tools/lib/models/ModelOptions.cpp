@@ -44,7 +44,7 @@ std::string standardLibrary() {
   if (path && *path)
     return path;
   std::error_code failed;
-  fs::path installed = program::prefixOfCode(reinterpret_cast<const void *>(&standardLibrary)) / "share/npar/stdlib";
+  fs::path installed = files::prefixOfCode(reinterpret_cast<const void *>(&standardLibrary)) / "share/npar/stdlib";
   if (installed.is_absolute() && fs::is_directory(installed, failed))
     return installed.string();
   return fs::is_directory(NPAR_SOURCE_STDLIB, failed) ? NPAR_SOURCE_STDLIB : dsl::embeddedLibrary;
@@ -146,7 +146,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
   }
   dsl::FrontendOptions options;
   options.file = *file, options.texts = texts;
-  options.schedules = knownSchedules();
+  options.schedules = compiler::knownSchedules();
   if (!importFolder.empty())
     options.librarySearch.push_back(importFolder);
   options.librarySearch.push_back(standardLibrary());

@@ -46,7 +46,7 @@ std::string renamed(const Names &names, const std::string &from, const std::stri
   for (const std::string &file : {literal, literal + ".npar"}) {
     auto found = names.find(normal(fs::path(from).parent_path() / file));
     if (found == names.end()) // else one of the standard library
-      found = std::find_if(names.begin(), names.end(), [&](const auto &each) { return program::endsWith(each.first, "/" + file); });
+      found = std::find_if(names.begin(), names.end(), [&](const auto &each) { return files::endsWith(each.first, "/" + file); });
     if (found != names.end() && !literal.empty())
       return found->second == file ? "" : found->second;
   }

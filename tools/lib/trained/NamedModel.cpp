@@ -2,12 +2,12 @@
 #include "tools/lib/trained/NamedModel.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/json/Json.h"
 #include "engine/program/Words.h"
 #include "tools/lib/foreign/ImportConfig.h"
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::trained {
 
@@ -69,11 +69,11 @@ Status shareNames(job::Processes &processes, NamedModel &named) {
       TRY(std::shared_ptr<const engine::CheckpointStore> store, engine::openCheckpointStore(weights));
       weights = store->folder();
     }
-    std::vector<uint8_t> bytes = nlohmann::json::to_cbor({named.options.model, named.folder, weights}); // paths may be no UTF-8
+    std::vector<uint8_t> bytes = Json::to_cbor({named.options.model, named.folder, weights}); // paths may be no UTF-8
     return std::string(bytes.begin(), bytes.end());
   };
   TRY(std::string names, processes.decide(find));
-  nlohmann::json json = nlohmann::json::from_cbor(names, /*strict=*/true, /*allow_exceptions=*/false);
+  Json json = Json::from_cbor(names, /*strict=*/true, /*allow_exceptions=*/false);
   if (!json.is_array() || json.size() != 3)
     return Status::internal("internal error: process 0 names no weights");
   named.options.model = json[0].get<std::string>(), named.folder = json[1].get<std::string>(), named.weights = json[2].get<std::string>();

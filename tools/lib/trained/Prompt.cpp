@@ -69,7 +69,7 @@ Result<Prompt> readPrompt(const PromptSource &source, const NamedModel &named, i
   } else {
     std::string text = source.text.value_or("");
     if (!source.file.empty()) {
-      TRY(std::vector<uint8_t> bytes, program::readFile(source.file, largestPrompt));
+      TRY(std::vector<uint8_t> bytes, files::readFile(source.file, largestPrompt));
       text.assign(bytes.begin(), bytes.end());
     }
     if (!prompt.tokenizer)

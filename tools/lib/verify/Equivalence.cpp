@@ -2,7 +2,7 @@
 #include "tools/lib/verify/Equivalence.h"
 
 #include "engine/data/DataSource.h"
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/runtime/NotFinite.h"
 
 #include <algorithm>
@@ -119,6 +119,11 @@ struct BothSteps {
   engine::StepResult result, expected;
 };
 
+static Status begin(engine::Observer &observer, int64_t step, int64_t steps) {
+  observer.phase(fmt::format("step {} of {}", step + 1, steps));
+  return engine::stopIfAsked(observer, "the verification");
+}
+
 /// Repeats a step that fp16 skips with half the loss scale; float64 skips none.
 static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step) {
   constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
@@ -210,7 +215,7 @@ engine::Result<double> sensitivityOf(const std::function<engine::Result<std::uni
 }
 
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
-                      std::vector<Check> &checks) {
+                      engine::Observer &observer, std::vector<Check> &checks) {
   Bounds bounds = boundsOf(program);
   ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
       norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
@@ -219,6 +224,7 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
   std::string unsound; // the first unsound step
   for (int64_t step = 0; step < steps; ++step) {
+    TRY_STATUS(begin(observer, step, steps));
     TRY(BothSteps both, stepBoth(session, reference, *data, step));
     if (unsound.empty() && (!engine::isSound(both.result) || both.result.skipped))
       unsound = engine::describeUnsound(session, program, both.result, step);
@@ -235,7 +241,7 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
 }
 
 Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
-                       std::vector<Check> &checks) {
+                       engine::Observer &observer, std::vector<Check> &checks) {
   ErrorMeasure initial("initial parameters"), losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
       parameters("parameters");
   TRY_STATUS(compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), "", initial));
@@ -244,6 +250,7 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
   Counts counts;
   for (int64_t step = 0; step < steps; ++step) {
+    TRY_STATUS(begin(observer, step, steps));
     TRY(BothSteps both, stepBoth(session, reference, *data, step));
     counts.add(both.expected);
     std::string suffix = fmt::format(" in step {}", step);

@@ -3,6 +3,7 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/runtime/Session.h"
+#include "engine/status/Observer.h"
 #include "engine/status/Status.h"
 #include "tools/lib/verify/ErrorMeasure.h"
 
@@ -40,19 +41,21 @@ double gradientNoise(double loss, double rounding);
 double roundingOf(const program::Program &program);
 
 /// Compares the initial parameters, then disturbs them and compares `steps` optimizer steps. Appends a check for each kind of tensor.
+/// `observer` hears of each step and can stop before it, here and below.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
-                               uint64_t seed, std::vector<Check> &checks);
+                               uint64_t seed, engine::Observer &observer, std::vector<Check> &checks);
 
 /// Compares losses and gradient norms of `steps` steps of a plan in its own type with the one-rank program in float64, from fresh sessions
 /// of both. Differences must be within what the type's mantissa explains. A step that fp16 skips is repeated with half the loss scale.
 engine::Status compareOwnType(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
-                              uint64_t seed, std::vector<Check> &checks);
+                              uint64_t seed, engine::Observer &observer, std::vector<Check> &checks);
 
 /// `arena_bytes_used == planned` for every rank.
 Check checkMemoryUse(const std::vector<engine::ArenaUse> &uses);
 
 /// Compares directional derivatives of the loss by the one-rank program's gradients with finite differences: for the first and last
 /// parameter of each kind (paths that are equal except for numbers).
-engine::Status checkFiniteDifferences(engine::Session &session, const program::Program &program, uint64_t seed, std::vector<Check> &checks);
+engine::Status checkFiniteDifferences(engine::Session &session, const program::Program &program, uint64_t seed, engine::Observer &observer,
+                                      std::vector<Check> &checks);
 
 } // namespace npar::verify

@@ -51,8 +51,8 @@ std::vector<std::string> firstAndLastOfEachKind(const std::vector<std::string> &
 /// Evaluates the loss at chosen parameters; every step moves all of them, so they are put back before the next.
 class LossAt {
 public:
-  LossAt(Session &session, const program::Program &program, uint64_t seed)
-      : session(session), batch(dataFor(program, seed)->batch(0)), names(variablesOf(program, VariableKind::Parameter)) {}
+  LossAt(Session &session, const program::Program &program, uint64_t seed, engine::Observer &observer)
+      : session(session), observer(observer), batch(dataFor(program, seed)->batch(0)), names(variablesOf(program, VariableKind::Parameter)) {}
 
   Status remember() {
     for (const std::string &name : names) {
@@ -64,6 +64,7 @@ public:
 
   /// The loss with `direction * distance` added to one parameter.
   Result<double> at(size_t parameter, const std::vector<double> &direction, double distance) {
+    TRY_STATUS(engine::stopIfAsked(observer, "the verification"));
     for (size_t i = 0; i < names.size(); ++i) {
       std::vector<double> value = values[i];
       if (i == parameter)
@@ -75,11 +76,14 @@ public:
     return result.loss;
   }
 
+  /// Tells the observer whose slope is evaluated next.
+  void begin(size_t parameter) { observer.phase(names[parameter]); }
   const std::vector<std::string> &parameters() const { return names; }
   const std::vector<double> &value(size_t parameter) const { return values[parameter]; }
 
 private:
   Session &session;
+  engine::Observer &observer;
   engine::Batch batch;
   std::vector<std::string> names;
   std::vector<std::vector<double>> values;
@@ -166,6 +170,7 @@ Status checkAll(LossAt &loss, std::vector<Slope> &slopes, double floor) {
   for (Slope &slope : slopes) {
     if (slope.check.decided)
       continue;
+    loss.begin(slope.parameter);
     auto along = [&](double distance) { return loss.at(slope.parameter, slope.direction, distance); };
     TRY(slope.check, checkSlope(along, slope.gradient, floor));
   }
@@ -174,8 +179,9 @@ Status checkAll(LossAt &loss, std::vector<Slope> &slopes, double floor) {
 
 } // namespace
 
-Status checkFiniteDifferences(Session &session, const program::Program &program, uint64_t seed, std::vector<Check> &checks) {
-  LossAt loss(session, program, seed);
+Status checkFiniteDifferences(Session &session, const program::Program &program, uint64_t seed, engine::Observer &observer,
+                              std::vector<Check> &checks) {
+  LossAt loss(session, program, seed, observer);
   TRY_STATUS(loss.remember());
   std::mt19937_64 random(seed + 77);
   TRY(std::vector<Slope> slopes, slopesByGradient(session, program, loss, random));

@@ -24,7 +24,7 @@ Result<std::vector<PlanDraft>> selected(const ModelOutline &model, const PlanSel
 }
 
 Result<std::string> textOf(const ModelOutline &model) {
-  TRY(std::vector<uint8_t> bytes, program::readFile(model.file));
+  TRY(std::vector<uint8_t> bytes, files::readFile(model.file));
   return std::string(bytes.begin(), bytes.end());
 }
 

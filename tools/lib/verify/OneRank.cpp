@@ -1,7 +1,7 @@
 // Makes the one-rank program, and finds why another cannot be compared with it.
 #include "tools/lib/verify/OneRank.h"
 
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
 

@@ -94,6 +94,7 @@ engine::SessionOptions OneRankComparison::optionsOfOneRank() const {
 Result<OneRankComparison::SessionPointer> OneRankComparison::createSession(const models::ProgramPointer &program,
                                                                            job::Processes::Ranks ranks, engine::SessionOptions own) {
   engine::Activity activity(observer, "setting up");
+  TRY_STATUS(engine::stopIfAsked(observer, "the verification"));
   own.onPhase = [&](const std::string &name) { activity.phase(name); };
   if (ranks == job::Processes::Ranks::Shared)
     return processes.createSession(program, own);
@@ -123,7 +124,7 @@ Result<OneRankComparison::SessionPointer> OneRankComparison::compareNumbers(cons
     std::vector<Check> found;
     {
       engine::Activity activity(observer, "comparing a training in float64 with one rank");
-      TRY_STATUS(compareSessions(*session, *one, program->root(), verifySteps, seed, found));
+      TRY_STATUS(compareSessions(*session, *one, program->root(), verifySteps, seed, observer, found));
     }
     bool isLast = allHold(found) || seed + 1 == request.seed + mostSeeds;
     if (!isLast) {
@@ -153,7 +154,7 @@ Status OneRankComparison::compareGradients(std::vector<Check> &checks) {
     TRY_STATUS(disturbParameters(*fresh, reference->root(), seed + attempt));
     if (attempt > 0)
       checks.pop_back();
-    TRY_STATUS(checkFiniteDifferences(*fresh, reference->root(), seed + attempt, checks));
+    TRY_STATUS(checkFiniteDifferences(*fresh, reference->root(), seed + attempt, observer, checks));
     if (attempt > 0)
       checks.back().detail += fmt::format("; with the numbers of seed {}", seed + attempt);
     if (!checks.back().isUndecided)
@@ -185,7 +186,7 @@ Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &wri
   TRY(SessionPointer session, createSession(own, ranks, options));
   TRY(SessionPointer one, createReference());
   engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
-  TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, checks));
+  TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, observer, checks));
   return roundingOf(own->root());
 }
 

@@ -127,7 +127,7 @@ std::vector<PlanFeature> makeTable() {
   PlanFeature live = along(named("live", "live", {"repeat"}), "backward_first");
   live.limitsLive = true;
   table.push_back(live);
-  for (const dsl::KnownSchedule &kind : knownSchedules().kinds) {
+  for (const dsl::KnownSchedule &kind : compiler::knownSchedules().kinds) {
     PlanFeature feature = split(kind.name.c_str(), "schedule", {"repeat"}, {{"pp", {2, 4, 3}}}, {});
     feature.schedule = kind.name;
     feature.chunks = std::max(1, kind.chunks);

@@ -1,6 +1,7 @@
 // Judges what became of a plan's check from the report or the error that it left.
 #include "tools/lib/verify/PlanResult.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/Printable.h"
 #include "tools/lib/models/Compilation.h"
 
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace npar::verify {
@@ -42,19 +42,19 @@ struct PlanError {
   bool refusesSizes = false; ///< the text does without a plan, too
 
   std::string toJson() const {
-    nlohmann::json json = {{"code", static_cast<int>(code)}, {"message", message}, {"located", isLocated}, {"refuses_sizes", refusesSizes}};
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    Json json = {{"code", static_cast<int>(code)}, {"message", message}, {"located", isLocated}, {"refuses_sizes", refusesSizes}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  static PlanError of(const nlohmann::json &json) {
+  static PlanError of(const Json &json) {
     return {static_cast<Code>(json.value("code", static_cast<int>(Code::Internal))), json.value("message", ""),
             json.value("located", false), json.value("refuses_sizes", false)};
   }
 };
 
-void judgeReport(const nlohmann::json &report, PlanResult &result) {
+void judgeReport(const Json &report, PlanResult &result) {
   result.error = 0;
   bool isOfOneRank = true; // all failed checks are
-  for (const nlohmann::json &check : report["checks"]) {
+  for (const Json &check : report["checks"]) {
     std::string name = check["name"];
     bool inFloat64 = name != "finite differences" && name.rfind("in ", 0) != 0;
     double error = check.contains("max_relative_error") && inFloat64
@@ -124,7 +124,7 @@ std::string leftBy(const engine::Result<VerifyReport> &report, const models::Mod
 PlanResult judge(const PlanOutcome &outcome, const PlanDraft &draft) {
   PlanResult result;
   result.output = withoutFolder(outcome.output, outcome.folder);
-  nlohmann::json left = nlohmann::json::parse(outcome.left, nullptr, /*allow_exceptions=*/false);
+  Json left = Json::parse(outcome.left, nullptr, /*allow_exceptions=*/false);
   if (!left.is_object())
     result.reason = outcome.ended;
   else if (left.contains("checks"))

@@ -1,16 +1,15 @@
 // Writes the result of a verification as JSON.
 #include "tools/lib/verify/VerifyReport.h"
 
+#include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
-
-#include <nlohmann/json.hpp>
 
 namespace npar::verify {
 
 namespace {
 
-nlohmann::ordered_json warningJson(const RoundingWarning &warning, const dsl::Sources &sources) {
-  nlohmann::ordered_json json;
+OrderedJson warningJson(const RoundingWarning &warning, const dsl::Sources &sources) {
+  OrderedJson json;
   json["file"] = warning.location.file < sources.size() ? sources.name(warning.location.file) : "";
   json["line"] = warning.location.line;
   json["column"] = warning.location.column;
@@ -29,9 +28,9 @@ VerifyReport reportOf(const program::Program &program, std::vector<Check> checks
 }
 
 std::string jsonOf(const VerifyReport &report) {
-  nlohmann::ordered_json json, list = nlohmann::ordered_json::array();
+  OrderedJson json, list = OrderedJson::array();
   for (const Check &check : report.checks) {
-    nlohmann::ordered_json one;
+    OrderedJson one;
     one["name"] = check.name;
     one["ok"] = check.ok;
     if (check.maxRelativeError)
@@ -44,12 +43,12 @@ std::string jsonOf(const VerifyReport &report) {
   json["ok"] = report.good();
   json["plan"] = report.plan;
   json["checks"] = list;
-  json["warnings"] = nlohmann::ordered_json::array();
+  json["warnings"] = OrderedJson::array();
   if (report.rounding && report.rounding->warning)
     json["warnings"].push_back(warningJson(*report.rounding->warning, report.texts));
   if (report.rounding)
     json["rounding_error"] = report.rounding->error;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace npar::verify

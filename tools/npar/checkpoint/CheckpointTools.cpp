@@ -8,6 +8,7 @@
 #include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
 #include "engine/files/OutputName.h"
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/safetensors/Safetensors.h"
 #include "tools/npar/model/LoadModel.h"
@@ -19,7 +20,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -60,9 +60,7 @@ ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint) {
   return reported(status);
 }
 
-void printJson(const nlohmann::ordered_json &json) {
-  std::cout << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-}
+void printJson(const OrderedJson &json) { std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n"; }
 
 } // namespace
 
@@ -142,7 +140,7 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
   claims.write("-o", flags.output);
   ExitCode code = reported(claims.check());
   if (code == ExitCode::Good && !flags.most)
-    code = reported(program::checkSafetensorsName("-o", flags.output));
+    code = reported(files::checkSafetensorsName("-o", flags.output));
   if (code != ExitCode::Good)
     return code;
   std::error_code ignored;

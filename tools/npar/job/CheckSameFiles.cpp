@@ -33,7 +33,7 @@ ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::str
   ExitCode code = addWeights(weights, paths);
   for (size_t i = 0; i < paths.size() && code == ExitCode::Good; ++i) {
     const std::string &path = paths[i];
-    engine::Result<program::Fingerprint> fingerprint = program::fingerprintOf(path, job.fingerprints(), seed);
+    engine::Result<files::Fingerprint> fingerprint = files::fingerprintOf(path, job.fingerprints(), seed);
     if (fingerprint.ok())
       own.push_back({path, std::move(*fingerprint)});
     else
@@ -47,7 +47,10 @@ ExitCode checkSameFiles(Job &job, std::vector<std::string> paths, const std::str
   std::vector<std::vector<job::ReadFile>> files;
   std::vector<std::string> names;
   for (const std::vector<uint8_t> &each : *all) {
-    files.push_back(job::unpackFiles(each));
+    engine::Result<std::vector<job::ReadFile>> read = job::unpackFiles(each);
+    if (!read.ok())
+      return fail(read.status());
+    files.push_back(std::move(*read));
     names.push_back(job.nameOf(names.size()));
   }
   for (const std::string &text : job::differences(files, names))

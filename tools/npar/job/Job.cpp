@@ -216,7 +216,7 @@ Status Job::openControl(bool json) {
   abortLate(secondsToAbort);
   flight = options.flight;
   if (flight.empty()) { // process 0 invents a name and sends it
-    std::string token = isVoice() ? program::randomName() : "";
+    std::string token = isVoice() ? files::randomName() : "";
     Result<std::vector<std::vector<uint8_t>>> tokens = gather({token.begin(), token.end()});
     if (!tokens.ok())
       return tokens.status();

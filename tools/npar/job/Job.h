@@ -69,7 +69,7 @@ public:
   std::string nameOf(size_t process) const {
     return process < introductions.size() ? job::nameOf(introductions, process) : "process " + std::to_string(process);
   }
-  program::FingerprintKind fingerprints() const { return options.fingerprints(); }
+  files::FingerprintKind fingerprints() const { return options.fingerprints(); }
 
 private:
   friend ExitCode inJob(const JobOptions &options, const std::function<ExitCode(Job &)> &body);

@@ -17,8 +17,8 @@ struct JobOptions {
   std::string flight;               ///< folder for flight records; empty: a temporary one
   std::string check = "sampled";    ///< how much of data and weights the processes compare: sampled, full
 
-  program::FingerprintKind fingerprints() const {
-    return check == "full" ? program::FingerprintKind::Full : program::FingerprintKind::Sampled;
+  files::FingerprintKind fingerprints() const {
+    return check == "full" ? files::FingerprintKind::Full : files::FingerprintKind::Sampled;
   }
 
   void addTo(CLI::App &app);

@@ -19,10 +19,7 @@ void addProgramFlag(CLI::App &app, const std::string &flag, const foreign::Forei
 
 void ForeignFlags::addTo(CLI::App &app) {
   app.option_defaults()->group("Run of another program");
-  app.add_option("--from", from,
-                 "run of another program, instead of MODEL: Megatron-LM flags (a script, or the arguments that it prints), a "
-                 "torchtitan TOML, "
-                 "DeepSpeed JSON, or Accelerate YAML")
+  app.add_option("--from", from, "run of another program, instead of MODEL: " + foreign::programFiles())
       ->type_name("FILE")
       ->check(notEmpty());
   app.add_option("--model-config", modelConfig, "with --from: config.json of the model, or its folder")
@@ -48,7 +45,7 @@ ExitCode ForeignFlags::check(const ModelOptions &model) const {
     return model.model.empty() ? fail(ExitCode::Usage, "give MODEL or --from FILE") : ExitCode::Good;
   }
   if (!model.model.empty())
-    return fail(ExitCode::Usage, "--from provides model and plan; remove '" + model.model + "' out");
+    return fail(ExitCode::Usage, "--from provides model and plan; remove '" + model.model + "'");
   const char *flag = model.plan ? "--plan" : model.train ? "--train" : model.config ? "--config" : nullptr;
   return flag ? fail(ExitCode::Usage, std::string(flag) + " cannot be used with --from, which makes its own model and plan")
               : ExitCode::Good;

@@ -4,12 +4,17 @@
 #include "tools/lib/planner/search/SimulatePlans.h"
 #include "tools/npar/terminal/StopSignals.h"
 
+#include <fmt/format.h>
+
 namespace npar::driver {
 
-/// Sets the signals up so that the first one ends the work after the plans that are being compiled; a second one ends the process at once.
+/// Sets the signals up so that the first one ends the work, and a second one the process at once.
 inline planner::ParallelWork stoppableWork(int jobs) {
   stopWhenAsked("", /*quiet=*/true);
-  return {jobs, stopSignal};
+  return {jobs, [](size_t tried, size_t all) {
+            const char *signal = stopSignal();
+            return signal ? engine::Status::runFailed(fmt::format("stopped by {} after {} of {} plans", signal, tried, all)) : engine::Status();
+          }};
 }
 
 } // namespace npar::driver

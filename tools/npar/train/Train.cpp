@@ -4,8 +4,9 @@
 #include "compiler/cost/CostModel.h"
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/json/Json.h"
 #include "engine/logging/Trace.h"
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/runtime/NotFinite.h"
@@ -25,7 +26,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -184,11 +184,11 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
   if (!evaluations.wanted() || !checkpoints.resumes())
     return ExitCode::Good;
   std::optional<std::pair<int64_t, double>> own = checkpoints.bestBefore(evaluations.watched());
-  Outcome<std::string> best = reported(
-      job.decide([&]() -> Result<std::string> { return own ? nlohmann::json{own->first, own->second}.dump() : std::string("[]"); }));
+  Outcome<std::string> best =
+      reported(job.decide([&]() -> Result<std::string> { return own ? Json{own->first, own->second}.dump() : std::string("[]"); }));
   if (!best.ok())
     return best.code();
-  nlohmann::json json = nlohmann::json::parse(*best, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(*best, nullptr, /*allow_exceptions=*/false);
   if (json.is_array() && json.size() == 2)
     evaluations.goOn(json[0].get<int64_t>(), json[1].get<double>(), checkpoints.firstStep());
   return ExitCode::Good;

@@ -1,11 +1,11 @@
 // Remarks, exit codes and summaries of training runs.
 #include "tools/npar/train/TrainSummary.h"
 
+#include "engine/json/Json.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -71,9 +71,9 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
                              training.unit, hash);
     return {};
   }
-  nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
+  OrderedJson json, ranks = OrderedJson::array();
   for (const engine::ArenaUse &use : *uses) {
-    nlohmann::ordered_json rank;
+    OrderedJson rank;
     rank["rank"] = use.rank;
     rank["arena_bytes_planned"] = use.planned;
     rank["arena_bytes_used"] = use.used;
@@ -94,18 +94,18 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
       json["best"] = {{"step", evaluations.bestAt()}, {evaluations.watched(), evaluations.best()}};
   }
   json["data_wait_seconds"] = training.waited;
-  json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
+  json["parameter_hash"] = computes ? OrderedJson(hash) : OrderedJson();
   if (checkpoints.wanted()) {
     json["first_step"] = training.first;
     json["checkpoint"] = checkpoints.newest();
-    json["failed_checkpoints"] = nlohmann::ordered_json::array();
+    json["failed_checkpoints"] = OrderedJson::array();
     for (const engine::FailedSaveRecord &failed : checkpoints.failures())
       json["failed_checkpoints"].push_back({{"step", failed.step}, {"error", failed.why}});
   }
   if (!job.isAlone())
     json["processes"] = job.processes();
   json["ranks"] = ranks;
-  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   return {};
 }
 

@@ -1,9 +1,10 @@
 // Prints the plans of each model with their results.
 #include "tools/npar/verify/VerifyAll.h"
 
+#include "engine/json/Json.h"
+#include "engine/readable/TableRow.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Outcome.h"
-#include "engine/readable/TableRow.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/verify/VerifyInJob.h"
 
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -22,8 +22,6 @@ using verify::PlanResult;
 using verify::PlanSelection;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The flags that make the same plans again.
 std::string drawing(const PlanSelection &selection) {
@@ -96,10 +94,10 @@ void printSummary(const ModelPlans &plans) {
     std::cout << fmt::format("  refused {} time{} (such as '{}'): {}\n", found.first, found.first == 1 ? "" : "s", found.second, reason);
 }
 
-Json planJson(const ModelPlans &plans, size_t index, const PlanSelection &selection) {
+OrderedJson planJson(const ModelPlans &plans, size_t index, const PlanSelection &selection) {
   const PlanDraft &draft = plans.drafts[index];
   const PlanResult &result = plans.results[index];
-  Json mesh = Json::object(), settings = Json::object(), json;
+  OrderedJson mesh = OrderedJson::object(), settings = OrderedJson::object(), json;
   for (const auto &[axis, size] : draft.mesh)
     mesh[axis] = size;
   for (const auto &[key, value] : draft.settings)
@@ -110,7 +108,7 @@ Json planJson(const ModelPlans &plans, size_t index, const PlanSelection &select
   json["world"] = draft.world;
   json["settings"] = settings;
   json["verdict"] = verify::nameOf(result.verdict);
-  json["max_relative_error"] = result.error && result.verdict == verify::Verdict::Ok ? Json(*result.error) : Json();
+  json["max_relative_error"] = result.error && result.verdict == verify::Verdict::Ok ? OrderedJson(*result.error) : OrderedJson();
   json["reason"] = result.reason;
   json["rule"] = result.at;
   if (result.verdict == verify::Verdict::Failed)
@@ -118,17 +116,17 @@ Json planJson(const ModelPlans &plans, size_t index, const PlanSelection &select
   return json;
 }
 
-Json reportJson(const std::vector<ModelPlans> &all, const PlanSelection &selection, bool good) {
-  Json json, models = Json::array();
+OrderedJson reportJson(const std::vector<ModelPlans> &all, const PlanSelection &selection, bool good) {
+  OrderedJson json, models = OrderedJson::array();
   for (const ModelPlans &plans : all) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (size_t i = 0; i < plans.results.size(); ++i)
       list.push_back(planJson(plans, i, selection));
-    models.push_back(Json{{"model", plans.model.name},
-                          {"ok", plans.count(verify::Verdict::Ok)},
-                          {"refused", plans.count(verify::Verdict::Refused)},
-                          {"failed", plans.count(verify::Verdict::Failed)},
-                          {"plans", list}});
+    models.push_back(OrderedJson{{"model", plans.model.name},
+                                 {"ok", plans.count(verify::Verdict::Ok)},
+                                 {"refused", plans.count(verify::Verdict::Refused)},
+                                 {"failed", plans.count(verify::Verdict::Failed)},
+                                 {"plans", list}});
   }
   json["ok"] = good;
   json["seed"] = selection.seed;
@@ -181,7 +179,7 @@ ExitCode verifyAll(const AllFlags &flags) {
       printSummary(plans);
   }
   if (flags.json)
-    std::cout << reportJson(all, flags.selection, good).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << reportJson(all, flags.selection, good).dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   return good ? ExitCode::Good : ExitCode::CheckFailed;
 }
 

@@ -1,6 +1,7 @@
 // Prints the table of pairs of features.
 #include "tools/npar/verify/VerifyPairs.h"
 
+#include "engine/json/Json.h"
 #include "tools/lib/verify/ModelPlans.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Outcome.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace npar::driver {
 
@@ -19,8 +19,6 @@ using verify::FeaturePairs;
 using verify::PlanFeature;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string mark(const FeaturePair &pair, std::vector<std::string> &notes) {
   if (pair.result.verdict == verify::Verdict::Ok)
@@ -61,18 +59,19 @@ void printTable(const FeaturePairs &table) {
       std::cout << fmt::format("  failed: {}\n{}", again(table, pair), pair.result.output);
 }
 
-Json tableJson(const FeaturePairs &table) {
-  Json json, pairs = Json::array(), names = Json::array();
+OrderedJson tableJson(const FeaturePairs &table) {
+  OrderedJson json, pairs = OrderedJson::array(), names = OrderedJson::array();
   for (const PlanFeature *feature : table.features)
     names.push_back(feature->name);
   for (const FeaturePair &pair : table.pairs) {
     pairs.push_back(
-        Json{{"features", {table.features[pair.column]->name, table.features[pair.row]->name}},
-             {"world", pair.world ? Json(pair.world) : Json()},
-             {"verdict", verify::nameOf(pair.result.verdict)},
-             {"max_relative_error", pair.result.error && pair.result.verdict == verify::Verdict::Ok ? Json(*pair.result.error) : Json()},
-             {"reason", pair.result.reason},
-             {"rule", pair.result.at}});
+        OrderedJson{{"features", {table.features[pair.column]->name, table.features[pair.row]->name}},
+                    {"world", pair.world ? OrderedJson(pair.world) : OrderedJson()},
+                    {"verdict", verify::nameOf(pair.result.verdict)},
+                    {"max_relative_error",
+                     pair.result.error && pair.result.verdict == verify::Verdict::Ok ? OrderedJson(*pair.result.error) : OrderedJson()},
+                    {"reason", pair.result.reason},
+                    {"rule", pair.result.at}});
     if (pair.result.verdict == verify::Verdict::Failed)
       pairs.back()["output"] = pair.result.output, pairs.back()["again"] = again(table, pair);
   }
@@ -98,7 +97,7 @@ ExitCode verifyPairs(const PairFlags &flags) {
   if (!pairs.ok())
     return pairs.code();
   if (flags.json)
-    std::cout << tableJson(*pairs).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << tableJson(*pairs).dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   else
     printTable(*pairs);
   return pairs->count(verify::Verdict::Failed) == 0 ? ExitCode::Good : ExitCode::CheckFailed;

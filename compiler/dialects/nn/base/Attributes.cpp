@@ -75,7 +75,7 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
   double deviation = 0;
   if (failed(parser.parseLess()))
     return {};
-  FailureOr<InitKind> initial = parseWord<InitKind>(parser);
+  FailureOr<InitKind> initial = compiler::parseWord<InitKind>(parser);
   if (failed(initial))
     return {};
   if ((*initial == InitKind::Normal || *initial == InitKind::Constant) &&

@@ -120,6 +120,12 @@ double nn::defaultFlops(Operation *op) {
   return most;
 }
 
+double nn::functionsOf(Operation *op) {
+  auto kernel = llvm::dyn_cast<KernelOpInterface>(op);
+  bool isFunction = kernel && (kernel.getEffort() == Effort::Some || kernel.getEffort() == Effort::Much);
+  return isFunction ? defaultFlops(op) : 0;
+}
+
 double nn::loopVolume(Operation *op) {
   double volume = 1;
   SmallVector<StringAttr> seen;

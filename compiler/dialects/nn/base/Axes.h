@@ -38,6 +38,8 @@ llvm::SmallVector<mlir::StringAttr> defaultLoopOrder(mlir::Operation *op);
 bool isContracted(mlir::Operation *op, unsigned operand, mlir::StringAttr axis);
 /// Elements of the largest operand or result.
 double defaultFlops(mlir::Operation *op);
+/// Number of elements for which the op needs many instructions, as for an exponential or a look-up; 0 for ops that need one or two.
+double functionsOf(mlir::Operation *op);
 /// The product of the sizes of all axes that occur in operands and results: the iterations of the op's loop nest.
 double loopVolume(mlir::Operation *op);
 

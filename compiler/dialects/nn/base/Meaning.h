@@ -60,7 +60,10 @@ public:
 };
 
 /// The index nearest to `index` within [0, size), so that reading there is safe.
-Scalar clampIndex(Scalar index, int64_t size);
+inline Scalar clampIndex(Scalar index, int64_t size) {
+  Scalar low = index.make<mlir::arith::MaxSIOp>(index, index.like(0));
+  return low.make<mlir::arith::MinSIOp>(low, low.like(double(size - 1)));
+}
 
 /// The formula of ops that only move elements.
 inline Scalar same(Scalar x) { return x; }

@@ -7,14 +7,12 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
-namespace npar {
-#define GEN_PASS_DEF_PLACEEXPAND
-#include "compiler/passes/place/Passes.h.inc"
-} // namespace npar
-
 #include "compiler/passes/place/expand/ExpandableOpInterface.cpp.inc"
 
 namespace npar::place {
+
+#define GEN_PASS_DEF_PLACEEXPAND
+#include "compiler/passes/place/Passes.h.inc"
 
 void registerExpansions(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, nn::NnDialect *) {
@@ -57,6 +55,7 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
 };
 
 } // namespace
-} // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceExpandPass() { return std::make_unique<place::PlaceExpand>(); }
+std::unique_ptr<mlir::Pass> createPlaceExpandPass() { return std::make_unique<PlaceExpand>(); }
+
+} // namespace npar::place

@@ -50,8 +50,8 @@ std::optional<ProductChoice> choiceOf(const std::string &words) {
 ProductChoices::ProductChoices(const std::string &device, const std::string &version)
     : title("npar's choices of algorithms, 1: cuBLASLt " + version + ", " + device) {
   name = fileName("cublaslt-" + version + "-" + device) + ".txt";
-  if (program::CachePlace place = program::cachePlace("kernels"); !place.root.empty()) {
-    Result<program::PrivateFolder> opened = program::PrivateFolder::open(place.root, place.below);
+  if (files::CachePlace place = files::cachePlace("kernels"); !place.root.empty()) {
+    Result<files::PrivateFolder> opened = files::PrivateFolder::open(place.root, place.below);
     if (opened.ok())
       folder.emplace(std::move(*opened));
     else

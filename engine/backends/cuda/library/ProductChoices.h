@@ -30,7 +30,7 @@ private:
   Choices read();
   std::string text() const;
 
-  std::optional<program::PrivateFolder> folder; ///< nothing: there is no place for the file
+  std::optional<files::PrivateFolder> folder; ///< nothing: there is no place for the file
   std::string name, title;                      ///< of the file; its first line
   Choices choices;
   bool changed = false;

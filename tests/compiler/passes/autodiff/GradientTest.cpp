@@ -27,7 +27,7 @@ struct GradientTest : testing::Test {
   /// random direction.
   void check(ModuleOp module, double center = 0, double deviation = 0.3) {
     PassManager passes(&context);
-    passes.addPass(createAutodiffBackwardPass());
+    passes.addPass(compiler::createAutodiffBackwardPass());
     ASSERT_TRUE(succeeded(passes.run(module)));
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     test::Interpreter start;
@@ -112,7 +112,7 @@ TEST_F(GradientTest, WholeModelWithTiedTableAndDropout) {
   test::TinyGpt2 gpt2(2);
   gpt2.program.plan.compute = dsl::ElementType::F64;
   dsl::Sources sources;
-  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  OwningOpRef<ModuleOp> module = compiler::importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   check(*module);
 }

@@ -54,8 +54,8 @@ std::vector<double> numbersOf(const BothBuffer &buffer) {
       return static_cast<double>(static_cast<float>(value));
     };
     numbers.push_back(buffer.type == ElementType::F32    ? get(float())
-                      : buffer.type == ElementType::BF16 ? get(program::BFloat16())
-                                                         : get(program::Float16()));
+                      : buffer.type == ElementType::BF16 ? get(engine::BFloat16())
+                                                         : get(engine::Float16()));
   }
   return numbers;
 }

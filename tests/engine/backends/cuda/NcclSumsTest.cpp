@@ -26,7 +26,7 @@ Bytes inputOf(ElementType type, uint64_t count, size_t rank) {
   for (uint64_t i = 0; i < count; ++i) {
     auto put = [&](auto element) { std::memcpy(&bytes[i * sizeof(element)], &element, sizeof(element)); };
     if (type == ElementType::BF16)
-      put(program::BFloat16(static_cast<float>(std::sin(double(rank * 131 + i * 17 + 1)))));
+      put(engine::BFloat16(static_cast<float>(std::sin(double(rank * 131 + i * 17 + 1)))));
     else if (type == ElementType::F64)
       put(std::sin(double(rank * 131 + i * 17 + 1)));
     else
@@ -42,7 +42,7 @@ std::vector<double> numbersOf(ElementType type, const Bytes &bytes) {
       std::memcpy(&element, &bytes[at], sizeof(element));
       return element;
     };
-    all.push_back(type == ElementType::BF16  ? static_cast<double>(static_cast<float>(take(program::BFloat16())))
+    all.push_back(type == ElementType::BF16  ? static_cast<double>(static_cast<float>(take(engine::BFloat16())))
                   : type == ElementType::F64 ? take(0.0)
                                              : static_cast<double>(take(0.0f)));
   }

@@ -15,6 +15,19 @@ using verify::ErrorMeasure;
 
 namespace {
 
+engine::Observer nobody;
+
+/// Wants to stop at a phase, counted from 1.
+class StopAt final : public engine::Observer {
+public:
+  explicit StopAt(int phase) : left(phase) {}
+  void phase(const std::string &) override { --left; }
+  bool wantsToStop() override { return left <= 0; }
+
+private:
+  int left;
+};
+
 /// One parameter "w" of 3 elements with one accumulator.
 struct OneParameter {
   flatbuffers::FlatBufferBuilder builder;
@@ -204,13 +217,13 @@ TEST(CompareSessions, FindsAWrongGradient) {
   OneParameter program;
   CubicSession right, alike, wrong(1 + 1e-8);
   std::vector<Check> checks;
-  ASSERT_TRUE(verify::compareSessions(right, alike, program.root(), 3, 1, checks).ok());
+  ASSERT_TRUE(verify::compareSessions(right, alike, program.root(), 3, 1, nobody, checks).ok());
   for (const Check &check : checks)
     EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
 
   CubicSession reference;
   checks.clear();
-  ASSERT_TRUE(verify::compareSessions(wrong, reference, program.root(), 3, 1, checks).ok());
+  ASSERT_TRUE(verify::compareSessions(wrong, reference, program.root(), 3, 1, nobody, checks).ok());
   EXPECT_TRUE(named(checks, "initial parameters").ok);
   EXPECT_FALSE(named(checks, "gradients").ok);
   EXPECT_FALSE(named(checks, "parameters").ok);
@@ -221,8 +234,8 @@ TEST(CompareSessions, NeedsAFiniteReference) {
   OneParameter program;
   CubicSession session, reference(INFINITY);
   std::vector<Check> checks;
-  ASSERT_TRUE(verify::compareSessions(session, session, program.root(), 3, 1, checks).ok());
-  engine::Status status = verify::compareSessions(session, reference, program.root(), 3, 1, checks);
+  ASSERT_TRUE(verify::compareSessions(session, session, program.root(), 3, 1, nobody, checks).ok());
+  engine::Status status = verify::compareSessions(session, reference, program.root(), 3, 1, nobody, checks);
   EXPECT_EQ(status.code(), engine::Code::BadInput);
   EXPECT_NE(status.message().find("is not finite: there is nothing to compare"), std::string::npos) << status.message();
 }
@@ -245,12 +258,33 @@ TEST(Sensitivity, TellsAChoiceFromWhatIsSmooth) {
     }
 }
 
+// An observer ends the comparison before the step that it stops at; no check is made up from the steps before.
+TEST(CompareSessions, CanBeStopped) {
+  OneParameter program;
+  for (int phase : {1, 3}) {
+    CubicSession session, reference;
+    StopAt observer(phase);
+    std::vector<Check> checks;
+    EXPECT_EQ(verify::compareSessions(session, reference, program.root(), 3, 1, observer, checks).code(), engine::Code::Stopped);
+    EXPECT_TRUE(checks.empty());
+  }
+}
+
+TEST(FiniteDifferences, CanBeStopped) {
+  OneParameter program;
+  CubicSession session;
+  StopAt observer(1);
+  std::vector<Check> checks;
+  EXPECT_EQ(verify::checkFiniteDifferences(session, program.root(), 1, observer, checks).code(), engine::Code::Stopped);
+  EXPECT_TRUE(checks.empty());
+}
+
 TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {
   OneParameter program;
   for (double wrong : {1.0, 1.0001}) {
     CubicSession session(wrong);
     std::vector<Check> checks;
-    ASSERT_TRUE(verify::checkFiniteDifferences(session, program.root(), 1, checks).ok());
+    ASSERT_TRUE(verify::checkFiniteDifferences(session, program.root(), 1, nobody, checks).ok());
     EXPECT_EQ(named(checks, "finite differences").ok, wrong == 1.0) << checks[0].detail;
   }
 }
@@ -261,7 +295,7 @@ TEST(FiniteDifferences, TellKinksFromWrongGradients) {
   for (double wrong : {1.0, 1.00003, 0.9992}) {
     ReluSession session(wrong);
     std::vector<Check> checks;
-    ASSERT_TRUE(verify::checkFiniteDifferences(session, program.root(), 1, checks).ok());
+    ASSERT_TRUE(verify::checkFiniteDifferences(session, program.root(), 1, nobody, checks).ok());
     EXPECT_EQ(named(checks, "finite differences").ok, wrong == 1.0) << checks[0].detail;
   }
 }

@@ -39,7 +39,7 @@ enum class Code : int32_t {
   RunFailed = NPAR_RUN_FAILED,     ///< memory, files or processes while something ran
   Timeout = NPAR_TIMEOUT,
   Internal = NPAR_INTERNAL, ///< a fault of npar
-  Stopped = NPAR_STOPPED    ///< an observer or Trainer::stop() ended it
+  Stopped = NPAR_STOPPED    ///< an observer, a Stop or Trainer::stop() ended it
 };
 
 struct Error {
@@ -107,6 +107,7 @@ private:
 /// A result as JSON text; npar.h lists its members.
 struct Report {
   std::string json;
+  bool ok = true; ///< false: a check of verify() found a difference, which `json` describes
 };
 
 // ---- Observers
@@ -129,6 +130,15 @@ struct StepResult {
   std::vector<NamedValue> losses;
 };
 
+/// A plan that a search has compiled and simulated.
+struct JudgedPlan {
+  bool fits = false;        ///< it fits the machine's memory, or the machine states none
+  std::string_view plan;    ///< a text that imports the model; valid during the callback
+  std::string_view refusal; ///< why it cannot be compiled or placed; empty: it can, and has figures
+  double milliseconds = 0;  ///< predicted for a step
+  int64_t bytes = 0;        ///< of the largest rank
+};
+
 struct Event {
   enum Kind : int32_t {
     Phase = NPAR_EVENT_PHASE,
@@ -144,6 +154,25 @@ struct Event {
   std::string_view text;            ///< valid during the callback
   int64_t done = 0, total = 0;      ///< kernels, candidates or steps; total 0: unknown
   const StepResult *step = nullptr; ///< of Kind::Step
+  const JudgedPlan *candidate = nullptr; ///< of Kind::Candidate
+};
+
+/// Asks calls that take a Request to end with Code::Stopped after their current part. Copies ask for the same.
+class Stop {
+public:
+  Stop() : held(made(), &npar_stop_free) {}
+  /// Any thread and any signal handler may call it. It holds for later calls, too.
+  void request() const noexcept { npar_stop_request(held.get()); }
+  /// For calls of npar.h; it belongs to this object.
+  npar_stop *raw() const noexcept { return held.get(); }
+
+private:
+  static npar_stop *made() {
+    npar_stop *stop = nullptr;
+    npar_stop_create(&stop, nullptr);
+    return stop;
+  }
+  std::shared_ptr<npar_stop> held;
 };
 
 /// Returns true to continue, false to end the work after its current part with Code::Stopped. It runs on the thread that called.
@@ -216,13 +245,19 @@ private:
   static int hear(void *user, const npar_event *event) noexcept {
     auto &self = *static_cast<Border *>(user);
     NPAR_TRY {
+      Event told{static_cast<Event::Kind>(event->kind), viewOf(event->text), event->done, event->total};
       StepResult step;
-      if (event->step)
+      if (event->step) {
         step = stepOf(*event->step);
-      return self.hears(
-                 {static_cast<Event::Kind>(event->kind), viewOf(event->text), event->done, event->total, event->step ? &step : nullptr})
-                 ? 0
-                 : 1;
+        told.step = &step;
+      }
+      JudgedPlan candidate;
+      if (event->candidate) {
+        candidate = {event->candidate->fits != 0, viewOf(event->candidate->plan), viewOf(event->candidate->refusal),
+                     event->candidate->milliseconds, event->candidate->bytes};
+        told.candidate = &candidate;
+      }
+      return self.hears(told) ? 0 : 1;
     }
     NPAR_CATCH_ALL { self.keep(); }
     return 1;
@@ -260,7 +295,7 @@ template <typename Call> Result<Report> report(Border *border, Call call) {
     border->rethrow();
   if (code != NPAR_OK)
     return failure.take(code);
-  return Report{textOf(npar_buffer_data(held.get()))};
+  return Report{textOf(npar_buffer_data(held.get())), npar_buffer_ok(held.get()) != 0};
 }
 
 template <typename T> T options() {

@@ -8,7 +8,8 @@
  *              object that it came from.
  * Options      A struct of options begins with `struct_size`; set it to sizeof, and all other members to zero: zero means the default.
  * Threads      An npar_program never changes: any number of threads may use it at once. An npar_trainer is for one thread at a time, except
- *              npar_trainer_stop, which any thread and any signal handler may call. An npar_buffer and an npar_error never change.
+ *              npar_trainer_stop, which any thread and any signal handler may call, as they may call npar_stop_request. An npar_buffer and
+ *              an npar_error never change.
  * Callbacks    They come on the thread that called the library, between two phases or steps, and no lock is held. They may call every
  *              function of this header except functions of the trainer that is calling. They must not throw.
  * The process  The library never prints, exits, forks, changes the environment, the working folder or the limits of threads, and it
@@ -51,13 +52,14 @@ enum {
   NPAR_RUN_FAILED = 4,   /* memory, files or processes while something ran */
   NPAR_TIMEOUT = 5,
   NPAR_INTERNAL = 6, /* a fault of npar */
-  NPAR_STOPPED = 7   /* an observer or npar_trainer_stop ended it */
+  NPAR_STOPPED = 7   /* an observer, an npar_stop or npar_trainer_stop ended it */
 };
 
 typedef struct npar_error npar_error;
 typedef struct npar_buffer npar_buffer;
 typedef struct npar_program npar_program;
 typedef struct npar_trainer npar_trainer;
+typedef struct npar_stop npar_stop;
 
 /* The version of the interface that the library has. */
 NPAR_API uint32_t npar_abi(void);
@@ -77,6 +79,8 @@ NPAR_API npar_code npar_error_code(const npar_error *error);
 NPAR_API void npar_error_free(npar_error *error);
 
 NPAR_API npar_str npar_buffer_data(const npar_buffer *buffer);
+/* 0 if the buffer is a report of npar_verify in which a check found a difference; else 1. */
+NPAR_API int32_t npar_buffer_ok(const npar_buffer *buffer);
 NPAR_API void npar_buffer_free(npar_buffer *buffer);
 
 /* ---- Observers ----------------------------------------------------------------------------------------------------------------------- */
@@ -89,7 +93,7 @@ enum {
   NPAR_EVENT_STEP = 4,      /* a training step is done: `step` */
   NPAR_EVENT_EVALUATED = 5, /* an evaluation is done: `text` is its JSON */
   NPAR_EVENT_SAVED = 6,     /* a checkpoint is complete: `text` is its folder */
-  NPAR_EVENT_CANDIDATE = 7, /* a search has compiled and simulated a plan: `text` names it */
+  NPAR_EVENT_CANDIDATE = 7, /* a search has judged a plan: `text` names it, `candidate` has its figures */
   NPAR_EVENT_TOKEN = 8      /* a token was generated: `done` is its id, `text` its text if a tokenizer is known */
 };
 
@@ -112,12 +116,23 @@ typedef struct npar_step_result {
   const npar_named_value *losses;
 } npar_step_result;
 
+/* A plan that a search has compiled and simulated. */
+typedef struct npar_candidate {
+  uint32_t struct_size;
+  int32_t fits;        /* 1: it fits the machine's memory, or the machine states none */
+  npar_str plan;       /* a text that imports the model */
+  npar_str refusal;    /* why it cannot be compiled or placed; empty: it can, and has figures */
+  double milliseconds; /* predicted for a step */
+  int64_t bytes;       /* of the largest rank */
+} npar_candidate;
+
 typedef struct npar_event {
   uint32_t struct_size;
   npar_event_kind kind;
   npar_str text;
   int64_t done, total; /* of what the work counts: kernels, candidates, steps; total 0: unknown */
   const npar_step_result *step;
+  const npar_candidate *candidate;
 } npar_event;
 
 /* Returns 0 to go on. Any other value ends the work after the current part with NPAR_STOPPED; what is done stays valid. */
@@ -127,6 +142,15 @@ typedef struct npar_observer {
   npar_observe call; /* null: nobody hears of anything */
   void *user;
 } npar_observer;
+
+/* ---- Stopping ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A request to stop, for calls that take an npar_request. It must live until these calls have ended. */
+NPAR_API npar_code npar_stop_create(npar_stop **stop, npar_error **error);
+/* Asks all calls that were given `stop`, those in progress and later ones, to end with NPAR_STOPPED after their current part: a pass, a
+ * kernel, a step of a verification, a sample of a simulation. Any thread or signal handler may call it. */
+NPAR_API void npar_stop_request(npar_stop *stop);
+NPAR_API void npar_stop_free(npar_stop *stop);
 
 /* ---- Programs ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -163,6 +187,7 @@ typedef struct npar_request {
   size_t target_count;
   int32_t without_kernels; /* 1: a program to look at, which cannot run */
   npar_observer observer;
+  npar_stop *stop; /* ends the call when it is asked to; null: only the observer does */
 } npar_request;
 
 /* Compiles. Needs libnpar_compiler beside libnpar, which is opened on the first call. */
@@ -218,7 +243,7 @@ typedef struct npar_verify_options {
 } npar_verify_options;
 
 /* Does the plan compute what one rank computes? The report, {schema, ok, plan, checks: [...], warnings, rounding_error}, is given whether the
- * checks hold or not: NPAR_OK means that all were made. */
+ * checks hold or not: NPAR_OK means that all were made, and npar_buffer_ok that all hold. */
 NPAR_API npar_code npar_verify(const npar_request *request, const npar_verify_options *options, npar_buffer **json, npar_error **error);
 
 typedef struct npar_simulate_options {
@@ -394,7 +419,8 @@ typedef int32_t npar_export;
 enum { NPAR_EXPORT_VIEW = 0, NPAR_EXPORT_PIECE = 1, NPAR_EXPORT_COPY = 2 };
 
 /* The same as a managed DLPack tensor (struct DLManagedTensorVersioned, version 1) in *managed, whose deleter frees it. A view and a piece are
- * read-only and keep the trainer's memory until then. `piece`: number of the piece of NPAR_EXPORT_PIECE. */
+ * read-only and keep the trainer's memory until then. A copy can also be of an optimizer state or of an output of the last step. `piece`:
+ * number of the piece of NPAR_EXPORT_PIECE. */
 NPAR_API npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_export what, size_t piece, void **managed,
                                           npar_error **error);
 

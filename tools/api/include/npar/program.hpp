@@ -27,6 +27,7 @@ struct Request {
   std::vector<std::string> targets; ///< further devices to compile for, such as "cuda:sm_90"
   bool withoutKernels = false;      ///< a program to look at, which cannot run
   Observer observer;
+  std::optional<Stop> stop; ///< ends the call from another thread or from a signal handler
 };
 
 enum class View : int32_t {
@@ -66,6 +67,7 @@ public:
     raw.targets = targets.data(), raw.target_count = targets.size();
     raw.without_kernels = from.withoutKernels;
     raw.import = border.import(), raw.import_user = &border, raw.observer = border.observer();
+    raw.stop = from.stop ? from.stop->raw() : nullptr;
   }
   RawRequest(const RawRequest &) = delete;
   RawRequest &operator=(const RawRequest &) = delete;
@@ -186,7 +188,7 @@ template <typename Call> Result<Report> reportOn(const Request &request, Call ca
 
 } // namespace detail
 
-/// Does the plan compute what one rank computes? A difference is a report with ok = false, not an error.
+/// Does the plan compute what one rank computes? A difference is a Report with ok = false, not an error.
 inline Result<Report> verify(const Request &request, const VerifyOptions &options = {}) {
   auto given = detail::options<npar_verify_options>();
   given.threads = options.threads, given.seed = options.seed, given.any_size = options.anySize;

@@ -188,7 +188,7 @@ public:
     }
     return pieces;
   }
-  /// Gathers a parameter or an optimizer state, with its shape. T: float or double.
+  /// Gathers a parameter, an optimizer state or an output of the last step, with its shape. T: float or double.
   template <typename T> Result<Values<T>> read(std::string_view name) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "npar reads as float or double");
     void *managed = nullptr;
@@ -227,7 +227,8 @@ public:
     return act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_write(trainer, detail::str(name), &array, error); });
   }
   /// A managed DLPack tensor (struct DLManagedTensorVersioned, version 1), whose deleter frees it. A view and a piece are read-only and
-  /// keep the trainer's memory. `piece`: number of the piece of Export::Piece.
+  /// keep the trainer's memory. A copy can also be of an optimizer state or of an output of the last step. `piece`: number of the piece of
+  /// Export::Piece.
   Result<void *> toDlPack(std::string_view name, Export what, size_t piece = 0) {
     void *managed = nullptr;
     Result<void> done = act([&](npar_trainer *trainer, npar_error **error) {

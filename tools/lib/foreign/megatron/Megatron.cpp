@@ -7,6 +7,36 @@
 namespace npar::foreign {
 namespace {
 
+/// Names that describe the model.
+constexpr const char *megatronModel[] = {"num_layers",
+                                         "hidden_size",
+                                         "num_attention_heads",
+                                         "swiglu",
+                                         "normalization",
+                                         "untie_embeddings_and_output_weights",
+                                         "group_query_attention",
+                                         "num_query_groups",
+                                         "position_embedding_type",
+                                         "use_rotary_position_embeddings",
+                                         "rotary_base",
+                                         "rotary_percent",
+                                         "disable_bias_linear",
+                                         "add_bias_linear",
+                                         "add_qkv_bias",
+                                         "ffn_hidden_size",
+                                         "kv_channels",
+                                         "seq_length",
+                                         "encoder_seq_length",
+                                         "max_position_embeddings",
+                                         "vocab_size",
+                                         "tokenizer_type",
+                                         "padded_vocab_size",
+                                         "make_vocab_size_divisible_by",
+                                         "hidden_dropout",
+                                         "attention_dropout",
+                                         "norm_epsilon",
+                                         "layernorm_epsilon"};
+
 void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *perStage = in.find("num_layers_per_virtual_pipeline_stage"),
@@ -115,12 +145,6 @@ void readMegatronStorage(Reading &in) {
   if (bucket)
     run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
   in.leave(buckets, "buckets have a size, not a number");
-  std::string optimizer = in.word(in.find("optimizer"), "adam");
-  if (optimizer == "sgd")
-    run.optimizer = "Sgd(lr = 1e-4, momentum = 0.9)";
-  else if (optimizer != "adam")
-    in.leave(in.find("optimizer"), "AdamW is taken");
-  run.clip = in.number(in.find("clip_grad"), 1) > 0;
 }
 
 void readMegatron(Reading &in, const ForeignHints &hints) {
@@ -160,35 +184,18 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     else
       readMegatronModel(in, hints);
   } else {
-    for (const char *key : {"num_layers",
-                            "hidden_size",
-                            "num_attention_heads",
-                            "swiglu",
-                            "normalization",
-                            "untie_embeddings_and_output_weights",
-                            "group_query_attention",
-                            "num_query_groups",
-                            "position_embedding_type",
-                            "use_rotary_position_embeddings",
-                            "disable_bias_linear",
-                            "add_bias_linear",
-                            "ffn_hidden_size",
-                            "kv_channels",
-                            "vocab_size",
-                            "padded_vocab_size",
-                            "make_vocab_size_divisible_by",
-                            "hidden_dropout",
-                            "attention_dropout",
-                            "norm_epsilon",
-                            "layernorm_epsilon",
-                            "rotary_percent",
-                            "max_position_embeddings"})
+    for (const char *key : megatronModel)
       in.find(key);
     run.assumed.push_back("the model is that of --model-config, whatever the file says of it");
   }
   readMegatronPipeline(in, hints);
   readMegatronRecompute(in);
   readMegatronStorage(in);
+  readMegatronTraining(in);
+  if (!in.file.isDump)
+    for (const char *key : megatronModel)
+      if (const ForeignEntry *entry = in.peek(key))
+        run.modelSettings.emplace_back(entry->key, entry->value);
   if (run.model == "gpt2") // Gpt2 has biases in all its products
     in.find("add_qkv_bias");
   if (in.file.isDump) {
@@ -246,6 +253,8 @@ public:
     static const std::set<std::string> known = {"1f1b", "interleaved"};
     return known;
   }
+  std::vector<std::string> optimizers() const override { return {"AdamW", "Sgd"}; }
+  bool decaysVectors() const override { return false; }
   bool expresses(const PlanShape &plan) const override {
     bool sharesApart = plan.zero > 0 && plan.cp > 1; // the shares of a text are over dp alone, Megatron-LM's over cp too
     return !sharesApart && plan.context != "ring" && plan.context != "ulysses" && plan.blocks % (plan.pp * plan.chunks) == 0 &&

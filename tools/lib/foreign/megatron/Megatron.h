@@ -1,8 +1,11 @@
-// Megatron-LM in four files: the program and its parallel layout (Megatron), its model (Model), ignored names (Names), its flags (Write).
+// Megatron-LM in five files: the program and its parallel layout (Megatron), its model (Model), optimizer and learning rate (Training),
+// ignored names (Names), its flags (Write).
 #pragma once
 
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
+
+#include <fmt/format.h>
 
 namespace npar::foreign {
 
@@ -16,6 +19,18 @@ extern const std::vector<std::pair<const char *, const char *>> megatronSwitches
 
 /// Chooses Gpt2 or Llama, whichever is closer to the flags, and reports the differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);
+
+void readMegatronTraining(Reading &in);
+
+/// One flag per line.
+class MegatronFlags {
+public:
+  void add(const std::string &flag) { text += "--" + flag + "\n"; }
+  template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
+  std::string text;
+};
+
+void addMegatronTraining(MegatronFlags &flags, const ForeignRun &run);
 
 /// A plan as flags, one per line: model, sizes, optimizer and parallelism.
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);

@@ -42,7 +42,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *hiddenDropout = in.find("hidden_dropout"), *attentionDropout = in.find("attention_dropout"),
                      *experts = in.findAny({"num_experts", "num_moe_experts"});
   const ForeignEntry *percent = in.find("rotary_percent");
-  in.findAny({"norm_epsilon", "layernorm_epsilon"});
+  const ForeignEntry *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base");
   if (experts && in.whole(experts, 1, 0) > 1)
     in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
   run.layers = in.whole(layers, 0);
@@ -75,18 +75,15 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   run.model = isLlama ? "llama" : "gpt2";
   std::string name = isLlama ? "Llama" : "Gpt2";
   auto differs = [&](bool it, const ForeignEntry *entry, const std::string &why) {
-    if (it && entry)
-      in.leave(entry, why);
-    else if (it)
-      run.assumed.push_back(why);
+    if (it)
+      in.differs(entry, why);
   };
   if (isLlama) {
     differs(!gated, swiglu, "Llama's unit is gated (SwiGLU), Megatron-LM's without --swiglu is not: a third more products there");
     differs(!rms, norm, "Llama has RMSNorm");
     differs(!rope, position, "Llama has rotary embeddings");
     differs(hasBias, bias, "Llama's products have no biases; Megatron-LM's have, without --disable-bias-linear");
-    if (percent && in.number(percent, 1) != 1)
-      in.leave(percent, "all of a head is turned");
+    differs(percent && in.number(percent, 1) != 1, percent, "Llama turns all of a head");
     differs(dropout > 0, hiddenDropout, "Llama has no dropout (Megatron-LM's hidden_dropout is 0.1 where it is not said)");
     differs(probabilities > 0 && dropout <= 0, attentionDropout,
             "Llama has no dropout (Megatron-LM's attention_dropout is 0.1 where it is not said)");
@@ -101,22 +98,27 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   }
   int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
   if (vocab > 0)
-    run.constants.emplace_back("vocab", std::to_string(vocab));
+    run.constants.push_back({"vocab", std::to_string(vocab)});
   else if (!hints.vocabularyIsKnown)
     in.diagnostics.error(layers->at, "the file does not state the vocabulary size")
         .help(layers->at, "add --vocab-size to the file, or give --set vocab=N");
-  run.constants.emplace_back("context", std::to_string(std::max(context, run.length)));
-  run.constants.emplace_back("length", std::to_string(run.length));
-  run.constants.emplace_back("width", std::to_string(width));
-  run.constants.emplace_back("heads", std::to_string(heads));
-  run.constants.emplace_back("depth", std::to_string(run.layers));
-  run.constants.emplace_back(isLlama ? "mlp" : "inner", std::to_string(mlp));
+  auto constant = [&](const char *name, const auto &value, bool isGiven = true) {
+    run.constants.push_back({name, fmt::format("{}", value), isGiven ? Origin::File : Origin::Program});
+  };
+  constant("context", std::max(context, run.length));
+  constant("length", run.length);
+  constant("width", width);
+  constant("heads", heads);
+  constant("depth", run.layers);
+  constant(isLlama ? "mlp" : "inner", mlp, inner);
+  constant("epsilon", in.number(epsilon, 1e-5), epsilon);
   if (isLlama) {
-    run.constants.emplace_back("kv_heads", std::to_string(kvHeads));
-    run.constants.emplace_back("head_dim", std::to_string(feature));
-    run.constants.emplace_back("tied", untied ? "false" : "true");
+    constant("kv_heads", kvHeads);
+    constant("head_dim", feature);
+    constant("theta", in.number(base, 10000), base);
+    constant("tied", untied ? "false" : "true", untie);
   } else if (dropout > 0) {
-    run.constants.emplace_back("dropout", fmt::format("{}", dropout));
+    constant("dropout", dropout, hiddenDropout);
   }
 }
 

@@ -23,14 +23,7 @@ bool hasParameter(const dsl::Model &model, const std::string &path) {
   return false;
 }
 
-class Flags {
-public:
-  void add(const std::string &flag) { text += "--" + flag + "\n"; }
-  template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
-  std::string text;
-};
-
-void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
+void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Model &model) {
   bool isLlama = model.name == "Llama";
   int64_t heads = dsl::axisSize(model, "head"), kvHeads = dsl::axisSize(model, "kv_head"), vocab = dsl::axisSize(model, "vocab");
   flags.add("num-layers", run.layers);
@@ -61,31 +54,7 @@ void addModel(Flags &flags, const ForeignRun &run, const dsl::Model &model) {
     flags.add("untie-embeddings-and-output-weights");
 }
 
-void addTraining(Flags &flags, const dsl::Train &train) {
-  const dsl::Optimizer &optimizer = train.optimizer();
-  bool isSgd = optimizer.name == "Sgd";
-  flags.add("optimizer", isSgd ? "sgd" : "adam");
-  if (isSgd) {
-    flags.add("sgd-momentum", optimizer.number("momentum"));
-  } else {
-    flags.add("adam-beta1", optimizer.number("betas", 0));
-    flags.add("adam-beta2", optimizer.number("betas", 1));
-    flags.add("adam-eps", optimizer.number("epsilon"));
-  }
-  flags.add("weight-decay", optimizer.number("decay"));
-  flags.add("clip-grad", train.clip.value_or(0));
-  const dsl::LearningRate &rate = optimizer.rate;
-  flags.add("lr", rate.peak);
-  const char *style = rate.kind == dsl::ScheduleKind::Cosine ? "cosine" : rate.kind == dsl::ScheduleKind::Linear ? "linear" : "constant";
-  flags.add("lr-decay-style", style);
-  flags.add("lr-warmup-iters", rate.warmup);
-  if (rate.kind == dsl::ScheduleKind::Constant)
-    return;
-  flags.add("min-lr", rate.final);
-  flags.add("lr-decay-iters", rate.steps);
-}
-
-void addPipeline(Flags &flags, const ForeignRun &run) {
+void addPipeline(MegatronFlags &flags, const ForeignRun &run) {
   if (run.pp == 1)
     return;
   if (run.chunks > 1)
@@ -100,7 +69,7 @@ void addPipeline(Flags &flags, const ForeignRun &run) {
     flags.add("decoder-last-pipeline-num-layers", run.stages[last] * run.chunks);
 }
 
-void addStorage(Flags &flags, const ForeignRun &run) {
+void addStorage(MegatronFlags &flags, const ForeignRun &run) {
   if (run.precision != "f32")
     flags.add(run.precision);
   if (run.precision == "bf16" && run.gradients != "f32")
@@ -129,15 +98,20 @@ void addStorage(Flags &flags, const ForeignRun &run) {
 } // namespace
 
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
-  Flags flags;
-  if (program.model.name == "Gpt2" || program.model.name == "Llama")
+  MegatronFlags flags;
+  if (run.readFrom == run.program && !run.modelSettings.empty())
+    for (const auto &[key, value] : run.modelSettings)
+      flags.text += run.program->shown(key, value, false) + "\n";
+  else if (!run.differences.empty())
+    diagnostics.warning(program.model.location, "the model is not written: npar's is only the nearest one to that of the file");
+  else if (program.model.name == "Gpt2" || program.model.name == "Llama")
     addModel(flags, run, program.model);
   else
     diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
                                                     "': of npar's they say Gpt2 and Llama");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
-  addTraining(flags, program.train);
+  addMegatronTraining(flags, run);
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);

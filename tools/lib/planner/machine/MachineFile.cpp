@@ -40,9 +40,9 @@ std::vector<std::string> knownMachines() {
 }
 
 /// The folder of this machine's file, which other users cannot write.
-Result<program::PrivateFolder> hereFolder() {
+Result<files::PrivateFolder> hereFolder() {
   fs::path folder = fs::path(herePath()).parent_path();
-  return program::PrivateFolder::open(folder.parent_path().string(), folder.filename().string());
+  return files::PrivateFolder::open(folder.parent_path().string(), folder.filename().string());
 }
 
 /// This machine's file; measures the machine if the file is missing.
@@ -51,7 +51,7 @@ Result<std::optional<std::string>> here(engine::Observer &observer) {
   std::string path = herePath();
   if (path.empty())
     return Status::badInput("cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give --machine FILE");
-  Result<program::PrivateFolder> folder = hereFolder();
+  Result<files::PrivateFolder> folder = hereFolder();
   if (!folder.ok())
     return Status::badInput("cannot keep this machine's file: " + folder.status().message());
   Result<std::optional<std::vector<uint8_t>>> there = folder->read(fs::path(path).filename().string(), largest);
@@ -129,11 +129,11 @@ std::string herePath() {
 Status writeMachineFile(const std::string &path, const dsl::Machine &machine, const std::string &remark) {
   std::string text = "# " + remark + "\n" + dsl::printMachine(machine);
   if (path == herePath()) {
-    Result<program::PrivateFolder> folder = hereFolder();
+    Result<files::PrivateFolder> folder = hereFolder();
     Status status = folder.ok() ? folder->write(fs::path(path).filename().string(), text.data(), text.size()) : folder.status();
     return status.ok() ? status : Status::badInput("cannot write '" + path + "': " + status.message());
   }
-  return program::writeFileAtomically(path, text.data(), text.size());
+  return files::writeFileAtomically(path, text.data(), text.size());
 }
 
 } // namespace npar::planner

@@ -1,6 +1,7 @@
 // Names a candidate and its choices, and compares candidates.
 #include "tools/lib/planner/search/Candidate.h"
 
+#include "dsl/Suggestions.h"
 #include "dsl/machine/Hosts.h"
 
 #include <algorithm>
@@ -234,6 +235,14 @@ static std::optional<program::ElementType> floatOf(const std::string &word) {
   return std::nullopt;
 }
 
+std::vector<std::string> floatWords() {
+  std::vector<std::string> words;
+  for (const program::ElementRow &row : program::elementRows)
+    if (program::isFloating(row.type))
+      words.emplace_back(row.planWord);
+  return words;
+}
+
 std::string PlanTypes::computeWord() const { return tf32 ? "tf32" : program::rowOf(compute).planWord; }
 
 engine::Result<PlanTypes> PlanTypes::of(const std::string &compute, const std::string &gradients, const std::string &reduce) {
@@ -241,7 +250,7 @@ engine::Result<PlanTypes> PlanTypes::of(const std::string &compute, const std::s
   types.tf32 = compute == "tf32";
   std::optional<program::ElementType> read = compute.empty() || types.tf32 ? types.compute : floatOf(compute);
   if (!read)
-    return engine::Status::usage("'compute' is f32, tf32, bf16, fp16 or f64, not '" + compute + "'");
+    return engine::Status::usage("'compute' is tf32, " + dsl::joined(floatWords()) + ", not '" + compute + "'");
   types.compute = *read;
   types.gradients = floatOf(gradients), types.reduce = floatOf(reduce);
   bool isNarrow = program::isNarrow(types.compute), same = gradients == types.computeWord();

@@ -112,6 +112,9 @@ double meshSteps(const Candidate &a, const Candidate &b);
 /// The keys of `--fix` that make a setting.
 std::vector<std::string> keysOf(Setting setting);
 
+/// The words for floating types in plans, without `tf32`, which rounds operands alone.
+std::vector<std::string> floatWords();
+
 /// The element types of a plan.
 struct PlanTypes {
   program::ElementType compute = program::ElementType::F32;
@@ -124,13 +127,19 @@ struct PlanTypes {
   static engine::Result<PlanTypes> of(const std::string &compute, const std::string &gradients, const std::string &reduce);
 };
 
+/// How the train block treats the parameters that match some patterns.
+struct TrainingRule {
+  dsl::ParameterTraining training;
+  std::vector<std::string> patterns;
+};
+
 /// The model, the machine and the training that a plan is searched for.
 struct PlanTask {
   ModelOptions options; ///< of the model alone: no plan, no batch
   verify::ModelOutline names;
   dsl::Machine machine;
   dsl::Train train;
-  std::vector<std::string> rules; ///< of its parameters, as text
+  std::vector<TrainingRule> rules; ///< of its parameters
   PlanTypes types;
   int64_t hosts = 1, batch = 1;
   int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks

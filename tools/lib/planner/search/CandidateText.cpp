@@ -1,4 +1,4 @@
-// Writes a candidate as text: its plan is a syntax tree that the front end prints.
+// Writes a candidate as text: its plan and its train block are syntax trees that the front end prints.
 #include "tools/lib/planner/search/Candidate.h"
 
 #include "dsl/Ast.h"
@@ -13,6 +13,25 @@ namespace {
 
 namespace ast = dsl::ast;
 using Texts = std::vector<std::string>;
+
+ast::Name name(const std::string &text) { return {text, {}}; }
+std::vector<ast::Name> names(const Texts &texts) {
+  std::vector<ast::Name> all;
+  for (const std::string &text : texts)
+    all.push_back(name(text));
+  return all;
+}
+ast::ExpressionPtr expression(ast::ExpressionKind kind, const std::string &text = "") {
+  auto made = std::make_unique<ast::Expression>();
+  made->kind = kind, made->text = text;
+  return made;
+}
+ast::ExpressionPtr number(int64_t value) {
+  ast::ExpressionPtr made = expression(ast::ExpressionKind::Integer, std::to_string(value));
+  made->integer = value;
+  return made;
+}
+ast::ExpressionPtr word(const std::string &text) { return expression(ast::ExpressionKind::Name, text); }
 
 /// The syntax tree of a candidate's plan.
 class PlanTree {
@@ -45,25 +64,6 @@ public:
   }
 
 private:
-  static ast::Name name(const std::string &text) { return {text, {}}; }
-  static std::vector<ast::Name> names(const Texts &texts) {
-    std::vector<ast::Name> all;
-    for (const std::string &text : texts)
-      all.push_back(name(text));
-    return all;
-  }
-  static ast::ExpressionPtr expression(ast::ExpressionKind kind, const std::string &text) {
-    auto made = std::make_unique<ast::Expression>();
-    made->kind = kind, made->text = text;
-    return made;
-  }
-  static ast::ExpressionPtr number(int64_t value) {
-    ast::ExpressionPtr made = expression(ast::ExpressionKind::Integer, std::to_string(value));
-    made->integer = value;
-    return made;
-  }
-  static ast::ExpressionPtr word(const std::string &text) { return expression(ast::ExpressionKind::Name, text); }
-
   /// Adds `axes -> mesh`. The vocabulary is padded, because it is seldom divisible.
   ast::Rule &rule(const Texts &axes, const char *mesh) {
     ast::Rule &made = plan.rules.emplace_back();
@@ -195,25 +195,68 @@ private:
   ast::Plan plan;
 };
 
-std::string decimal(double value) { return fmt::format("{}", value); }
+ast::ExpressionPtr decimal(double value) {
+  ast::ExpressionPtr made = expression(ast::ExpressionKind::Number, fmt::format("{}", value));
+  made->number = value;
+  return made;
+}
+
+/// `function(name = value, ...)`.
+ast::ExpressionPtr call(const std::string &function, std::vector<ast::Argument> arguments) {
+  ast::ExpressionPtr made = expression(ast::ExpressionKind::Suffixed);
+  made->items.push_back(word(function));
+  made->suffixes.emplace_back().arguments = std::move(arguments);
+  return made;
+}
+
+ast::ExpressionPtr rateTree(const dsl::LearningRate &rate) {
+  std::vector<ast::Argument> arguments;
+  arguments.push_back({name("peak"), decimal(rate.peak)});
+  arguments.push_back({name("warmup"), number(rate.warmup)});
+  if (rate.kind == dsl::ScheduleKind::Constant)
+    return call("constant", std::move(arguments));
+  arguments.push_back({name("steps"), number(rate.steps)});
+  arguments.push_back({name("final"), decimal(rate.final)});
+  return call(rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine", std::move(arguments));
+}
+
+ast::ExpressionPtr optimizerTree(const dsl::Optimizer &optimizer) {
+  std::vector<ast::Argument> arguments;
+  arguments.push_back({name("lr"), rateTree(optimizer.rate)});
+  for (const dsl::OptimizerArgument &argument : optimizer.arguments) {
+    ast::ExpressionPtr value = word(argument.text); // a number or a truth value, as users write it
+    if (argument.numbers.size() > 1) {
+      value = expression(ast::ExpressionKind::Tuple);
+      for (double each : argument.numbers)
+        value->items.push_back(decimal(each));
+    }
+    arguments.push_back({name(argument.name), std::move(value)});
+  }
+  return call(optimizer.name, std::move(arguments));
+}
+
+ast::ParameterRule ruleTree(const TrainingRule &rule) {
+  ast::ParameterRule made;
+  made.freeze = rule.training.frozen, made.patterns = names(rule.patterns);
+  if (!made.freeze && rule.training.decay)
+    made.changes.push_back({name("decay"), false, decimal(*rule.training.decay)});
+  if (!made.freeze && rule.training.rate != 1)
+    made.changes.push_back({name("lr"), true, decimal(rule.training.rate)});
+  return made;
+}
 
 std::string trainText(const PlanTask &task) {
-  const dsl::Train &train = task.train;
-  const dsl::LearningRate &rate = train.optimizer().rate;
-  std::string lr =
-      rate.kind == dsl::ScheduleKind::Constant
-          ? fmt::format("constant(peak = {}, warmup = {})", decimal(rate.peak), rate.warmup)
-          : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
-                        decimal(rate.peak), rate.warmup, rate.steps, decimal(rate.final));
-  std::string optimizer = fmt::format("{}(lr = {}", train.optimizer().name, lr);
-  for (const dsl::OptimizerArgument &argument : train.optimizer().arguments)
-    optimizer += fmt::format(", {} = {}", argument.name, argument.text);
-  optimizer += ")";
-  std::string rules;
-  for (const std::string &rule : task.rules)
-    rules += "    " + rule + "\n";
-  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name,
-                     task.batch, optimizer, train.clip ? decimal(*train.clip) : "none", train.seed, rules);
+  ast::Train train;
+  train.name = name("planned"), train.model = name(task.names.name);
+  train.settings.push_back({name("batch"), number(task.batch)});
+  train.settings.push_back({name("optimizer"), optimizerTree(task.train.optimizer())});
+  train.settings.push_back({name("clip"), task.train.clip ? decimal(*task.train.clip) : word("none")});
+  train.settings.push_back({name("seed"), expression(ast::ExpressionKind::Integer, std::to_string(task.train.seed))});
+  for (const TrainingRule &rule : task.rules)
+    train.rules.push_back(ruleTree(rule));
+  std::ostringstream out;
+  dsl::print(train, out);
+  return out.str();
 }
 
 } // namespace

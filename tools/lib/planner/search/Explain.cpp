@@ -46,8 +46,8 @@ std::vector<std::string> wordsOf(const PlanTask &task, const Candidate &with, co
 
 class Guide {
 public:
-  Guide(const PlanTask &task, const SearchOptions &options, const SearchResult &found, const std::string &folder)
-      : task(task), options(options), folder(folder), all(candidatesFor(task, {})) {
+  Guide(const PlanTask &task, const SearchOptions &options, const SearchResult &found)
+      : task(task), options(options), all(candidatesFor(task, {})) {
     for (const Tried &tried : found.tried)
       keep(tried);
   }
@@ -134,7 +134,7 @@ private:
       if (!places.count(choicesOf(one)) && there.insert(choicesOf(one)).second)
         fresh.push_back(one);
     if (status.ok() && !fresh.empty())
-      status = tryCandidates(task, fresh, options.work, folder, [&](size_t place, const Attempt &attempt) {
+      status = tryCandidates(task, fresh, options.work, [&](size_t place, const Attempt &attempt) {
         keep({fresh[place], attempt, ""});
       });
   }
@@ -322,7 +322,7 @@ private:
     if (task.blocks > 0)
       pair.push_back(again);
     if (onOne.empty() && status.ok())
-      status = tryCandidates(alone, pair, options.work, folder, [&](size_t place, const Attempt &attempt) {
+      status = tryCandidates(alone, pair, options.work, [&](size_t place, const Attempt &attempt) {
         onOne.push_back({pair[place], attempt, ""});
       });
     if (!status.ok() || onOne.empty())
@@ -385,7 +385,6 @@ private:
 
   const PlanTask &task;
   const SearchOptions &options;
-  std::string folder;
   std::vector<Candidate> all;
   std::vector<Tried> pool; ///< all that was tried
   std::map<Choices, size_t> places;
@@ -397,9 +396,8 @@ private:
 
 } // namespace
 
-engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found,
-                                         const std::string &folder) {
-  return Guide(task, options, found, folder).run();
+engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found) {
+  return Guide(task, options, found).run();
 }
 
 } // namespace npar::planner

@@ -1,9 +1,9 @@
 // The guide behind `npar explain`: the field's questions about plans, each answered by two simulated ones.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "tools/lib/planner/search/Search.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,11 +29,10 @@ struct Explanation {
 /// Answers all questions about a task for which a search found a plan that fits. Clauses are changed alone in the best plan that can have
 /// them; a mesh without one of its axes is the best of those that were tried. A plan that turns out better than the search's takes its
 /// place.
-engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found,
-                                         const std::string &folder);
+engine::Result<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found);
 
 std::string explanationText(const PlanTask &task, const Explanation &explanation);
-nlohmann::ordered_json explanationJson(const PlanTask &task, const Explanation &explanation);
+OrderedJson explanationJson(const PlanTask &task, const Explanation &explanation);
 
 /// The answer of the two plans in a sentence, where one is missing with `none`. Fills `yes`, `sentence` and `also`.
 void decide(Answer &answer, Setting setting, const std::string &none);

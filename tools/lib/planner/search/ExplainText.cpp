@@ -1,12 +1,12 @@
 // Words the answers of `npar explain`: sentences, text and JSON.
 #include "tools/lib/planner/search/Explain.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
 
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 
@@ -43,15 +43,14 @@ void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures 
       answer.yes ? fmt::format("Yes: it costs no time, {}, and takes {}", seconds, bytes) : fmt::format("No: {} and {}", seconds, bytes);
 }
 
-nlohmann::ordered_json planJson(const std::optional<Tried> &tried) {
-  using Json = nlohmann::ordered_json;
+OrderedJson planJson(const std::optional<Tried> &tried) {
   if (!tried)
-    return Json();
-  auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
-  Json choices = Json::object();
+    return OrderedJson();
+  auto orNull = [](const auto &value) { return value ? OrderedJson(*value) : OrderedJson(); };
+  OrderedJson choices = OrderedJson::object();
   for (const auto &[key, value] : choicesOf(tried->candidate))
     choices[key] = value;
-  Json json{{"plan", nameOf(tried->candidate)}, {"choices", choices}};
+  OrderedJson json{{"plan", nameOf(tried->candidate)}, {"choices", choices}};
   if (const std::optional<StepFigures> &figures = tried->attempt.figures) {
     json["ranks"] = figures->ranks;
     json["seconds_per_step"] = figures->seconds;
@@ -61,7 +60,7 @@ nlohmann::ordered_json planJson(const std::optional<Tried> &tried) {
     json["bubble"] = figures->bubble;
     json["exposed_communication"] = figures->exposed;
   }
-  json["refused"] = tried->attempt.figures ? Json() : Json(tried->attempt.reason);
+  json["refused"] = tried->attempt.figures ? OrderedJson() : OrderedJson(tried->attempt.reason);
   return json;
 }
 
@@ -121,9 +120,8 @@ std::string explanationText(const PlanTask &task, const Explanation &explanation
   return text;
 }
 
-nlohmann::ordered_json explanationJson(const PlanTask &task, const Explanation &explanation) {
-  using Json = nlohmann::ordered_json;
-  Json questions = Json::array();
+OrderedJson explanationJson(const PlanTask &task, const Explanation &explanation) {
+  OrderedJson questions = OrderedJson::array();
   for (const Answer &answer : explanation.answers)
     questions.push_back({{"key", answer.key},
                          {"question", answer.question},
@@ -133,8 +131,9 @@ nlohmann::ordered_json explanationJson(const PlanTask &task, const Explanation &
                          {"also", answer.also},
                          {"with", planJson(answer.with)},
                          {"without", planJson(answer.without)}});
-  return Json{{"model", task.names.name},           {"machine", task.machine.name},       {"hosts", task.hosts},   {"batch", task.batch},
-              {"simulated", explanation.simulated}, {"best", planJson(explanation.best)}, {"questions", questions}};
+  return OrderedJson{{"model", task.names.name}, {"machine", task.machine.name},       {"hosts", task.hosts},
+                     {"batch", task.batch},      {"simulated", explanation.simulated}, {"best", planJson(explanation.best)},
+                     {"questions", questions}};
 }
 
 } // namespace npar::planner

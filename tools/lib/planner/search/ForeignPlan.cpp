@@ -1,6 +1,7 @@
 // Makes a plan of a run as the search has them, and simulates it.
 #include "tools/lib/planner/search/ForeignPlan.h"
 
+#include "dsl/Suggestions.h"
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
@@ -72,8 +73,9 @@ engine::Result<foreign::ForeignModel> runFor(const foreign::ForeignRequest &run,
       return Status::usage("with --from, '--set batch' is a whole number of at least 1, not '" + *batch + "'");
   }
   if (std::optional<std::string> compute = models::takeSetting(request.model.settings, "compute")) {
-    if (*compute != "f32" && *compute != "bf16" && *compute != "fp16" && *compute != "f64")
-      return Status::usage("'compute' is f32, bf16, fp16 or f64, not '" + *compute + "'");
+    std::vector<std::string> words = floatWords();
+    if (std::find(words.begin(), words.end(), *compute) == words.end())
+      return Status::usage("'compute' is " + dsl::joined(words) + ", not '" + *compute + "'");
     changes.compute = *compute;
   }
   int64_t devices = request.hosts * static_cast<int64_t>(machine.ranks);

@@ -1,11 +1,10 @@
 // The own plan of a run of another program, which competes with those that are searched for its model.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/planner/search/ReadTask.h"
 #include "tools/lib/planner/search/Search.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace npar::planner {
 
@@ -30,6 +29,6 @@ void consider(const ForeignPlan &own, PlanGoal goal, SearchResult &result);
 
 /// A report: the settings of the run that were understood, the figures of its own plan and of the best found, and their differences.
 std::string foreignPlanText(const ForeignPlan &own, const SearchResult &result, PlanGoal goal);
-nlohmann::ordered_json foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal);
+OrderedJson foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal);
 
 } // namespace npar::planner

@@ -1,13 +1,13 @@
 // Compares a run's own plan with the best that was found for it.
 #include "tools/lib/planner/search/ForeignPlan.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/TableRow.h"
 #include "engine/show/View.h"
 
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 
@@ -111,10 +111,9 @@ std::string foreignPlanText(const ForeignPlan &own, const SearchResult &result, 
   return text;
 }
 
-nlohmann::ordered_json foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal) {
-  using Json = nlohmann::ordered_json;
-  auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
-  Json json = foreign::foreignJson(own.request, own.model), mine;
+OrderedJson foreignPlanJson(const ForeignPlan &own, const SearchResult &result, PlanGoal goal) {
+  auto orNull = [](const auto &value) { return value ? OrderedJson(*value) : OrderedJson(); };
+  OrderedJson json = foreign::foreignJson(own.request, own.model), mine;
   if (const std::optional<StepFigures> &figures = own.tried.attempt.figures) {
     mine["seconds_per_step"] = figures->seconds;
     mine["memory_bytes"] = figures->memory;
@@ -127,10 +126,10 @@ nlohmann::ordered_json foreignPlanJson(const ForeignPlan &own, const SearchResul
     mine["ranks"] = figures->ranks;
     mine["hosts"] = figures->hosts;
   }
-  mine["refused"] = own.tried.attempt.figures ? Json() : Json(own.tried.attempt.reason);
-  mine["barred"] = own.barred.empty() ? Json() : Json(own.barred);
+  mine["refused"] = own.tried.attempt.figures ? OrderedJson() : OrderedJson(own.tried.attempt.reason);
+  mine["barred"] = own.barred.empty() ? OrderedJson() : OrderedJson(own.barred);
   mine["chosen"] = isChosen(result);
-  mine["differs"] = Json::array();
+  mine["differs"] = OrderedJson::array();
   if (const Tried *found = bestFound(result, goal)) {
     mine["found_seconds_per_step"] = found->attempt.figures->seconds;
     mine["found_memory_bytes"] = found->attempt.figures->memory;

@@ -12,7 +12,7 @@ namespace npar::planner {
 
 using readable::humanBytes;
 
-engine::Status nothingFits(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &folder) {
+engine::Status nothingFits(const PlanTask &task, const SearchResult &result, const SearchOptions &options) {
   const Tried *least = nullptr;
   std::string refusal;
   for (const Tried &tried : result.tried)
@@ -37,8 +37,9 @@ engine::Status nothingFits(const PlanTask &task, const SearchResult &result, con
     text += ": all tried plans are refused: " + refusal;
   SearchOptions quick = options;
   quick.goal = PlanGoal::Memory, quick.budget = 6, quick.explaining = 0;
+  quick.judged = nullptr; // plans of other tasks
   auto helps = [&](const PlanTask &other, const SearchOptions &how, const std::string &words) -> engine::Result<bool> {
-    TRY(SearchResult found, searchPlans(other, how, folder));
+    TRY(SearchResult found, searchPlans(other, how));
     if (found.best >= 0)
       text += fmt::format("\nnpar: it would {}: {}", words, nameOf(found.tried[static_cast<size_t>(found.best)].candidate));
     return found.best >= 0;

@@ -6,6 +6,6 @@
 namespace npar::planner {
 
 /// An error that says that nothing fits, and the smallest changes that were found to help.
-engine::Status nothingFits(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &folder);
+engine::Status nothingFits(const PlanTask &task, const SearchResult &result, const SearchOptions &options);
 
 } // namespace npar::planner

@@ -1,7 +1,6 @@
 // Knows which candidates another program has words for: what a ForeignProgram would refuse is not searched.
 #include "tools/lib/planner/search/PlanForProgram.h"
 
-#include "engine/files/AtomicFile.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 
@@ -27,15 +26,13 @@ bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   return task.as->expresses(plan);
 }
 
-engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std::string &folder) {
+engine::Status checkWords(const PlanTask &task, const Choices &fixes) {
   std::vector<Candidate> candidates = candidatesFor(task, fixes);
   if (!task.as || candidates.empty())
     return {};
-  std::string path = folder + "/planned.npar", text = textOf(task, candidates.front());
-  TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
   std::string refusal; // without the place, because the user has not seen that plan
   engine::Observer nobody;
-  engine::Result<std::string> written = foreign::planAs(optionsFor(task, path), *task.as, nobody, &refusal);
+  engine::Result<std::string> written = foreign::planAs(optionsFor(task, candidates.front()), *task.as, nullptr, nobody, &refusal);
   if (written.ok())
     return {};
   return refusal.empty() ? written.status() : engine::Status::badInput(refusal);
@@ -44,15 +41,16 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std:
 void barByWords(const PlanTask &task, ForeignPlan &own) {
   std::string refusal;
   engine::Observer nobody;
-  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, nobody, &refusal).ok())
+  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, &own.model.run, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
-engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &path,
+engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &output,
                                    engine::Observer &observer) {
-  ModelOptions options = own && !best.text.empty() ? own->model.options : optionsFor(task, path);
-  options.model = path;
-  return foreign::planAs(options, *task.as, observer);
+  ModelOptions options = own && !best.text.empty() ? withText(own->model.options, best.text) : optionsFor(task, best.candidate);
+  if (!output.empty())
+    options.model = output;
+  return foreign::planAs(options, *task.as, own ? &own->model.run : nullptr, observer);
 }
 
 } // namespace npar::planner

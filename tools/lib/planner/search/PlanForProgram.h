@@ -12,15 +12,15 @@ void adoptTypes(PlanTask &task);
 /// Whether `task.as` has words for the settings of a candidate; true without a program.
 bool hasWordsFor(const PlanTask &task, const Candidate &candidate);
 
-/// An error if `task.as` cannot express the model, the types or the training, because that excludes every plan. `folder`: for a text.
-engine::Status checkWords(const PlanTask &task, const Choices &fixes, const std::string &folder);
+/// An error if `task.as` cannot express the model, the types or the training, because that excludes every plan.
+engine::Status checkWords(const PlanTask &task, const Choices &fixes);
 
 /// Bars the run's own plan where `task.as` cannot have it.
 void barByWords(const PlanTask &task, ForeignPlan &own);
 
-/// The chosen plan, whose text is at `path`, in the format of `task.as`; `observer` gets warnings about clauses that it follows
-/// differently. `own`: null without a run.
-engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &path,
+/// The chosen plan in the format of `task.as`; `observer` gets warnings about clauses that it follows differently. `own`: null without a
+/// run. `output`: the file that has the plan's text, which messages name; empty: there is none.
+engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &output,
                                    engine::Observer &observer);
 
 } // namespace npar::planner

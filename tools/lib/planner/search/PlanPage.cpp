@@ -1,6 +1,7 @@
 // Writes the page of a search: the picture, and the data that its script shows of the plan that is pointed at.
 #include "tools/lib/planner/search/PlanPage.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/SvgText.h"
 #include "engine/show/Legend.h"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 
@@ -26,24 +26,22 @@ using show::searchStyle;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 /// The data of a plan on the page, with all words.
-Json dataOf(const PlanTask &task, const Tried &tried) {
+OrderedJson dataOf(const PlanTask &task, const Tried &tried) {
   const StepFigures &figures = *tried.attempt.figures;
   std::string memory = humanBytes(static_cast<double>(figures.memory));
   if (figures.room)
     memory += fmt::format(" of {}{}", humanBytes(*figures.room), tried.fits() ? "" : ", does not fit");
-  Json rows = Json::array({{"a training step", humanTime(figures.seconds)}, {"largest rank", memory}});
+  OrderedJson rows = OrderedJson::array({{"a training step", humanTime(figures.seconds)}, {"largest rank", memory}});
   if (figures.mfu)
     rows.push_back({"MFU", percent(*figures.mfu)});
   rows.push_back({"bubble", percent(figures.bubble)});
   rows.push_back({"exposed communication", percent(figures.exposed)});
   if (figures.dollars)
     rows.push_back({"dollars of a step", fmt::format("{:.4g}", *figures.dollars)});
-  return Json{
+  return OrderedJson{
       {"name", nameOf(tried)},    {"figures", rows},
       {"fits", tried.fits()},     {"seconds", figures.seconds},
       {"memory", figures.memory}, {"shares", {std::max(0.0, 1 - figures.bubble - figures.exposed), figures.exposed, figures.bubble}},
@@ -55,7 +53,7 @@ Json dataOf(const PlanTask &task, const Tried &tried) {
 std::string planPage(const PlanTask &task, const SearchResult &result) {
   TimeMemoryPlot plot;
   plot.frontier = true;
-  Json plans = Json::array(), refused = Json::array();
+  OrderedJson plans = OrderedJson::array(), refused = OrderedJson::array();
   int best = -1;
   for (size_t i = 0; i < result.tried.size(); ++i) {
     const Tried &tried = result.tried[i];
@@ -74,12 +72,12 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
                            task.machine.name, task.batch);
   plot.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
                               result.candidates, refused.size(), result.pruned);
-  Json looks = Json::object(); // of the letters of lanes
+  OrderedJson looks = OrderedJson::object(); // of the letters of lanes
   for (const Look &look : phaseLooks())
     looks[std::string(1, look.letter)] = {{"word", look.word}, {"fill", look.fill}};
   std::string data;
-  for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
-           -1, ' ', true, nlohmann::json::error_handler_t::replace))
+  for (char letter : OrderedJson{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
+           -1, ' ', true, OrderedJson::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
   return show::filledPage(searchHtml, {{"{{title}}", escaped(plot.title)},
                                        {"/*style*/", searchStyle},

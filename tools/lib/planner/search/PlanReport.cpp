@@ -1,6 +1,7 @@
 // Writes the chosen plan with its reasons.
 #include "tools/lib/planner/search/PlanReport.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/readable/Printable.h"
 #include "engine/show/View.h"
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace npar::planner {
@@ -232,11 +232,10 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
   return text;
 }
 
-nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result, PlanGoal goal, const std::string &text) {
-  using Json = nlohmann::ordered_json;
-  auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
+OrderedJson planJson(const PlanTask &task, const SearchResult &result, PlanGoal goal, const std::string &text) {
+  auto orNull = [](const auto &value) { return value ? OrderedJson(*value) : OrderedJson(); };
   auto one = [&](const Tried &tried) {
-    Json json, choices = Json::object();
+    OrderedJson json, choices = OrderedJson::object();
     for (const auto &[key, value] : choicesOf(tried.candidate))
       choices[key] = value;
     json["choices"] = choices;
@@ -251,18 +250,19 @@ nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result
       json["exposed_communication"] = figures->exposed;
       json["dollars_per_step"] = orNull(figures->dollars);
     }
-    json["refused"] = tried.attempt.figures ? Json() : Json(tried.attempt.reason);
+    json["refused"] = tried.attempt.figures ? OrderedJson() : OrderedJson(tried.attempt.reason);
     return json;
   };
-  Json tried = Json::array();
+  OrderedJson tried = OrderedJson::array();
   for (const Tried &each : result.tried)
     tried.push_back(one(each));
-  return Json{{"model", task.names.name}, {"machine", task.machine.name},
-              {"hosts", task.hosts},      {"batch", task.batch},
-              {"goal", goalWord(goal)},   {"candidates", result.candidates},
-              {"pruned", result.pruned},  {"complete", result.complete},
-              {"local", result.local},    {"best", result.best < 0 ? Json() : one(result.tried[static_cast<size_t>(result.best)])},
-              {"tried", tried},           {"text", text}};
+  return OrderedJson{
+      {"model", task.names.name}, {"machine", task.machine.name},
+      {"hosts", task.hosts},      {"batch", task.batch},
+      {"goal", goalWord(goal)},   {"candidates", result.candidates},
+      {"pruned", result.pruned},  {"complete", result.complete},
+      {"local", result.local},    {"best", result.best < 0 ? OrderedJson() : one(result.tried[static_cast<size_t>(result.best)])},
+      {"tried", tried},           {"text", text}};
 }
 
 } // namespace npar::planner

@@ -1,9 +1,9 @@
 // The result of a search as plan text, as a table and as JSON.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "tools/lib/planner/search/Search.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace npar::planner {
@@ -12,6 +12,6 @@ namespace npar::planner {
 /// The runners-up follow, each with what it would need to win. `command`: prints the same figures. `remarks`: lines above the plan.
 std::string planText(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &command,
                      const std::string &remarks = "");
-nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result, PlanGoal goal, const std::string &text);
+OrderedJson planJson(const PlanTask &task, const SearchResult &result, PlanGoal goal, const std::string &text);
 
 } // namespace npar::planner

@@ -2,6 +2,7 @@
 #include "tools/lib/planner/search/ReadTask.h"
 
 #include "dsl/AxisSize.h"
+#include "dsl/elaborate/NamePattern.h"
 #include "dsl/machine/Hosts.h"
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/models/Compilation.h"
@@ -22,46 +23,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Tells whether a pattern matches; `*` in it matches any text.
-bool matches(const char *pattern, const char *text) {
-  if (*pattern == '*')
-    return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
-  return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
+bool isSame(const dsl::ParameterTraining &one, const dsl::ParameterTraining &other) {
+  return one.frozen == other.frozen && (one.frozen || (one.decay == other.decay && one.rate == other.rate));
 }
 
-/// The effect of the train block's rules on parameters, written as rules of a train block; equal blocks of a repeat share a rule.
-std::vector<std::string> rulesOf(const dsl::Program &program) {
+/// The effect of the train block's rules on parameters, as rules of a train block; equal blocks of a repeat share a rule.
+std::vector<TrainingRule> rulesOf(const dsl::Program &program) {
   const std::vector<dsl::Parameter> &parameters = program.model.parameters;
   const std::vector<dsl::ParameterTraining> &trained = program.train.parameters;
-  auto textOf = [](const dsl::ParameterTraining &one) {
-    return one.frozen ? std::string("freeze")
-                      : (one.decay ? fmt::format(" decay {}", *one.decay) : "") + (one.rate != 1 ? fmt::format(" lr * {}", one.rate) : "");
-  };
-  std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with their patterns
+  std::vector<TrainingRule> rules;
   for (size_t i = 0; i < trained.size() && i < parameters.size(); ++i) {
-    std::string rule = textOf(trained[i]), pattern;
-    if (rule.empty())
+    if (isSame(trained[i], {}))
       continue;
+    std::string pattern;
     for (char letter : parameters[i].path)
       if (!std::isdigit(static_cast<unsigned char>(letter)))
         pattern += letter;
       else if (pattern.empty() || pattern.back() != '*')
         pattern += '*';
     for (size_t k = 0; k < trained.size() && k < parameters.size(); ++k)
-      if (textOf(trained[k]) != rule && matches(pattern.c_str(), parameters[k].path.c_str()))
+      if (!isSame(trained[k], trained[i]) && dsl::matchesName(pattern, parameters[k].path))
         pattern = parameters[i].path;
-    auto known = std::find_if(rules.begin(), rules.end(), [&](const auto &other) { return other.first == rule; });
+    auto known = std::find_if(rules.begin(), rules.end(), [&](const TrainingRule &rule) { return isSame(rule.training, trained[i]); });
     if (known == rules.end())
-      known = rules.insert(rules.end(), {rule, {}});
-    if (std::find(known->second.begin(), known->second.end(), pattern) == known->second.end())
-      known->second.push_back(pattern);
+      known = rules.insert(rules.end(), {trained[i], {}});
+    if (std::find(known->patterns.begin(), known->patterns.end(), pattern) == known->patterns.end())
+      known->patterns.push_back(pattern);
   }
-  std::vector<std::string> lines;
-  for (const auto &[rule, patterns] : rules) {
-    std::string quoted = fmt::format("\"{}\"", fmt::join(patterns, "\", \""));
-    lines.push_back(rule == "freeze" ? "freeze " + quoted : fmt::format("for {} {{{} }}", quoted, rule));
-  }
-  return lines;
+  return rules;
 }
 
 } // namespace
@@ -77,8 +66,8 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
     return Status::usage("--batch and --set batch mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     request.model.model = run->import, request.model.settings = run->options.settings;
-    for (const auto &[key, value] : run->run.constants)
-      request.model.settings.push_back(key + "=" + value);
+    for (const foreign::Constant &one : run->run.constants)
+      request.model.settings.push_back(one.name + "=" + one.value);
     TRY(task.types, PlanTypes::of(run->run.precision, run->run.gradients, run->run.reduce));
   }
   task.options = request.model;

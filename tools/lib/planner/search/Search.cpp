@@ -1,22 +1,18 @@
 // Chooses which candidates to compile, by bounds, by guesses that what was compiled corrects, and around the best ones.
 #include "tools/lib/planner/search/Search.h"
 
-#include "engine/files/AtomicFile.h"
 #include "tools/lib/planner/search/CandidateEstimates.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
 namespace npar::planner {
 
-namespace fs = std::filesystem;
 using engine::Status;
 
 namespace {
@@ -39,8 +35,7 @@ struct Correction {
 
 class Search {
 public:
-  Search(const PlanTask &task, const SearchOptions &options, const std::string &folder)
-      : task(task), options(options), folder(folder), left(options.budget) {
+  Search(const PlanTask &task, const SearchOptions &options) : task(task), options(options), left(options.budget) {
     for (const Candidate &one : candidatesFor(task, options.fixes))
       add(one);
     guess();
@@ -275,11 +270,13 @@ private:
       done[index] = true;
       taken.push_back(index), candidates.push_back(all[index]);
     }
-    Status status = tryCandidates(task, candidates, options.work, folder, [&](size_t place, const Attempt &attempt) {
+    Status status = tryCandidates(task, candidates, options.work, [&](size_t place, const Attempt &attempt) {
       double before = best();
       result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place]);
       if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
         result.best = static_cast<int>(result.tried.size()) - 1;
+      if (options.judged)
+        options.judged(result.tried.back());
     });
     addVariants();
     guess();
@@ -290,7 +287,6 @@ private:
 
   const PlanTask &task;
   const SearchOptions &options;
-  std::string folder;
   std::vector<Candidate> all;
   std::vector<double> bytes, activations, rooms, seconds; ///< what sizes alone say of each
   std::vector<double> bounds, guesses, penalties;
@@ -303,23 +299,6 @@ private:
 };
 
 } // namespace
-
-SearchFolder::SearchFolder() {
-  std::error_code failed;
-  std::string pattern = (fs::temp_directory_path(failed) / "npar-plan-XXXXXX").string();
-  if (mkdtemp(pattern.data()))
-    path = pattern;
-}
-
-SearchFolder::~SearchFolder() {
-  std::error_code ignored;
-  if (!path.empty())
-    fs::remove_all(path, ignored);
-}
-
-Status SearchFolder::check() const {
-  return path.empty() ? Status::badInput("cannot create a folder for the plans: set TMPDIR to another place") : Status();
-}
 
 std::string nameOf(const Tried &tried) { return nameOf(tried.candidate) + (tried.text.empty() ? "" : " (the run's own)"); }
 
@@ -334,31 +313,36 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
                                    : std::optional(figures.seconds);
 }
 
-ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
-  ModelOptions plan = task.options;
-  plan.model = path, plan.plan = "planned", plan.train = "planned";
+ModelOptions withText(ModelOptions options, std::string text) {
+  options.model = "<search>/planned.npar"; // no file has such a folder, so imports are found elsewhere
+  auto own = std::make_shared<const dsl::MemoryTexts>(std::map<std::string, std::string>{{options.model, std::move(text)}});
+  options.texts =
+      std::make_shared<const dsl::LayeredTexts>(std::vector<dsl::TextsPointer>{own, options.texts ? options.texts : dsl::installedTexts()});
+  return options;
+}
+
+ModelOptions optionsFor(const PlanTask &task, const Candidate &candidate) {
+  ModelOptions plan = withText(task.options, textOf(task, candidate));
+  plan.plan = "planned", plan.train = "planned";
   plan.importFolder = models::folderOf(task.names.file);
   if (!plan.config && !plan.settings.empty())
     plan.config = "planned", plan.settings.clear();
   return plan;
 }
 
-Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work, const std::string &folder,
+Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work,
                      const std::function<void(size_t, const Attempt &)> &done) {
   std::vector<ModelOptions> plans;
-  for (const Candidate &candidate : candidates) {
-    std::string path = fmt::format("{}/{}.npar", folder, plans.size()), text = textOf(task, candidate);
-    TRY_STATUS(program::writeFileAtomically(path, text.data(), text.size()));
-    plans.push_back(optionsFor(task, path));
-  }
+  for (const Candidate &candidate : candidates)
+    plans.push_back(optionsFor(task, candidate));
   return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true}, work, [&](size_t place, const Attempt &attempt) {
     done(place, attempt);
     return true;
   });
 }
 
-engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder) {
-  return Search(task, options, folder).run();
+engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options) {
+  return Search(task, options).run();
 }
 
 } // namespace npar::planner

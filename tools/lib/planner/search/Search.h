@@ -4,6 +4,7 @@
 #include "tools/lib/planner/search/Candidate.h"
 #include "tools/lib/planner/search/SimulatePlans.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct SearchOptions {
   double budget = 52;           ///< of compilations: one of a small pipeline is 1, more tasks are more
   double explaining = 8;        ///< of compilations beyond it, which show what the best plan's settings are worth
   const Tried *given = nullptr; ///< a plan that was simulated before, which fills the hosts: the search starts from there too
+  std::function<void(const Tried &)> judged = {}; ///< called for each plan in the order of `SearchResult::tried`, by the calling thread
 };
 
 struct Tried {
@@ -44,28 +46,19 @@ std::string textOf(const PlanTask &task, const Tried &tried);
 /// The figure that is made small; nothing where the plan does not fit or was refused.
 std::optional<double> goalOf(const Tried &tried, PlanGoal goal);
 
-/// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
-class SearchFolder {
-public:
-  SearchFolder();
-  ~SearchFolder();
-  SearchFolder(const SearchFolder &) = delete;
-  SearchFolder &operator=(const SearchFolder &) = delete;
-  /// BadInput if it could not be made.
-  engine::Status check() const;
-  std::string path; ///< empty when it could not be made
-};
+/// Options for the same work with a text in memory, whose messages call it planned.npar.
+ModelOptions withText(ModelOptions options, std::string text);
 
-/// Options that name the plan of a candidate whose text is in the file.
-ModelOptions optionsFor(const PlanTask &task, const std::string &path);
+/// Options that name the plan of a candidate.
+ModelOptions optionsFor(const PlanTask &task, const Candidate &candidate);
 
-/// Compiles candidates and predicts their steps; `done` is called in their order. `folder`: for the texts, which the next call overwrites.
+/// Compiles candidates and predicts their steps; `done` is called in their order, by the calling thread.
 engine::Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work,
-                             const std::string &folder, const std::function<void(size_t, const Attempt &)> &done);
+                             const std::function<void(size_t, const Attempt &)> &done);
 
 /// Compiles the most promising: the best guesses of different meshes, then what differs from the best plan so far in one setting until none
 /// of these is better, the same about the next best, then the best guesses, until no bound is better or the budget is spent. Last, for each
-/// setting of the best plan another value. The order depends on figures alone, never on the clock. `folder`: for the texts.
-engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder);
+/// setting of the best plan another value. The order depends on figures alone, never on the clock.
+engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options);
 
 } // namespace npar::planner

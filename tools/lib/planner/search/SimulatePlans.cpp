@@ -55,10 +55,19 @@ StepFigures figuresOf(const Prediction &prediction) {
   return figures;
 }
 
+/// Ends the compilation of a plan whose figures nobody waits for any more.
+class UntilOver final : public engine::Observer {
+public:
+  explicit UntilOver(const std::atomic<bool> &over) : over(over) {}
+  bool wantsToStop() override { return over; }
+
+private:
+  const std::atomic<bool> &over;
+};
+
 Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &options, const std::atomic<bool> &over) {
-  const Status stopped = Status::runFailed("stopped");
-  engine::Observer nobody;
-  TRY(models::ElaboratedModel text, models::elaborateModel(model, nobody));
+  UntilOver observer(over);
+  TRY(models::ElaboratedModel text, models::elaborateModel(model, observer));
   int64_t ranks = 1;
   for (const dsl::MeshAxis &axis : text.program.plan.mesh)
     ranks *= axis.size;
@@ -67,11 +76,7 @@ Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &
     return Status::badInput(fmt::format("takes {} host{}", needed, needed == 1 ? "" : "s"));
   if (options.hosts != 0 && ranks != dsl::placesOf(options.machine, options.hosts))
     return Status::badInput(fmt::format("{} ranks leave places on the last host empty", ranks));
-  if (over)
-    return stopped;
   TRY(models::ProgramPointer compiled, text.compilation->compile(text.program, /*withoutKernels=*/true));
-  if (over)
-    return stopped;
   const program::Program &program = compiled->root();
   TRY(std::vector<program::HostRoom> rooms, roomsFor(options.machine, ranks, options.hosts));
   TRY(std::vector<std::vector<int64_t>> places, placeOnHosts(program, program::placeOf(program), rooms));
@@ -180,8 +185,8 @@ Status tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &op
   size_t jobs = work.jobs > 0 ? static_cast<size_t>(work.jobs) : std::max(1u, std::thread::hardware_concurrency());
   TRY_STATUS(pool.start(std::min(jobs, plans.size())));
   for (size_t told = 0; told < plans.size();) {
-    if (const char *signal = work.stopSignal ? work.stopSignal() : nullptr)
-      return Status::runFailed(fmt::format("stopped by {} after {} of {} plans", signal, told, plans.size()));
+    if (work.check)
+      TRY_STATUS(work.check(told, plans.size()));
     if (std::optional<Attempt> attempt = pool.wait(told))
       if (!done(told++, *attempt))
         break;

@@ -43,11 +43,11 @@ struct Attempt {
   bool isUsage = false; ///< refused for a setting that nothing knows, which all plans share
 };
 
-/// Limits of work on several plans: threads, and the signal that ends it early.
+/// Limits of work on several plans: threads, and what ends it early.
 struct ParallelWork {
   int jobs = 0; ///< threads; 0: as many as the machine has cores
-  /// Asked while plans are compiled: the name of the signal that asks to stop ("SIGINT"); null: continue. May be empty.
-  std::function<const char *()> stopSignal;
+  /// Asked by the calling thread while plans are compiled, `tried` of `all` being done: an error ends the work with it. May be empty.
+  std::function<engine::Status(size_t tried, size_t all)> check;
 };
 
 struct AttemptOptions {
@@ -57,8 +57,8 @@ struct AttemptOptions {
 };
 
 /// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`
-/// returned false, or after a stop signal, no other plan is started; plans that are being compiled are waited for. RunFailed: stopped by a
-/// signal, or the system refused to start a thread.
+/// returned false, or `work.check` an error, no other plan is started, and plans that are being compiled end before their next pass. RunFailed:
+/// the system refused to start a thread.
 engine::Status tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options, const ParallelWork &work,
                         const std::function<bool(size_t, const Attempt &)> &done);
 

@@ -1,9 +1,9 @@
 // The rows of `npar sweep`, and how they are shown.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "tools/lib/planner/search/SimulatePlans.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct Sweep {
 
 std::string sweepText(const Sweep &sweep);
 std::string sweepCsv(const Sweep &sweep);
-nlohmann::ordered_json sweepJson(const Sweep &sweep);
+OrderedJson sweepJson(const Sweep &sweep);
 /// Seconds against memory, with a line at what a device has: a self-contained picture.
 std::string sweepSvg(const Sweep &sweep);
 

@@ -1,13 +1,13 @@
 // A sweep as a table, as CSV, as JSON and as a picture.
 #include "tools/lib/planner/search/Sweep.h"
 
+#include "engine/json/Json.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
 #include "tools/lib/planner/search/TimeMemoryPlot.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 
@@ -89,12 +89,11 @@ std::string sweepCsv(const Sweep &sweep) {
   return text;
 }
 
-nlohmann::ordered_json sweepJson(const Sweep &sweep) {
-  using Json = nlohmann::ordered_json;
-  auto orNull = [](const auto &value) { return value ? Json(*value) : Json(); };
-  Json rows = Json::array();
+OrderedJson sweepJson(const Sweep &sweep) {
+  auto orNull = [](const auto &value) { return value ? OrderedJson(*value) : OrderedJson(); };
+  OrderedJson rows = OrderedJson::array();
   for (size_t row = 0; row < sweep.rows.size(); ++row) {
-    Json one, settings = Json::object();
+    OrderedJson one, settings = OrderedJson::object();
     std::vector<std::string> values = sweep.valuesOf(row);
     for (size_t i = 0; i < values.size(); ++i)
       settings[sweep.over[i].key] = values[i];
@@ -110,10 +109,10 @@ nlohmann::ordered_json sweepJson(const Sweep &sweep) {
       one["hosts"] = figures->hosts;
       one["dollars_per_step"] = orNull(figures->dollars);
     }
-    one["refused"] = sweep.rows[row].figures ? Json() : Json(sweep.rows[row].reason);
+    one["refused"] = sweep.rows[row].figures ? OrderedJson() : OrderedJson(sweep.rows[row].reason);
     rows.push_back(std::move(one));
   }
-  return Json{{"model", sweep.model}, {"machine", sweep.machine}, {"rows", rows}};
+  return OrderedJson{{"model", sweep.model}, {"machine", sweep.machine}, {"rows", rows}};
 }
 
 std::string sweepSvg(const Sweep &sweep) {

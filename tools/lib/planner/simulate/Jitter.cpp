@@ -42,12 +42,16 @@ double slowestOf(int64_t ranks, double deviation, double chance) {
 }
 
 engine::Result<JitterResult> sampleJitter(const program::Program &program, const cost::Machine &machine, const cost::Topology &topology,
-                                          const Disturbance &disturbance, const Jitter &jitter) {
+                                          const Disturbance &disturbance, const Jitter &jitter, engine::Observer &observer) {
   std::vector<double> seconds(static_cast<size_t>(jitter.samples));
   std::vector<std::optional<engine::Status>> errors(seconds.size());
   std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t sample; (sample = next++) < seconds.size();) {
+  std::atomic<bool> over{false};
+  auto work = [&](engine::Observer &observer) {
+    for (size_t sample; !over && (sample = next++) < seconds.size();) {
+      observer.phase("sample " + std::to_string(sample + 1) + " of " + std::to_string(seconds.size()));
+      if (observer.wantsToStop())
+        over = true;
       cost::Deviations deviations = disturbance.deviations;
       for (size_t index = 0; index < deviations.computing.size(); ++index)
         deviations.computing[index] = drawSlowest(disturbance.ranks[index], jitter, index, static_cast<int64_t>(sample));
@@ -60,10 +64,14 @@ engine::Result<JitterResult> sampleJitter(const program::Program &program, const
   };
   std::vector<std::thread> others;
   for (size_t i = 1; i < std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), seconds.size()); ++i)
-    others.emplace_back(work);
-  work();
+    others.emplace_back([&] {
+      engine::Observer nobody;
+      work(nobody);
+    });
+  work(observer);
   for (std::thread &other : others)
     other.join();
+  TRY_STATUS(engine::stopIfAsked(observer, "the simulation"));
   for (const std::optional<engine::Status> &error : errors)
     if (error)
       return *error;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/cost/Simulation.h"
+#include "engine/status/Observer.h"
 #include "tools/lib/planner/simulate/Disturbance.h"
 
 #include <cstdint>
@@ -25,9 +26,10 @@ struct JitterResult {
   double mean = 0, p50 = 0, p95 = 0; ///< of the step's seconds; percentiles by nearest rank
 };
 
-/// Statistics over `samples` steps; a sample depends on the seed and its number alone.
+/// Statistics over `samples` steps; a sample depends on the seed and its number alone. `observer` hears of the samples that this thread
+/// simulates; Stopped if it wants to stop before all are done.
 engine::Result<JitterResult> sampleJitter(const program::Program &program, const cost::Machine &machine, const cost::Topology &topology,
-                                          const Disturbance &disturbance, const Jitter &jitter);
+                                          const Disturbance &disturbance, const Jitter &jitter, engine::Observer &observer);
 
 /// The quantile `chance`, in (0, 1), of the largest X of `ranks` ranks.
 double slowestOf(int64_t ranks, double deviation, double chance);

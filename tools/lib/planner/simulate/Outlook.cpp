@@ -57,6 +57,7 @@ engine::Result<Outlook> outlookOf(const OutlookRequest &request, const program::
   result.tokensPerStep = tokensOfSample(program) * static_cast<double>(program.batch());
   if (request.tokens > 0 && result.tokensPerStep == 0)
     return Status::badInput(fmt::format("--total-tokens: model '{}' reads no tokens", program.model()->str()));
+  TRY_STATUS(engine::stopIfAsked(observer, "the simulation"));
   TRY(result.disturbance, disturbanceOf(request.slow, program, machine, places, deviations));
   TRY(result.prediction, predict(program, machine, places, request.slow.given() ? result.disturbance.deviations : deviations));
   cost::Topology topology(machine, places, program::worldOf(program));
@@ -68,7 +69,7 @@ engine::Result<Outlook> outlookOf(const OutlookRequest &request, const program::
   if (request.jitter > 0) {
     engine::Activity simulating(observer, "simulating steps with jitter");
     Jitter jitter{request.jitter, request.seed.value_or(0), request.samples.value_or(100)};
-    TRY(result.jitter, sampleJitter(program, machine, topology, result.disturbance, jitter));
+    TRY(result.jitter, sampleJitter(program, machine, topology, result.disturbance, jitter, observer));
   }
   if (request.deviceHours > 0 || request.hostHours > 0) {
     double perHour = (request.deviceHours > 0 ? static_cast<double>(result.prediction.ranks) / request.deviceHours : 0) +

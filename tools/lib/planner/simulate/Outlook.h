@@ -4,12 +4,12 @@
 //   J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/status/Observer.h"
 #include "tools/lib/planner/simulate/Jitter.h"
 #include "tools/lib/planner/simulate/Prediction.h"
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -67,7 +67,7 @@ engine::Result<Outlook> outlookOf(const OutlookRequest &request, const program::
                                   engine::Observer &observer);
 
 /// Adds `disturbed, jitter, failures, tokens` if the request asks for them; tools/README.md has the keys.
-void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook);
+void addOutlook(OrderedJson &json, const Outlook &outlook);
 /// Empty if the request asks for nothing.
 std::string outlookText(const Outlook &outlook);
 

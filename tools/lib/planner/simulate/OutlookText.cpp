@@ -1,9 +1,9 @@
 // An outlook as JSON and as rows below the prediction's.
+#include "engine/json/Json.h"
 #include "tools/lib/planner/simulate/Outlook.h"
 
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 namespace {
@@ -25,7 +25,7 @@ struct TokenCost {
 
 } // namespace
 
-void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook) {
+void addOutlook(OrderedJson &json, const Outlook &outlook) {
   double seconds = outlook.secondsPerStep();
   if (outlook.undisturbed)
     json["disturbed"] = {{"slow", outlook.request.slow.ranks},
@@ -56,7 +56,7 @@ void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook) {
                       {"steps", static_cast<uint64_t>(cost.steps)},
                       {"seconds", cost.seconds},
                       {"device_hours", cost.deviceHours},
-                      {"dollars", cost.dollars > 0 ? nlohmann::ordered_json(cost.dollars) : nlohmann::ordered_json()}};
+                      {"dollars", cost.dollars > 0 ? OrderedJson(cost.dollars) : OrderedJson()}};
   }
 }
 

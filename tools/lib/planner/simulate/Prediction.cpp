@@ -3,7 +3,7 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Classes.h"
-#include "engine/program/Compute.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "compiler/cost/Simulation.h"
+#include "engine/json/JsonForward.h"
 #include "engine/program/HostPlacement.h"
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -75,7 +75,7 @@ engine::Result<Prediction> predict(const program::Program &program, const cost::
                                    const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations = {});
 
 /// `{machine, ranks, hosts, seconds_per_step, memory_bytes, fits, mfu, hfu, bubble, ...}`; what the machine does not say is null.
-nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &prediction);
+OrderedJson predictionJson(const program::Program &program, const Prediction &prediction);
 std::string predictionText(const program::Program &program, const Prediction &prediction);
 
 /// A line of the table.

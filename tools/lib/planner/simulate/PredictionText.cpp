@@ -1,12 +1,12 @@
 // A prediction as JSON and as a table.
 #include "tools/lib/planner/simulate/Prediction.h"
 
+#include "engine/json/Json.h"
 #include "engine/program/Words.h"
 #include "engine/readable/TableRow.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace npar::planner {
 
@@ -30,11 +30,11 @@ std::string predictionRow(const std::string &name, const std::string &value, con
   return TableRow(2).left(name, 22).right(value, 14).text(remark.empty() ? "" : "   " + remark).str();
 }
 
-nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &p) {
-  nlohmann::ordered_json json = {
+OrderedJson predictionJson(const program::Program &program, const Prediction &p) {
+  OrderedJson json = {
       {"machine", p.machine}, {"hosts", p.hosts}, {"ranks", p.ranks}, {"seconds_per_step", p.seconds}, {"memory_bytes", p.memory}};
-  json["fits"] = p.room > 0 ? nlohmann::ordered_json(p.fits()) : nlohmann::ordered_json();
-  json["device_bytes"] = p.room > 0 ? nlohmann::ordered_json(p.room) : nlohmann::ordered_json();
+  json["fits"] = p.room > 0 ? OrderedJson(p.fits()) : OrderedJson();
+  json["device_bytes"] = p.room > 0 ? OrderedJson(p.room) : OrderedJson();
   json["fragmentation_bytes"] = p.allowance;
   for (const KindShare &kind : p.kinds)
     json["kinds"].push_back({{"machine", kind.name},
@@ -43,8 +43,8 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
                              {"stages", kind.stages},
                              {"memory_bytes", kind.memory},
                              {"device_bytes", kind.room}});
-  json["mfu"] = p.peak > 0 ? nlohmann::ordered_json(p.mfu()) : nlohmann::ordered_json();
-  json["hfu"] = p.peak > 0 ? nlohmann::ordered_json(p.hfu()) : nlohmann::ordered_json();
+  json["mfu"] = p.peak > 0 ? OrderedJson(p.mfu()) : OrderedJson();
+  json["hfu"] = p.peak > 0 ? OrderedJson(p.hfu()) : OrderedJson();
   json["peak_is_stated"] = p.peakIsStated;
   json["model_flops"] = p.flops.model;
   json["hardware_flops"] = p.flops.hardware;
@@ -52,18 +52,18 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
   json["exposed_communication"] = p.exposed;
   json["computing"] = p.computing;
   json["samples_per_second"] = static_cast<double>(p.batch) / p.seconds;
-  nlohmann::ordered_json &bytes = json["bytes"] = nlohmann::ordered_json::object();
+  OrderedJson &bytes = json["bytes"] = OrderedJson::object();
   for (const AxisBytes &axes : p.bytes)
     bytes[axes.over] = axes.bytes;
   for (const cost::CriticalPart &part : p.simulation.critical)
     json["critical_path"].push_back({{"what", part.what}, {"seconds", part.seconds}, {"steps", part.steps}});
   for (uint32_t index = 0; index < p.simulation.classes.size(); ++index) {
     const cost::ClassTime &time = p.simulation.classes[index];
-    nlohmann::ordered_json one = {{"stage", program.classes()->Get(index)->stage()},
-                                  {"parameter_bytes", program.classes()->Get(index)->parameter_bytes()},
-                                  {"computing", time.computing},
-                                  {"exposed", time.exposed},
-                                  {"idle", time.idle}};
+    OrderedJson one = {{"stage", program.classes()->Get(index)->stage()},
+                       {"parameter_bytes", program.classes()->Get(index)->parameter_bytes()},
+                       {"computing", time.computing},
+                       {"exposed", time.exposed},
+                       {"idle", time.idle}};
     for (size_t kind = 0; kind < time.work.size(); ++kind)
       if (time.work[kind] > 0)
         one["work"][program::wordOf(static_cast<program::StepKind>(kind))] = time.work[kind];

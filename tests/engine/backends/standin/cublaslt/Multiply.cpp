@@ -29,11 +29,11 @@ template <typename Sum> Sum load(const uint8_t *bytes, int64_t element, Type typ
   case Type::F64:
     return static_cast<Sum>(get(double()));
   case Type::BF16:
-    return static_cast<Sum>(static_cast<float>(get(program::BFloat16())));
+    return static_cast<Sum>(static_cast<float>(get(engine::BFloat16())));
   case Type::F16:
     break;
   }
-  return static_cast<Sum>(static_cast<float>(get(program::Float16())));
+  return static_cast<Sum>(static_cast<float>(get(engine::Float16())));
 }
 
 template <typename Sum> void store(uint8_t *bytes, int64_t element, Type type, Sum value) {
@@ -44,15 +44,15 @@ template <typename Sum> void store(uint8_t *bytes, int64_t element, Type type, S
   case Type::F64:
     return put(static_cast<double>(value));
   case Type::BF16:
-    return put(program::BFloat16(static_cast<float>(value)));
+    return put(engine::BFloat16(static_cast<float>(value)));
   case Type::F16:
-    return put(program::Float16(static_cast<float>(value)));
+    return put(engine::Float16(static_cast<float>(value)));
   }
 }
 
 float tiesToEven(float value) {
-  uint32_t bits = program::bitsOfFloat(value);
-  return program::floatOfBits((bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu);
+  uint32_t bits = engine::bitsOfFloat(value);
+  return engine::floatOfBits((bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu);
 }
 
 /// Rounds with arithmetic on values, not on bits, unlike npar.
@@ -71,11 +71,11 @@ float taken(float value, Sums sums, bool tf32) {
   case Sums::Tf32:
     return tiesToEven(value);
   case Sums::Truncated:
-    return program::floatOfBits(program::bitsOfFloat(value) & ~0x1FFFu);
+    return engine::floatOfBits(engine::bitsOfFloat(value) & ~0x1FFFu);
   case Sums::Bf16:
-    return static_cast<float>(program::BFloat16(value));
+    return static_cast<float>(engine::BFloat16(value));
   case Sums::Fp16:
-    return static_cast<float>(program::Float16(value));
+    return static_cast<float>(engine::Float16(value));
   case Sums::Chain:
   case Sums::Parts:
   case Sums::Reversed:

@@ -121,8 +121,8 @@ template <typename Each> void forAll(const Sizes &sizes, const Each &each) {
 }
 
 float rounded(float value, DnnData type) {
-  return type == DnnData::BF16  ? static_cast<float>(program::BFloat16(value))
-         : type == DnnData::F16 ? static_cast<float>(program::Float16(value))
+  return type == DnnData::BF16  ? static_cast<float>(engine::BFloat16(value))
+         : type == DnnData::F16 ? static_cast<float>(engine::Float16(value))
                                 : value;
 }
 
@@ -163,7 +163,7 @@ private:
         std::memcpy(&value, bytes + at * sizeof value, sizeof value);
         return static_cast<float>(value);
       };
-      values.at.push_back(type == DnnData::F32 ? get(float()) : type == DnnData::BF16 ? get(program::BFloat16()) : get(program::Float16()));
+      values.at.push_back(type == DnnData::F32 ? get(float()) : type == DnnData::BF16 ? get(engine::BFloat16()) : get(engine::Float16()));
     });
     return values;
   }
@@ -182,9 +182,9 @@ private:
       if (type == DnnData::F32)
         put(values.at[i]);
       else if (type == DnnData::BF16)
-        put(program::BFloat16(values.at[i]));
+        put(engine::BFloat16(values.at[i]));
       else
-        put(program::Float16(values.at[i]));
+        put(engine::Float16(values.at[i]));
     });
   }
 

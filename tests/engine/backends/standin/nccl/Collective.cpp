@@ -12,8 +12,8 @@ namespace {
 
 template <typename T> T sum(T a, T b) { return a + b; }
 template <typename Narrow> Narrow roundedSum(Narrow a, Narrow b) { return Narrow(static_cast<float>(a) + static_cast<float>(b)); }
-program::Float16 sum(program::Float16 a, program::Float16 b) { return roundedSum(a, b); }
-program::BFloat16 sum(program::BFloat16 a, program::BFloat16 b) { return roundedSum(a, b); }
+engine::Float16 sum(engine::Float16 a, engine::Float16 b) { return roundedSum(a, b); }
+engine::BFloat16 sum(engine::BFloat16 a, engine::BFloat16 b) { return roundedSum(a, b); }
 
 /// The sums of `count` elements from `begin` on.
 template <typename T> void addUp(const std::vector<const uint8_t *> &inputs, size_t begin, size_t count, uint8_t *output) {
@@ -35,13 +35,13 @@ template <typename T> void addUp(const std::vector<const uint8_t *> &inputs, siz
 void addUp(Type type, const std::vector<const uint8_t *> &inputs, size_t begin, size_t count, uint8_t *output) {
   switch (type) {
   case Type::Float16:
-    return addUp<program::Float16>(inputs, begin, count, output);
+    return addUp<engine::Float16>(inputs, begin, count, output);
   case Type::Float32:
     return addUp<float>(inputs, begin, count, output);
   case Type::Float64:
     return addUp<double>(inputs, begin, count, output);
   case Type::BFloat16:
-    return addUp<program::BFloat16>(inputs, begin, count, output);
+    return addUp<engine::BFloat16>(inputs, begin, count, output);
   case Type::Int8:
     return addUp<int8_t>(inputs, begin, count, output);
   case Type::Uint8:

@@ -1,4 +1,4 @@
-// A file descriptor that is closed with its owner.
+// A file descriptor that is closed with its owner, also when an allocation throws.
 #pragma once
 
 #include <unistd.h>
@@ -21,6 +21,8 @@ public:
   }
   int get() const { return number; }
   explicit operator bool() const { return number >= 0; }
+  /// Leaves the closing to the caller.
+  int release() { return std::exchange(number, -1); }
 
 private:
   int number;

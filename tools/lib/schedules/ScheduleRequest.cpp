@@ -1,5 +1,5 @@
 // Makes or reads the schedule, checks and times it.
-#include "tools/lib/schedule/ScheduleRequest.h"
+#include "tools/lib/schedules/ScheduleRequest.h"
 
 #include "dsl/Suggestions.h"
 #include "engine/files/BoundedText.h"
@@ -50,7 +50,7 @@ Status readCosts(const std::string &text, TimedSchedule &timed) {
 Result<TimedSchedule> importFile(const ScheduleRequest &request, TimedSchedule timed, engine::Observer &observer) {
   timed.name = request.import;
   // More than a schedule may have, so that --check reports one that is too long like any other.
-  TRY(timed.text, program::readBoundedText(request.import, "", 2 * maximumScheduleText));
+  TRY(timed.text, files::readBoundedText(request.import, "", 2 * maximumScheduleText));
   ReadSchedule read = checkCsv(timed.text, request.sending());
   for (const TextError &error : read.errors)
     timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.cycle});

@@ -1,7 +1,17 @@
-// Finds masters among the variables of a program.
-#include "engine/program/Masters.h"
+// Looks at the products and the variables of a program.
+#include "engine/program/Precision.h"
+
+#include "engine/program/Words.h"
+
+#include <algorithm>
 
 namespace npar::program {
+
+bool multipliesInTf32(const Program &program) {
+  return std::any_of(program.matmuls()->begin(), program.matmuls()->end(), [](const Matmul *matmul) { return matmul->tf32(); });
+}
+
+const char *computeWord(const Program &program) { return multipliesInTf32(program) ? "tf32" : wordOf(program.compute()); }
 
 bool isMaster(const Variable &variable) {
   return variable.kind() == VariableKind::State && variable.of() >= 0 && variable.slot()->str() == "master";

@@ -1,0 +1,143 @@
+// Reads and writes DeepSpeed's optimizer, learning rate and clipping. Defaults come from deepspeed/ops/adam/fused_adam.py,
+// deepspeed/runtime/engine.py (_configure_basic_optimizer) and deepspeed/runtime/lr_schedules.py.
+#include "tools/lib/foreign/DeepSpeed.h"
+
+#include "engine/json/Json.h"
+
+namespace npar::foreign {
+namespace {
+
+
+/// Reads a list of two numbers, whose words are "0.9 0.95".
+void readBetas(Reading &in, const ForeignEntry *entry) {
+  Training &training = in.run.training;
+  training.beta1 = {0.9, Origin::Program}, training.beta2 = {0.999, Origin::Program};
+  if (!entry)
+    return;
+  size_t space = entry->value.find(' ');
+  if (space == std::string::npos || entry->value.find(' ', space + 1) != std::string::npos)
+    return in.error(*entry, fmt::format("'{}' must be a list of two numbers, not '{}'", entry->key, entry->value.substr(0, 60)));
+  ForeignEntry first = *entry, second = *entry;
+  first.value = entry->value.substr(0, space), second.value = entry->value.substr(space + 1);
+  training.beta1 = in.numberSetting(&first, 0), training.beta2 = in.numberSetting(&second, 0);
+}
+
+void readDeepSpeedOptimizer(Reading &in, const std::string &prefix) {
+  Training &training = in.run.training;
+  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + "optimizer." + key); };
+  const ForeignEntry *type = given("type"), *mode = given("params.adam_w_mode"), *torch = given("params.torch_adam");
+  if (!type) // the training script passes an optimizer of its own
+    return;
+  std::string name = in.word(type, "");
+  std::string lower = name;
+  for (char &c : lower)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (lower == "adamw" || lower == "fusedadam")
+    training.optimizer = {"AdamW", Origin::File};
+  else if (lower == "adam") // it decays as AdamW does, unless the file says otherwise
+    training.optimizer = {!mode || in.isTrue(mode) ? "AdamW" : "Adam", Origin::File};
+  else if (lower == "sgd")
+    training.optimizer = {"Sgd", Origin::File};
+  else
+    return in.leave(type, "npar trains with AdamW");
+  bool isTorch = in.isTrue(torch) && training.optimizer.value == "AdamW";
+  training.rate = in.numberSetting(given("params.lr"), 1e-3);
+  readBetas(in, given("params.betas"));
+  training.epsilon = in.numberSetting(given("params.eps"), 1e-8);
+  training.momentum = in.numberSetting(given("params.momentum"), 0);
+  training.decay = in.numberSetting(given("params.weight_decay"), isTorch ? 0.01 : 0);
+}
+
+void readDeepSpeedSchedule(Reading &in, const std::string &prefix) {
+  Training &training = in.run.training;
+  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + "scheduler." + key); };
+  const ForeignEntry *type = given("type");
+  if (!type) { // without one the training script may change the rate
+    training.warmup = {0, Origin::Npar};
+    return;
+  }
+  std::string name = type->value;
+  bool isDecay = name == "WarmupDecayLR", isCosine = name == "WarmupCosineLR";
+  if (name != "WarmupLR" && !isDecay && !isCosine)
+    return in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
+  const ForeignEntry *most = given("params.warmup_max_lr"), *least = given(isCosine ? "params.warmup_min_ratio" : "params.warmup_min_lr"),
+                     *total = given("params.total_num_steps"), *how = given("params.warmup_type");
+  training.warmup = in.wholeSetting(given("params.warmup_num_steps"), 1000, 1);
+  if (least && in.number(least, 0) != 0)
+    in.leave(least, "the warm-up begins at 0");
+  if (in.word(how, "log") != "linear") {
+    if (how)
+      in.leave(how, "the warm-up is linear");
+    else
+      in.leave(type, "its warm-up is logarithmic by default, npar's is linear");
+    training.warmup.origin = Origin::Npar;
+  }
+  if (most && !isCosine)
+    training.rate = in.numberSetting(most, 0);
+  if (!isDecay && !isCosine) {
+    training.schedule.origin = Origin::File;
+    return;
+  }
+  if (!total)
+    return in.leave(type, "without total_num_steps the learning rate stays at its peak");
+  training.schedule = {isCosine ? dsl::ScheduleKind::Cosine : dsl::ScheduleKind::Linear, Origin::File};
+  training.steps = in.wholeSetting(total, 0, 1);
+  Setting<double> ratio = isCosine ? in.numberSetting(given("params.cos_min_ratio"), 1e-4) : Setting<double>{0, Origin::Program};
+  training.final = {ratio.value * training.rate.value, ratio.origin};
+  if (training.warmup.value >= training.steps.value)
+    in.error(*total, fmt::format("a warm-up of {} steps is not shorter than the {} steps of the schedule", training.warmup.value,
+                                 training.steps.value));
+}
+
+} // namespace
+
+void readDeepSpeedTraining(Reading &in, const std::string &prefix) {
+  in.run.training.clip = in.numberSetting(givenToDeepSpeed(in, prefix + "gradient_clipping"), 0);
+  readDeepSpeedOptimizer(in, prefix);
+  readDeepSpeedSchedule(in, prefix);
+}
+
+void addDeepSpeedTraining(OrderedJson &json, const ForeignRun &run, const dsl::Location &at, dsl::Diagnostics &diagnostics) {
+  const Training &training = run.training;
+  if (run.writes(training.clip.origin))
+    json["gradient_clipping"] = training.clip.value;
+  if (run.writes(training.optimizer.origin)) {
+    OrderedJson params = OrderedJson::object();
+    auto add = [&](const char *key, const auto &setting) {
+      if (run.writes(setting.origin))
+        params[key] = setting.value;
+    };
+    add("lr", training.rate);
+    if (training.hasBetas()) {
+      if (run.writes(training.beta1.origin) || run.writes(training.beta2.origin))
+        params["betas"] = {training.beta1.value, training.beta2.value};
+      add("eps", training.epsilon);
+      if (training.optimizer.value == "Adam")
+        params["adam_w_mode"] = false;
+    } else {
+      add("momentum", training.momentum);
+    }
+    add("weight_decay", training.decay);
+    json["optimizer"] = {{"type", training.hasBetas() ? training.optimizer.value == "Adam" ? "Adam" : "AdamW" : "SGD"}, {"params", params}};
+  }
+  if (!run.writes(training.schedule.origin) || !run.writes(training.warmup.origin))
+    return;
+  bool isConstant = training.schedule.value == dsl::ScheduleKind::Constant, isCosine = training.schedule.value == dsl::ScheduleKind::Cosine;
+  if (isConstant && training.warmup.value == 0)
+    return;
+  if (training.warmup.value < 2 || (!isConstant && !isCosine && training.final.value != 0)) {
+    diagnostics.warning(at, "the schedule of the learning rate is not written: DeepSpeed's have a warm-up of at least two steps, and its "
+                            "linear one ends at 0");
+    return;
+  }
+  OrderedJson params = {{"warmup_num_steps", training.warmup.value}, {"warmup_type", "linear"}};
+  if (!isCosine && run.writes(training.rate.origin))
+    params["warmup_min_lr"] = 0, params["warmup_max_lr"] = training.rate.value;
+  if (!isConstant)
+    params["total_num_steps"] = training.steps.value;
+  if (isCosine && run.writes(training.final.origin))
+    params["cos_min_ratio"] = training.rate.value > 0 ? training.final.value / training.rate.value : 0;
+  json["scheduler"] = {{"type", isConstant ? "WarmupLR" : isCosine ? "WarmupCosineLR" : "WarmupDecayLR"}, {"params", params}};
+}
+
+} // namespace npar::foreign

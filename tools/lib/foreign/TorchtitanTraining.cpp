@@ -1,0 +1,102 @@
+// Reads and writes torchtitan's optimizer, learning rate, clipping and seed. Defaults come from torchtitan/config/job_config.py, the
+// learning rate from torchtitan/components/lr_scheduler.py.
+#include "tools/lib/foreign/Torchtitan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npar::foreign {
+namespace {
+
+/// The shortest decimal number whose product with `whole` is `part`, to the last bit if there is one.
+double quotient(double part, double whole) {
+  double exact = part / whole;
+  for (int digits = 1; digits <= 17; ++digits)
+    if (double shorter = std::stod(fmt::format("{:.{}g}", exact, digits)); shorter * whole == part)
+      return shorter;
+  return exact;
+}
+
+void readTorchtitanRate(Reading &in) {
+  Training &training = in.run.training;
+  const ForeignEntry *warmup = in.findAny({"lr_scheduler.warmup_steps", "training.warmup_steps"}), *total = in.find("lr_scheduler.total_steps"),
+                     *steps = in.find("training.steps"), *ratio = in.find("lr_scheduler.decay_ratio"),
+                     *type = in.find("lr_scheduler.decay_type"),
+                     *least = in.findAny({"lr_scheduler.min_lr_factor", "lr_scheduler.lr_min"});
+  training.rate = in.numberSetting(in.find("optimizer.lr"), 8e-4);
+  training.warmup = in.wholeSetting(warmup, 200);
+  training.steps = in.wholeSetting(total ? total : steps, 10000, 1);
+  Setting<double> factor = in.numberSetting(least, 0);
+  training.final = {factor.value * training.rate.value, factor.origin};
+  std::string how = in.word(type, "linear");
+  training.schedule = {how == "cosine" ? dsl::ScheduleKind::Cosine : dsl::ScheduleKind::Linear, type ? Origin::File : Origin::Program};
+  if (training.warmup.value > training.steps.value) { // torchtitan shortens it too
+    in.run.assumed.push_back(fmt::format("the warm-up of {} steps ends with the {} steps of the run", training.warmup.value, training.steps.value));
+    training.warmup.value = training.steps.value;
+  }
+  int64_t after = training.steps.value - training.warmup.value, decaying = after;
+  if (ratio)
+    decaying = std::min<int64_t>(after, std::llround(in.number(ratio, 0, 1) * static_cast<double>(training.steps.value)));
+  if (decaying == 0) {
+    training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : training.schedule.origin};
+  } else if (decaying < after) {
+    in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
+    training.schedule = {};
+  } else if (how != "linear" && how != "cosine") {
+    in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
+    training.schedule = {};
+  }
+}
+
+} // namespace
+
+void Toml::add(const char *key, double value) { // a TOML float needs a decimal point or an exponent
+  std::string number = fmt::format("{}", value);
+  text += fmt::format("{} = {}{}\n", key, number, number.find_first_of(".e") == std::string::npos ? ".0" : "");
+}
+
+void readTorchtitanTraining(Reading &in) {
+  Training &training = in.run.training;
+  const ForeignEntry *optimizer = in.find("optimizer.name");
+  std::string name = in.word(optimizer, "AdamW");
+  if (name == "AdamW" || name == "Adam")
+    training.optimizer = {name, optimizer ? Origin::File : Origin::Program};
+  else
+    in.leave(optimizer, "npar trains with AdamW");
+  training.beta1 = in.numberSetting(in.find("optimizer.beta1"), 0.9);
+  training.beta2 = in.numberSetting(in.find("optimizer.beta2"), 0.95);
+  training.epsilon = in.numberSetting(in.find("optimizer.eps"), 1e-8);
+  training.decay = in.numberSetting(in.find("optimizer.weight_decay"), 0.1);
+  training.clip = in.numberSetting(in.find("training.max_norm"), 1);
+  if (const ForeignEntry *seed = in.findAny({"training.seed", "debug.seed"}))
+    training.seed = {static_cast<uint64_t>(in.whole(seed, 0, 0, Reading::mostSize)), Origin::File};
+  readTorchtitanRate(in);
+}
+
+void addTorchtitanOptimizer(Toml &toml, const ForeignRun &run) {
+  const Training &training = run.training;
+  auto add = [&](const char *key, const auto &setting) {
+    if (run.writes(setting.origin))
+      toml.add(key, setting.value);
+  };
+  toml.section("optimizer");
+  add("name", training.optimizer);
+  add("lr", training.rate);
+  add("beta1", training.beta1);
+  add("beta2", training.beta2);
+  add("eps", training.epsilon);
+  add("weight_decay", training.decay);
+  toml.section("lr_scheduler");
+  add("warmup_steps", training.warmup);
+  if (!run.writes(training.schedule.origin))
+    return;
+  if (training.schedule.value == dsl::ScheduleKind::Constant) {
+    toml.add("decay_ratio", 0.0);
+    return;
+  }
+  toml.add("decay_type", std::string(training.schedule.value == dsl::ScheduleKind::Cosine ? "cosine" : "linear"));
+  if (run.writes(training.final.origin))
+    toml.add("min_lr_factor", training.rate.value > 0 ? quotient(training.final.value, training.rate.value) : 0.0);
+}
+
+} // namespace npar::foreign
