@@ -163,9 +163,10 @@ bool Lexer::read(Word &word, Until until, bool isQuoted) {
       good = singleQuoted(word, at, false);
     } else if (c == '"' && until != Until::Limit) {
       size_t open = at++;
-      literal(word, at, at, true); // an empty quote makes a word too
       Word inside;
       good = read(inside, Until::Quote, true);
+      if (inside.parts.empty())
+        literal(word, open + 1, open + 1, true); // makes a word too
       if (good && at >= limit)
         good = fail(open, "this quote (\") has no end");
       ++at;

@@ -16,6 +16,70 @@ const std::set<std::string> redirections = {"<", ">", ">>", ">&", "<&", "&>", "&
 /// Words that end a list of commands.
 const std::set<std::string> closingWords = {"then", "elif", "else", "fi", "do", "done", "esac", "}"};
 
+/// Words whose arguments may be assignments.
+bool isDeclaration(const std::string &word) {
+  return word == "export" || word == "declare" || word == "typeset" || word == "local" || word == "readonly";
+}
+
+/// The word from a byte of one of its parts on, up to a byte of another.
+Word cut(const Word &word, size_t part, size_t from, size_t lastPart, size_t to) {
+  Word result;
+  result.begin = result.end = word.begin;
+  for (size_t i = part; i <= lastPart && i < word.parts.size(); ++i) {
+    Part one = word.parts[i];
+    if (one.kind == Part::Kind::Literal) {
+      size_t begin = i == part ? from : 0, end = i == lastPart ? std::min(to, one.text.size()) : one.text.size();
+      if (begin >= end && !one.isQuoted)
+        continue;
+      one.text = one.text.substr(begin, end - begin), one.begin += begin;
+    }
+    result.parts.push_back(std::move(one));
+  }
+  if (!result.parts.empty())
+    result.begin = result.parts.front().begin, result.end = result.parts.back().end;
+  return result;
+}
+
+/// Splits `NAME=value`, `NAME+=value` and `NAME[index]=value`; nothing if the word is none of these.
+std::optional<Assignment> assignmentOf(const Word &word) {
+  if (word.parts.empty() || word.parts[0].kind != Part::Kind::Literal || word.parts[0].isQuoted)
+    return std::nullopt;
+  const std::string &first = word.parts[0].text;
+  size_t end = 0, part = 0;
+  while (end < first.size() && foreign::isWord(first[end]) && (end > 0 || first[0] < '0' || first[0] > '9'))
+    ++end;
+  if (end == 0 || end == first.size())
+    return std::nullopt;
+  Assignment result;
+  result.name = first.substr(0, end);
+  if (first[end] == '[') {
+    size_t begin = end + 1, depth = 1;
+    end = begin;
+    for (;; end = 0) {
+      const Part &one = word.parts[part];
+      if (one.kind == Part::Kind::Literal && !one.isQuoted)
+        for (; end < one.text.size(); ++end) {
+          depth += one.text[end] == '[' ? 1 : 0;
+          if (one.text[end] == ']' && --depth == 0)
+            break;
+        }
+      if (depth == 0)
+        break;
+      if (++part == word.parts.size())
+        return std::nullopt;
+    }
+    result.index = cut(word, 0, begin, part, end);
+    ++end;
+  }
+  const std::string &rest = word.parts[part].text;
+  if (end < rest.size() && rest[end] == '+')
+    result.adds = true, ++end;
+  if (end >= rest.size() || rest[end] != '=')
+    return std::nullopt;
+  result.value = cut(word, part, end + 1, word.parts.size(), 0);
+  return result;
+}
+
 class Parser {
 public:
   Parser(std::string_view text, SyntaxError &error) : lexer(text, error), error(error) { advance(); }
@@ -277,13 +341,17 @@ private:
   }
 
   bool redirection(Command &command) {
-    if (token.kind == Kind::Word && token.end - token.begin <= 2 && lexer.continuesWithRedirection() &&
-        token.word.plain().find_first_not_of("0123456789") == std::string::npos && !token.word.plain().empty())
-      advance(); // the number of a file
+    Redirection one;
+    if (token.kind == Kind::Word && token.word.plain().size() == 1 && token.end - token.begin == 1 && token.word.plain()[0] >= '0' &&
+        token.word.plain()[0] <= '9' && (lexer.continuesWith('<') || lexer.continuesWith('>'))) {
+      one.number = token.word.plain()[0] - '0';
+      advance();
+    }
     if (token.kind != Kind::Operator || redirections.count(token.op) == 0)
       return false;
-    Redirection one;
     one.op = token.op;
+    if (one.number < 0)
+      one.number = one.op[0] == '<' ? 0 : 1;
     advance();
     if (token.kind != Kind::Word)
       return fail("a name is missing after '" + one.op + "'"), false;
@@ -308,9 +376,7 @@ private:
         advance();
         if (!takeOperator(")"))
           return fail("npar does not follow the script here");
-        token.kind = Kind::Newline; // the name is read already
-        lexer.unread(token);
-        return function(command, name);
+        return functionBody(command, name);
       }
       if (token.kind != Kind::Word)
         break;

@@ -19,7 +19,7 @@ struct Part {
     Parameter, ///< `$NAME`, `${NAME[index]op operand}`
     Sum,       ///< `$((operand))`
     Output,    ///< `$(text)`: what a command prints
-    Braces     ///< `{a,b}` or `{1..8}`, which npar does not follow
+    Braces     ///< `{a,b}` or `{1..8}`
   };
   Kind kind = Kind::Literal;
   bool isQuoted = false;
@@ -54,7 +54,8 @@ struct HereDocument {
 };
 
 struct Redirection {
-  std::string op; ///< ">", ">>", "<<", "<<<" and so on
+  std::string op;  ///< ">", ">>", "<<", "<<<" and so on
+  int number = -1; ///< 0 for the standard input, 1 for the standard output and so on
   Word target;    ///< of a here-document: its delimiter
   std::shared_ptr<HereDocument> document;
 };
