@@ -64,6 +64,14 @@ Text Text::slice(size_t begin, size_t end) const {
   return result;
 }
 
+Text Text::renamed(const UnknownPointer &reason) const {
+  Text result = *this;
+  for (Piece &piece : result.pieces)
+    if (piece.unknown && piece.unknown->name.empty())
+      piece.unknown = reason;
+  return result;
+}
+
 bool Text::operator==(const Text &other) const {
   UnknownPointer mine = unknown(), theirs = other.unknown();
   return text == other.text && mine == theirs;

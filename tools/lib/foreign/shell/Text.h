@@ -43,6 +43,9 @@ public:
   const Unknown *unknownAt(size_t offset) const;
   Origin originAt(size_t offset) const;
   Text slice(size_t begin, size_t end) const;
+  /// The same, with another reason for the parts whose reason has no name.
+  Text renamed(const UnknownPointer &reason) const;
+  /// True if both have the same bytes; unknown parts are the same only for the same reason.
   bool operator==(const Text &other) const;
   bool operator!=(const Text &other) const { return !(*this == other); }
 
