@@ -120,15 +120,11 @@ void Environment::makeLocal(const std::string &name) {
     state.replaced.back().emplace(name, known->second);
 }
 
-void Environment::assumeUnset(const Unknown &unknown, uint32_t line) {
-  std::string what = unknown.name.find_first_not_of("0123456789") == std::string::npos ? "argument " + unknown.name + " of the script"
-                                                                                       : "'" + unknown.name + "'";
-  std::string sentence = what + " counts as not set (line " + std::to_string(line) + "); --env " + unknown.name + "=VALUE sets it";
-  std::string beginning = what + " counts as not set";
-  for (const std::string &one : assumptions)
-    if (one.compare(0, beginning.size(), beginning) == 0)
+void Environment::assumeUnset(const Unknown &unknown) {
+  for (const Unknown &one : assumedUnset)
+    if (one.name == unknown.name)
       return;
-  assumptions.push_back(std::move(sentence));
+  assumedUnset.push_back(unknown);
 }
 
 size_t Environment::weight() const {

@@ -84,7 +84,7 @@ public:
   std::string scriptName;                   ///< `$0`
   std::string unfollowed;                   ///< a file that is read by `source` and that npar does not have; empty: none
   std::set<std::string> used;               ///< names of `given` that mattered
-  std::vector<std::string> assumptions;     ///< sentences
+  std::vector<Unknown> assumedUnset;        ///< variables that count as not set where the script has an answer for that
 
   bool good() const { return !failed; }
   const Failure &failure() const { return reason; }
@@ -108,8 +108,8 @@ public:
   void makeLocal(const std::string &name);
   /// The value of `given` for a name, if there is one.
   const std::string *giver(const std::string &name);
-  /// Adds the sentence that a variable counts as unset, once.
-  void assumeUnset(const Unknown &unknown, uint32_t line);
+  /// Remembers that a variable counts as not set.
+  void assumeUnset(const Unknown &unknown);
 
   /// Continues with what two ways have in common: what differs is not known, because of `why`. `launches`: how many both began with.
   void merge(State other, size_t launches, const UnknownPointer &why);
