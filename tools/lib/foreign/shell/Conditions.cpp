@@ -120,7 +120,7 @@ ExitCode unary(const std::string &op, const Text &text, Environment &environment
   UnknownPointer why = environment.unsetReason(name, at);
   if (why->isUnset)
     environment.assumeUnset(*why);
-  return why->isUnset ? known(false) : why->name.empty() ? unknown(why) : known(true);
+  return why->isUnset ? known(false) : unknown(why);
 }
 
 /// The part that `[` and `[[` have in common; `b` is no pattern.
