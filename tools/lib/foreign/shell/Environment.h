@@ -49,11 +49,12 @@ struct ExitCode {
 /// A command that may start a training run: its words, those of the launcher included.
 struct Launch {
   std::vector<Text> words;
-  size_t program = 0;       ///< the word that names the program
+  size_t program = 0; ///< the word that names the program
+  std::vector<std::pair<std::string, Text>> devices; ///< what the launcher says of their number, by names of torchrun and DeepSpeed
   Origin at;                ///< of the command
-  UnknownPointer decidedBy; ///< it depends on this whether the command runs; null: it does
+  UnknownPointer decidedBy; ///< it depends on this whether the command runs, or which program; null: nothing
   bool operator==(const Launch &other) const {
-    return words == other.words && program == other.program && decidedBy == other.decidedBy;
+    return words == other.words && program == other.program && devices == other.devices && decidedBy == other.decidedBy;
   }
 };
 
