@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from driver import BUILD, ROOT, SANITIZED
+from driver import BUILD, ROOT, SANITIZED, block
 
 SOURCES = ROOT / "tests" / "embedding"
 HEADERS = ROOT / "tools" / "api" / "include" / "npar"
@@ -24,11 +24,6 @@ def run(*command, **named):
     result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, **named)
     assert result.returncode == 0, f"{command} ended with {result.returncode}:\n{result.stdout[-4000:]}"
     return result.stdout
-
-
-def block(page, language, number=0):
-    """The text of a page's code block."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)[number]
 
 
 @unittest.skipIf(SANITIZED, "hosts are built without the sanitizers that the libraries need")
