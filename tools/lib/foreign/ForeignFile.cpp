@@ -4,6 +4,7 @@
 #include "engine/files/BoundedText.h"
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/foreign/ShellText.h"
 
 #include <algorithm>
 #include <sstream>
@@ -68,7 +69,7 @@ std::string noneOfTheirs() {
 } // namespace
 
 std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
-                                           dsl::Diagnostics &diagnostics) {
+                                           dsl::Diagnostics &diagnostics, const GivenVariables &given) {
   engine::Result<std::string> read = files::readBoundedText(path, "the run", largestForeignFile);
   std::string text = read.ok() ? std::move(*read) : "", wrong = read.ok() ? "" : read.status().message();
   if (text.compare(0, byteOrderMark.size(), byteOrderMark) == 0)
@@ -92,7 +93,12 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
   ForeignFile result;
   result.program = program ? program : found.program;
   result.isDump = result.program == found.program && found.isDump;
-  result.entries = result.program->parse(text, file, result.isDump, diagnostics);
+  if (result.program->isShell() && !result.isDump) {
+    ShellRun run = readShellRun(path, file, given, sources, diagnostics);
+    result.entries = std::move(run.entries), result.assumed = std::move(run.assumed);
+  } else {
+    result.entries = result.program->parse(text, file, result.isDump, diagnostics);
+  }
   if (!diagnostics.hasErrors() && result.entries.empty())
     diagnostics.error({file, 1, 1, 1}, std::string("this has no setting of ") + result.program->name());
   if (diagnostics.hasErrors())

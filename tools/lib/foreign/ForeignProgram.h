@@ -55,6 +55,8 @@ public:
   virtual Sign signOfLine(std::string_view line) const;
   /// Tells whether files of this program end like this: ".toml".
   virtual bool hasEnding(const std::string &ending) const;
+  /// Tells whether its files are shell scripts or command lines, which are followed and not parsed.
+  virtual bool isShell() const { return false; }
   /// Parses a file in the program's syntax. `file` is the text's index in the sources.
   virtual std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const = 0;
   /// A setting in the syntax of the file.

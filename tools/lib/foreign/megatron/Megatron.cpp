@@ -228,10 +228,14 @@ public:
   const char *name() const override { return "Megatron-LM"; }
   const char *file() const override { return "Megatron-LM flags"; }
 
-  Sign signOf(const std::string &text) const override { return isDump(text) ? Sign::Inside : Sign::None; }
+  Sign signOf(const std::string &text) const override {
+    bool isScript = text.compare(0, 2, "#!") == 0 && text.substr(0, text.find('\n')).find("sh") != std::string::npos;
+    return isScript ? Sign::Whole : isDump(text) ? Sign::Inside : Sign::None;
+  }
   Sign signOfLine(std::string_view line) const override { return hasFlag(line) ? Sign::Inside : Sign::None; }
-  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const override {
-    return isDump ? readDump(text, file, diagnostics) : readFlags(text, file, diagnostics);
+  bool isShell() const override { return true; }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
+    return readDump(text, file, diagnostics);
   }
   std::string shown(const std::string &key, const std::string &value, bool isDump) const override {
     if (isDump)

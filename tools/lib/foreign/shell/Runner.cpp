@@ -170,7 +170,7 @@ void Runner::repeat(const std::function<ExitCode()> &condition, const std::funct
       return;
     size_t launches = environment.state.launches.size();
     body();
-    bool hasTrained = environment.state.launches.size() > launches; // a loop that starts it again after a crash
+    bool hasTrained = environment.state.launches.size() > launches && !environment.state.launches.back().words[0].empty(); // a loop that starts it again after a crash
     if (takeLoopEnd() || hasTrained)
       return;
   }

@@ -1,4 +1,5 @@
 // Simple commands: functions, the shell's own commands, other scripts, and what may start a training run.
+#include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/foreign/shell/Conditions.h"
 #include "tools/lib/foreign/shell/Launchers.h"
 #include "tools/lib/foreign/shell/Parser.h"
@@ -408,6 +409,11 @@ void Runner::command(std::vector<Text> words, Origin at) {
   } else if (std::string name = words[0].str(); environment.state.functions.count(name)) {
     Routine routine = environment.state.functions.at(name);
     call(routine, std::vector<Text>(words.begin() + 1, words.end()));
+  } else if (name.size() > 2 && name.compare(0, 2, "--") == 0 && isLetter(name[2])) { // a file of flags alone
+    words.insert(words.begin(), Text());
+    Launch flags;
+    flags.words = std::move(words), flags.at = at;
+    environment.state.launches.push_back(std::move(flags));
   } else if (wrappers.count(name)) {
     size_t next = 1;
     for (; next < words.size(); ++next) {
@@ -488,9 +494,9 @@ bool Runner::followScript(const std::vector<Text> &words, Origin at) {
   auto before = [&](size_t end) { return std::vector<Text>(words.begin(), words.begin() + static_cast<ptrdiff_t>(end)); };
   std::string name(nameOf(words[0]));
   bool starts = starters.count(name) != 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (launchOf(before(i), environment, at) && !words[0].unknown())
-      return false; // the words of a program
+  std::optional<Launch> program = launchOf(words, environment, at);
+  size_t end = program && !program->decidedBy ? program->program : words.size(); // the words of a program follow
+  for (size_t i = 0; i < end; ++i) {
     if (shells.count(std::string(nameOf(words[i])))) {
       size_t next = i + 1;
       bool isText = false;
