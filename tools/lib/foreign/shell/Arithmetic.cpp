@@ -25,9 +25,9 @@ constexpr std::array<std::string_view, 11> assignments = {"<<=", ">>=", "+=", "-
 
 int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 
-class Sum {
+class Computation {
 public:
-  Sum(const Text &text, Environment &environment, Origin at, int depth) : text(text), all(text.str()), environment(environment), place(at), depth(depth) {}
+  Computation(const Text &text, Environment &environment, Origin at, int depth) : text(text), all(text.str()), environment(environment), place(at), depth(depth) {}
 
   Number whole() {
     if (all.find_first_not_of(" \t\r\n") == std::string::npos)
@@ -307,7 +307,7 @@ private:
     if (!environment.spend(1 + value->size(), place))
       return {};
     Text copy = *value;
-    return Sum(copy, environment, place, depth).whole();
+    return Computation(copy, environment, place, depth).whole();
   }
 
   void set(const Target &target, const Number &value) {
@@ -375,6 +375,6 @@ private:
 
 } // namespace
 
-Number sumOf(const Text &expression, Environment &environment, Origin at) { return Sum(expression, environment, at, 0).whole(); }
+Number sumOf(const Text &expression, Environment &environment, Origin at) { return Computation(expression, environment, at, 0).whole(); }
 
 } // namespace npar::foreign::shell

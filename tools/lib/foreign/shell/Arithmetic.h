@@ -6,7 +6,8 @@
 namespace npar::foreign::shell {
 
 struct Number {
-  int64_t value = 0;
+  Number(int64_t value = 0, UnknownPointer unknown = nullptr) : value(value), unknown(std::move(unknown)) {}
+  int64_t value;
   UnknownPointer unknown; ///< null: the value is known
 };
 

@@ -101,8 +101,9 @@ public:
 private:
   /// The last value of an option with one of these names; null if there is none.
   const Text *optionOf(std::initializer_list<std::string_view> names) {
-    for (size_t i = end; i-- > begin;)
-      for (Option option = optionAt(words, i, end); std::string_view name : names) {
+    for (size_t i = end; i-- > begin;) {
+      Option option = optionAt(words, i, end);
+      for (std::string_view name : names) {
         bool isJoined = name.size() == 2 && name[0] == '-' && option.name.size() > 2 && startsWith(option.name, name) &&
                         option.name.find_first_not_of("0123456789", 2) == std::string::npos;
         if (option.name != name && !isJoined)
@@ -110,6 +111,7 @@ private:
         last = isJoined ? words[i].slice(2, words[i].size()) : option.value;
         return &last;
       }
+    }
     return nullptr;
   }
   bool take(std::initializer_list<std::string_view> names, const char *key) {

@@ -331,6 +331,10 @@ private:
     advance();
     if (takeOperator("(") && !takeOperator(")"))
       return fail("')' is missing after the name of a function");
+    functionBody(command, name);
+  }
+
+  void functionBody(Command &command, const std::string &name) {
     skipLines();
     Function &made = command.node.emplace<Function>();
     made.name = name;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace npar::foreign::shell {
 namespace {
@@ -453,9 +454,9 @@ void Runner::call(const Routine &routine, std::vector<Text> arguments) {
   finish(0);
   run(*routine.body, *routine.unit);
   if (environment.state.replaced.size() > level) {
-    for (auto &[name, variable] : environment.state.replaced[level])
+    for (const auto &[name, variable] : environment.state.replaced[level])
       if (variable)
-        environment.state.variables[name] = *variable;
+        environment.state.variables[name] = variable;
       else
         environment.state.variables.erase(name);
     environment.state.replaced.resize(level);
