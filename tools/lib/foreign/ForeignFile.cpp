@@ -6,6 +6,7 @@
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/OtherPrograms.h"
+#include "tools/lib/foreign/ShellText.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -125,7 +126,7 @@ void followReferences(ForeignFile &file, dsl::Sources &sources, dsl::Diagnostics
 } // namespace
 
 std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
-                                           dsl::Diagnostics &diagnostics) {
+                                           dsl::Diagnostics &diagnostics, const GivenVariables &given) {
   uint32_t number = 0;
   std::optional<std::string> text = readText(path, number, sources, diagnostics);
   if (!text)
@@ -148,7 +149,12 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
   result.path = path;
   result.program = program ? program : found.program;
   result.isDump = result.program == found.program && found.isDump;
-  result.entries = result.program->parse(*text, number, result.isDump, diagnostics);
+  if (result.program->isShell(*text) && !result.isDump) {
+    ShellRun run = readShellRun(path, number, given, sources, diagnostics);
+    result.entries = std::move(run.entries), result.assumed = std::move(run.assumed);
+  } else {
+    result.entries = result.program->parse(*text, number, result.isDump, diagnostics);
+  }
   if (!diagnostics.hasErrors() && result.entries.empty())
     diagnostics.error(at, std::string("this has no setting of ") + result.program->name());
   if (diagnostics.hasErrors())

@@ -135,7 +135,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
   std::optional<ForeignRun> run;
-  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics))
+  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics, request.environment))
     run = understand(*file, hints, diagnostics);
   std::ostringstream report;
   diagnostics.print(report);

@@ -61,6 +61,8 @@ public:
   virtual Sign signOfLine(std::string_view line) const;
   /// Tells whether files of this program end like this: ".toml".
   virtual bool hasEnding(const std::string &ending) const;
+  /// Tells whether the text is a shell script or a command line, which is followed and not parsed.
+  virtual bool isShell(const std::string &) const { return false; }
   /// Parses a file in the program's syntax. `file` is the text's index in the sources.
   virtual std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const = 0;
   /// Tells whether the files have nested settings, in YAML or JSON, which are each other's syntax.

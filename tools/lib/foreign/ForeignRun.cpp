@@ -95,7 +95,7 @@ bool ForeignRun::has(const std::string &name) const {
 
 std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   ForeignRun run;
-  run.program = file.program;
+  run.program = file.program, run.assumed = file.assumed;
   Reading in(file, run, diagnostics);
   file.program->read(in, hints);
   if (diagnostics.hasErrors())

@@ -14,10 +14,6 @@ namespace npar::foreign {
 
 Reading::Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics) : file(file), run(run), diagnostics(diagnostics) {
   for (const ForeignEntry &entry : file.entries) {
-    if (!entry.isCertain && last.count(entry.key)) {
-      overruled.emplace_back(&entry, "it is in a condition and follows an unconditional setting");
-      continue;
-    }
     auto [known, isNew] = last.emplace(entry.key, &entry);
     if (isNew)
       continue;
@@ -57,7 +53,7 @@ const ForeignEntry *Reading::findAny(std::initializer_list<const char *> keys) {
 }
 
 int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t least, int64_t most) {
-  if (!entry)
+  if (!entry || reportUnknown(*entry))
     return otherwise;
   const std::string &text = entry->value;
   char *end = nullptr;
@@ -67,10 +63,7 @@ int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t lea
   if (isNumber && errno == 0 && value >= least && value <= most)
     return value;
   std::string shown = text.substr(0, 60);
-  if (shown.find('$') != std::string::npos)
-    diagnostics.error(entry->at, fmt::format("'{}' of '{}' is not known: the file does not set it", shown, entry->key))
-        .help(entry->at, "write the number in its place");
-  else if (isNumber && value > most)
+  if (isNumber && value > most)
     error(*entry, fmt::format("'{}' is {}, at most {} is read", entry->key, shown, most));
   else
     error(*entry, fmt::format("'{}' must be a whole number of at least {}, not '{}'", entry->key, least, shown));
@@ -78,7 +71,7 @@ int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t lea
 }
 
 double Reading::number(const ForeignEntry *entry, double otherwise, double most) {
-  if (!entry)
+  if (!entry || reportUnknown(*entry))
     return otherwise;
   const std::string &text = entry->value;
   char *end = nullptr;
@@ -90,6 +83,18 @@ double Reading::number(const ForeignEntry *entry, double otherwise, double most)
   error(*entry, isDecimal ? fmt::format("'{}' is {}, at most {:g} is read", entry->key, shown, most)
                           : fmt::format("'{}' must be a number, not '{}'", entry->key, shown));
   return otherwise;
+}
+
+bool Reading::reportUnknown(const ForeignEntry &entry) {
+  if (!entry.unknown || !reported.insert(&entry).second)
+    return entry.unknown.has_value();
+  const UnknownValue &unknown = *entry.unknown;
+  dsl::Diagnostic &one = diagnostics.error(entry.at, fmt::format("'{}' depends on {}", shown(entry), unknown.why));
+  if (unknown.at.file != entry.at.file || unknown.at.line != entry.at.line)
+    one.note(unknown.at, "it is read here");
+  if (!unknown.help.empty())
+    one.help(entry.at, unknown.help);
+  return true;
 }
 
 void Reading::differs(const ForeignEntry *entry, const std::string &why) {
@@ -154,8 +159,8 @@ void Reading::finish() {
       continue;
     const KnownName *name = file.program->nameOf(entry->key);
     bool matters = name ? name->part != Part::Run : !file.isDump;
-    if (!entry->isCertain && matters)
-      run.assumed.push_back(fmt::format("line {}: {} is in a condition, which npar assumes to be true", entry->at.line, shown(*entry)));
+    if (entry->unknown && matters && !entry->unknown->isOfLauncher)
+      reportUnknown(*entry);
     if (name && name->part == Part::Model && !file.isDump)
       run.modelSettings.emplace_back(entry->key, entry->value);
     if (seen.count(entry->key))

@@ -60,6 +60,9 @@ public:
 
 private:
   bool isOff(const std::string &key) const;
+  /// Reports, once, that a value is not known. False if it is.
+  bool reportUnknown(const ForeignEntry &entry);
+  std::set<const ForeignEntry *> reported;
 
   std::map<std::string, const ForeignEntry *> last;
   std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< entries that another of the same name overrides; why

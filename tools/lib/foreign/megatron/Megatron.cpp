@@ -245,13 +245,13 @@ public:
   const char *file() const override { return "Megatron-LM flags"; }
 
   Sign signOf(const std::string &text) const override {
-    return isFunctionalTest(text) ? Sign::Whole : isDump(text) ? Sign::Inside : Sign::None;
+    bool isScript = text.compare(0, 2, "#!") == 0 && text.substr(0, text.find('\n')).find("sh") != std::string::npos;
+    return isScript || isFunctionalTest(text) ? Sign::Whole : isDump(text) ? Sign::Inside : Sign::None;
   }
   Sign signOfLine(std::string_view line) const override { return hasFlag(line) ? Sign::Inside : Sign::None; }
+  bool isShell(const std::string &text) const override { return !isFunctionalTest(text); }
   std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const override {
-    return isDump                   ? readDump(text, file, diagnostics)
-           : isFunctionalTest(text) ? readFunctionalTest(text, file, diagnostics)
-                                    : readFlags(text, file, diagnostics);
+    return isDump ? readDump(text, file, diagnostics) : readFunctionalTest(text, file, diagnostics);
   }
   std::string shown(const std::string &key, const std::string &value, bool isDump) const override {
     if (isDump)
