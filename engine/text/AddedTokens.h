@@ -48,7 +48,8 @@ public:
   virtual ~AddedTokenSink() = default;
   /// Text between tokens, in parts. `ends`: a token or the end of the text follows.
   virtual Status between(std::string_view part, bool ends) = 0;
-  virtual Status token(int32_t id) = 0;
+  /// `bytes`: the length of the token in the text.
+  virtual Status token(int32_t id, size_t bytes) = 0;
 };
 
 /// Finds the tokens of one text that comes in parts, as `AddedVocabulary` of the `tokenizers` package does.

@@ -60,14 +60,12 @@ Status BpeModel::prepare() {
 Status BpeModel::prepareCharacters() {
   for (size_t c = 0; c < ascii.size(); ++c)
     ascii[c] = vocabulary->find(std::string(1, static_cast<char>(c)));
-  if (settings.byteFallback && !byteTokens.complete())
+  if (settings.byteFallback)
     for (size_t byte = 0; byte < 256; ++byte)
       if (byteTokens.ids[byte] < 0)
         return Status::badInput("its vocabulary lacks the byte token " + ByteTokens::nameOf(static_cast<uint8_t>(byte)));
   if (!settings.unknown.empty())
     unknown = vocabulary->find(settings.unknown);
-  if (!settings.unknown.empty() && unknown < 0 && !settings.byteFallback)
-    return Status::badInput("its unknown token " + inQuotes(settings.unknown) + " is not in the vocabulary");
   for (int32_t id : settings.whole)
     whole.add(vocabulary->text(static_cast<size_t>(id)), {id, false, false, false});
   cuttable = settings.byteFallback && !settings.wholeWords && settings.prefix.empty() && settings.suffix.empty();

@@ -66,28 +66,32 @@ Result<std::shared_ptr<const CharsMap>> CharsMap::read(std::string_view bytes) {
   return std::shared_ptr<const CharsMap>(map);
 }
 
-/// Calls `visit(length, value)` for each entry that the text begins with, the shortest first, until it returns false.
-template <typename Visit> void CharsMap::prefixes(std::string_view text, Visit visit) const {
+/// Calls `visit(length, value)` for each entry that the text begins with, the shortest first, until it returns false. True if the walk
+/// reached the end of the text.
+template <typename Visit> bool CharsMap::prefixes(std::string_view text, Visit visit) const {
   if (units.empty())
-    return;
+    return false;
   size_t place = offsetOf(units[0]);
-  for (size_t i = 0; i < text.size() && text[i] != '\0'; ++i) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\0')
+      return false;
     uint8_t byte = static_cast<uint8_t>(text[i]);
     place ^= byte;
     uint32_t unit = units[place];
     if ((unit & labelBits) != byte)
-      return;
+      return false;
     place ^= offsetOf(unit);
     if (endsHere(unit) && !visit(i + 1, units[place] & valueBits))
-      return;
+      return false;
   }
+  return true;
 }
 
 std::string_view CharsMap::textAt(uint32_t value) const { return texts.c_str() + value; }
 
-CharsMap::Entry CharsMap::longest(std::string_view text) const {
+CharsMap::Entry CharsMap::longest(std::string_view text, bool &open) const {
   Entry found;
-  prefixes(text, [&](size_t length, uint32_t value) {
+  open = prefixes(text, [&](size_t length, uint32_t value) {
     found = {length, textAt(value)};
     return true;
   });

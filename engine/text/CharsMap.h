@@ -18,13 +18,13 @@ public:
     size_t length = 0; ///< of the text that is replaced
     std::string_view by;
   };
-  /// The longest entry that `text` begins with; of length 0 if there is none.
-  Entry longest(std::string_view text) const;
+  /// The longest entry that `text` begins with; of length 0 if there is none. `open`: a longer text could have a longer one.
+  Entry longest(std::string_view text, bool &open) const;
   /// The shortest entry, as the `tokenizers` package takes it.
   Entry shortest(std::string_view text) const;
 
 private:
-  template <typename Visit> void prefixes(std::string_view text, Visit visit) const;
+  template <typename Visit> bool prefixes(std::string_view text, Visit visit) const;
   std::string_view textAt(uint32_t unit) const;
   std::vector<uint32_t> units;
   std::string texts; ///< each ends with a zero byte

@@ -17,7 +17,9 @@ public:
   /// What a normalizer remembers between the parts of one text.
   struct State {
     bool begins = true;      ///< nothing was consumed yet
+    bool wrote = false;      ///< something but leading spaces was consumed
     bool afterSpace = false; ///< the last character written was a space
+    size_t spacesHeld = 0;   ///< spaces that are written before the next character
   };
   virtual ~Normalizer() = default;
   /// Appends the normalized form of a beginning of `text`, which is valid UTF-8 and not empty, to `out`, and returns its number of bytes.

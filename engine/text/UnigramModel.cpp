@@ -26,7 +26,8 @@ public:
     for (size_t id = 0; id < vocabulary->size(); ++id)
       if (!hidden[id]) {
         trie.add(vocabulary->text(id), static_cast<int32_t>(id));
-        least = std::min(least, scores[id]), most = std::max(most, scores[id]);
+        if (!isWhole[id])
+          least = std::min(least, scores[id]), most = std::max(most, scores[id]);
       }
     unknownScore = least - unknownPenalty;
     mostScore = most;

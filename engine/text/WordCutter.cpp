@@ -2,6 +2,7 @@
 #include "engine/text/WordCutter.h"
 
 #include "engine/text/ByteCharacters.h"
+#include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
 namespace npar::engine {
@@ -58,6 +59,11 @@ CutRule splitRule(const CharacterSet &set, Behavior behavior) { return splitRule
 CutRule splitRule(std::string text, Behavior behavior) { return splitRule(Delimiter{nullptr, nullptr, std::move(text)}, behavior, false); }
 CutRule prefixSpaceRule() { return ruleOfKind(CutRule::Kind::PrefixSpace); }
 CutRule byteCharactersRule() { return ruleOfKind(CutRule::Kind::ByteCharacters); }
+CutRule separateRule(const CharacterSet &joined) {
+  CutRule rule = ruleOfKind(CutRule::Kind::Separate);
+  rule.joined = &joined;
+  return rule;
+}
 CutRule markRule(std::string mark, CutRule::Prepend prepend) {
   CutRule rule = ruleOfKind(CutRule::Kind::Mark);
   rule.mark = std::move(mark), rule.prepend = prepend;
@@ -86,8 +92,17 @@ Status WordCutter::apply(size_t step, std::string_view text, Place place, bool g
     done = text.size();
     return word(text);
   }
-  return steps[step].rule.kind == CutRule::Kind::Split ? split(step, text, place, goesOn, word, done)
-                                                       : rewrite(step, text, place, goesOn, word, done);
+  switch (steps[step].rule.kind) {
+  case CutRule::Kind::Split:
+    return split(step, text, place, goesOn, word, done);
+  case CutRule::Kind::Separate:
+    return separate(step, text, goesOn, word, done);
+  case CutRule::Kind::PrefixSpace:
+  case CutRule::Kind::Mark:
+  case CutRule::Kind::ByteCharacters:
+    return rewrite(step, text, place, goesOn, word, done);
+  }
+  return {};
 }
 
 /// The next delimiter. A text of several bytes may begin at the end of what is there.
@@ -118,10 +133,13 @@ Status WordCutter::split(size_t at, std::string_view text, Place place, bool goe
   bool pending = false;   // there is a piece
   auto flush = [&]() -> Status {
     bool given = pending && !(behavior == Behavior::Removed && last);
-    pending = false, done = piece.end;
+    pending = false, done = piece.begin;
     size_t whole;
     Place where = piece.begin > 0 || place == Place::Within ? Place::Piece : place;
-    return given ? apply(at + 1, text.substr(piece.begin, piece.end - piece.begin), where, false, word, whole) : Status();
+    if (given)
+      TRY_STATUS(apply(at + 1, text.substr(piece.begin, piece.end - piece.begin), where, false, word, whole));
+    done = piece.end;
+    return {};
   };
   auto event = [&](size_t begin, size_t end, bool isMatch) -> Status {
     if (begin == end)
@@ -151,6 +169,26 @@ Status WordCutter::split(size_t at, std::string_view text, Place place, bool goe
   }
   bool final = !goesOn || behavior == Behavior::Isolated || behavior == Behavior::Removed;
   return final ? flush() : Status(); // else later text may join the piece
+}
+
+/// Text before the last mark is complete, because a mark alone decides about the cut before it.
+Status WordCutter::separate(size_t step, std::string_view text, bool goesOn, const Word &word, size_t &done) {
+  const CharacterSet &joined = *steps[step].rule.joined;
+  size_t whole;
+  for (size_t at = 0; (at = text.find(spaceMark, at + 1)) != std::string_view::npos;) {
+    size_t before = at;
+    while (before > done && (static_cast<uint8_t>(text[--before]) & 0xc0) == 0x80)
+      ;
+    if (joined.contains(*characterAt(text, before)))
+      continue;
+    TRY_STATUS(apply(step + 1, text.substr(done, at - done), Place::Piece, false, word, whole));
+    done = at;
+  }
+  if (goesOn)
+    return {};
+  TRY_STATUS(apply(step + 1, text.substr(done), Place::Piece, false, word, whole));
+  done = text.size();
+  return {};
 }
 
 Status WordCutter::rewrite(size_t at, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done) {

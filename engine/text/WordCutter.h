@@ -34,7 +34,8 @@ struct CutRule {
     Split,
     PrefixSpace,   ///< puts a space before pieces that begin without one (ByteLevel)
     Mark,          ///< writes spaces as `mark` (Metaspace)
-    ByteCharacters ///< writes bytes as printable characters (ByteLevel, if other rules follow it)
+    ByteCharacters, ///< writes bytes as printable characters (ByteLevel, if other rules follow it)
+    Separate        ///< cuts before each U+2581 that does not follow a character of `joined`
   };
   enum class Prepend { Never, First, Always }; ///< the mark, if the piece begins without it; First: at the beginning of the text
 
@@ -44,12 +45,14 @@ struct CutRule {
   bool inverted = false; ///< the text between delimiters is the delimiter
   std::string mark;
   Prepend prepend = Prepend::Never;
+  const CharacterSet *joined = nullptr;
 };
 CutRule splitRule(std::shared_ptr<const Pattern> pattern, Behavior behavior, bool inverted = false);
 CutRule splitRule(const CharacterSet &set, Behavior behavior);
 CutRule splitRule(std::string text, Behavior behavior);
 CutRule prefixSpaceRule();
 CutRule byteCharactersRule();
+CutRule separateRule(const CharacterSet &joined);
 /// Metaspace without its splitting.
 CutRule markRule(std::string mark, CutRule::Prepend prepend);
 
@@ -71,6 +74,7 @@ private:
   };
   Status apply(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
   Status split(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
+  Status separate(size_t step, std::string_view text, bool goesOn, const Word &word, size_t &done);
   Status rewrite(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
   PatternMatcher::Found next(Step &step, std::string_view text, size_t from, bool goesOn, Span &span);
   std::vector<Step> steps;
