@@ -60,8 +60,9 @@ Status Pipeline::addAdded() {
     entry.exists = true, entry.special = token.special;
     entry.text = {token.text, token.text};
     std::string sought = token.text;
-    if (token.normalized)
+    if (token.normalized) {
       TRY(sought, normalized(parts.normalizers, token.text));
+    }
     if (sought.empty())
       return Status::badInput("nothing is left of added token " + inQuotes(token.text) + " when it is normalized");
     (token.normalized ? second : first).add(sought, {id, token.singleWord, token.leftStrip, token.rightStrip});

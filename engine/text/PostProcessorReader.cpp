@@ -76,12 +76,10 @@ Status readPostProcessor(const Json &component, PipelineParts &parts) {
     bool first = parts.before.empty() && parts.after.empty();
     if (type == "ByteLevel") // moves positions only
       continue;
-    if (type == "TemplateProcessing" && first)
-      TRY_STATUS(readTemplate(*part, parts));
-    else if ((type == "BertProcessing" || type == "RobertaProcessing") && first)
-      TRY_STATUS(readBertForm(*part, parts));
-    else
+    bool isTemplate = type == "TemplateProcessing", isBert = type == "BertProcessing" || type == "RobertaProcessing";
+    if (!first || (!isTemplate && !isBert))
       return unknownComponent("post-processor", *part, "'ByteLevel' and one 'TemplateProcessing', 'BertProcessing' or 'RobertaProcessing'");
+    TRY_STATUS(isTemplate ? readTemplate(*part, parts) : readBertForm(*part, parts));
   }
   return {};
 }

@@ -53,8 +53,9 @@ Status readConfig(const Json &json, TokenizerConfig &config) {
   const std::pair<const char *, std::optional<std::string> *> tokens[] = {
       {"bos_token", &config.begin},     {"eos_token", &config.end},     {"unk_token", &config.unknown}, {"cls_token", &config.classify},
       {"sep_token", &config.separator}, {"pad_token", &config.padding}, {"mask_token", &config.mask}};
-  for (auto [name, text] : tokens)
+  for (auto [name, text] : tokens) {
     TRY(*text, tokenText(fields.any(name), name));
+  }
   TRY(config.added, readAdded(fields.object("added_tokens_decoder")));
   return fields.mistake();
 }
