@@ -71,6 +71,16 @@ public:
     out << "}\n";
   }
 
+  void train(const Train &t) {
+    head("train", t.name, t.parameters);
+    out << " for " << t.model.text << " {\n";
+    for (const Setting &s : t.settings)
+      setting(s);
+    for (const ParameterRule &rule : t.rules)
+      parameterRule(rule);
+    out << "}\n";
+  }
+
 private:
   void items(const std::vector<Item> &list) {
     for (size_t i = 0; i < list.size(); ++i) {
@@ -222,16 +232,6 @@ private:
       out << (each.hierarchical ? " hierarchical" : "");
     }
     out << '\n';
-  }
-
-  void train(const Train &t) {
-    head("train", t.name, t.parameters);
-    out << " for " << t.model.text << " {\n";
-    for (const Setting &s : t.settings)
-      setting(s);
-    for (const ParameterRule &rule : t.rules)
-      parameterRule(rule);
-    out << "}\n";
   }
 
   void optimizer(const Optimizer &o) {

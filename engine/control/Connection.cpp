@@ -34,7 +34,7 @@ ControlToken makeToken() {
   return token;
 }
 
-Connection::Connection(Descriptor socket, const ControlToken &token) : socket(std::move(socket)), token(token) {}
+Connection::Connection(files::Descriptor socket, const ControlToken &token) : socket(std::move(socket)), token(token) {}
 
 void Connection::send(const std::vector<uint8_t> &message, bool matters) {
   if (!open() || (!matters && output.size() > mostQueued))
@@ -97,7 +97,7 @@ std::string Connection::receive(const std::function<bool(const uint8_t *, size_t
 }
 
 void Connection::close() {
-  socket = Descriptor();
+  socket = files::Descriptor();
   input.clear(), output.clear();
 }
 

@@ -22,7 +22,7 @@ ControlToken makeToken();
 class Connection {
 public:
   Connection() = default;
-  Connection(Descriptor socket, const ControlToken &token);
+  Connection(files::Descriptor socket, const ControlToken &token);
 
   bool open() const { return bool(socket); }
   int descriptor() const { return socket.get(); }
@@ -38,7 +38,7 @@ public:
 
 private:
   static constexpr size_t mostQueued = 256 << 10;
-  Descriptor socket;
+  files::Descriptor socket;
   ControlToken token{};
   std::vector<uint8_t> input, output;
 };

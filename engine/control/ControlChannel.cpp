@@ -82,7 +82,7 @@ struct ControlChannel::State final : ControlLink {
 
   ControlOptions options;
   JoinedJob job;
-  Descriptor wake;
+  files::Descriptor wake;
   std::unique_ptr<ControlCore> core; ///< for the channel's thread only
   bool quitting = false;             ///< for the channel's thread only
   double decidedAt = 0;              ///< for the channel's thread only; 0: not decided

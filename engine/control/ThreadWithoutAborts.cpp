@@ -12,7 +12,7 @@ std::thread threadWithoutAborts(std::function<void()> body) {
   sigset_t aborts;
   ::sigemptyset(&aborts);
   ::sigaddset(&aborts, SIGABRT);
-  BlockedSignals blocked(aborts);
+  files::BlockedSignals blocked(aborts);
   return std::thread(std::move(body));
 }
 

@@ -26,7 +26,7 @@ Status writeFileAtomically(const std::string &path, const void *data, size_t siz
 }
 
 Result<std::vector<uint8_t>> readFile(const std::string &path, uint64_t largest) {
-  engine::Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // which does not wait for the other end of a pipe
+  Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // which does not wait for the other end of a pipe
   const int file = opened.get();
   if (file < 0)
     return fileFailure("read", path, errno);

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-namespace npar::engine {
+namespace npar::files {
 
 /// Restores the thread's signals at the end of its scope, also when no thread could be started.
 class BlockedSignals {
@@ -17,4 +17,4 @@ private:
   sigset_t before;
 };
 
-} // namespace npar::engine
+} // namespace npar::files

@@ -51,7 +51,7 @@ template <typename Bytes> Result<Bytes> readBounded(const std::string &path, con
     return Status::badInput("cannot read " + what + (what.empty() ? "'" : " '") + path + "': " + why);
   };
   auto tooLarge = [&] { return failure("it has more than " + sizeText(most) + ", the limit"); };
-  engine::Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const int file = opened.get();
   struct stat info;
   if (file < 0 || ::fstat(file, &info) != 0)

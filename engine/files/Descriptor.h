@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npar::engine {
+namespace npar::files {
 
 /// -1 is none.
 class Descriptor {
@@ -28,4 +28,4 @@ private:
   int number;
 };
 
-} // namespace npar::engine
+} // namespace npar::files

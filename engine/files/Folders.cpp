@@ -73,7 +73,7 @@ Result<std::vector<std::string>> namesIn(const std::string &folder) {
 }
 
 Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder, HeartbeatTimes times) {
-  engine::Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file)
     return fileFailure("open the folder", folder, errno);
   std::string refusal = "cannot write to '" + folder + "': another run is using it";

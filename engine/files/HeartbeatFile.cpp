@@ -231,7 +231,7 @@ Result<std::unique_ptr<HeartbeatFile>> HeartbeatFile::take(const std::string &pa
   if (times.beat > 0) {
     sigset_t all; // signals are for the threads that the program has itself
     ::sigfillset(&all);
-    engine::BlockedSignals blocked(all);
+    BlockedSignals blocked(all);
     lock->thread = std::thread([held = lock.get()] { held->beatAlways(); });
   }
   return lock;

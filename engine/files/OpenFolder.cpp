@@ -60,7 +60,7 @@ OpenFolder::Kind OpenFolder::kindOf(const std::string &name) const {
 }
 
 Result<std::vector<std::string>> OpenFolder::names() const {
-  engine::Descriptor own(::openat(file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)); // a stream takes its descriptor, and has a place of its own
+  Descriptor own(::openat(file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)); // a stream takes its descriptor, and has a place of its own
   DIR *entries = own ? ::fdopendir(own.get()) : nullptr;
   if (!entries)
     return failure("read the folder", "", errno);
@@ -75,7 +75,7 @@ Result<std::vector<std::string>> OpenFolder::names() const {
 }
 
 Result<std::string> OpenFolder::read(const std::string &name, uint64_t most) const {
-  engine::Descriptor opened(::openat(file, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)); // a pipe would wait for its writer
+  Descriptor opened(::openat(file, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)); // a pipe would wait for its writer
   const int from = opened.get();
   if (from < 0)
     return failure("read", name, errno);

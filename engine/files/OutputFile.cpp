@@ -142,7 +142,7 @@ int OutputFile::giveName() {
 }
 
 int OutputFile::copyToNamed() {
-  engine::Descriptor from(std::exchange(file, -1));
+  Descriptor from(std::exchange(file, -1));
   int error = makeNamed(), copy = file;
   std::vector<uint8_t> block(1 << 20);
   ssize_t got = 1;

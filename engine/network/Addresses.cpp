@@ -96,7 +96,7 @@ std::string textOf(uint32_t address) {
 bool isLoopback(uint32_t address) { return (ntohl(address) >> 24) == 127; }
 
 bool isOwnAddress(uint32_t address) {
-  Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  files::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_in at = socketAddress(address, 0);
   return socket && address != anyAddress && ::bind(socket.get(), reinterpret_cast<sockaddr *>(&at), sizeof(at)) == 0;
 }
@@ -147,7 +147,7 @@ Result<Listener> listenAt(uint32_t address, uint16_t port) {
     return Status::runFailed(std::string("cannot ") + what + where + ": " + std::strerror(errno));
   };
   Listener listener;
-  listener.socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.socket = files::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket)
     return failure("make a socket");
   sockaddr_in at = socketAddress(address, port);
@@ -161,10 +161,10 @@ Result<Listener> listenAt(uint32_t address, uint16_t port) {
   return listener;
 }
 
-Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline) {
+Result<files::Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline) {
   std::string tried;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    files::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket)
       return Status::runFailed(std::string("cannot make a socket: ") + std::strerror(errno));
     // Divides the remaining time, so that an unreachable address leaves some for the others.

@@ -38,7 +38,7 @@ bool isOwnAddress(uint32_t address);
 uint32_t localAddressOf(int socket);
 
 struct Listener {
-  Descriptor socket;
+  files::Descriptor socket;
   uint16_t port = 0;
 };
 
@@ -50,7 +50,7 @@ Result<Listener> listenAt(uint32_t address, uint16_t port = 0);
 Result<std::vector<uint32_t>> addressesOf(const std::string &host);
 
 /// Tries the addresses in sequence until `deadline` (seconds of the steady clock).
-Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline);
+Result<files::Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline);
 
 /// Sets the options of every socket: no delay, no blocking.
 void prepareSocket(int socket);

@@ -67,7 +67,7 @@ Status checkFile(int file, const std::string &where) {
 
 Result<JobKeyPointer> keyOfFile(const char *path) {
   std::string where = std::string(fileVariable) + " '" + path + "'";
-  Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)); // a pipe without a writer must not block
+  files::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)); // a pipe without a writer must not block
   if (!file)
     return Status::badInput(where + " cannot be opened: " + std::strerror(errno));
   if (Status status = checkFile(file.get(), where); !status.ok())

@@ -52,7 +52,7 @@ Status moveExactly(int socket, size_t size, short events, const std::string &who
 }
 
 struct Stranger {
-  Stranger(Descriptor socket, uint32_t address, const HandshakeTerms &own)
+  Stranger(files::Descriptor socket, uint32_t address, const HandshakeTerms &own)
       : arrival{std::move(socket), address, 0}, handshake(Handshake::accepting(own)), since(steadyNow()) {}
   Arrival arrival;
   Handshake handshake;
@@ -101,7 +101,7 @@ private:
     int socket = ::accept4(listener, reinterpret_cast<sockaddr *>(&from), &size, SOCK_CLOEXEC);
     if (socket >= 0) {
       prepareSocket(socket);
-      strangers.emplace_back(Descriptor(socket), from.sin_addr.s_addr, own);
+      strangers.emplace_back(files::Descriptor(socket), from.sin_addr.s_addr, own);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       if (strangers.empty())
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -223,11 +223,11 @@ Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &ow
   return Reception(listener, own, first, deadline, remark).run();
 }
 
-Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
+Result<files::Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
                                  const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
                                  const Deadline &deadline) {
   for (auto pause = std::chrono::milliseconds(5);; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
-    Result<Descriptor> socket = connectTo(addresses, port, deadline.at);
+    Result<files::Descriptor> socket = connectTo(addresses, port, deadline.at);
     std::string why = socket.ok() ? "" : socket.status().message();
     if (socket.ok()) {
       Result<uint16_t> ownPort = portFor(localAddressOf(socket->get()));
@@ -238,7 +238,7 @@ Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_
       if (status.ok() && handshake.state() == Handshake::State::Done) {
         // Checked only now, because the other end has no user before it accepts. Its data have not been read yet.
         Status trusted = own.key ? Status() : checkOurs(socket->get(), whom);
-        return trusted.ok() ? std::move(socket) : Result<Descriptor>(trusted);
+        return trusted.ok() ? std::move(socket) : Result<files::Descriptor>(trusted);
       }
       if (status.ok() && handshake.state() == Handshake::State::Refused)
         return Status::badInput(whom + " and this process cannot join: " + handshake.why());

@@ -19,7 +19,7 @@ using Remark = std::function<void(const std::string &)>;
 
 /// A process that has connected and proved itself.
 struct Arrival {
-  Descriptor socket;
+  files::Descriptor socket;
   uint32_t address = 0; ///< its address as seen from here
   uint16_t port = 0;    ///< port at which it listens
 };
@@ -34,7 +34,7 @@ Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &ow
 /// Connects to a process, which may begin to listen later, and proves itself. `portFor`: the port at which this process listens, by the
 /// address of its own end of the connection; called before the proof, again for each attempt. `whom`: the process in messages. BadInput:
 /// one side refuses.
-Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
+Result<files::Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
                                  const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
                                  const Deadline &deadline);
 

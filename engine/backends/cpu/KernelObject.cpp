@@ -28,7 +28,7 @@ Result<std::shared_ptr<KernelObject>> KernelObject::load(const uint8_t *bytes, s
     return object;
 
   auto failure = [](const std::string &what) { return Status::runFailed("cannot load the program's kernels: " + what); };
-  Descriptor file(memfd_create("npar-kernels", MFD_CLOEXEC));
+  files::Descriptor file(memfd_create("npar-kernels", MFD_CLOEXEC));
   if (!file)
     return failure(std::string("memfd_create: ") + std::strerror(errno));
   for (size_t written = 0; written < size;) {

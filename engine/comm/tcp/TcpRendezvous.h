@@ -20,7 +20,7 @@ struct TcpJob {
 };
 
 struct TcpMeeting {
-  std::vector<Descriptor> sockets; ///< by process: a connection to it; none for this process
+  std::vector<files::Descriptor> sockets; ///< by process: a connection to it; none for this process
   uint32_t address = 0;            ///< address of this host over which the others reach this process
 };
 

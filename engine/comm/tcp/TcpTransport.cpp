@@ -42,7 +42,7 @@ struct Leaving {
 };
 
 struct Peer {
-  Descriptor socket;
+  files::Descriptor socket;
   std::deque<Leaving> out;
   bool waitsToSend = false;                                        ///< epoll is asked to report when there is room
   std::map<uint32_t, std::deque<Arriving>> posted;                 ///< by tag: receives without a message yet
@@ -80,7 +80,7 @@ private:
 
   uint32_t self = 0, ownAddress = 0;
   std::vector<Peer> peers; ///< by process
-  Descriptor events;
+  files::Descriptor events;
   bool moved = false;                                 ///< bytes for a local receive have moved since the last `progress` or in it
   std::vector<std::pair<MessageDone *, Status>> told; ///< to be notified at the end of the next `progress`
 };
@@ -96,7 +96,7 @@ Status TcpTransport::open(const TcpJob &job) {
     return meeting.status();
   self = job.process, ownAddress = meeting->address;
   peers.resize(job.processes);
-  events = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  events = files::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (!events)
     return Status::runFailed(std::string("sockets cannot be watched: ") + std::strerror(errno));
   for (uint32_t process = 0; process < job.processes; ++process) {
@@ -286,7 +286,7 @@ void TcpTransport::lose(Peer &peer, const std::string &why) {
     if (message.done)
       tell(message.done, peer.gone);
   peer.posted.clear(), peer.out.clear();
-  peer.socket = Descriptor();
+  peer.socket = files::Descriptor();
 }
 
 bool TcpTransport::progress() {
@@ -323,7 +323,7 @@ Status TcpTransport::leave() {
     if (!progress())
       std::this_thread::sleep_for(std::chrono::microseconds(200));
   for (Peer &peer : peers)
-    peer.socket = Descriptor();
+    peer.socket = files::Descriptor();
   return {};
 }
 

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+using namespace npar;
 using namespace npar::engine;
 using npar::driver::abortLate;
 using npar::driver::HardExit;
@@ -211,13 +212,13 @@ TEST(ControlChannelTest, StrangersAreNotHeard) {
     });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   std::mt19937 random(2);
-  std::vector<Descriptor> strangers;
+  std::vector<files::Descriptor> strangers;
   int connected = 0;
   for (uint16_t port : listeningPorts()) {
     if (std::find(before.begin(), before.end(), port) != before.end())
       continue;
     for (int i = 0; i < 300; ++i) {
-      Result<Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
+      Result<files::Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
       if (!socket.ok())
         continue;
       ++connected;

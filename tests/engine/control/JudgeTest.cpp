@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+using namespace npar;
 using namespace npar::engine;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-using namespace npar::program;
+using namespace npar;
 
 namespace {
 

@@ -50,7 +50,7 @@ TEST(Elements, AreALastPlaceApart) {
 TEST(Elements, AreUpperHalvesOfFloatsWhereTheTableSaysSo) {
   forEachType([](const ElementRow &row, auto element) {
     if constexpr (engine::isNarrowFloat<decltype(element)>) {
-      EXPECT_EQ(isUpperHalf(row.type), uint32_t{decltype(element)(1.5f).bits} << 16 == bitsOfFloat(1.5f)) << row.word;
+      EXPECT_EQ(isUpperHalf(row.type), uint32_t{decltype(element)(1.5f).bits} << 16 == engine::bitsOfFloat(1.5f)) << row.word;
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+using namespace npar;
 using namespace npar::program;
 using namespace npar::show;
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+using namespace npar;
 using namespace npar::program;
 using namespace npar::show;
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+using namespace npar;
 using namespace npar::program;
 using namespace npar::show;
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+using namespace npar;
 using namespace npar::program;
 using namespace npar::show;
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+using namespace npar;
 using namespace npar::program;
 
 namespace {

@@ -162,9 +162,9 @@ TEST(Tcp, StrangersAreNotHeard) {
   uint16_t port = freePort();
   std::atomic<bool> over{false};
   std::thread stranger([&] {
-    std::vector<Descriptor> sockets;
+    std::vector<files::Descriptor> sockets;
     while (!over) {
-      Result<Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
+      Result<files::Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
       if (!socket.ok())
         continue;
       std::string text = sockets.size() % 3 == 0 ? "" : sockets.size() % 3 == 1 ? "GET / HTTP/1.1\r\nHost: npar\r\n\r\n" : "x";
@@ -325,12 +325,12 @@ TEST(Tcp, ASecretInSomeProcessesAloneIsSaid) {
   }
 }
 
-void sendRaw(const Descriptor &socket, const void *bytes, size_t size) { ::send(socket.get(), bytes, size, MSG_NOSIGNAL); }
+void sendRaw(const files::Descriptor &socket, const void *bytes, size_t size) { ::send(socket.get(), bytes, size, MSG_NOSIGNAL); }
 
 // The 24 bytes of a process with another count ended jobs once; a flood of silent connections must not delay one either.
 TEST(Tcp, NoStrangerEndsAJobOrKeepsItWaiting) {
   uint16_t port = freePort();
-  std::vector<Descriptor> strangers;
+  std::vector<files::Descriptor> strangers;
   std::atomic<bool> ready{false};
   std::vector<std::string> said = together(4, [&](uint32_t number) -> std::string {
     TcpJob job = jobOf(number, 3, port, 60);
@@ -342,7 +342,7 @@ TEST(Tcp, NoStrangerEndsAJobOrKeepsItWaiting) {
     }
     const uint32_t old[6] = {0x5450524e, 1, 5, 1, 0, 0};
     while (strangers.size() < 400) {
-      Result<Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
+      Result<files::Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
       if (!socket.ok())
         continue;
       if (strangers.size() % 2)
@@ -426,7 +426,7 @@ std::string takeIn(uint16_t port) {
   Deadline deadline(5);
   pollfd waiting{listener->socket.get(), POLLIN, 0};
   ::poll(&waiting, 1, 5000);
-  Descriptor socket(::accept4(listener->socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  files::Descriptor socket(::accept4(listener->socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
   HandshakeTerms own{"a test", 0, 2, nullptr};
   Handshake handshake = Handshake::accepting(own);
   while (handshake.state() == Handshake::State::Running) {
