@@ -81,7 +81,7 @@ class Schema:
         if wanted and not any(isinstance(value, TYPES[one]) and (one == "boolean") == isinstance(value, bool) for one in wanted):
             return [f"{place}: {value!r:.60} is not of type {' or '.join(wanted)}"]
         found = []
-        if "const" in self.content and value != self.content["const"]:
+        if "const" in self.content and (value != self.content["const"] or isinstance(value, bool)):
             found.append(f"{place}: {value!r:.60} is not {self.content['const']!r}")
         if isinstance(value, (int, float)) and value < self.content.get("minimum", value):
             found.append(f"{place}: {value} is below {self.content['minimum']}")

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import time
 import unittest
@@ -14,6 +15,7 @@ import unittest
 import json_schema
 from driver import NPAR, ROOT, DriverTest, safetensors_file
 from json_schema import Schema
+from test_positions import LARGE
 from test_process_flags import Together
 
 TOKENS = """
@@ -64,6 +66,7 @@ RUN = "train tiny.npx --data text.txt --tokens bytes --quiet"
 FIRST = [
     ("train", f"{RUN} --steps 2 --checkpoint run --log run.jsonl --output w.safetensors --trace trace.json"),
     ("train", f"{RUN} --steps 3 --checkpoint other --seed 5"),
+    ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
     ("train", "train two.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
 ]
 THEN = [
@@ -93,13 +96,14 @@ THEN = [
     ("plan", f"plan --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1 --fix mesh.tp=8 --fix micro=16 --fix recompute=none"),
     ("simulate", "simulate tiny.npar --machine dgx-a100 --slow rank=1:1.5 --jitter 5% --mtbf 50000 --checkpoint-seconds 30 --restart-seconds 600 --total-tokens 300B"),
     ("simulate", "simulate tiny.npar --machine mixed.npar --set mesh.dp=8 --set batch=16"),
-    ("simulate", f"simulate --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1"),
+    ("simulate", "simulate --from run.sh --machine p4d --hosts 1"),
     ("sweep", "sweep tiny.npar --machine dgx-a100 --over micro=1,3"),
     ("schedule", "schedule --kind 1f1b --stages 2 --microbatches 2"),
     ("schedule", "schedule --from-csv deadlock.csv --check --format=json", 3),
     ("schedule-diff", "schedule diff gpipe 1f1b --stages 2 --microbatches 3"),
     ("schedule-explain", "schedule explain --kind zb_h1 --stages 2 --microbatches 2"),
-    ("verify", "verify two.npar --set compute=bf16"),
+    ("verify", "verify two.npar"),
+    ("verify", "verify large.npar", 3),
     ("verify-pairs", "verify --pairs two.npar --features dp"),
     ("verify-all", "verify --all two.npar --plans 1"),
     ("tokens", "tokens bytes --text text.txt --count 2"),
@@ -113,14 +117,14 @@ ELSEWHERE = {"machine measure": "test_machine.py"}
 # Members that no case has, by schema: failures that a sound npar does not have, GPUs, and what ELSEWHERE and test_embedding.py check.
 UNSEEN = {
     "checkpoint-diff": {"other_type"},
+    "log": {"checkpoint_error", "peak_share"},
     "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
-    "error": None,
-    "machine-measure": None,
-    "program-hosts": None,
-    "program-inputs": None,
-    "program-mesh": None,
-    "program-parameters": None,
+    "parts": {"error", "step"},
+    "plan": {"from_run"},
     "verify": {"one_rank_too"},
+    "verify-all": {"again", "output"},
+    "verify-pairs": {"again", "output"},
+    **dict.fromkeys(("error", "machine-measure", "program-hosts", "program-inputs", "program-mesh", "program-parameters")),
 }
 
 
@@ -147,8 +151,9 @@ def damaged(document, chance):
 class JsonSchemasTest(Together, DriverTest):
     def setUp(self):
         super().setUp()
-        for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
+        for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
+        (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text()} --frobnicate 1")
         self.text_file(600)
         values = [(i * 7 % 11) / 11 for i in range(24 * 8)]
         safetensors_file.write_values(self.folder / "samples.safetensors", {"x": ("F32", [24, 8], values), "answer": ("I32", [24], [i % 3 for i in range(24)])})
@@ -165,13 +170,17 @@ class JsonSchemasTest(Together, DriverTest):
         result = self.npar(*words, *([] if "--format=json" in words else ["--json"]), code=code)
         self.check(schema, result.output, command)
 
-    def fail_together(self):
-        """Kills one of two processes: the other prints a report in place of the summary, and the flight records show the same."""
-        words = [*f"{RUN} --steps 1000000 --log failed.jsonl --flight records --json --set mesh.tp=1".replace("tiny.npx", "tiny.npar").split(), "--threads", "1"]
+    def run_together(self):
+        """Trains in two processes, then again, and kills one of them: the other prints a report in place of the summary, and the flight records show the same."""
         folders = [self.folder, self.folder / "second"]
         folders[1].mkdir()
-        for name in ("tiny.npar", "text.txt"):
-            (folders[1] / name).write_bytes((self.folder / name).read_bytes())
+        for name in ("tiny.npx", "text.txt"):
+            shutil.copy(self.folder / name, folders[1])
+        words = f"{RUN} --steps 1 --threads 1 --json".split()
+        (code, output, error), _ = self.over("tcp", words, folders)
+        self.assertEqual(code, 0, error)
+        self.check("train", output, "a job")
+        words = f"{RUN} --steps 1000000 --threads 1 --log failed.jsonl --flight records --json".split()
         started = self.start_over_tcp(words, folders)
         rows = self.folder / "failed.jsonl.partial"
         until = time.monotonic() + 60
@@ -195,11 +204,11 @@ class JsonSchemasTest(Together, DriverTest):
             self.run_case(case)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             helps = pool.submit(self.help_of)
-            running = [pool.submit(self.fail_together), *(pool.submit(self.run_case, case) for case in THEN)]
+            running = [pool.submit(self.run_together), *(pool.submit(self.run_case, case) for case in THEN)]
             for (name, *_), one in zip([("failure",), *THEN], running):
                 with self.subTest(name):
                     one.result()
-        for log in ("run.jsonl", "two.jsonl", "eval.jsonl"):
+        for log in ("run.jsonl", "half.jsonl", "two.jsonl", "eval.jsonl"):
             for line in (self.folder / log).read_text().splitlines():
                 self.check("log", line, log)
         self.assertEqual(missing_cases(helps.result()), [], "add a case above and a schema in tools/api/schemas")
