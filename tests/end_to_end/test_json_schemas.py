@@ -248,7 +248,9 @@ class JsonSchemasTest(Together, DriverTest):
         self.assertEqual(missing_cases({"train": "  --json   x", "made up": "  --json   x", "checkpoint": "", "inspect new": "  -h\n  --json"}), ["made up", "inspect new"])
 
     def test_schemas_describe_each_member(self):
+        page = (ROOT / "tools" / "STABILITY.md").read_text()
         for name in json_schema.names():
+            self.assertIn(f"`{name}`" if name != "parts" else "`parts.schema.json`", page)
             whole = Schema.of(name)
             self.assertEqual(whole.content["$schema"], "https://json-schema.org/draft/2020-12/schema")
             for part in whole.parts():
