@@ -11,7 +11,7 @@ namespace npar::json {
 /// The number of every schema in tools/api/schemas. A document whose members are removed, renamed or change their meaning needs a new one.
 inline constexpr int schemaNumber = 1;
 
-/// How a document is written.
+/// The layout of a document's text.
 enum class Form {
   Indented, ///< a member per line
   OneLine,  ///< for long lists, and for lines that another program reads one by one

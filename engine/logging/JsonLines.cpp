@@ -6,7 +6,7 @@
 
 namespace npar::engine {
 
-/// What every line begins with.
+/// The first member of every line, after its bracket.
 static std::string beginning() { return "{\"schema\":" + std::to_string(json::schemaNumber); }
 
 /// The values and counts of named losses; empty if no loss has a name.
