@@ -60,8 +60,8 @@ TEST(ScheduleShow, ComparesTwoOrders) {
   EXPECT_TRUE(has(text, "stage 0: from task 2 on, A has F2 F3 B0 B1 ..., B has B0 F2 B1 F3 ...; holds 4 in A, 2 in B\n")) << text;
   EXPECT_TRUE(has(diffText(a, a), "stage 1: the same order; holds 4 in A, 4 in B\n"));
   EXPECT_TRUE(has(diffJson(a, a).dump(), R"("same":true)"));
-  EXPECT_TRUE(
-      has(diffJson(a, b).dump(), R"({"stage":1,"same_order":false,"first_difference":1,"a":"F1","b":"B0","peak_live_a":4.0,"peak_live_b":1.0})"))
+  EXPECT_TRUE(has(diffJson(a, b).dump(),
+                  R"({"stage":1,"same_order":false,"first_difference":1,"a":"F1","b":"B0","peak_live_a":4.0,"peak_live_b":1.0})"))
       << diffJson(a, b).dump();
   EXPECT_EQ(a.messages(), 8);
 }
