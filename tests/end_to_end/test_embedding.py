@@ -1,5 +1,6 @@
 """npar as a library: installed, moved, and used by programs of tests/embedding that see nothing else of npar."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import json_schema
 from driver import BUILD, ROOT, SANITIZED, block
 
 SOURCES = ROOT / "tests" / "embedding"
@@ -63,6 +65,18 @@ class EmbeddingTest(unittest.TestCase):
                     self.assertLess(losses[-1], losses[0] / 2)
                 else:
                     self.assertEqual(printed, f"ok {program.name.split('_', 1)[1]}\n")
+                if program.stem == "cpp_documents":
+                    self.check_documents(pathlib.Path(folder))
+
+    def check_documents(self, folder):
+        """Validates the files SCHEMA.json and SCHEMA@WHAT.json of a folder by the installed schemas, and looks for schemas of the library without a file."""
+        installed = self.place / "share" / "npar" / "schemas"
+        self.assertEqual({path.name: path.read_bytes() for path in installed.iterdir()}, {path.name: path.read_bytes() for path in json_schema.FOLDER.glob("*.json")})
+        found = {}
+        for path in sorted(folder.glob("*.json")):
+            found[path.stem.split("@")[0]] = True
+            self.assertEqual(json_schema.validate(json.loads(path.read_text()), path.stem.split("@")[0]), [], path.name)
+        self.assertEqual(sorted(found), json_schema.of_library())
 
     def test_programs_with_find_package(self):
         build = self.folder / "with cmake"

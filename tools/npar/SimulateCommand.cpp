@@ -19,6 +19,7 @@
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/plan/OutlookFlags.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -143,7 +144,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     planner::addOutlook(json, *outlook);
     if (other)
       json["from"] = foreign::foreignJson(flags.foreign, *other);
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else {
     std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << planner::predictionText(program, outlook->prediction)
               << planner::outlookText(*outlook);

@@ -1,5 +1,5 @@
 // Verification, simulation and search: the compiler library makes their reports.
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "tools/api/Texts.h"
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Fence.h"
@@ -23,9 +23,9 @@ static npar_code reported(const npar_request *request, const Options *options, c
     CompilerAnswer answer;
     (compiler->*function)(given, chosen, answer.receiver());
     TRY_STATUS(answer.status);
-    OrderedJson report = {{"schema", 1}};
-    report.update(OrderedJson::parse(answer.parts["report"]));
-    give(json, report.dump(2, ' ', false, Json::error_handler_t::replace), report.value("ok", true));
+    auto report = OrderedJson::parse(answer.parts["report"]);
+    bool ok = report.value("ok", true);
+    give(json, json::documentText(std::move(report)), ok);
     return {};
   });
 }

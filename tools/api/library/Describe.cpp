@@ -3,7 +3,7 @@
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
@@ -21,12 +21,6 @@ using npar::engine::Result;
 using npar::engine::Status;
 
 namespace {
-
-std::string textOf(OrderedJson json) {
-  OrderedJson all = {{"schema", 1}};
-  all.update(json);
-  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-}
 
 template <typename Texts> OrderedJson namesOf(const Texts *texts) {
   OrderedJson names = OrderedJson::array();
@@ -126,14 +120,14 @@ Result<std::string> described(const program::Program &program, npar_view view, n
   if (is(NPAR_VIEW_SUMMARY, NPAR_TEXT))
     return show::summaryTable(show::summarize(program)) + show::viewText(show::viewOf(program), width);
   if (format == NPAR_JSON && (view == NPAR_VIEW_SUMMARY || view == NPAR_VIEW_WHY || view == NPAR_VIEW_BYTES))
-    return textOf(summaryWith(program, view));
+    return json::documentText(summaryWith(program, view));
   if (is(NPAR_VIEW_WHY, NPAR_TEXT))
     return show::whyText(show::viewOf(program));
   if (is(NPAR_VIEW_BYTES, NPAR_TEXT))
     return show::parameterBytesText(program);
   if (view == NPAR_VIEW_HOSTS && (format == NPAR_TEXT || format == NPAR_JSON)) {
     TRY(show::HostTraffic traffic, trafficOf(program, options));
-    return format == NPAR_TEXT ? show::hostTrafficText(program, traffic) : textOf(show::hostTrafficJson(traffic));
+    return format == NPAR_TEXT ? show::hostTrafficText(program, traffic) : json::documentText(show::hostTrafficJson(traffic));
   }
   if (is(NPAR_VIEW_TIMELINE, NPAR_SVG))
     return show::timelineSvg(show::timelineOf(show::viewOf(program)));
@@ -144,11 +138,11 @@ Result<std::string> described(const program::Program &program, npar_view view, n
     return show::viewPage({&one});
   }
   if (is(NPAR_VIEW_INPUTS, NPAR_JSON))
-    return textOf(inputsOf(program));
+    return json::documentText(inputsOf(program));
   if (is(NPAR_VIEW_PARAMETERS, NPAR_JSON))
-    return textOf(parametersOf(program));
+    return json::documentText(parametersOf(program));
   if (is(NPAR_VIEW_MESH, NPAR_JSON))
-    return textOf(meshOf(program));
+    return json::documentText(meshOf(program));
   return Status::usage("npar_program_describe: there is no view " + std::to_string(view) + " in format " + std::to_string(format) +
                        "; npar.h lists the formats of each npar_view");
 }

@@ -4,6 +4,7 @@
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
+#include "engine/json/Document.h"
 #include "engine/logging/Json.h"
 
 #include <new>
@@ -18,7 +19,8 @@ static_assert(NPAR_TIMEOUT == static_cast<int>(engine::Code::Timeout) && NPAR_IN
 
 /// What a caller gets when there is no memory for an error object. It is never freed.
 static npar_error &noMemory() {
-  static npar_error error{NPAR_RUN_FAILED, "not enough memory", "{}"};
+  static npar_error error{NPAR_RUN_FAILED, "not enough memory",
+                          R"({"schema": 1, "code": 4, "message": "not enough memory", "diagnostics": []})"};
   return error;
 }
 [[maybe_unused]] static const npar_error &madeAtStart = noMemory();
@@ -38,8 +40,9 @@ npar_code give(npar_error **error, const engine::Status &status, const std::stri
     made->code = code;
     made->text = status.message();
     // Text, because the destructor of a JSON tree allocates, and this error may be about memory.
-    made->json = "{\"schema\": 1, \"code\": " + std::to_string(code) + ", \"message\": " + engine::jsonString(made->text) +
-                 ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) + "}";
+    made->json = "{\"schema\": " + std::to_string(json::schemaNumber) + ", \"code\": " + std::to_string(code) +
+                 ", \"message\": " + engine::jsonString(made->text) + ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) +
+                 "}";
     *error = made.release();
     return code;
   } catch (...) {

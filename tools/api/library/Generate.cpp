@@ -3,7 +3,7 @@
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Trainer.h"
 
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/training/CopyParameters.h"
 #include "engine/training/Generator.h"
@@ -150,10 +150,10 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   }
   if (decoder)
     text += decoder->finish();
-  OrderedJson json = {{"schema", 1}, {"prompt_tokens", prompt}, {"tokens", tokens}};
+  OrderedJson json = {{"prompt_tokens", prompt}, {"tokens", tokens}};
   if (tokenizer)
     json["text"] = text;
-  give(result, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
+  give(result, json::documentText(std::move(json)));
   return {};
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/data/GivenData.h"
 #include "engine/job/Processes.h"
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/RunEvaluations.h"
 #include "engine/training/Trainer.h"
@@ -18,8 +18,6 @@ using npar::engine::Status;
 
 namespace npar::api {
 namespace {
-
-std::string dumped(const OrderedJson &json) { return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace); }
 
 engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
   engine::GivenData data;
@@ -87,7 +85,7 @@ public:
   Result<bool> between(int64_t done, const training::StepReport &report) override {
     if (evaluations.isDue(done)) {
       TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), done));
-      host.tell(NPAR_EVENT_EVALUATED, dumped(evaluations.json()), done, steps);
+      host.tell(NPAR_EVENT_EVALUATED, json::documentText(evaluations.json()), done, steps);
     }
     TRY_STATUS(checkpoints.afterStep(done, report.result.learningRate));
     tellSaved(done);
@@ -115,7 +113,7 @@ private:
 OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, const training::RunCheckpoints &checkpoints,
                      const training::RunEvaluations &evaluations) {
   const training::TrainingResult &result = run.result();
-  OrderedJson json = {{"schema", 1}, {"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
+  OrderedJson json = {{"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
   for (const engine::NamedLoss &loss : result.losses)
     json["losses"][loss.name] = loss.value;
   json[std::string(run.unit()) + "_per_second"] = result.perSecond;
@@ -191,7 +189,7 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
     return Status::runFailed(steps.result().firstNotFinite);
   if (observer.stopped && steps.result().steps < given.steps)
     return Status::stopped("the training");
-  give(result, dumped(reportOf(trainer, steps, checkpoints, evaluations)));
+  give(result, json::documentText(reportOf(trainer, steps, checkpoints, evaluations)));
   return {};
 }
 
@@ -205,9 +203,7 @@ Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_
     host.tell(NPAR_EVENT_STEP, "", done, total);
     return trainer.takesStop() || host.wantsToStop() ? Status::stopped("the evaluation") : Status();
   }));
-  OrderedJson json = {{"schema", 1}};
-  json.update(evaluations.json());
-  give(result, dumped(json));
+  give(result, json::documentText(evaluations.json()));
   return {};
 }
 
