@@ -1,5 +1,6 @@
 // Describes a compiled program by the views of engine/show, as text, JSON, SVG and HTML.
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
@@ -21,6 +22,8 @@ using npar::engine::Result;
 using npar::engine::Status;
 
 namespace {
+
+constexpr int32_t widest = 100000; ///< columns
 
 std::string textOf(OrderedJson json) {
   OrderedJson all = {{"schema", 1}};
@@ -161,6 +164,12 @@ extern "C" npar_code npar_program_describe(const npar_program *program, npar_vie
     TRY_STATUS(api::needs(program, "npar_program_describe", "program"));
     TRY_STATUS(api::needs(result, "npar_program_describe", "result"));
     TRY(npar_view_options given, api::optionsOf(options, "npar_view_options"));
+    const int64_t ranks = program::worldOf(program->program->root());
+    TRY_STATUS(api::Arguments("npar_view_options")
+                   .whole(given.width, "width", 0, widest)
+                   .whole(given.hosts, "hosts", 0, ranks)
+                   .whole(given.ranks_per_host, "ranks_per_host", 0, ranks)
+                   .status());
     TRY(std::string text, described(program->program->root(), view, format, given));
     api::give(result, std::move(text));
     return {};

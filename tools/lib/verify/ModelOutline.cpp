@@ -1,6 +1,7 @@
 // Elaborates a model, if asked for at a small size, which every plan can split and which runs in a moment.
 #include "tools/lib/verify/ModelOutline.h"
 
+#include "engine/status/OptionNames.h"
 #include "tools/lib/models/Compilation.h"
 
 #include <algorithm>
@@ -183,7 +184,7 @@ std::string shrinkingFlags(const std::vector<std::string> &constants) {
   std::string flags;
   for (const auto &[key, value] : smallSizes)
     if (std::find(constants.begin(), constants.end(), key) != constants.end())
-      flags += " --set " + key + "=" + value;
+      flags += (flags.empty() || !engine::optionsAreMembers ? " " : ", ") + nameOf(engine::Option::Setting, key + "=" + value);
   return flags;
 }
 
