@@ -35,6 +35,7 @@ struct npar_trainer {
   npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;
   int64_t done = 0;
+  std::string folder; ///< of its checkpoints: the last that was resumed from or saved to
   npar_stop stop; ///< also of compilations for evaluation and generation
   std::atomic<bool> busy{false}; ///< a call is in progress
   std::atomic<int> users{1};     ///< the handle, and calls in progress
