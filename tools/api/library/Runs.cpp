@@ -199,6 +199,8 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
   TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
   if (checkpoints.resumes())
     trainer.done = checkpoints.firstStep();
+  if (checkpoints.wanted())
+    trainer.usesFolder(textOf(given.checkpoint));
 
   RunObserver observer(trainer, host, checkpoints, evaluations);
   observer.steps = given.steps;

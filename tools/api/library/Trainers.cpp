@@ -41,6 +41,17 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
+/// One name for a folder, whatever path leads to it.
+static std::string placeOf(const std::string &folder) {
+  std::error_code failed;
+  std::string place = std::filesystem::weakly_canonical(folder, failed).string();
+  return failed ? folder : place;
+}
+
+void npar_trainer::usesFolder(const std::string &path) { folder = placeOf(path); }
+
+bool npar_trainer::hasUsedFolder(const std::string &path) const { return !folder.empty() && folder == placeOf(path); }
+
 namespace npar::api {
 
 void release(npar_trainer *trainer) {
@@ -101,13 +112,6 @@ Result<std::vector<engine::NamedArray>> arraysOf(const npar_input *inputs, size_
   return arrays;
 }
 
-/// One name for a folder, whatever path leads to it.
-std::string placeOf(const std::string &folder) {
-  std::error_code ignored;
-  std::string place = std::filesystem::weakly_canonical(folder, ignored).string();
-  return ignored ? folder : place;
-}
-
 /// Continues from a checkpoint of the folder: the newest whose bytes are as they were written.
 Status resume(npar_trainer &trainer, const std::string &folder) {
   uint64_t below = UINT64_MAX;
@@ -131,7 +135,7 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
     for (const std::string &text : *remarks)
       trainer.observer.remark(text);
     trainer.done = static_cast<int64_t>(manifest.step);
-    trainer.folder = placeOf(folder);
+    trainer.usesFolder(folder);
     return {};
   }
 }
@@ -146,7 +150,7 @@ Status checkResultSize(uint32_t size) {
 /// Writes one checkpoint, and waits for it. A folder with checkpoints that this trainer neither wrote nor resumed from is refused.
 Status save(npar_trainer &trainer, const std::string &folder) {
   training::CheckpointPlan plan;
-  plan.folder = folder, plan.resume = !trainer.folder.empty() && trainer.folder == placeOf(folder);
+  plan.folder = folder, plan.resume = trainer.hasUsedFolder(folder);
   plan.seed = trainer.options.seed, plan.steps = trainer.done;
   training::RunCheckpoints checkpoints(std::move(plan), trainer.observer);
   TRY_STATUS(checkpoints.look());
@@ -157,7 +161,7 @@ Status save(npar_trainer &trainer, const std::string &folder) {
   TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
   TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
   TRY_STATUS(checkpoints.saveNow(trainer.done));
-  trainer.folder = placeOf(folder);
+  trainer.usesFolder(folder);
   trainer.observer.tell(NPAR_EVENT_SAVED, checkpoints.newest());
   return {};
 }
