@@ -6,6 +6,7 @@
 
 #include "engine/json/Document.h"
 #include "engine/logging/Json.h"
+#include "engine/status/OptionNames.h"
 
 #include <new>
 
@@ -25,6 +26,16 @@ static npar_error &noMemory() {
 }
 [[maybe_unused]] static const npar_error &madeAtStart = noMemory();
 
+/// Messages of this library speak of members.
+[[maybe_unused]] static const bool namedAtStart = engine::optionsAreMembers = true;
+
+/// What a terminal adds to a message is not for a host: the program's name before each further line, and the last line's end.
+static std::string plain(std::string text) {
+  for (size_t at = 0; (at = text.find("\nnpar: ", at)) != std::string::npos;)
+    text.erase(++at, 6);
+  return withoutEnd(std::move(text));
+}
+
 npar_code giveNoMemory(npar_error **error) noexcept {
   if (error)
     *error = &noMemory();
@@ -38,7 +49,7 @@ npar_code give(npar_error **error, const engine::Status &status, const std::stri
   try {
     auto made = std::make_unique<npar_error>();
     made->code = code;
-    made->text = status.message();
+    made->text = plain(status.message());
     // Text, because the destructor of a JSON tree allocates, and this error may be about memory.
     made->json = "{\"schema\": " + std::to_string(json::schemaNumber) + ", \"code\": " + std::to_string(code) +
                  ", \"message\": " + engine::jsonString(made->text) + ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) +
