@@ -15,6 +15,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -131,7 +132,7 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (flags.json) {
     OrderedJson json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
                             exported->files == 1 ? "file" : "files"));

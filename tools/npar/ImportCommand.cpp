@@ -12,6 +12,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -106,7 +107,7 @@ OrderedJson settingJson(const std::string &text) {
   return text == "none" ? OrderedJson() : value.is_discarded() ? OrderedJson(text) : value;
 }
 
-void printJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printAsJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
   OrderedJson json, settings = OrderedJson::object();
   for (const auto &[key, value] : config.settings)
     settings[key] = settingJson(value);
@@ -120,7 +121,7 @@ void printJson(const foreign::ImportedConfig &config, int64_t parameters, const 
     json["weights"] = {{"path", weights->path},   {"tensors", weights->tensors}, {"ignored", weights->ignored},
                        {"fresh", weights->fresh}, {"bytes", weights->bytes},     {"types", weights->types}};
   json["command"] = commandLine(config, weights ? weights->path : "");
-  std::cout << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+  printJson(std::move(json));
 }
 
 void printText(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
@@ -181,7 +182,7 @@ ExitCode runImport(const ImportFlags &flags) {
       return code;
   int64_t parameters = models::countParameters(elaborated->program.model);
   if (flags.json)
-    printJson(*config, parameters, weights);
+    printAsJson(*config, parameters, weights);
   else
     printText(*config, parameters, weights);
   return ExitCode::Good;
