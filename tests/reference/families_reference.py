@@ -256,7 +256,12 @@ class Training:
     """A model as it is trained in one element type."""
 
     def __init__(self, module, name, config, weights, element):
+        functions = modeling_rope_utils.ROPE_INIT_FUNCTIONS  # by which models fill their buffers again after they are made
+        rounded = dict(functions)
+        if element == torch.float64:
+            functions.update(sys.modules[modeling_rope_utils.__name__ + "_float64"].ROPE_INIT_FUNCTIONS)
         self.model, self.pad = made(module, name, config), config.pad_token_id
+        functions.update(rounded)
         self.loss = globals()[task_of(name, config) or "causal"]
         with torch.no_grad():
             for path, parameter in parameters_of(self.model):
