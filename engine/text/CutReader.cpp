@@ -31,8 +31,9 @@ Behavior readBehavior(Fields &fields, const char *otherwise) {
 Status addSplit(Fields &fields, std::vector<CutRule> &rules) {
   Behavior behavior = readBehavior(fields, "");
   bool inverted = fields.flag("invert");
+  const Json &where = fields.object("pattern");
   TRY_STATUS(fields.mistake());
-  TRY(FilePattern pattern, readFilePattern(fields.object("pattern"), "pre-tokenizer 'Split'"));
+  TRY(FilePattern pattern, readFilePattern(where, "pre-tokenizer 'Split'"));
   if (pattern.regex.empty()) {
     rules.push_back(splitRule(pattern.text, behavior));
     rules.back().inverted = inverted;
