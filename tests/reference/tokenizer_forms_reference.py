@@ -55,8 +55,8 @@ def charsmap():
 
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         pathlib.Path("rules.tsv").write_text("".join(f"{' '.join(f'{ord(c):X}' for c in a)}\t{' '.join(f'{ord(c):X}' for c in b)}\n" for a, b in RULES.items()))
-        pathlib.Path("page.txt").write_text(PAGE.read_text())
-        sentencepiece.SentencePieceTrainer.train(input="page.txt", model_prefix="m", vocab_size=300, character_coverage=0.9, hard_vocab_limit=False, minloglevel=2,
+        pathlib.Path("words.txt").write_text("any words will do\n" * 9)
+        sentencepiece.SentencePieceTrainer.train(input="words.txt", model_prefix="m", vocab_size=30, hard_vocab_limit=False, minloglevel=2,
                                                  normalization_rule_tsv="rules.tsv")  # fmt: skip
         model = pathlib.Path("m.model").read_bytes()
     spec = next(value for number, value in message_fields(model) if number == 3)
