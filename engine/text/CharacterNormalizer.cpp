@@ -1,4 +1,4 @@
-// What becomes of ASCII is looked up in a table; everything else asks the rule.
+// A table holds the results for ASCII; the rule computes all others.
 #include "engine/text/CharacterNormalizer.h"
 
 #include "engine/text/ByteCharacters.h"

@@ -6,6 +6,7 @@
 #include "engine/text/NormalizerReader.h"
 #include "engine/text/Quoted.h"
 #include "engine/text/Unicode.h"
+#include "engine/text/Utf8.h"
 
 namespace npar::engine {
 
@@ -65,8 +66,9 @@ void addMetaspace(Fields &fields, std::vector<CutRule> &rules) {
   bool prefix = fields.flag("add_prefix_space", scheme != "never");
   if (scheme.empty())
     scheme = prefix ? "always" : "never";
-  if (mark.empty())
-    fields.refuse("has no 'replacement'");
+  size_t end = 0;
+  if (!characterAt(mark, end) || end < mark.size())
+    fields.refuse("has a 'replacement' that is not one character");
   if (!prefix && scheme != "never")
     fields.refuse("has the prepend_scheme " + inQuotes(scheme) + ", and a false 'add_prefix_space'");
   if (scheme != "first" && scheme != "always" && scheme != "never")
@@ -78,7 +80,7 @@ void addMetaspace(Fields &fields, std::vector<CutRule> &rules) {
     rules.push_back(splitRule(mark, Behavior::MergedWithNext));
 }
 
-/// Kinds that are made of sets of characters. False: it is of no such kind.
+/// Adds the rules of a kind that sets of characters define. Returns false for other kinds.
 bool addSets(const std::string &type, Fields &fields, std::vector<CutRule> &rules) {
   const CharacterSet &spaces = setOf(Property::WhiteSpace), &punctuation = setOf(Property::Punctuation);
   if (type == "Whitespace") {

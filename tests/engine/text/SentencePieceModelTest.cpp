@@ -82,7 +82,7 @@ TEST(SentencePieceModelTest, whatCannotBeEncodedIsRefused) {
       {good + piece("c", 3), "piece 5, 'c', is a character, and no text"},
       {good + piece("b"), "token 'b' is there twice"},
       {good + text(2, number(3, 3)), "it is a model of words"},
-      {good + text(2, number(3, 9)), "it is of the kind 9"},
+      {good + text(2, number(3, 9)), "it has the kind 9"},
       {good + bytePairs, "piece 2, '\u2581a', has the character 'a', which is no piece"},
       {good + piece("a") + piece("a" + space, 5) + bytePairs, "is unused, which npar does not know in a model of byte pairs"},
       {piece("<unk>", 2) + piece(space) + piece("a") + text(2, number(3, 2) + number(35, 1)), "lacks the byte token <0x00>"},
