@@ -36,7 +36,9 @@ bool staysInside(const std::vector<uint32_t> &units, std::string_view texts) {
       size_t next = child ^ offsetOf(unit);
       if (endsHere(unit)) {
         size_t value = next < units.size() ? units[next] & valueBits : texts.size();
-        if (value >= texts.size() || (static_cast<uint8_t>(texts[value]) & 0xc0) == 0x80 || texts.substr(value, longestText + 1).find('\0') == std::string_view::npos)
+        if (value >= texts.size() || (static_cast<uint8_t>(texts[value]) & 0xc0) == 0x80)
+          return false;
+        if (texts.substr(value, longestText + 1).find('\0') == std::string_view::npos)
           return false;
       }
       ahead.push_back(next);
