@@ -14,7 +14,7 @@ bool EntryList::refuse(dsl::Location at, const std::string &message) {
   return false;
 }
 
-bool EntryList::add(std::string key, std::string value, dsl::Location at, bool isCertain) {
+bool EntryList::add(std::string key, std::string value, dsl::Location at, std::optional<UnknownValue> unknown) {
   if (refused || value.empty())
     return !refused;
   if (entries.size() == mostForeignEntries)
@@ -22,7 +22,7 @@ bool EntryList::add(std::string key, std::string value, dsl::Location at, bool i
   if (key.size() > longestForeignKey)
     return refuse(at, fmt::format("this name has {} bytes, at most {} are read", key.size(), longestForeignKey));
   entries.push_back(
-      {readable::printableName(key), readable::printableName(value), at, isCertain}); // both are shown, and no setting has a line break
+      {readable::printableName(key), readable::printableName(value), at, std::move(unknown)}); // both are shown, and no setting has a line break
   return true;
 }
 

@@ -18,7 +18,7 @@ public:
   EntryList(uint32_t file, dsl::Diagnostics &diagnostics) : file(file), diagnostics(diagnostics) {}
 
   /// Adds an entry, unless its value is empty. False if there are too many entries or the key is too long.
-  bool add(std::string key, std::string value, dsl::Location at, bool isCertain = true);
+  bool add(std::string key, std::string value, dsl::Location at, std::optional<UnknownValue> unknown = std::nullopt);
   /// Counts a value of a tree, `depth` levels below the root. False if there are too many values or it is too deep.
   bool enter(size_t depth, dsl::Location at);
   /// Sets `path` to `parent.key`. False if that is too long.

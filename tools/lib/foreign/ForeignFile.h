@@ -3,6 +3,7 @@
 
 #include "dsl/Diagnostics.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,23 +12,33 @@ namespace npar::foreign {
 
 class ForeignProgram;
 
+/// Why the value of a setting is not known before the run.
+struct UnknownValue {
+  std::string why;  ///< completes "it depends on ...": "'TP', which the script does not set"
+  std::string help; ///< how to give it; empty: there is no way
+  dsl::Location at; ///< where it is read
+  bool isOfLauncher = false; ///< it only matters if the number of devices is asked for
+};
+
 struct ForeignEntry {
   std::string key;   ///< "parallelism.tensor_parallel_degree"; a flag without leading dashes and with `_` for `-`; empty: the program
   std::string value; ///< "true" for a flag without a value; values null and None make no entry
   dsl::Location at;
-  bool isCertain = true; ///< false: inside a condition (a shell's `if`), so whether it applies is known only at run time
+  std::optional<UnknownValue> unknown; ///< nothing: the value is known
 };
 
 struct ForeignFile {
   const ForeignProgram *program = nullptr; ///< whose it is; never null in a file that was read
+  std::string path;                        ///< as it was given
   bool isDump = false;                     ///< the program's own list of all its settings, including defaults
   std::vector<ForeignEntry> entries;
+  std::vector<std::string> assumed; ///< sentences about what reading it took for granted
 };
 
-/// Reads the file at `path` into `sources` and parses it as a file of `program`; null: the program that its content belongs to. Nothing
-/// if `diagnostics` got errors.
+/// Reads the file at `path` into `sources` and parses it as a file of `program`; null: the program that its content belongs to. `given`:
+/// values for variables that a shell script leaves open. Nothing if `diagnostics` got errors.
 std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
-                                           dsl::Diagnostics &diagnostics);
+                                           dsl::Diagnostics &diagnostics, const std::map<std::string, std::string> &given = {});
 
 // Characters of names in files, whatever the locale.
 inline bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -35,9 +46,6 @@ inline bool isWord(char c) { return isLetter(c) || c == '_' || (c >= '0' && c <=
 
 // Parsers for one syntax each, within the limits of EntryList.h; errors have locations. `file` is the text's index in the sources.
 
-/// Flags of a shell script (words that begin with `--`) with their values. Understands continued lines, quotes, comments, arrays and
-/// variables that the script sets.
-std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 /// Reads lines such as `  tensor_model_parallel_size ............ 8`, after any prefix (a rank, a time).
 std::vector<ForeignEntry> readDump(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics);
 /// True if the text has at least three such lines anywhere, since the list may be part of a log.

@@ -135,7 +135,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
   std::optional<ForeignRun> run;
-  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics))
+  if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics, request.environment))
     run = understand(*file, hints, diagnostics);
   std::ostringstream report;
   diagnostics.print(report);
@@ -172,6 +172,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   model.options = std::move(options);
   model.options.model = model.file->path;
   model.options.plan = model.options.train = model.options.config = name;
+  run->isOwnPlan = model.options.settings.empty() && changes.batch == 0 && changes.compute.empty();
   model.run = std::move(*run);
   return model;
 }

@@ -1,158 +1,307 @@
-// A scanner written by hand: std::regex recurses once per character.
+// Chooses the training command among those that the script runs, and splits its words into flags and values.
 #include "tools/lib/foreign/ShellText.h"
 
-#include <cctype>
-#include <cstdint>
-#include <cstdlib>
-#include <optional>
-#include <string_view>
+#include "engine/files/BoundedText.h"
+#include "tools/lib/foreign/EntryList.h"
+#include "tools/lib/foreign/shell/Launchers.h"
+#include "tools/lib/foreign/shell/Runner.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
 
 namespace npar::foreign {
 namespace {
 
-constexpr int deepestDefault = 8; ///< `${A:-${B:-8}}`
+namespace fs = std::filesystem;
+using shell::Launch;
+using shell::Text;
+using shell::UnknownPointer;
 
-bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool startsName(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool isOfName(char c) { return startsName(c) || isDigit(c); }
+constexpr size_t mostSources = 50; ///< files that a script may read
 
-/// The end of the name that begins at `at`; `at` when none does.
-size_t endOfName(std::string_view text, size_t at) {
-  size_t end = at;
-  while (end < text.size() && (end == at ? startsName(text[end]) : isOfName(text[end])))
-    ++end;
-  return end;
-}
+/// Lines and columns of bytes in the sources.
+class Places {
+public:
+  explicit Places(const dsl::Sources &sources) : sources(sources) {}
 
-size_t skipSpaces(std::string_view text, size_t at) {
-  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
-    ++at;
-  return at;
-}
-
-/// The value of `$((...))` over whole numbers with + - * /, usual precedence. Nothing for any other expression.
-std::optional<int64_t> sumOf(std::string_view text) {
-  int64_t sum = 0, product = 1;
-  char before = '*', sign = '+';
-  for (size_t at = 0;;) {
-    int64_t value = 0;
-    size_t digits = at = skipSpaces(text, at);
-    for (; at < text.size() && isDigit(text[at]) && at - digits < 9; ++at)
-      value = value * 10 + (text[at] - '0');
-    if (at == digits || (before == '/' && value == 0))
-      return std::nullopt;
-    if (before == '/')
-      product /= value;
-    else if (__builtin_mul_overflow(product, value, &product))
-      return std::nullopt;
-    if (std::abs(product) > int64_t{1} << 40)
-      return std::nullopt;
-    at = skipSpaces(text, at);
-    before = at < text.size() ? text[at++] : ' ';
-    if (before == '*' || before == '/')
-      continue;
-    sum += sign == '-' ? -product : product; // a text has fewer than 2^13 of them
-    if (before == ' ')
-      return sum;
-    if (before != '+' && before != '-')
-      return std::nullopt;
-    sign = before, before = '*', product = 1;
+  dsl::Location of(const shell::Origin &origin, size_t length = 1) {
+    const std::string &text = sources.text(origin.file);
+    std::vector<size_t> &starts = lines[origin.file];
+    if (starts.empty()) {
+      starts.push_back(0);
+      for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+        starts.push_back(at + 1);
+    }
+    size_t offset = std::min(origin.offset, text.size());
+    auto line = std::upper_bound(starts.begin(), starts.end(), offset) - starts.begin() - 1;
+    size_t begin = starts[static_cast<size_t>(line)];
+    auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }; // the character before
+    size_t column = 1;
+    for (size_t i = begin; i < offset; ++i)
+      column += continues(text[i]) ? 0 : 1;
+    return {origin.file, static_cast<uint32_t>(line) + 1, static_cast<uint32_t>(column), static_cast<uint32_t>(length)};
   }
-}
+  /// A word, which need not be in one piece.
+  dsl::Location of(const Text &word) {
+    if (word.empty())
+      return of(shell::Origin());
+    shell::Origin first = word.originAt(0), last = word.originAt(word.size() - 1);
+    bool isWhole = first.file == last.file && last.offset == first.offset + word.size() - 1;
+    return of(first, isWhole ? std::min<size_t>(word.size(), 200) : 1);
+  }
 
-/// A reference to a variable, or a sum: `$((SUM))`, `${NAME}`, `${NAME:-OTHERWISE}`, `$NAME`.
-struct Reference {
-  size_t size = 0; ///< bytes; 0: not a reference
-  std::string_view sum, name;
-  std::optional<std::string_view> otherwise;
+private:
+  const dsl::Sources &sources;
+  std::map<uint32_t, std::vector<size_t>> lines;
 };
 
-Reference referenceAt(std::string_view text, size_t at) {
-  Reference found;
-  if (text.substr(at, 3) == "$((") {
-    size_t end = text.find_first_of("()", at + 3);
-    if (end != std::string_view::npos && text.substr(end, 2) == "))")
-      found.sum = text.substr(at + 3, end - at - 3), found.size = end + 2 - at;
-    return found;
-  }
-  bool isBraced = text.substr(at, 2) == "${";
-  size_t begin = at + (isBraced ? 2 : 1), end = endOfName(text, begin);
-  if (end == begin)
-    return found;
-  found.name = text.substr(begin, end - begin);
-  if (isBraced) {
-    size_t dash = end < text.size() && text[end] == ':' ? end + 1 : end, close = end;
-    if (dash < text.size() && text[dash] == '-') {
-      close = text.find('}', dash);
-      found.otherwise = text.substr(dash + 1, close == std::string_view::npos ? 0 : close - dash - 1);
-    }
-    if (close >= text.size() || text[close] != '}')
+bool isFlag(const Text &word) {
+  const std::string &text = word.str();
+  return text.size() > 2 && text[0] == '-' && text[1] == '-' && isLetter(text[2]) && !word.unknownAt(0);
+}
+
+/// The name of a variable that holds several words, such as EXTRA_ARGS.
+bool namesWords(const std::string &name) {
+  for (const char *end : {"ARGS", "ARG", "OPTS", "OPTIONS", "FLAGS", "args", "opts", "options", "flags", "@"})
+    if (std::string word = end; name.size() >= word.size() && name.compare(name.size() - word.size(), word.size(), word) == 0)
+      return true;
+  return false;
+}
+
+/// How clearly a program trains. A file of flags alone has none.
+int rankOf(const Launch &launch) {
+  std::string name(shell::nameOf(launch.words[launch.program]));
+  if (name.empty())
+    return 0;
+  if (launch.words[launch.program].unknown())
+    return 1;
+  return name.find("pretrain") != std::string::npos ? 4 : name.find("train") != std::string::npos || name.find("tune") != std::string::npos ? 3 : 2;
+}
+
+bool isSame(const Launch &a, const Launch &b) { return a.words == b.words && a.program == b.program && a.devices == b.devices; }
+
+class ShellReader {
+public:
+  ShellReader(const std::string &path, uint32_t file, const GivenVariables &given, dsl::Sources &sources, dsl::Diagnostics &diagnostics)
+      : path(path), file(file), given(given), sources(sources), diagnostics(diagnostics), entries(file, diagnostics), places(sources),
+        runner(environment, [this](const Text &name) { return read(name); }) {}
+
+  ShellRun run() {
+    start();
+    const std::string &text = sources.text(file);
+    runner.runScript(Text(text, {file, 0}));
+    if (!environment.good()) {
+      report(environment.failure());
       return {};
-    end = close + 1;
-  }
-  found.size = end - at;
-  return found;
-}
-
-std::string expandedTo(std::string_view text, const Variables &variables, int depth);
-
-/// Replaces the names of variables in a sum, where they need no `$`. The result is longer than the limit of words if a value is.
-std::string sumWithNumbers(std::string_view sum, const Variables &variables, int depth) {
-  std::string text = expandedTo(sum, variables, depth), numbers;
-  for (size_t at = 0; at < text.size() && numbers.size() <= longestShellWord;) {
-    size_t end = endOfName(text, at);
-    if (end == at) {
-      numbers += text[at++];
-      continue;
     }
-    auto known = variables.find(text.substr(at, end - at));
-    if (known != variables.end() && known->second.size() > longestShellWord)
-      return known->second;
-    numbers += known == variables.end() ? text.substr(at, end - at) : known->second;
-    at = end;
+    ShellRun result;
+    if (std::optional<Launch> launch = chosen())
+      addEntries(*launch);
+    result.entries = entries.take();
+    for (const shell::Unknown &one : environment.assumedUnset) {
+      bool isArgument = one.name.find_first_not_of("0123456789") == std::string::npos;
+      result.assumed.push_back(fmt::format("{}'{}' counts as not set (line {}); --env {}=VALUE sets it", isArgument ? "argument " : "", one.name,
+                                           places.of(one.at).line, one.name));
+    }
+    if (!environment.unfollowed.empty())
+      result.assumed.push_back(fmt::format("npar does not have '{}', which the script reads: it changes nothing that the script sets",
+                                           environment.unfollowed));
+    return result;
   }
-  return numbers;
-}
 
-std::string expandedTo(std::string_view text, const Variables &variables, int depth) {
-  if (depth > deepestDefault || text.size() > longestShellWord || text.find('$') == std::string_view::npos)
-    return std::string(text);
-  std::string result;
-  for (size_t at = 0; at < text.size();) {
-    if (result.size() > longestShellWord) // each may be twice the one before
-      return std::string(text);
-    Reference reference = text[at] == '$' ? referenceAt(text, at) : Reference();
-    if (reference.size == 0) {
-      result += text[at++];
-      continue;
-    }
-    std::string whole(text.substr(at, reference.size));
-    at += reference.size;
-    if (reference.name.empty()) {
-      std::string numbers = sumWithNumbers(reference.sum, variables, depth + 1);
-      std::optional<int64_t> value = numbers.size() > longestShellWord ? std::nullopt : sumOf(numbers);
-      result += value ? std::to_string(*value) : whole;
-      continue;
-    }
-    auto known = variables.find(std::string(reference.name));
-    if (known != variables.end() && known->second.size() > longestShellWord)
-      return std::string(text);
-    if (known != variables.end())
-      result += known->second;
-    else
-      result += reference.otherwise ? expandedTo(*reference.otherwise, variables, depth + 1) : whole;
+private:
+  void start() {
+    std::error_code ignored;
+    fs::path whole = fs::absolute(path, ignored);
+    folder = whole.parent_path().string();
+    environment.scriptName = whole.string();
+    environment.given = given;
+    shell::Unknown why;
+    why.why = "the folder that the script is started in", why.at = {file, 0};
+    environment.state.folder = Text::unknown("$PWD", std::make_shared<shell::Unknown>(std::move(why)));
+    for (const auto &[name, value] : given)
+      if (name.find_first_not_of("0123456789") != std::string::npos)
+        environment.assign(name, Text(value, {file, 0}), {file, 0});
+    for (size_t i = 1; given.count(std::to_string(i)); ++i)
+      environment.state.arguments.emplace_back(given.at(std::to_string(i)), shell::Origin{file, 0});
+    for (const auto &[name, value] : given)
+      if (sources.text(file).find(name) == std::string::npos)
+        diagnostics.error({file, 0, 0, 1}, fmt::format("'{}' of --env does not occur in '{}'", name, path));
   }
-  return result.size() > longestShellWord ? std::string(text) : result;
-}
+
+  /// A file in the folder of the script, or below. Nothing outside of it is read.
+  std::optional<Text> read(const Text &name) {
+    std::string word = name.str();
+    size_t begin = 0;
+    for (size_t i = 0; i < word.size(); ++i)
+      if (name.unknownAt(i))
+        begin = std::min(word.find('/', i), word.size() - 1) + 1; // of a path that begins with something unknown, the rest
+    if (word.compare(0, folder.size() + 1, folder + "/") == 0)
+      begin = folder.size() + 1;
+    word.erase(0, begin);
+    std::string last = word.substr(std::min(word.rfind('/') + 1, word.size()));
+    for (const std::string &one : {word, last}) {
+      fs::path relative = fs::path(one).lexically_normal();
+      if (one.empty() || relative.is_absolute() || relative.begin()->string() == "..")
+        continue;
+      std::string whole = (fs::path(folder) / relative).string();
+      std::error_code ignored;
+      if (!fs::is_regular_file(whole, ignored) || sources.size() > mostSources)
+        continue;
+      engine::Result<std::string> text = files::readBoundedText(whole, "the file", largestForeignFile);
+      if (!text.ok() || text->find('\0') != std::string::npos || !environment.spend(text->size(), {file, 0}))
+        continue;
+      uint32_t index = sources.add(relative.string(), *text);
+      return Text(*text, {index, 0});
+    }
+    return std::nullopt;
+  }
+
+  void report(const shell::Failure &failure) {
+    dsl::Location at = places.of(failure.at);
+    dsl::Diagnostic &one = diagnostics.error(at, failure.message);
+    if (!failure.help.empty())
+      one.help(at, failure.help);
+  }
+
+  UnknownValue described(const shell::Unknown &unknown) {
+    UnknownValue value;
+    value.why = unknown.why, value.at = places.of(unknown.at);
+    if (!unknown.name.empty())
+      value.help = "--env " + unknown.name + "=VALUE gives it";
+    return value;
+  }
+
+  void reportUnknown(const dsl::Location &at, const std::string &what, const shell::Unknown &unknown) {
+    UnknownValue value = described(unknown);
+    dsl::Diagnostic &one = diagnostics.error(at, what + " depends on " + value.why);
+    if (value.at.file != at.file || value.at.line != at.line)
+      one.note(value.at, "it is read here");
+    if (!value.help.empty())
+      one.help(at, value.help);
+  }
+
+  std::optional<Launch> chosen() {
+    const std::vector<Launch> &all = environment.state.launches;
+    int best = -1;
+    for (const Launch &one : all)
+      best = std::max(best, rankOf(one));
+    std::vector<Launch> those;
+    for (const Launch &one : all)
+      if (rankOf(one) == best && std::none_of(those.begin(), those.end(), [&](const Launch &known) { return isSame(known, one); }))
+        those.push_back(one);
+    if (those.empty()) {
+      dsl::Diagnostic &error = diagnostics.error({file, 1, 1, 1}, "this script starts no training program");
+      if (runner.hasExited)
+        error.note(places.of(runner.lastExit), "it ends here").help({file, 1, 1, 1}, "--env NAME=VALUE sets a variable, --env 1=VALUE the first argument");
+      return std::nullopt;
+    }
+    if (best == 0)
+      return flagsAlone(those);
+    const Launch &first = those.front();
+    if (best == 1) {
+      reportUnknown(places.of(first.at), "the program that runs here", *first.words[first.program].unknown());
+      return std::nullopt;
+    }
+    for (const Launch &one : all)
+      if (rankOf(one) == 0 && one.words.size() > 1)
+        diagnostics.warning(places.of(one.words[1]), fmt::format("'{}' is a command of its own here: it does not reach the training program",
+                                                                one.words[1].str().substr(0, 60)))
+            .help(places.of(one.words[1]), "the line above it ends the command: it has no '\\' at its end, or is a comment");
+    if (those.size() == 1)
+      return first;
+    for (const Launch &one : those)
+      if (one.decidedBy) {
+        reportUnknown(places.of(one.at), "which training command runs", *one.decidedBy);
+        return std::nullopt;
+      }
+    dsl::Location here = places.of(first.at), there = places.of(those[1].at);
+    if (here.line == there.line && here.file == there.file) {
+      diagnostics.error(here, "this training command runs several times with different words").help(here, "keep one of the runs in the file");
+      return std::nullopt;
+    }
+    diagnostics.error(here, fmt::format("this script has {} training commands: line {} and line {}", those.size(), here.line, there.line))
+        .note(there, "the second one")
+        .help(here, "keep the one that you mean in the file, or give --from a copy with it alone");
+    return std::nullopt;
+  }
+
+  /// All lines of a file without a program as one command.
+  static std::optional<Launch> flagsAlone(const std::vector<Launch> &lines) {
+    Launch all;
+    all.words.emplace_back();
+    for (const Launch &one : lines)
+      all.words.insert(all.words.end(), one.words.begin() + 1, one.words.end());
+    return all;
+  }
+
+  std::optional<UnknownValue> unknownIn(const Text &text) {
+    UnknownPointer why = text.unknown();
+    return why ? std::optional<UnknownValue>(described(*why)) : std::nullopt;
+  }
+
+  void addEntries(const Launch &launch) {
+    for (const auto &[key, value] : launch.devices) {
+      std::optional<UnknownValue> unknown = unknownIn(value);
+      if (unknown)
+        unknown->isOfLauncher = true;
+      entries.add(key, value.str(), places.of(value), unknown);
+    }
+    const std::vector<Text> &words = launch.words;
+    for (size_t i = launch.program + 1; i < words.size() && entries.good();) {
+      const Text &flag = words[i++];
+      if (!isFlag(flag)) {
+        stray(flag);
+        continue;
+      }
+      size_t equals = flag.str().find('=');
+      std::string key = flag.str().substr(2, equals == std::string::npos ? equals : equals - 2);
+      std::replace(key.begin(), key.end(), '-', '_');
+      Text value = equals == std::string::npos ? Text() : flag.slice(equals + 1, flag.size());
+      for (; i < words.size() && !isFlag(words[i]); ++i) {
+        const Unknown *unknown = words[i].unknownAt(0);
+        if (unknown && (!value.empty() || namesWords(unknown->name))) {
+          stray(words[i]);
+          continue;
+        }
+        if (!value.empty())
+          value.append(" ", words[i].originAt(0));
+        if (value.size() + words[i].size() > longestForeignList * 100)
+          return void(entries.refuse(places.of(flag), "this flag has too many words"));
+        value.append(words[i]);
+      }
+      entries.add(key, value.empty() ? "true" : value.str(), places.of(flag), unknownIn(value));
+    }
+    if (const Text &program = words[launch.program]; !program.empty())
+      entries.add("", program.str(), places.of(program));
+  }
+
+  using Unknown = shell::Unknown;
+  /// A word that belongs to no flag.
+  void stray(const Text &word) {
+    if (UnknownPointer why = word.unknown())
+      reportUnknown(places.of(word), fmt::format("'{}', which reaches the training program,", word.str().substr(0, 60)), *why);
+  }
+
+  const std::string &path;
+  std::string folder;
+  uint32_t file;
+  const GivenVariables &given;
+  dsl::Sources &sources;
+  dsl::Diagnostics &diagnostics;
+  EntryList entries;
+  Places places;
+  shell::Environment environment;
+  shell::Runner runner;
+};
 
 } // namespace
 
-std::string expanded(const std::string &text, const Variables &variables) { return expandedTo(text, variables, 0); }
-
-size_t lengthOfAssigned(const std::string &text) {
-  constexpr size_t longestName = 61;
-  size_t end = endOfName(text, 0), equals = end + (end < text.size() && text[end] == '+' ? 1 : 0);
-  return end > 0 && end <= longestName && equals < text.size() && text[equals] == '=' ? end : 0;
+ShellRun readShellRun(const std::string &path, uint32_t file, const GivenVariables &given, dsl::Sources &sources,
+                      dsl::Diagnostics &diagnostics) {
+  return ShellReader(path, file, given, sources, diagnostics).run();
 }
 
 } // namespace npar::foreign

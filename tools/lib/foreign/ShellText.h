@@ -1,22 +1,23 @@
-// Expands variables and arithmetic of shell scripts.
+// Reads a shell script that starts a training run: the flags that reach the training program, and the devices that its launcher is given.
 #pragma once
 
-#include <cstddef>
+#include "tools/lib/foreign/ForeignFile.h"
+
 #include <map>
-#include <string>
 
 namespace npar::foreign {
 
-constexpr size_t longestShellWord = 4000; ///< bytes, after expansion
-constexpr size_t mostVariables = 1000;
+/// Values for variables that a script leaves open, by name; "1" is the first argument of the script.
+using GivenVariables = std::map<std::string, std::string>;
 
-using Variables = std::map<std::string, std::string>;
+struct ShellRun {
+  std::vector<ForeignEntry> entries;
+  std::vector<std::string> assumed; ///< sentences
+};
 
-/// Replaces `$A`, `${A}`, `${A:-8}` and `$((A * 2))` by the values of variables that the script sets, or by the defaults it names. Unknown
-/// variables stay as they are. A text that would become too long is returned unchanged.
-std::string expanded(const std::string &text, const Variables &variables);
-
-/// Length of NAME if the text begins with `NAME=` or `NAME+=`, else 0.
-size_t lengthOfAssigned(const std::string &text);
+/// Follows the script at `path`, whose text is file `file` of the sources. Nothing is executed. Files next to the script that it reads are
+/// added to the sources.
+ShellRun readShellRun(const std::string &path, uint32_t file, const GivenVariables &given, dsl::Sources &sources,
+                      dsl::Diagnostics &diagnostics);
 
 } // namespace npar::foreign

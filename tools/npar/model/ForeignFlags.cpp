@@ -30,6 +30,17 @@ void ForeignFlags::addTo(CLI::App &app) {
   app.add_option("--world", world, "with --from: number of devices (default: as in the file, or all of --hosts)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
+  app.add_option_function<std::vector<std::string>>(
+         "--env",
+         [this](const std::vector<std::string> &settings) {
+           for (const std::string &one : settings)
+             environment[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
+         },
+         "with --from: value of a variable that the script leaves open, or of its argument 1 (repeatable)")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->check(CLI::Validator(
+          [](const std::string &text) { return text.find('=') == std::string::npos || text[0] == '=' ? "it needs NAME=VALUE" : ""; }, "", "NAME=VALUE"));
   app.add_flag("--print-plan", printPlan, "with --from: print the resulting plan, and stop");
 }
 
@@ -38,6 +49,7 @@ ExitCode ForeignFlags::check(const ModelOptions &model) const {
     const char *flag = modelConfig ? "--model-config"
                        : program   ? "--from-format"
                        : world     ? "--world"
+                       : !environment.empty() ? "--env"
                        : printPlan ? "--print-plan"
                                    : nullptr;
     if (flag)

@@ -1,0 +1,36 @@
+// The shell's patterns: `*`, `?`, `[...]`, in time that grows with the product of both lengths.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace npar::foreign::shell {
+
+/// A pattern is a list of what each place may have.
+class Pattern {
+public:
+  /// Adds a text of which all bytes stand for themselves.
+  void addLiteral(std::string_view text);
+  /// Adds a text in which `*`, `?`, `[...]` and `\` have their meaning.
+  void add(std::string_view text);
+  bool matches(std::string_view text) const;
+  /// Length of the shortest or longest match at the beginning; npos: none.
+  size_t atBegin(std::string_view text, bool longest) const;
+  /// Where the shortest or longest match at the end begins; npos: none.
+  size_t atEnd(std::string_view text, bool longest) const;
+  /// A bound on the time of one match.
+  size_t price(std::string_view text) const { return 1 + places.size() * (1 + text.size()); }
+
+private:
+  struct Place {
+    enum class Kind { Byte, Any, Many, Set } kind = Kind::Byte;
+    char byte = 0;
+    std::string set; ///< all bytes that are in it
+  };
+  static bool fits(const Place &place, char c);
+  std::vector<Place> places;
+};
+
+} // namespace npar::foreign::shell
