@@ -12,7 +12,8 @@
 extern char **environ;
 
 typedef struct state {
-  struct sigaction handlers[NSIG];
+  void (*handlers[NSIG])(int);
+  int flags[NSIG]; /* of the handlers */
   struct rlimit limits[RLIMIT_NLIMITS];
   sigset_t mask;
   mode_t creation;
@@ -22,8 +23,11 @@ typedef struct state {
 
 static void look(state *to) {
   memset(to, 0, sizeof *to);
-  for (int signal = 1; signal < NSIG; ++signal)
-    sigaction(signal, NULL, &to->handlers[signal]);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action = {0};
+    sigaction(signal, NULL, &action);
+    to->handlers[signal] = action.sa_handler, to->flags[signal] = action.sa_flags;
+  }
   for (int limit = 0; limit < RLIMIT_NLIMITS; ++limit)
     getrlimit(limit, &to->limits[limit]);
   sigprocmask(SIG_SETMASK, NULL, &to->mask);

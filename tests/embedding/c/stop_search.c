@@ -63,9 +63,9 @@ int main(void) {
   FAILS(NPAR_STOPPED, "stopped", npar_plan(&request, &options, &json, &error));
   CHECK(some.events >= 3 && some.candidates < all.candidates);
   some.events = 0;
-  FAILS(NPAR_STOPPED, "stopped", npar_verify(&request, NULL, &json, &error));
-  some.events = 0;
   FAILS(NPAR_STOPPED, "stopped", npar_simulate(&request, NULL, &json, &error));
+  some.events = 0;
+  FAILS(NPAR_STOPPED, "stopped", npar_verify(&request, NULL, &json, &error));
 
   OK(npar_stop_create(&stop, &error));
   struct sigaction action = {0};
