@@ -44,6 +44,14 @@ std::vector<std::string> alternatives(std::string_view inside) {
   return list;
 }
 
+/// "@" or "*" for an index that stands for all elements, else empty.
+std::string allOf(const Part &part) {
+  if (part.index.empty() || part.index[0].parts.size() != 1 || part.index[0].parts[0].kind != Part::Kind::Literal)
+    return "";
+  const std::string &text = part.index[0].parts[0].text;
+  return text == "@" || text == "*" ? text : "";
+}
+
 bool isDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 
 Text wordWithCase(const Text &text, bool upper, bool all, Origin at) {
@@ -252,7 +260,7 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
   } else if (part.index.empty()) {
     if (auto first = variable->list.find(0); first != variable->list.end())
       value.elements = {first->second};
-  } else if (std::string key = part.index[0].plain(); key == "@" || key == "*") {
+  } else if (!allOf(part).empty()) {
     for (const auto &[index, text] : variable->list)
       value.elements.push_back(text);
     for (const auto &[index, text] : variable->map)
@@ -274,12 +282,11 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
     else if (variable && variable->list.count(index.value))
       value.elements = {variable->list.at(index.value)};
   }
-  if (!part.index.empty())
-    if (std::string key = part.index[0].plain(); key == "@" || key == "*") {
-      value.isList = true, value.isJoined = key == "*";
-      if (value.unset && value.unset->isUnset) // no environment has lists
-        value.unset = nullptr;
-    }
+  if (std::string all = allOf(part); !all.empty()) {
+    value.isList = true, value.isJoined = all == "*";
+    if (value.unset && value.unset->isUnset) // no environment has lists
+      value.unset = nullptr;
+  }
   return value;
 }
 
