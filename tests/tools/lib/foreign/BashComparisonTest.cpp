@@ -80,6 +80,7 @@ void compare(const std::vector<std::string> &scripts) {
   for (size_t i = 0; i < scripts.size(); ++i) {
     FollowedScript followed = follow(scripts[i]);
     EXPECT_EQ(followed.failure, "") << scripts[i];
+    EXPECT_EQ(followed.reasons, std::vector<std::string>()) << scripts[i];
     ASSERT_EQ(shown(followed.commands), shown(right[i])) << "script " << i << ":\n" << scripts[i];
   }
 }

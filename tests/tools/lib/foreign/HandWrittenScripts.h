@@ -27,7 +27,7 @@ inline constexpr const char *handWrittenScripts[] = {
     "A=(a b c d)\ntorchrun pretrain_gpt.py \"${A[@]:1:2}\" \"${A[@]/b/X}\" \"pre${A[@]}post\"\n",
     // Defaults and quotes.
     "N=${X:-\"2\"}\nP=${P:=4}\nQ=${Q-'a b'}\ntorchrun pretrain_gpt.py $N ${P} $Q \"$Q\" ${U:+set} ${P:+\"is set\"}\n",
-    "A=\"q\"'r'\\ s\ntorchrun pretrain_gpt.py \"$A\" $A '' \"\" $UNSETBUTQUOTED''\n",
+    "A=\"q\"'r'\\ s\ntorchrun pretrain_gpt.py \"$A\" $A '' \"\" ${U-}''\n",
     "A=${B:-${C:-${D:-deep}}}\ntorchrun pretrain_gpt.py $A \"${B:-a  b}\" ${B:-a  b}\n",
     "A=path/to/file.tar.gz\ntorchrun pretrain_gpt.py ${A##*/} ${A%/*} ${A%%.*} ${A#*.} ${A/to/from} ${A//t/T} ${A:5:2} ${#A}\n",
     "A=$'tab\\there'\ntorchrun pretrain_gpt.py \"$A\" $A\n",
@@ -44,14 +44,13 @@ inline constexpr const char *handWrittenScripts[] = {
     "f() { local a=$1; shift; echo \"$a:$#\"; return 3; }\nX=$(f 1 2 3)\nf >/dev/null || Y=$?\ntorchrun pretrain_gpt.py $X $Y\n",
     "set -- --a 1 --b\nwhile [[ $# -gt 0 ]]; do case $1 in --a) A=$2; shift 2;; *) R+=($1); shift;; esac; done\ntorchrun pretrain_gpt.py $A ${R[@]}\n",
     // Texts of several lines.
-    "cat > x.json <<EOF\n{ \"a\": $((1 + 1)), \"b\": \"$V\" }\nEOF\nX=$(cat x.json)\ntorchrun pretrain_gpt.py \"$X\"\n",
+    "V=v\ncat > x.json <<EOF\n{ \"a\": $((1 + 1)), \"b\": \"$V\" }\nEOF\nX=$(cat x.json)\ntorchrun pretrain_gpt.py \"$X\"\n",
     "X=$(cat <<'EOF'\n--a $X\n  --b `y`\nEOF\n)\ntorchrun pretrain_gpt.py $X\n",
     "read -r -a L <<< \"1 2 3\"\ntorchrun pretrain_gpt.py ${L[1]} ${#L[@]}\n",
     "cat <<A <<B\nx\nA\ny\nB\ntorchrun pretrain_gpt.py after\n",
     "cat <<-E > f\n\t\ta\n\tE\ntorchrun pretrain_gpt.py \"$(cat f)\" # comment \\\n",
     // Commands in other commands.
     "bash -c 'true' ; srun -N 2 -l python -u pretrain_gpt.py --a \"b c\" 2>&1 | tee log\n",
-    "exec torchrun pretrain_gpt.py --e\necho never\ntorchrun pretrain_gpt.py --f\n",
     "true && torchrun pretrain_gpt.py 1 &\nwait\n{ false || X=2; } && (X=3; torchrun pretrain_gpt.py $X); torchrun pretrain_gpt.py $X\n",
     "A=1 B=2 torchrun pretrain_gpt.py \"$A\"\nA=5\nf() { torchrun pretrain_gpt.py \"$A\"; }\nA=6 f\nf\n",
     "if false; then torchrun pretrain_gpt.py no; fi\nfalse; echo $?\n[ $? = 0 ] && torchrun pretrain_gpt.py yes\n",

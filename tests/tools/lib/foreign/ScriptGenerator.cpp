@@ -31,11 +31,10 @@ std::string ScriptGenerator::expansion(int depth, bool isQuoted) {
   switch (below(depth > 0 ? 22 : 4)) {
   case 0:
   case 1:
-    return "$" + name;
   case 2:
     return "${" + name + "}";
   case 3:
-    return "$" + number();
+    return "${" + number() + "}";
   case 4:
     return "${" + name + ":-" + (isQuoted ? plain() : word(depth - 1)) + "}";
   case 5:
@@ -136,7 +135,7 @@ std::string ScriptGenerator::condition(int depth) {
   case 9:
     return "[ \"$" + variable() + "\" = a -o $" + number() + " -lt 9 ]";
   case 10:
-    return "[[ $" + number() + " " + one({"-eq", "-lt", "-ge"}) + " " + sum(1) + " ]]";
+    return "[[ $" + number() + " " + one({"-eq", "-lt", "-ge"}) + " " + one({"3", "N1+2", "$N2*2", "N0", "-1"}) + " ]]";
   case 11:
     return one({"true", "false", ":"});
   default:
@@ -201,7 +200,7 @@ std::string ScriptGenerator::statement(int depth) {
   case 17:
     return "(" + variable() + "=gone; " + launch(1) + ")\n";
   case 18:
-    return "eval \"" + variable() + "=\\\"\\$" + variable() + "x\\\"\"\n";
+    return "eval \"" + variable() + "=\\\"\\${" + variable() + "}x\\\"\"\n";
   case 19:
     return "CMD=\"torchrun pretrain_gpt.py --c $" + number() + " ${" + variable() + "//\\'/}\"\n" + one({"$CMD\n", "$CMD --more\n"});
   case 20:
