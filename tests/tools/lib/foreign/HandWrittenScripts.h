@@ -52,7 +52,7 @@ inline constexpr const char *handWrittenScripts[] = {
     // Commands in other commands.
     "bash -c 'true' ; srun -N 2 -l python -u pretrain_gpt.py --a \"b c\" 2>&1 | tee log\n",
     "true && torchrun pretrain_gpt.py 1 &\nwait\n{ false || X=2; } && (X=3; torchrun pretrain_gpt.py $X); torchrun pretrain_gpt.py $X\n",
-    "A=1 B=2 torchrun pretrain_gpt.py \"$A\"\nA=5\nf() { torchrun pretrain_gpt.py \"$A\"; }\nA=6 f\nf\n",
+    "A=0\nA=1 B=2 torchrun pretrain_gpt.py \"$A\"\nA=5\nf() { torchrun pretrain_gpt.py \"$A\"; }\nA=6 f\nf\n",
     "if false; then torchrun pretrain_gpt.py no; fi\nfalse; echo $?\n[ $? = 0 ] && torchrun pretrain_gpt.py yes\n",
     "torchrun pretrain_gpt.py a \\\n  # a comment ends it\\\n  --b\ntorchrun pretrain_gpt.py c\\\nd \"e\\\nf\" 'g\\\nh'\n",
     "torchrun pretrain_gpt.py a#b '#' \\# \"$#\" #c\n",
