@@ -37,7 +37,7 @@ struct Suffix {
 enum class Operator { Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Add, Subtract, Multiply, Divide, Modulo };
 const char *spelling(Operator op);
 
-enum class ExpressionKind { Integer, Number, Boolean, Text, Name, List, Tuple, Negate, Not, Chain, Suffixed };
+enum class ExpressionKind { Integer, Number, Boolean, Text, Name, List, Each, Tuple, Negate, Not, Chain, Suffixed };
 
 /// `location` covers the whole expression as far as it stays on its first line.
 struct Expression {
@@ -46,8 +46,8 @@ struct Expression {
   int64_t integer = 0;
   double number = 0;
   bool boolean = false;
-  std::string text;                 ///< Text, Name; Number and Integer as written
-  std::vector<ExpressionPtr> items; ///< List, Tuple, Chain: operands; Negate, Not, Suffixed: one
+  std::string text;                 ///< Text, Name; Number and Integer as written; Each: what the entry's number is called
+  std::vector<ExpressionPtr> items; ///< List, Tuple, Chain: operands; Each: entry and count; Negate, Not, Suffixed: one
   std::vector<Operator> operators;  ///< Chain: between items, left-associative
   std::vector<Location> places;     ///< Chain: of the operators
   std::vector<Suffix> suffixes;     ///< Suffixed

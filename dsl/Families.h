@@ -11,20 +11,27 @@
 
 namespace npar::dsl {
 
-/// Null, or a plain value of JSON.
-using ConfigValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
+/// Null, a plain value of JSON, or a list of numbers or texts.
+using ConfigValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
 
 /// One entry of a configuration file. The key of an entry in a nested object starts with the object's key: "rope_parameters.rope_theta".
 struct ConfigEntry {
-  /// Family: an entry that a line of the family must cover. General: an entry found in files of any family, which does not affect the
-  /// computation unless a line covers it. Absent: a feature that no model has unless a line covers it; `text` is then its description in
+  /// Family: an entry that a line of the family must cover, unless it is null, false or empty. General: an entry found in files of any
+  /// family, which does not affect the computation unless a line covers it. Absent: a feature that no model has unless a line covers it; `text` is then its description in
   /// the file.
   enum class Scope { Family, General, Absent };
   std::string key;
   ConfigValue value;
   std::string text;  ///< as messages show it
-  bool plain = true; ///< else a list, or an empty object, which equals no value
+  bool plain = true; ///< else an empty object, or a list of several kinds of values, which equals no value
   Scope scope = Scope::Family;
+  std::vector<std::string> otherKeys = {}; ///< of a configuration to write: further names of the key
+
+  /// Null, false, and what has no entries: the feature of this name is not used.
+  bool isOff() const {
+    const bool *truth = std::get_if<bool>(&value);
+    return text == "null" || text == "{}" || text == "[]" || (truth && !*truth);
+  }
 };
 
 /// A configuration as its family's text reads it.

@@ -6,7 +6,7 @@
 
 namespace npar::dsl {
 
-enum class AttributeKind { Truth, Integer, Number, Text };
+enum class AttributeKind { Truth, Integer, Number, Numbers, Text };
 
 struct NodeAttribute {
   std::string name;

@@ -12,6 +12,7 @@
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace npar;
@@ -113,6 +114,10 @@ private:
   //===- Variables ----------------------------------------------------------------------------------------------------------===//
 
   void addVariables() {
+    llvm::StringSet<> used;
+    for (const dsl::Node &node : model.nodes)
+      if (node.op == "parameter")
+        used.insert(std::get<std::string>(node.attributes.at("name")));
     for (auto [index, parameter] : llvm::enumerate(model.parameters)) {
       RankedTensorType type = typeOf(parameter.type);
       SmallVector<int64_t> stored;
@@ -128,6 +133,7 @@ private:
       InitKind initial = parameter.init;
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
+      variable.setFrozen(!used.count(parameter.path)); // kept for other programs alone
       if (index < program.train.parameters.size()) // a program that is made by hand may have no rules
         setTraining(variable, program.train.parameters[index]);
     }
@@ -154,8 +160,8 @@ private:
   }
 
   void setTraining(VariableOp variable, const dsl::ParameterTraining &training) {
-    variable.setFrozen(training.frozen);
-    if (training.frozen)
+    variable.setFrozen(training.frozen || variable.getFrozen());
+    if (variable.getFrozen())
       return;
     if (training.rate != 1)
       variable.setRateAttr(builder.getF64FloatAttr(training.rate));
@@ -181,6 +187,10 @@ private:
     case dsl::AttributeKind::Number:
       if (const double *real = std::get_if<double>(&value))
         return builder.getF64FloatAttr(*real);
+      break;
+    case dsl::AttributeKind::Numbers:
+      if (const std::vector<double> *list = std::get_if<std::vector<double>>(&value))
+        return builder.getDenseF64ArrayAttr(*list);
       break;
     case dsl::AttributeKind::Text:
       if (const std::string *text = std::get_if<std::string>(&value))

@@ -2,6 +2,7 @@
 #include "dsl/Suggestions.h"
 #include "dsl/constants/Evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace npar::dsl {
@@ -34,10 +35,10 @@ bool compare(Operator op, int order) {
   return order >= 0;
 }
 
-/// Returns whether an optional constant can have this value: a number, a truth value, a text or `none`.
+/// Returns whether an optional constant can have this value: a number, a truth value, a text, a list of them or `none`.
 bool isOptional(const Value &value) {
   return isNumber(value) || std::holds_alternative<bool>(value) || std::holds_alternative<std::string>(value) ||
-         std::holds_alternative<None>(value);
+         std::holds_alternative<NumberList>(value) || std::holds_alternative<TextList>(value) || std::holds_alternative<None>(value);
 }
 
 bool isComparison(Operator op) { return op >= Operator::Equal && op <= Operator::GreaterEqual; }
@@ -139,7 +140,8 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
 
 bool Evaluator::callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result) {
   bool two = name == "min" || name == "max";
-  if (!two && name != "sqrt" && name != "exp" && name != "log")
+  const std::vector<std::string> &known = constantFunctions();
+  if (std::find(known.begin(), known.end(), name) == known.end())
     return false;
   if (arguments.size() != (two ? 2 : 1))
     reporter.fail(at, "'" + name + "' takes " + (two ? "2 arguments" : "1 argument") + ", found " + std::to_string(arguments.size()));
@@ -152,7 +154,17 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
     return true;
   }
   double x = toDouble(arguments[0]);
-  double y = name == "sqrt" ? std::sqrt(x) : name == "exp" ? std::exp(x) : std::log(x);
+  if (name == "floor" || name == "ceil") {
+    constexpr double most = 9e18;
+    if (std::fabs(x) > most)
+      reporter.fail(at, name + "(" + textOf(arguments[0]) + ") is beyond 64 bits");
+    result = static_cast<int64_t>(name == "floor" ? std::floor(x) : std::ceil(x));
+    return true;
+  }
+  double y = name == "sqrt"  ? std::sqrt(x)
+             : name == "exp" ? std::exp(x)
+             : name == "log" ? std::log(x)
+                             : static_cast<double>(static_cast<float>(x));
   if (!std::isfinite(y))
     reporter.fail(at, name + "(" + textOf(arguments[0]) + ") is not a finite number");
   result = y;

@@ -32,12 +32,21 @@ std::string textOf(const Value &value) {
     return *b ? "true" : "false";
   if (auto *s = std::get_if<std::string>(&value))
     return '"' + *s + '"';
-  return kindOf(value);
+  std::string entries;
+  if (auto *numbers = std::get_if<NumberList>(&value))
+    for (double each : *numbers)
+      entries += (entries.empty() ? "" : ", ") + textOf(each);
+  else if (auto *texts = std::get_if<TextList>(&value))
+    for (const std::string &each : *texts)
+      entries += (entries.empty() ? "\"" : ", \"") + each + '"';
+  else
+    return kindOf(value);
+  return '[' + entries + ']';
 }
 
 std::string kindOf(const Value &value) {
   static const char *const words[] = {"nothing",  "an integer",  "a number", "a truth value", "a text",    "an axis",
-                                      "a tensor", "a parameter", "a layer",  "none",          "a formula", "several numbers"};
+                                      "a tensor", "a parameter", "a layer",  "none",          "a formula", "several numbers", "several texts"};
   if (auto *axis = std::get_if<AxisValue>(&value); axis && axis->group)
     return "a list of axes";
   return words[value.index()];
@@ -64,7 +73,7 @@ std::vector<std::string> Scope::names() const {
 }
 
 const std::vector<std::string> &constantFunctions() {
-  static const std::vector<std::string> names = {"sqrt", "exp", "log", "min", "max"};
+  static const std::vector<std::string> names = {"sqrt", "exp", "log", "floor", "ceil", "float32", "min", "max"};
   return names;
 }
 
@@ -84,6 +93,8 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
     return name(e, scope);
   case ExpressionKind::List:
     return list(e, scope);
+  case ExpressionKind::Each:
+    return each(e, scope);
   case ExpressionKind::Tuple:
     reporter.fail(e.location, "several values in parentheses are allowed only as an argument of an optimizer, such as betas = (0.9, 0.95)");
   case ExpressionKind::Not:
@@ -152,11 +163,13 @@ Value Evaluator::name(const ast::Expression &e, Scope &scope) {
 
 Value Evaluator::constant(Location, const Value &value) { return value; }
 
-Value Evaluator::list(const ast::Expression &e, Scope &) { reporter.fail(e.location, "a list is not allowed here"); }
+Value Evaluator::list(const ast::Expression &e, Scope &scope) { return constants(e, scope); }
 
 Value Evaluator::suffixed(const ast::Expression &e, Scope &scope) {
   const ast::Expression &callee = *e.items[0];
   const ast::Suffix &suffix = e.suffixes[0];
+  if (suffix.kind == ast::SuffixKind::Select && e.suffixes.size() == 1)
+    return entry(evaluate(callee, scope), suffix, scope);
   if (callee.kind != ast::ExpressionKind::Name || suffix.kind != ast::SuffixKind::Call || e.suffixes.size() != 1)
     reporter.fail(e.location, "only constants are allowed here");
   std::vector<Value> arguments;

@@ -35,7 +35,7 @@ public:
   /// Fails with `message`, and the numbers of a comparison, where the condition does not hold.
   void require(const ast::Expression &condition, std::string message, Scope &scope);
 
-  /// sqrt, exp, log, min, max of constants; false when `name` is no such function.
+  /// A function of constants, as `constantFunctions` lists them; false when `name` is no such function.
   bool callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result);
   /// Converts a value that stands for a number to that number, such as an axis to its size.
   virtual Value constant(Location at, const Value &value);
@@ -43,10 +43,16 @@ public:
   Reporter &reporter;
 
 protected:
+  /// `[1.5, 2.5]`, or `["a", "b"]`
+  Value constants(const ast::Expression &list, Scope &scope);
+  /// `list[2]`
+  Value entry(const Value &list, const ast::Suffix &suffix, Scope &scope);
   /// Meanings of names, lists and suffixes other than constants; overridden where the text has more than constants.
   virtual Value name(const ast::Expression &expression, Scope &scope);
   virtual Value list(const ast::Expression &expression, Scope &scope);
   virtual Value suffixed(const ast::Expression &expression, Scope &scope);
+  /// `[entry for i in count]`
+  Value each(const ast::Expression &expression, Scope &scope);
   virtual Value combine(ast::Operator op, Location at, const Value &left, const Value &right);
   virtual Value negate(Location at, const Value &value);
   /// `not operand`

@@ -2,6 +2,7 @@
 #include "dsl/constants/Settings.h"
 #include "dsl/Suggestions.h"
 #include "dsl/parse/Parse.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cctype>
@@ -130,7 +131,7 @@ Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs
   for (const auto &[key, value] : pairs) {
     Setting setting;
     setting.key = key;
-    uint32_t file = sources.add("--set", key + "=" + value);
+    uint32_t file = sources.add(labelOf(engine::Option::Setting), key + "=" + value);
     setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
     Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
     if (isWord(value) || isFileName(value)) {
@@ -232,7 +233,7 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
     }
     if (std::find(settingNames().begin(), settingNames().end(), p.name.text) != settingNames().end())
       evaluator.reporter.error(p.name.location,
-                               "a constant cannot be called '" + p.name.text + "': `--set " + p.name.text + "=...` is a setting",
+                               "a constant cannot be called '" + p.name.text + "': a setting has this name",
                                {"give it another name"});
     const Setting *setting = settings.find(p.name.text);
     const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
@@ -248,7 +249,7 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
         value = None{};
       if (!given && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
-                                {"set it: --set " + p.name.text + "=..."});
+                                {"set it: " + nameOf(engine::Option::Setting, p.name.text + "=...")});
       bool sameKind = mayBeNone || std::holds_alternative<Poison>(fallback) || fallback.index() == value.index() ||
                       (isNumber(fallback) && isNumber(value));
       if (given && !sameKind) {

@@ -40,11 +40,12 @@ struct FormulaValue {
   size_t node = 0;
 };
 
-/// An argument of an optimizer such as `betas = (0.9, 0.999)`.
+/// Constants in a list, such as an optimizer's `betas = (0.9, 0.999)`.
 using NumberList = std::vector<double>;
+using TextList = std::vector<std::string>;
 
 using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *, None,
-                           FormulaValue, NumberList>;
+                           FormulaValue, NumberList, TextList>;
 
 /// What a value is, for messages: "a number", "an axis" ...
 std::string kindOf(const Value &value);

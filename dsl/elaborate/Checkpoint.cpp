@@ -8,10 +8,10 @@
 namespace npar::dsl {
 namespace {
 
-/// Words of the rules, indexed by CheckpointRuleKind.
-const std::vector<std::string> words = {"rename", "ignore", "same", "fresh"};
+/// Words of the rules, indexed by CheckpointRuleKind. The last one is not a kind: it is `fresh` for parameters that no loss needs.
+const std::vector<std::string> words = {"rename", "ignore", "same", "fresh", "keep"};
 const char *const forms[] = {"`rename \"name in the file\" -> \"parameter\"`", "`ignore \"name in the file\"`",
-                             "`same \"name in the file\" = parameter`", "`fresh \"parameter\"`"};
+                             "`same \"name in the file\" = parameter`", "`fresh \"parameter\"`", "`keep \"parameter\"`"};
 
 void checkPattern(Reporter &reporter, const ast::Name &text, bool star) {
   auto stars = std::count(text.text.begin(), text.text.end(), '*');
@@ -70,14 +70,17 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
                   helps.empty() ? Helps{"it has " + joined(words, "and")} : helps);
   }
   CheckpointRule rule;
-  rule.kind = static_cast<CheckpointRuleKind>(word - words.begin());
+  bool keep = *word == words.back();
+  rule.kind = keep ? CheckpointRuleKind::Fresh : static_cast<CheckpointRuleKind>(word - words.begin());
   rule.location = source.text.location;
   bool rename = rule.kind == CheckpointRuleKind::Rename, same = rule.kind == CheckpointRuleKind::Same;
   if (source.target.has_value() != rename || (source.value != nullptr) != same)
     reporter.fail(source.word.location, "'" + source.word.text + "' is written in another way",
-                  {std::string("write ") + forms[static_cast<int>(rule.kind)]});
+                  {std::string("write ") + forms[word - words.begin()]});
   checkPattern(reporter, source.text, !same);
   (rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file) = source.text.text;
+  if (keep)
+    keptPatterns.push_back(rule.model);
   if (rename) {
     checkPattern(reporter, *source.target, source.text.text.find('*') != std::string::npos);
     rule.model = source.target->text;
@@ -105,6 +108,10 @@ void ModelElaborator::checkShadowed() {
                      {earlier ? "remove one of them, or put the narrower one first" : "remove one of them"});
       break;
     }
+}
+
+bool ModelElaborator::isKept(const std::string &parameter) const {
+  return std::any_of(keptPatterns.begin(), keptPatterns.end(), [&](const std::string &pattern) { return matchesName(pattern, parameter); });
 }
 
 /// `wte.weight`, or its path in quotes where the text has no name for it, as inside of a repeat.

@@ -110,6 +110,11 @@ Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
 }
 
 Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
+  auto isLiteral = [](ast::ExpressionKind kind) {
+    return kind == ast::ExpressionKind::Integer || kind == ast::ExpressionKind::Number || kind == ast::ExpressionKind::Text;
+  };
+  if (!e.items.empty() && isLiteral(e.items[0]->kind))
+    return constants(e, scope);
   AxisValue group;
   group.group = true;
   if (e.items.empty())
@@ -296,6 +301,8 @@ int64_t ModelElaborator::offsetOf(const std::string &axis, const std::string &pa
 
 Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope) {
   auto *tensor = std::get_if<TensorValue>(&value);
+  if (std::holds_alternative<NumberList>(value) || std::holds_alternative<TextList>(value))
+    return entry(value, suffix, scope);
   if (!tensor)
     reporter.fail(at, "only a tensor has parts to select, this is " + kindOf(value));
   int node = tensor->node;

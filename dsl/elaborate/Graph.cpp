@@ -191,7 +191,7 @@ void Graph::checkTrained(const std::vector<int> &place, const std::vector<bool> 
                        {"let a loss depend on it"});
 }
 
-void Graph::finish(const std::vector<std::string> &unusedLayers) {
+void Graph::finish(const std::vector<std::string> &unusedLayers, const std::function<bool(const std::string &)> &isKept) {
   std::vector<int> place(model.nodes.size(), -1); // first: 0 where needed; then: the new number
   std::vector<bool> trained(model.nodes.size());  // a loss needs it
   std::vector<bool> used(model.parameters.size());
@@ -236,7 +236,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
     Parameter &p = model.parameters[i];
     bool reported =
         std::any_of(unusedLayers.begin(), unusedLayers.end(), [&](const std::string &layer) { return p.path.rfind(layer + ".", 0) == 0; });
-    if (used[i])
+    if (used[i] || isKept(p.path))
       kept.push_back(std::move(p));
     else if (!reported)
       reporter.warning(p.location, "parameter '" + p.path + "' does not reach " + end + " and is left out of the model");

@@ -4,6 +4,7 @@
 #include "dsl/Program.h"
 #include "dsl/constants/Reporter.h"
 
+#include <functional>
 #include <unordered_map>
 
 namespace npar::dsl {
@@ -62,8 +63,8 @@ public:
   int use(size_t parameter, Location at);
 
   /// Keeps the nodes that losses, metrics and predictions need, in order. Drops other nodes. Also drops parameters that no loss needs, with
-  /// a warning, except below the layers in `unusedLayers`, which were already reported.
-  void finish(const std::vector<std::string> &unusedLayers);
+  /// a warning, except below the layers in `unusedLayers`, which were already reported, and parameters for which `isKept` holds.
+  void finish(const std::vector<std::string> &unusedLayers, const std::function<bool(const std::string &)> &isKept);
 
   Model &model;
   Reporter &reporter;

@@ -103,10 +103,10 @@ void Library::checkDuplicates(const ast::File &file) {
   check("data block", file.datas, name);
   for (const ast::Plan &plan : file.plans)
     if (plan.name.text == "none")
-      diagnostics.error(plan.name.location, "a plan cannot be called 'none': `--plan none` is one rank without a plan");
+      diagnostics.error(plan.name.location, "a plan cannot be called 'none', which selects one rank without a plan");
   for (const ast::Data &data : file.datas)
     if (data.name.text == "none")
-      diagnostics.error(data.name.location, "a data block cannot be called 'none': `--set data=none` is a run without");
+      diagnostics.error(data.name.location, "a data block cannot be called 'none', which selects a run without one");
   check("configuration", file.configs, [](const ast::Config &config) { return config.name.text + " for " + config.model.text; });
 }
 

@@ -115,6 +115,8 @@ private:
   void checkShadowed();
   CheckpointRule checkpointRule(const ast::CheckpointRule &source, Scope &scope);
   std::string parameterPath(const ast::Expression &expression, Scope &scope);
+  /// Returns whether a `keep` line matches the parameter.
+  bool isKept(const std::string &parameter) const;
 
   // Layers: made from their texts, called, asked for their members (Layers.cpp).
   Instance *instantiate(const ast::Name &name, const std::string &path, const ast::Expression &value, const Library::FoundLayer &found,
@@ -139,6 +141,7 @@ private:
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
   std::vector<const ast::CheckpointRule *> checkpointRules; ///< rules of the text, in order
+  std::vector<std::string> keptPatterns;                    ///< of the `keep` lines
   std::map<std::string, const ast::Statement *> blockPaths; ///< paths of all blocks, with their repeats
   const ast::Statement *openRepeat = nullptr;               ///< the innermost repeat whose block is being run
   std::string openBlock;                                    ///< its path

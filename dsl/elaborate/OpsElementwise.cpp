@@ -60,7 +60,25 @@ Value index(OperationCall &call) {
   return TensorValue{call.graph.add(call.at, "index", {}, Graph::integers({axis}))};
 }
 
-/// cos or sin of positions times frequencies base^(-i / n), i counting `over`.
+/// A list of numbers, one for each entry of an axis, rounded to float32.
+std::vector<double> numbersOver(OperationCall &call, size_t i, const std::string &axis) {
+  Value value = call.value(i);
+  auto *list = std::get_if<NumberList>(&value);
+  if (!list)
+    call.reporter.fail(call.place(i), "the frequencies must be a list of numbers, this is " + kindOf(value),
+                       {"write [... for i in " + axis + "]"});
+  if (int64_t size = call.graph.size(axis); static_cast<int64_t>(list->size()) != size)
+    call.reporter.fail(call.place(i), "axis '" + axis + "' has size " + std::to_string(size) + ", the list has " +
+                                          std::to_string(list->size()) + " frequencies");
+  for (double &number : *list) {
+    if (std::string wrong = beyondFloat32(number); !wrong.empty())
+      call.reporter.fail(call.place(i), "a frequency is " + wrong);
+    number = static_cast<double>(static_cast<float>(number));
+  }
+  return *list;
+}
+
+/// cos or sin of positions times frequencies base^(-i / n), i counting `over`, or times listed frequencies.
 Value sinusoid(OperationCall &call) {
   int positions = call.tensor(0);
   std::string over = call.axis(1);
@@ -70,10 +88,18 @@ Value sinusoid(OperationCall &call) {
   if (contains(axes, over))
     call.reporter.fail(call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");
   axes.push_back(over);
+  std::map<std::string, Attribute> attributes = {{"axis", over}, {"wave", call.word(3)}};
+  if (call.has(4)) {
+    if (call.has(2))
+      call.reporter.fail(call.place(2), "'sinusoid' has a base or frequencies, not both", {"leave one of them out"});
+    attributes.insert({"frequencies", numbersOver(call, 4, over)});
+    return call.add("sinusoid", {positions}, axes, std::move(attributes));
+  }
   double base = call.number(2);
   if (!(base > 0))
     call.reporter.fail(call.place(2), "the base of the frequencies must be above 0, this is " + textOf(base));
-  return call.add("sinusoid", {positions}, axes, {{"axis", over}, {"base", base}, {"wave", call.word(3)}});
+  attributes.insert({"base", base});
+  return call.add("sinusoid", {positions}, axes, std::move(attributes));
 }
 
 /// Joins tensors along a new axis: the last one, or before another.
@@ -133,9 +159,9 @@ std::vector<Operation> elementwiseOperations() {
        stack,
        {{"stack", NodeKind::anyNumber, {{"axis", Kind::Text}}}, node::reorder}},
       {"sinusoid",
-       {{"positions", Formal::Indices}, {"over", Formal::Axis}, {"base", Formal::Number, 10000.0}, {"wave", {"cos", "sin"}}},
+       {{"positions", Formal::Indices}, {"over", Formal::Axis}, {"base", Formal::Number, 10000.0}, {"wave", {"cos", "sin"}}, {"frequencies", Formal::Any, true}},
        sinusoid,
-       {{"sinusoid", 1, {{"axis", Kind::Text}, {"base", Kind::Number}, {"wave", Kind::Text}}}}},
+       {{"sinusoid", 1, {{"axis", Kind::Text}, {"base", Kind::Number, true}, {"frequencies", Kind::Numbers, true}, {"wave", Kind::Text}}}}},
       {"dropout", {x, {"rate", Formal::Number}}, dropout, {{"dropout", 1, {{"rate", Kind::Number}, {"site", Kind::Text}}}}},
       {"index", {{"axis", Formal::Axis}}, index, {{"index", 0}}},
   };

@@ -1,6 +1,7 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 
@@ -36,7 +37,8 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
     return;
   Helps helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())
-    helps.push_back("without a loss, `npar eval --outputs` writes its outputs");
+    helps.push_back(engine::optionsAreMembers ? "without a loss, compile it for evaluation, which computes its outputs"
+                                              : "without a loss, `npar eval --outputs` writes its outputs");
   reporter.fail(model.name.location, name + " has no loss", helps);
 }
 
@@ -56,12 +58,16 @@ Helps ModelElaborator::declaredLater(const ast::Name &name) const {
 
 void ModelElaborator::warnUnused() {
   std::vector<std::string> unused;
+  auto isKeptLayer = [&](const std::string &path) {
+    return std::any_of(graph.model.parameters.begin(), graph.model.parameters.end(),
+                       [&](const Parameter &p) { return p.path.rfind(path + ".", 0) == 0 && isKept(p.path); });
+  };
   for (const auto &i : instances)
-    if (!i->used && (!i->parent || i->parent->used)) {
+    if (!i->used && (!i->parent || i->parent->used) && !isKeptLayer(i->path)) {
       unused.push_back(i->path);
       reporter.warning(i->location, "layer '" + i->path + "' is never called");
     }
-  graph.finish(unused);
+  graph.finish(unused, [&](const std::string &parameter) { return isKept(parameter); });
   for (const Node &node : graph.model.nodes)
     if (node.op != "parameter" && !findNodeKind(node.op))
       reporter.abort(node.location, "internal error: no operation makes '" + node.op + "'");

@@ -12,6 +12,7 @@
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 #include "dsl/plan/PlanElaborator.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cctype>
@@ -119,14 +120,14 @@ private:
   /// The declaration that an option asks for, ignoring case, or the only one; null if there is none and no option asks.
   /// `others`: further values that the option can have.
   template <typename T>
-  const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all,
+  const T *pick(const char *what, engine::Option option, const std::optional<std::string> &name, const Found<T> &all,
                 const std::vector<std::string> &others = {}) {
     if (name) {
       for (bool anyCase : {false, true})
         for (const auto &d : all)
           if (d.first->name.text == *name || (anyCase && sameWord(d.first->name.text, *name)))
             return d.first;
-      Location there{sources.add(option, *name), 1, 1, static_cast<uint32_t>(std::max<size_t>(1, name->size()))};
+      Location there{sources.add(labelOf(option), *name), 1, 1, static_cast<uint32_t>(std::max<size_t>(1, name->size()))};
       std::vector<std::string> names = namesOf(all);
       for (const std::string &other : others)
         if (std::find(names.begin(), names.end(), other) == names.end())
@@ -139,7 +140,7 @@ private:
     Found<T> own = preferOwn(all, root);
     if (own.size() > 1)
       reporter.fail(own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
-                    {std::string("choose one with ") + option + " NAME"});
+                    {"choose one with " + nameOf(option, "NAME")});
     return own.empty() ? nullptr : own[0].first;
   }
 
@@ -186,7 +187,7 @@ private:
       Found<ast::Data> own = preferOwn(all, root);
       if (own.size() > 1)
         reporter.fail(own[1].first->name.location, "more than one data block: " + joined(namesOf(own), "and"),
-                      {"choose one with --set data=NAME"});
+                      {"choose one with " + nameOf(engine::Option::Setting, "data=NAME")});
       data = own.empty() ? nullptr : own[0].first;
       return;
     }
@@ -236,12 +237,12 @@ private:
     for (const ast::Machine &each : root->tree->machines) // nothing takes it, for --machine names a file; but what is written is checked
       readMachine(each, root->path, options.librarySearch, sources, diagnostics);
     choosePlans();
-    train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
+    train = pick<ast::Train>("train block", engine::Option::Train, options.train, filter(trains, ofModel));
     if (!train && options.purpose == Purpose::Training)
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
-      config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
+      config = pick<ast::Config>("configuration", engine::Option::Config, options.config, filter(collect(root, &ast::File::configs), ofModel));
     else if (modelFile != root) // a text that trains an imported model also chooses its size
       if (Found<ast::Config> own =
               filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
@@ -250,7 +251,7 @@ private:
     datas = filter(collect(root, &ast::File::datas), ofModel);
     chooseData(settings, datas);
     if (!options.plan || *options.plan != "none")
-      plan = pick<ast::Plan>("plan", "--plan", options.plan, plans, texts->textNames("plans"));
+      plan = pick<ast::Plan>("plan", engine::Option::Plan, options.plan, plans, texts->textNames("plans"));
   }
 
   std::optional<Program> elaborate(Settings &settings) {
@@ -278,6 +279,8 @@ private:
 
     Program program;
     program.idleSettings = idle;
+    if (machine && options.damped) // nobody trains in float64: its times only order the steps of the comparison
+      standIn(*machine, rowOf(program::ElementType::F64).machineIndex, rowOf(program::ElementType::F32).machineIndex);
     program.machine = machine ? std::make_shared<const Machine>(*machine) : nullptr;
     if (machine)
       checkFigures(*machine, planned.plan), checkPlaces(*machine, planned.plan);

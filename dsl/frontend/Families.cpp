@@ -29,7 +29,28 @@ Value valueOf(const ConfigEntry &entry) {
     return *number;
   if (auto *text = std::get_if<std::string>(&entry.value))
     return *text;
+  if (auto *numbers = std::get_if<NumberList>(&entry.value))
+    return *numbers;
+  if (auto *texts = std::get_if<TextList>(&entry.value))
+    return *texts;
   return None{};
+}
+
+/// The value as a configuration file holds it.
+ConfigValue configValueOf(const Value &value) {
+  if (auto *truth = std::get_if<bool>(&value))
+    return *truth;
+  if (auto *integer = std::get_if<int64_t>(&value))
+    return *integer;
+  if (auto *number = std::get_if<double>(&value))
+    return *number;
+  if (auto *text = std::get_if<std::string>(&value))
+    return *text;
+  if (auto *numbers = std::get_if<NumberList>(&value))
+    return *numbers;
+  if (auto *texts = std::get_if<TextList>(&value))
+    return *texts;
+  return std::monostate();
 }
 
 bool isNull(const ConfigEntry &entry) { return entry.plain && std::holds_alternative<std::monostate>(entry.value); }
@@ -49,7 +70,17 @@ std::string settingText(const Value &value) {
     return numberText(*number);
   if (auto *text = std::get_if<std::string>(&value); text && text->find('-') != std::string::npos) // else a difference
     return '"' + *text + '"';
+  if (auto *list = std::get_if<NumberList>(&value)) {
+    std::string entries;
+    for (double number : *list)
+      entries += (entries.empty() ? "" : ",") + numberText(number);
+    return '[' + entries + ']';
+  }
   return std::holds_alternative<None>(value) ? "none" : textOf(value);
+}
+
+bool isWord(const std::string &text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
 
 bool same(const Value &a, const Value &b) {
@@ -61,6 +92,10 @@ bool same(const Value &a, const Value &b) {
     return *truth == std::get<bool>(b);
   if (auto *text = std::get_if<std::string>(&a))
     return *text == std::get<std::string>(b);
+  if (auto *numbers = std::get_if<NumberList>(&a))
+    return *numbers == std::get<NumberList>(b);
+  if (auto *texts = std::get_if<TextList>(&a))
+    return *texts == std::get<TextList>(b);
   return std::holds_alternative<None>(a);
 }
 
@@ -173,6 +208,8 @@ private:
   void checkClasses(const std::vector<std::string> &architectures, FamilyCall &result);
   /// The constants that the file's class gives; of a file without classes the first one.
   void takeClass(const std::vector<std::string> &architectures, FamilyCall &result);
+  /// The value of a constant for the file: an integer or a fraction as the value after `else` is one, or else the constant's default.
+  Value writtenValue(const ast::FamilyRule &rule);
   /// Empty, or why a constant cannot have the value.
   std::string unfit(const std::string &constant, const Value &value);
   /// A list is all that npar computes.
@@ -203,9 +240,10 @@ private:
 
 std::string FamilyText::unfit(const std::string &constant, const Value &value) {
   const Value &fallback = defaults.find(constant)->value;
-  if (auto *text = std::get_if<std::string>(&value);
-      text && !std::all_of(text->begin(), text->end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; }))
-    return "is no word";
+  auto *text = std::get_if<std::string>(&value);
+  auto *texts = std::get_if<TextList>(&value);
+  if ((text && !isWord(*text)) || (texts && !std::all_of(texts->begin(), texts->end(), isWord)))
+    return text ? "is no word" : "is no list of words";
   bool whole = std::holds_alternative<int64_t>(fallback) && std::holds_alternative<double>(value);
   bool alike = fallback.index() == value.index() || (isNumber(fallback) && isNumber(value) && !whole);
   if (alike || std::holds_alternative<None>(fallback) || std::holds_alternative<Poison>(fallback))
@@ -243,14 +281,20 @@ void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
     return;
   }
   taken.bind(constant, value, rule.value->location);
-  result.settings.emplace_back(constant, settingText(value));
+  if (entry || none || !std::holds_alternative<None>(value) || !nullMeansNone)
+    result.settings.emplace_back(constant, settingText(value));
 }
 
 void FamilyText::must(const ast::FamilyRule &rule, FamilyCall &result) {
   for (const ast::Name &key : rule.keys)
     if (const ConfigEntry *entry = find(key.text)) {
       std::vector<Value> good = values(*rule.value);
-      if (entry->plain && std::any_of(good.begin(), good.end(), [&](const Value &value) { return same(value, valueOf(*entry)); }))
+      auto isGood = [&](const Value &found) {
+        return std::any_of(good.begin(), good.end(), [&](const Value &value) { return same(value, found); });
+      };
+      Value found = valueOf(*entry);
+      auto *list = std::get_if<TextList>(&found); // such as the kinds of all layers: each one counts
+      if (entry->plain && (isGood(found) || (list && std::all_of(list->begin(), list->end(), isGood))))
         continue;
       std::string texts;
       for (size_t i = 0; i < good.size(); ++i)
@@ -309,7 +353,7 @@ FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const
   for (const ConfigEntry &entry : config) {
     if (std::find(known.begin(), known.end(), &entry) != known.end())
       continue;
-    bool skipped = entry.scope == ConfigEntry::Scope::General;
+    bool skipped = entry.scope == ConfigEntry::Scope::General || entry.isOff();
     for (const FamilyLine &line : lines)
       if (line.word == FamilyWord::Skip)
         for (const ast::Name &key : line.rule->keys)
@@ -333,26 +377,32 @@ FamilyConfig FamilyText::config() {
     result.architecture = line->rule->keys.front().text;
   for (const FamilyLine &line : lines) {
     const ast::Name &key = line.rule->keys.front();
-    bool written = line.word == FamilyWord::Take || line.word == FamilyWord::Must;
-    if (!written || key.text.find('.') != std::string::npos) // an object inside is what another version of the file has
+    bool written = line.word == FamilyWord::Take || line.word == FamilyWord::Must, inside = key.text.find('.') != std::string::npos;
+    if (!written || (inside && line.word == FamilyWord::Must)) // what another version of the file has
       continue;
-    Value value = line.word == FamilyWord::Must ? values(*line.rule->value).front() : constants.find(line.rule->value->text)->value;
-    if (line.word == FamilyWord::Take)
-      if (const Value &fallback = defaults.find(line.rule->value->text)->value;
-          std::holds_alternative<double>(fallback) && std::holds_alternative<int64_t>(value))
-        value = toDouble(value);
-    ConfigEntry entry = {key.text, std::monostate(), jsonText(value)};
-    if (auto *truth = std::get_if<bool>(&value))
-      entry.value = *truth;
-    else if (auto *integer = std::get_if<int64_t>(&value))
-      entry.value = *integer;
-    else if (auto *number = std::get_if<double>(&value))
-      entry.value = *number;
-    else if (auto *text = std::get_if<std::string>(&value))
-      entry.value = *text;
+    Value value = line.word == FamilyWord::Must ? values(*line.rule->value).front() : writtenValue(*line.rule);
+    if (inside && std::holds_alternative<None>(value)) // objects have no keys for what is not there
+      continue;
+    ConfigEntry entry = {key.text, configValueOf(value), jsonText(value)};
+    for (size_t i = 1; i < line.rule->keys.size(); ++i)
+      entry.otherKeys.push_back(line.rule->keys[i].text);
     result.entries.push_back(std::move(entry));
   }
   return result;
+}
+
+Value FamilyText::writtenValue(const ast::FamilyRule &rule) {
+  Value value = constants.find(rule.value->text)->value, kind = defaults.find(rule.value->text)->value;
+  if (rule.otherwise)
+    if (Value otherwise = evaluator.evaluate(*rule.otherwise, constants); isNumber(otherwise))
+      kind = otherwise;
+  constexpr double largestWhole = 9e15; // every integer up to here is a double
+  if (std::holds_alternative<double>(kind) && std::holds_alternative<int64_t>(value))
+    return toDouble(value);
+  if (auto *number = std::get_if<double>(&value);
+      number && std::holds_alternative<int64_t>(kind) && *number == std::floor(*number) && std::fabs(*number) < largestWhole)
+    return static_cast<int64_t>(*number);
+  return value;
 }
 
 /// Runs `body` and keeps what it throws inside: what is wrong with the text has been reported.

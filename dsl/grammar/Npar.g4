@@ -102,7 +102,7 @@ suffixed: primary suffix*;
 suffix: '(' (argument (',' argument)*)? ')' | '[' argument (',' argument)* ']' | '.' name;
 argument: expression ('=' expression)?; // the left one of two is a name, checked afterwards
 primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)* ')' | list;
-list: '[' (expression (',' expression)*)? ']';
+list: '[' (expression (',' expression)*)? ']' | '[' expression FOR name IN expression ']'; // `[1.0 / (i + 1) for i in half]`
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG

@@ -6,6 +6,7 @@
 #include "dsl/machine/Hosts.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cassert>
@@ -197,7 +198,8 @@ public:
     std::vector<HostKind> kinds;
     if (source.kinds.size() == 1)
       reporter.error(source.kinds[0].hosts.location, "machine '" + source.name.text + "' has one kind of hosts",
-                     {"name it after --machine, with --hosts; several lines `hosts N of \"NAME\"` make a machine of several kinds"});
+                     {"name it after " + nameOf(engine::Option::Machine) + ", with " + nameOf(engine::Option::Hosts) +
+                      "; several lines `hosts N of \"NAME\"` make a machine of several kinds"});
     if (source.kinds.size() > mostKinds) {
       reporter.error(source.kinds[mostKinds].hosts.location,
                      "machine '" + source.name.text + "' has more than " + std::to_string(mostKinds) + " kinds of hosts");

@@ -61,6 +61,10 @@ ast::ExpressionPtr ExpressionBuilder::expression(Context *context) {
     return primary(static_cast<Grammar::PrimaryContext *>(context), std::move(result));
   case Grammar::RuleList:
     result->kind = ast::ExpressionKind::List;
+    if (auto *each = static_cast<Grammar::ListContext *>(context); each->FOR()) {
+      result->kind = ast::ExpressionKind::Each;
+      result->text = each->name()->getText();
+    }
     for (auto *item : static_cast<Grammar::ListContext *>(context)->expression())
       result->items.push_back(expression(item));
     return result;

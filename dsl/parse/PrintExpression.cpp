@@ -41,6 +41,13 @@ void ExpressionPrinter::expression(const Expression &e) {
     return;
   case ExpressionKind::List:
     return list(e.items, '[', ']');
+  case ExpressionKind::Each:
+    out << '[';
+    expression(*e.items[0]);
+    out << " for " << e.text << " in ";
+    expression(*e.items[1]);
+    out << ']';
+    return;
   case ExpressionKind::Tuple:
     return list(e.items, '(', ')');
   case ExpressionKind::Negate:

@@ -57,6 +57,12 @@ void explainStatement(Diagnostic &error) {
   error.help(error.location, "name each value, `y = f(x)`, and end the function of a layer, `forward(x)`, with `return y`");
 }
 
+/// Explains `repeat h = depth { ... }`: the number of blocks is in brackets.
+void explainRepeat(Diagnostic &error, const Tokens &tokens, size_t index) {
+  if (index >= 2 && tokens[index - 2]->getText() == "repeat")
+    error.help(error.location, "the number of blocks is in brackets: `repeat " + tokens[index - 1]->getText() + "[4] { ... }`");
+}
+
 /// Tells whether the parser is inside a rule of the grammar, at any depth.
 bool isInside(antlr4::Parser *parser, const std::string &rule) {
   for (antlr4::tree::ParseTree *at = parser->getContext(); at; at = at->parent)
@@ -161,6 +167,8 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
     explainStatement(error);
   if (before == "*" && token->getText() == "*")
     explainPower(error, "**");
+  if (expected.count("'['") != 0)
+    explainRepeat(error, tokens, index);
   if (expected.count("'{'") != 0)
     explainLateConstants(error, tokens, index);
   if (antlr4::Token *open = end ? openBracket(tokens) : nullptr)

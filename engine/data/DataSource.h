@@ -12,6 +12,9 @@
 
 namespace npar::engine {
 
+/// DataSource::stream of batches that a program which embeds npar hands over (tools/api): nobody can read them again.
+inline constexpr const char *hostStream = "host";
+
 /// Any batch can be requested at any time; the result depends only on the arguments, never on the plan. Thread-safe.
 class DataSource {
 public:

@@ -4,6 +4,7 @@
 #include "engine/data/TokenFile.h"
 #include "engine/files/Ending.h"
 #include "engine/program/Words.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cctype>
@@ -39,7 +40,7 @@ public:
     if (given.files.empty() && !plan)
       return noData(given.mayBeRandom);
     if (given.files.empty() && !(given.tokens.empty() && given.mask.empty()))
-      return Status::usage(std::string(given.tokens.empty() ? "--mask" : "--tokens") + " needs --data FILE");
+      return Status::usage(nameOf(given.tokens.empty() ? Option::Mask : Option::Tokens) + " needs " + nameOf(Option::Data, "FILE"));
     for (const std::string &text : given.files)
       if (GivenFile file = GivenFile::of(text); file.input.empty())
         TRY_STATUS(takeAll(file.path));
@@ -48,10 +49,10 @@ public:
         TRY_STATUS(takeInput(file));
     TRY_STATUS(checkFed());
     if (!given.order.empty())
-      plan->order = *sampleOrder(given.order);
+      TRY(plan->order, sampleOrder(given.order));
     if (!given.mask.empty() && !shape.ignoring())
-      return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
-                              "library --set ignore=-100");
+      return Status::badInput(nameOf(Option::Mask) + " needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model "
+                              "of the standard library " + nameOf(Option::Setting, "ignore=-100"));
     plan->mask = given.mask;
     return std::move(*plan);
   }
@@ -60,7 +61,8 @@ private:
   /// Uses one file for all inputs, in place of the data block's files.
   Status takeAll(const std::string &path) {
     if (taken++)
-      return Status::usage("--data is given twice; for the file of a single input write --data INPUT=FILE, with one of " + shape.names());
+      return Status::usage(nameOf(Option::Data) + " is given twice; for the file of a single input write " +
+                           nameOf(Option::Data, "INPUT=FILE") + ", with one of " + shape.names());
     std::optional<DataFormat> format = formatOf(given, path, plan);
     if (!format)
       return noTokens();
@@ -73,13 +75,13 @@ private:
       return {};
     }
     if (tensors == plan->isStream())
-      return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: --set data=none leaves the block out",
+      return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out",
                                           block, plan->isStream() ? "a stream of tokens" : "tensors", path,
-                                          tensors ? "a file of tensors" : "a stream of tokens"));
+                                          tensors ? "a file of tensors" : "a stream of tokens", nameOf(Option::Setting, "data=none")));
     if (plan->groups.size() > 1)
       return Status::badInput(
-          fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in --data {}={}", block, path,
-                      shape.inputs[0].name, path));
+          fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}", block, path,
+                      nameOf(Option::Data, shape.inputs[0].name + "=" + path)));
     plan->groups[0].files = {{path, *format}};
     return {};
   }
@@ -116,7 +118,8 @@ private:
       if (std::none_of(plan->groups.begin(), plan->groups.end(), [i](const DataGroup &group) {
             return std::any_of(group.feeds.begin(), group.feeds.end(), [i](const auto &feed) { return feed.input == i; });
           }))
-        return Status::badInput(fmt::format("no file feeds input '{0}': give --data {0}=FILE.safetensors too", shape.inputs[i].name));
+        return Status::badInput(fmt::format("no file feeds input '{}': give {} too", shape.inputs[i].name,
+                                            nameOf(Option::Data, shape.inputs[i].name + "=FILE.safetensors")));
     return {};
   }
 
@@ -143,16 +146,21 @@ GivenFile GivenFile::of(const std::string &text) {
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
 Status GivenData::check() const {
+  if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || *format == DataFormat::Tensors))
+    return Status::usage(nameOf(Option::Tokens) + " is '" + tokens + "': bytes, u16 or i32");
+  if (!order.empty() && !sampleOrder(order).ok())
+    return Status::usage(nameOf(Option::DataOrder) + " is '" + order + "': shuffled or sequential");
   bool allTensors = std::all_of(files.begin(), files.end(), endsWithTensors);
   if (!files.empty() && random)
-    return Status::usage("--data and --random-data cannot be used together");
+    return Status::usage(nameOf(Option::Data) + " and " + nameOf(Option::RandomData) + " cannot be used together");
   if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
-    return Status::usage(std::string(tokens.empty() ? "--mask" : "--tokens") +
+    return Status::usage(nameOf(tokens.empty() ? Option::Mask : Option::Tokens) +
                          " needs a file of tokens; a .safetensors file states its own types");
   if (random && !(tokens.empty() && order.empty()))
-    return Status::usage(std::string(tokens.empty() ? "--data-order" : "--tokens") + " needs --data; it cannot be used with --random-data");
+    return Status::usage(nameOf(tokens.empty() ? Option::DataOrder : Option::Tokens) + " needs " + nameOf(Option::Data) +
+                         "; it cannot be used with " + nameOf(Option::RandomData));
   if (!mask.empty() && files.empty())
-    return Status::usage("--mask needs --data: it marks the targets among that file's tokens");
+    return Status::usage(nameOf(Option::Mask) + " needs " + nameOf(Option::Data) + ": it marks the targets among that file's tokens");
   return {};
 }
 
@@ -170,20 +178,23 @@ std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
   if (unused.empty())
     return "";
   return fmt::format("this run does not read {} of the data split{}", fmt::join(unused, " and "),
-                     other       ? ": it evaluates on --eval-data"
+                     other       ? ": it evaluates on " + nameOf(Option::EvaluateData)
                      : evaluates ? ""
-                                 : "; --eval-every N evaluates the last part");
+                                 : "; " + nameOf(Option::EvaluateEvery, "N") + " evaluates the last part");
 }
 
 bool GivenData::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), endsWithTensors); }
 
 Status noTokens() {
-  return Status::usage("--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
+  return Status::usage(nameOf(Option::Data) + " needs " + nameOf(Option::Tokens) +
+                       ": bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
 }
 
 Status noData(bool mayBeRandom) {
-  return Status::usage(std::string("no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor per input") +
-                       (mayBeRandom ? ", or --random-data for a trial run" : ", or write a data block in the model file"));
+  return Status::usage("no data: give " + nameOf(Option::Data, "FILE") + (optionsAreMembers ? " and " : " ") +
+                       nameOf(Option::Tokens, "bytes|u16|i32") + ", or " + nameOf(Option::Data, "FILE.safetensors") +
+                       " with a tensor per input" +
+                       (mayBeRandom ? ", or " + nameOf(Option::RandomData) + " for a trial run" : ", or write a data block in the model file"));
 }
 
 Result<DataPlan> planOf(const GivenData &given, const program::Program &program, const BatchShape &shape) {

@@ -1,10 +1,13 @@
 // Logs as lines of JSON, which any tool can follow.
 #include "engine/logging/LogFormat.h"
 
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/logging/Json.h"
 
 namespace npar::engine {
+
+/// The first member of every line, after its bracket.
+static std::string beginning() { return "{\"schema\":" + std::to_string(json::schemaNumber); }
 
 /// The values and counts of named losses; empty if no loss has a name.
 static std::string lossesText(const StepRecord &record, const LogShape &shape) {
@@ -22,7 +25,7 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
   std::string norms;
   for (size_t i = 0; i < shape.groups.size() && i < record.groupNorms.size(); ++i)
     norms += (i ? "," : "") + jsonString(shape.groups[i]) + ":" + jsonNumber(record.groupNorms[i]);
-  return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
+  return beginning() + ",\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
          ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + shape.unit +
          "\":" + std::to_string(record.amount) + ",\"" + shape.unit + "_per_second\":" + jsonNumber(record.perSecond) +
          known("flops_per_second", record.flopsPerSecond) + known("peak_share", record.peakShare) +
@@ -46,17 +49,17 @@ class JsonLines final : public LogFormat {
 public:
   std::string row(const LogShape &shape, const StepRecord &record) const override { return stepLine(record, shape) + "\n"; }
 
-  /// {"step":20,"eval_loss":...,"eval_perplexity":...}
+  /// {"schema":1,"step":20,"eval_loss":...,"eval_perplexity":...}
   std::string row(const LogShape &, const EvaluationRecord &record) const override {
-    std::string line = "{\"step\":" + std::to_string(record.step);
+    std::string line = beginning() + ",\"step\":" + std::to_string(record.step);
     for (const auto &[name, value] : record.values)
       line += "," + jsonString("eval_" + name) + ":" + jsonNumber(value);
     return line + "}\n";
   }
 
-  /// {"step":20,"checkpoint_error":"..."}
+  /// {"schema":1,"step":20,"checkpoint_error":"..."}
   std::string row(const LogShape &, const FailedSaveRecord &record) const override {
-    return "{\"step\":" + std::to_string(record.step) + ",\"checkpoint_error\":" + jsonString(record.why) + "}\n";
+    return beginning() + ",\"step\":" + std::to_string(record.step) + ",\"checkpoint_error\":" + jsonString(record.why) + "}\n";
   }
 
   size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {

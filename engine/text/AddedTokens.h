@@ -15,46 +15,59 @@ struct AddedToken {
   std::string text;
   int64_t id = 0;
   bool special = false;    ///< represents no text
-  bool normalized = false; ///< searched for after the others
+  bool normalized = false; ///< found in the normalized text, after the others
+  bool singleWord = false; ///< found only where no character of a word is next to it
+  bool leftStrip = false, rightStrip = false; ///< takes the white space on this side
 };
 
 /// Finds, of the tokens that begin first, the longest, in one walk through a trie.
 class TokenTrie {
 public:
-  void add(const std::string &token, int32_t id);
+  struct Token {
+    int32_t id = -1;
+    bool singleWord = false, leftStrip = false, rightStrip = false;
+  };
+  void add(const std::string &text, const Token &token);
   bool empty() const { return edges.empty(); }
   size_t longest() const { return most; }
-  /// The first token that begins in [from, until) and ends within the text.
-  bool find(std::string_view text, size_t from, size_t until, Span &span, int32_t &id) const;
+  bool stripsLeft() const { return anyLeft; }
+  /// The first token that begins in [from, until) and ends within the text; null if there is none.
+  const Token *find(std::string_view text, size_t from, size_t until, Span &span) const;
 
 private:
   std::unordered_map<uint64_t, uint32_t> edges; ///< node and byte to node
-  std::vector<int32_t> ids = {-1};              ///< token that ends at a node
+  std::vector<Token> tokens = {{}};             ///< token that ends at a node
   bool begins[256] = {};
   size_t most = 0;
+  bool anyLeft = false;
 };
 
-/// The added tokens of a file. Those that are found before the text is normalized have priority over the others, as in Python's
-/// `tokenizers`.
-struct AddedTokens {
-  TokenTrie first, second;
+/// Receives the parts of a text.
+class AddedTokenSink {
+public:
+  virtual ~AddedTokenSink() = default;
+  /// Text between tokens, in parts. `ends`: a token or the end of the text follows.
+  virtual Status between(std::string_view part, bool ends) = 0;
+  /// `bytes`: the length of the token in the text.
+  virtual Status token(int32_t id, size_t bytes) = 0;
 };
 
-/// Walks through one text that comes in parts.
+/// Finds the tokens of one text that comes in parts, as `AddedVocabulary` of the `tokenizers` package does.
 class AddedTokenScan {
 public:
-  explicit AddedTokenScan(const AddedTokens &tokens) : tokens(tokens) {}
-  /// Finds the first token at or after `from`. False: there is none before `decided`, the end of the range in which this is certain;
-  /// without `goesOn` that is the end of the text.
-  bool next(std::string_view text, size_t from, bool goesOn, Span &span, int32_t &id, size_t &decided);
-  /// Tells that the text lost its first `bytes`.
-  void shift(size_t bytes);
+  explicit AddedTokenScan(const TokenTrie &trie) : trie(trie) {}
+  /// Passes on what later text cannot change. `ends`: this is the last part; the next one begins another text.
+  Status push(std::string_view part, bool ends, AddedTokenSink &sink);
 
 private:
-  const AddedTokens &tokens;
-  Span ahead;           ///< a token of the first kind that was found already
-  int32_t aheadId = -1; ///< -1: none
-  size_t searched = 0;  ///< no token of the first kind begins before here, except the one in `ahead`
+  Status scan(bool ends, AddedTokenSink &sink);
+  bool standsAlone(const Span &span) const;
+  const TokenTrie &trie;
+  std::string waiting;
+  size_t passed = 0;      ///< the beginning of `waiting` that was passed on
+  size_t search = 0;      ///< tokens that begin before here were found
+  size_t enough = 0;      ///< bytes that must wait before the next attempt
+  bool afterWord = false; ///< the last character before `waiting` belongs to a word
 };
 
 } // namespace npar::engine

@@ -15,12 +15,14 @@ bool keepsItsNumber(unsigned byte) { return (byte >= '!' && byte <= '~') || (byt
 struct Table {
   std::array<char32_t, 256> characters;
   std::array<int, firstOther + mostOthers> bytes;
+  std::array<std::string, 256> texts;
   Table() {
     bytes.fill(-1);
     char32_t other = firstOther;
     for (unsigned byte = 0; byte < 256; ++byte) {
       characters[byte] = keepsItsNumber(byte) ? byte : other++;
       bytes[characters[byte]] = static_cast<int>(byte);
+      texts[byte] = utf8Of(characters[byte]);
     }
   }
 };
@@ -32,7 +34,7 @@ const Table &table() {
 
 } // namespace
 
-std::string characterOfByte(uint8_t byte) { return utf8Of(table().characters[byte]); }
+std::string_view characterOfByte(uint8_t byte) { return table().texts[byte]; }
 
 std::optional<std::string> bytesOfCharacters(std::string_view token) {
   std::string bytes;

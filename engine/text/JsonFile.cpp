@@ -14,15 +14,21 @@ constexpr size_t deepest = 32, mostValues = 1'000'000;
 /// Reads `model.vocab` and `model.merges` into lists and everything else into a tree.
 class Reader {
 public:
-  Reader(TokenizerJson &result, Vocabulary where) : result(result), where(where) {}
+  Reader(TokenizerJson &result, VocabularyPlace where) : result(result), where(where) {}
   std::string wrong;
 
   bool null() { return scalar(nullptr); }
   bool boolean(bool value) { return scalar(value); }
-  bool number_float(double value, const std::string &) { return scalar(value); }
+  bool number_float(double value, const std::string &) { return place == Place::Scored ? score(value) : scalar(value); }
   bool binary(Json::binary_t &) { return fail("it has binary data"); }
-  bool number_integer(int64_t value) { return place == Place::Vocabulary ? id(value) : scalar(value); }
+  bool number_integer(int64_t value) {
+    if (place == Place::Scored)
+      return score(static_cast<double>(value));
+    return place == Place::Vocabulary ? id(value) : scalar(value);
+  }
   bool number_unsigned(uint64_t value) {
+    if (place == Place::Scored)
+      return score(static_cast<double>(value));
     if (place != Place::Vocabulary)
       return scalar(value);
     return id(value > uint64_t(std::numeric_limits<int64_t>::max()) ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(value));
@@ -31,6 +37,10 @@ public:
   bool string(std::string &value) {
     if (place == Place::Merges)
       return mergeText(value);
+    if (place == Place::Scored && half++ == 0) {
+      name = std::move(value);
+      return true;
+    }
     if (place != Place::Pair)
       return scalar(value);
     if (half == 2)
@@ -40,11 +50,9 @@ public:
   }
 
   bool start_object(size_t) {
-    if (place == Place::List)
-      return enterList();
     if (place != Place::Tree)
       return unexpected("an object");
-    bool isVocabulary = where == Vocabulary::IsTheFile ? depth == 0 : where == Vocabulary::InTheModel && isModels("vocab");
+    bool isVocabulary = where == VocabularyPlace::IsTheFile ? depth == 0 : where == VocabularyPlace::InTheModel && isModels("vocab");
     if (isVocabulary) {
       place = Place::Vocabulary;
       result.vocabularyIsMap = true;
@@ -53,8 +61,6 @@ public:
     return enter(Json::object());
   }
   bool end_object() {
-    if (place == Place::List)
-      return leaveList();
     if (place == Place::Vocabulary) {
       place = Place::Tree;
       return true;
@@ -62,27 +68,35 @@ public:
     return leave();
   }
   bool start_array(size_t) {
-    if (place == Place::List)
-      return enterList();
+    if (place == Place::List) {
+      place = Place::Scored, half = 0;
+      return true;
+    }
     if (place == Place::Merges) {
       place = Place::Pair, half = 0;
       return true;
     }
     if (place != Place::Tree)
       return unexpected("a list");
-    if (where == Vocabulary::InTheModel && isModels("vocab")) {
-      place = Place::List, listDepth = 1; // of another kind of model, which is refused by its name
+    if (where == VocabularyPlace::InTheModel && isModels("vocab")) {
+      place = Place::List;
       return true;
     }
-    if (where == Vocabulary::InTheModel && isModels("merges")) {
+    if (where == VocabularyPlace::InTheModel && isModels("merges")) {
       place = Place::Merges;
       return true;
     }
     return enter(Json::array());
   }
   bool end_array() {
-    if (place == Place::List)
-      return leaveList();
+    if (place == Place::Scored) {
+      place = Place::List;
+      return half == 2 || notScored();
+    }
+    if (place == Place::List) {
+      place = Place::Tree;
+      return true;
+    }
     if (place == Place::Pair) {
       place = Place::Merges;
       return half == 2 ? addMerge() : notAPair();
@@ -109,7 +123,7 @@ public:
   }
 
 private:
-  enum class Place { Tree, Vocabulary, Merges, Pair, List };
+  enum class Place { Tree, Vocabulary, Merges, Pair, List, Scored };
 
   bool fail(const std::string &what) {
     if (wrong.empty())
@@ -119,9 +133,13 @@ private:
   bool unexpected(const std::string &what) {
     if (place == Place::Vocabulary)
       return fail("the id of token " + inQuotes(name) + " is " + what);
-    return notAPair();
+    return place == Place::List || place == Place::Scored ? notScored() : notAPair();
   }
   bool notAPair() { return fail("merge " + std::to_string(result.merges.size()) + " (from 0) is no pair of tokens"); }
+
+  bool notScored() {
+    return fail("token " + std::to_string(result.scores.size()) + " (from 0) of the vocabulary is no pair of a text and a score");
+  }
 
   /// The value that comes next is the model's, under this key.
   bool isModels(const char *what) const { return depth == 2 && names[0] == "model" && names[1] == what; }
@@ -131,6 +149,12 @@ private:
       return fail("its vocabulary has more than " + std::to_string(mostTokens) + " tokens");
     result.vocabulary.emplace_back(std::move(name), value);
     return true;
+  }
+  bool score(double value) {
+    if (half++ != 1)
+      return notScored();
+    result.scores.push_back(value);
+    return id(static_cast<int64_t>(result.vocabulary.size()));
   }
   bool mergeText(const std::string &text) {
     size_t space = text.find(' ');
@@ -150,8 +174,6 @@ private:
   }
 
   template <typename T> bool scalar(T value) {
-    if (place == Place::List)
-      return true;
     if (place != Place::Tree)
       return unexpected("no whole number");
     return put(Json(std::move(value))) != nullptr;
@@ -186,17 +208,11 @@ private:
     --depth;
     return true;
   }
-  bool enterList() { return ++listDepth <= deepest ? true : fail("it is nested deeper than " + std::to_string(deepest)); }
-  bool leaveList() {
-    if (--listDepth == 0)
-      place = Place::Tree;
-    return true;
-  }
 
   TokenizerJson &result;
-  Vocabulary where;
+  VocabularyPlace where;
   Place place = Place::Tree;
-  size_t depth = 0, listDepth = 0, values = 0;
+  size_t depth = 0, values = 0;
   std::vector<Json *> open;       ///< objects and lists that are not over
   std::vector<std::string> names; ///< the key that each of them is at
   std::string name;               ///< a token whose id comes next
@@ -207,7 +223,7 @@ private:
 
 } // namespace
 
-Result<TokenizerJson> parseTokenizerJson(std::string_view text, Vocabulary where) {
+Result<TokenizerJson> parseTokenizerJson(std::string_view text, VocabularyPlace where) {
   if (size_t zero = text.find('\0'); zero != std::string_view::npos) // where the parser would take the text to end
     return Status::badInput("it is no valid JSON at byte " + std::to_string(zero + 1));
   TokenizerJson result;
@@ -220,7 +236,7 @@ Result<TokenizerJson> parseTokenizerJson(std::string_view text, Vocabulary where
   return result;
 }
 
-Result<TokenizerJson> readTokenizerJson(const std::string &path, Vocabulary where) {
+Result<TokenizerJson> readTokenizerJson(const std::string &path, VocabularyPlace where) {
   Result<std::string> bytes = readTokenizerFile(path);
   if (!bytes.ok())
     return bytes.status();

@@ -1,10 +1,12 @@
 // Finds the kind of a tokenizer by the names of its folder or file.
 #include "engine/text/Bytes.h"
-#include "engine/text/FolderFiles.h"
 #include "engine/text/ReadFile.h"
 #include "engine/text/SentencePiece.h"
+#include "engine/text/Tiktoken.h"
+#include "engine/text/TokenizerConfig.h"
 #include "engine/text/TokenizerFile.h"
 #include "engine/text/TokenizerFiles.h"
+#include "engine/text/VocabularyFiles.h"
 
 #include <filesystem>
 
@@ -14,47 +16,40 @@ namespace {
 namespace fs = std::filesystem;
 using Opened = Result<std::shared_ptr<const Tokenizer>>;
 
+/// The names of SentencePiece's models, of which tiktoken's text shares the first.
+constexpr const char *modelNames[] = {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
+
 std::string folderOf(const std::string &path) {
   std::string folder = fs::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
 }
 
-Opened openTokenizerJson(const std::string &path, TokenizerJson &json) {
-  Result<BpeParts> parts = partsOfTokenizerJson(json);
+/// Errors name the file.
+Opened created(const std::string &path, Result<PipelineParts> parts) {
   if (!parts.ok())
     return tokenizerFailure(path, parts.status().message());
-  Result<TokenizerConfig> config = readTokenizerConfig(folderOf(path));
-  if (!config.ok())
-    return config.status();
-  parts->endOfText = config->endOfText ? config->endOfText : "<|endoftext|>"; // GPT-2's, if the folder does not define it
-  Opened opened = BpeTokenizer::create(std::move(*parts));
+  Opened opened = Pipeline::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
 }
 
 Opened openTokenizerJson(const std::string &path) {
-  Result<TokenizerJson> json = readTokenizerJson(path, Vocabulary::InTheModel);
-  return json.ok() ? openTokenizerJson(path, *json) : json.status();
+  TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::InTheModel));
+  TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
+  Result<PipelineParts> parts = partsOfTokenizerJson(json);
+  if (parts.ok())
+    parts->endOfText = config.end ? config.end : "<|endoftext|>"; // GPT-2's, if the folder does not define it
+  return created(path, std::move(parts));
 }
 
-/// Folders of Llama 2 say the same in two files, of which npar reads the model: it must have every token that the other one adds.
-Opened openJsonOrModel(const std::string &jsonPath, const std::string &modelPath) {
-  Result<TokenizerJson> json = readTokenizerJson(jsonPath, Vocabulary::InTheModel);
-  if (!json.ok())
-    return json.status();
-  Opened opened = openTokenizerJson(jsonPath, *json);
-  Result<std::vector<AddedToken>> added = addedTokensOf(json->rest);
-  if (opened.ok() || !added.ok())
-    return opened;
-  Opened model = openSentencePiece(modelPath, *added);
-  return model.ok() ? model : Status::badInput(opened.status().message() + "; " + model.status().message());
+Opened openModel(const std::string &path) {
+  TRY(std::string bytes, readTokenizerFile(path));
+  TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
+  return created(path, isTiktoken(bytes) ? partsOfTiktoken(bytes, config) : partsOfSentencePiece(bytes, config));
 }
 
-Opened openVocabularyAndMerges(const std::string &folder) {
-  Result<BpeParts> parts = partsOfVocabularyAndMerges(folder);
-  if (!parts.ok())
-    return parts.status();
-  Opened opened = BpeTokenizer::create(std::move(*parts));
-  return opened.ok() ? opened : tokenizerFailure((fs::path(folder) / "vocab.json").string(), opened.status().message());
+/// The readers of these folders name the file that is wrong.
+Opened openFiles(const std::string &vocabulary, Result<PipelineParts> parts) {
+  return parts.ok() ? created(vocabulary, std::move(parts)) : parts.status();
 }
 
 Opened openFolder(const std::string &folder) {
@@ -63,16 +58,18 @@ Opened openFolder(const std::string &folder) {
     return fs::exists(fs::path(folder) / name, unknown);
   };
   auto path = [&](const char *name) { return (fs::path(folder) / name).string(); };
-  if (there("tokenizer.json") && there("tokenizer.model"))
-    return openJsonOrModel(path("tokenizer.json"), path("tokenizer.model"));
   if (there("tokenizer.json"))
     return openTokenizerJson(path("tokenizer.json"));
   if (there("vocab.json") && there("merges.txt"))
-    return openVocabularyAndMerges(folder);
-  if (there("tokenizer.model"))
-    return openSentencePiece(path("tokenizer.model"));
+    return openFiles(path("vocab.json"), partsOfVocabularyAndMerges(folder));
+  if (there("vocab.txt"))
+    return openFiles(path("vocab.txt"), partsOfWordPieceVocabulary(folder));
+  for (const char *name : modelNames)
+    if (there(name))
+      return openModel(path(name));
   return Status::badInput("no tokenizer in '" + folder +
-                          "': it has neither tokenizer.json, nor vocab.json with merges.txt, nor tokenizer.model");
+                          "': it has neither tokenizer.json, nor vocab.json with merges.txt, nor vocab.txt, nor tokenizer.model, "
+                          "spiece.model or sentencepiece.bpe.model");
 }
 
 } // namespace
@@ -84,7 +81,8 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   bool isFolder = fs::is_directory(path, unknown);
   fs::path folder = isFolder ? path : folderOf(path);
   std::vector<std::string> files;
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "tokenizer.model", "tokenizer_config.json"})
+  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+                           "tokenizer_config.json"})
     if (fs::exists(folder / name, unknown))
       files.push_back((folder / name).string());
   if (!isFolder)
@@ -100,14 +98,16 @@ Opened openTokenizer(const std::string &path) {
     return openFolder(path);
   fs::path file(path);
   if (file.filename() == "vocab.json" || file.filename() == "merges.txt")
-    return openVocabularyAndMerges(folderOf(path));
+    return openFiles((fs::path(folderOf(path)) / "vocab.json").string(), partsOfVocabularyAndMerges(folderOf(path)));
+  if (file.filename() == "vocab.txt")
+    return openFiles(path, partsOfWordPieceVocabulary(folderOf(path)));
   if (file.extension() == ".json")
     return openTokenizerJson(path);
   if (file.extension() == ".model")
-    return openSentencePiece(path);
+    return openModel(path);
   std::string there = fs::exists(path, unknown) ? "" : "there is no such file or folder; ";
-  return tokenizerFailure(
-      path, there + "give a folder, a tokenizer.json, a vocab.json with its merges.txt, a tokenizer.model, or the word bytes");
+  return tokenizerFailure(path, there + "give a folder, a tokenizer.json, a vocab.json with its merges.txt, a vocab.txt, a tokenizer.model, or "
+                                        "the word bytes");
 }
 
 } // namespace npar::engine

@@ -71,13 +71,11 @@ PatternMatcher::Found PatternMatcher::next(std::string_view text, size_t from, b
     result = match(PCRE2_NO_JIT);
   if (result == PCRE2_ERROR_NOMATCH)
     return Found::None;
-  if (result == PCRE2_ERROR_PARTIAL)
-    return Found::Undecided;
-  if (result < 0)
+  if (result < 0 && result != PCRE2_ERROR_PARTIAL)
     return Found::Failed;
   const size_t *ends = pcre2_get_ovector_pointer(matched);
   span = {ends[0], ends[1]};
-  return Found::Match;
+  return result == PCRE2_ERROR_PARTIAL ? Found::Undecided : Found::Match;
 }
 
 } // namespace npar::engine

@@ -43,8 +43,10 @@ public:
 
   enum class Found { Match, None, Undecided, Failed };
   /// Finds the first match in valid UTF-8 at or after `from`. `goesOn`: more text will follow; if it could change the result, this is
-  /// Undecided. Failed: the pattern needs too many steps or too much memory here.
+  /// Undecided, and a match may begin at `span.begin`. Failed: the pattern needs too many steps or too much memory here.
   Found next(std::string_view text, size_t from, bool goesOn, Span &span);
+  /// The error for Failed.
+  static Status failure() { return Status::badInput("matching the pattern takes too long or too much memory"); }
 
 private:
   struct Free {

@@ -1,8 +1,10 @@
 // Translates the few constructs that Oniguruma and PCRE2 share; everything else is refused by name.
 #include "engine/text/Pattern.h"
+#include "engine/text/Unicode.h"
 #include "engine/text/Utf8.h"
 
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 #include <set>
 
@@ -15,13 +17,22 @@ constexpr const char *otherThanSpaces =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027})"
     R"(\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
 
-/// True for general categories except C, which contains unassigned characters. Scripts and other properties are refused, because versions
-/// of them differ.
+/// True for general categories except C, which contains unassigned characters, and Mn, which lost one after Unicode 14.
 bool isCategory(std::string_view name) {
-  static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "Mn", "N",
-                                                   "Nd", "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps",
-                                                   "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
+  static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "N",  "Nd", "Nl", "No", "P",  "Pc",
+                                                   "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
   return names.count(name) != 0;
+}
+
+/// The members of a class that are these characters.
+std::string membersOf(const CharacterSet &set) {
+  std::string members;
+  for (auto [first, last] : set.ranges()) {
+    char range[32];
+    std::snprintf(range, sizeof(range), "\\x{%x}-\\x{%x}", static_cast<unsigned>(first), static_cast<unsigned>(last));
+    members += range;
+  }
+  return members;
 }
 
 class Translator {
@@ -117,11 +128,13 @@ private:
       return take(inClass ? members : "[" + members + "]");
     }
     if (c == 'p' || c == 'P')
-      return property();
+      return property(inClass);
     if (c == 'x')
       return numbered();
-    if (c == 'd' || c == 'D')
-      return take(c == 'd' ? "\\p{Nd}" : "\\P{Nd}");
+    if (c == 'd' || c == 'D') {
+      at += 2;
+      return category("Nd", c == 'D', inClass);
+    }
     if (std::strchr("rntfv", c) && c)
       return take(c == 'v' ? "\\x{b}" : std::string("\\") + c);
     if (std::strchr("0123456789uUabBeghGHkKNoORwWXyYzZAcCQELM", c) && c)
@@ -143,54 +156,75 @@ private:
     at = close + 1;
   }
 
-  void property() {
+  void property(bool inClass) {
     size_t open = at + 2, close = text.find('}', open);
-    if (open >= text.size() || text[open] != '{' || close == std::string_view::npos || close - open > 8)
+    if (open >= text.size() || text[open] != '{' || close == std::string_view::npos || close - open > 12)
       return refuse("a property without its name in braces");
     std::string_view name = text.substr(open + 1, close - open - 1);
     bool negated = !name.empty() && name[0] == '^';
     if (negated)
       name.remove_prefix(1);
-    if (!isCategory(name))
+    negated ^= text[at + 1] == 'P';
+    if (!isCategory(name) && !setOfScript(name))
       return refuse("the property '" + std::string(name) + "'");
-    bool outer = text[at + 1] == 'P';
-    out += std::string(outer != negated ? "\\P{" : "\\p{") + std::string(name) + "}";
     at = close + 1;
+    category(name, negated, inClass);
+  }
+
+  /// A category with the characters that PCRE2 does not know, or a script.
+  void category(std::string_view name, bool negated, bool inClass) {
+    const CharacterSet *script = setOfScript(name), *added = addedToCategory(name);
+    std::string members = script ? membersOf(*script) : "\\p{" + std::string(name) + "}" + (added ? membersOf(*added) : "");
+    if (inClass && negated)
+      return refuse("a negated property in a class");
+    if (inClass)
+      out += members;
+    else
+      out += (negated ? "[^" : "[") + members + "]";
   }
 
   bool isSet(size_t position) const {
     return position + 1 < text.size() && text[position] == '\\' && std::strchr("sSpPdD", text[position + 1]);
   }
 
+  /// A class; classes in it that are not negated are parts of it.
   void characterClass() {
     out += text[at++];
     if (follows("^"))
       out += text[at++];
-    bool empty = true, afterSet = false;
-    while (wrong.empty()) {
-      size_t member = at;
-      if (at == text.size()) {
-        begun = member;
+    size_t depth = 1;
+    for (bool empty = true, afterSet = false; wrong.empty();) {
+      begun = at;
+      if (at == text.size())
         return refuse("a class without its end");
+      char c = text[at];
+      if (c == ']' && empty)
+        return refuse("an empty class");
+      if (c == ']') {
+        ++at;
+        if (--depth == 0)
+          break;
+        continue;
       }
-      if (text[at] == ']' && !empty)
-        break;
-      if (text[at] == ']' || text[at] == '[' || follows("&&")) {
-        begun = member;
-        return refuse(text[at] == ']' ? "an empty class" : "a class in a class");
+      if (follows("[^") || follows("[:") || follows("&&"))
+        return refuse(c == '&' ? "an intersection of classes" : "the class '" + std::string(text.substr(at, 2)) + "' in a class");
+      if (c == '[') {
+        ++at, ++depth;
+        empty = true, afterSet = false;
+        continue;
       }
-      if (text[at] == '-' && !empty && at + 1 < text.size() && text[at + 1] != ']' && (afterSet || isSet(at + 1))) {
-        begun = member;
+      if (c == '-' && !empty && at + 1 < text.size() && text[at + 1] != ']' && (afterSet || isSet(at + 1)))
         return refuse("a range from or to a set");
-      }
       afterSet = isSet(at);
-      if (text[at] == '\\')
+      if (c == '-' && (empty || (at + 1 < text.size() && text[at + 1] == ']')))
+        out += "\\-", ++at; // a hyphen, also where the class is a part of another one
+      else if (c == '\\')
         escape(/*inClass=*/true);
       else
         literal();
       empty = false;
     }
-    out += text[at++];
+    out += ']';
   }
 
   std::string_view text;

@@ -1,202 +1,199 @@
-// Adds to the library what it lacks: parts of texts, untrusted files, and whole bytes.
+// Turns a model into the parts of a pipeline.
 #include "engine/text/SentencePiece.h"
 
-#include "engine/text/FolderFiles.h"
 #include "engine/text/Quoted.h"
-#include "engine/text/ReadFile.h"
-#include "engine/text/SentencePieceModel.h"
+#include "engine/text/SentencePieceNormalizer.h"
 #include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <sentencepiece_processor.h>
+#include <map>
 
 namespace npar::engine {
 namespace {
 
-using sentencepiece::SentencePieceProcessor;
+using Model = SentencePieceModel;
 
-constexpr size_t leastPart = size_t{1} << 16;     // bytes that are encoded together
-constexpr size_t leastCut = 2048;                 // bytes that are encoded together, if they can be cut
-constexpr size_t longestPart = size_t{256} << 20; // the library's numbers have 32 bits
+/// The ids that a piece has in the transformers package.
+using Renumber = int32_t (*)(int32_t);
 
-class SentencePiece : public Tokenizer {
-public:
-  std::string kind() const override { return "SentencePiece"; }
-  int64_t vocabularySize() const override { return processor.GetPieceSize(); }
-  std::optional<int32_t> idOf(const std::string &token) const override {
-    int id = processor.PieceToId(token);
-    return processor.IdToPiece(id) == token ? std::optional<int32_t>(id) : std::nullopt;
-  }
-  bool isSpecial(int32_t id) const override { return isId(id) && processor.IsControl(id); }
-  std::optional<int32_t> endOfText() const override {
-    return processor.eos_id() < 0 ? std::nullopt : std::optional<int32_t>(processor.eos_id());
-  }
-  std::unique_ptr<TextEncoder> encoder(bool additions) const override;
-  Result<std::string> bytesOf(int32_t id, bool first) const override;
+int32_t sameId(int32_t id) { return id; }
+/// fairseq's: <s>, <pad>, </s>, <unk> before the pieces, which SentencePiece begins with <unk>, <s>, </s>.
+int32_t fairseqId(int32_t id) { return id == 0 ? 3 : id == 1 ? 0 : id == 2 ? 2 : id + 1; }
 
-  bool isId(int32_t id) const { return id >= 0 && id < processor.GetPieceSize(); }
-  SentencePieceProcessor processor;
-  SentencePieceModel model;
-  std::vector<int32_t> before, after;
+struct Family {
+  Renumber idOf = sameId;
+  std::string before, after; ///< tokens around every text, if the model has them
 };
 
-Result<std::string> SentencePiece::bytesOf(int32_t id, bool first) const {
-  if (!isId(id))
-    return Status::badInput(std::to_string(id) + " is no id of the tokenizer, whose vocabulary has " + std::to_string(vocabularySize()));
-  const std::string &piece = processor.IdToPiece(id);
-  if (processor.IsControl(id))
-    return std::string();
-  if (processor.IsUnknown(id))
-    return model.unknownText;
-  if (processor.IsByte(id)) // "<0x0A>"
-    return std::string(1, static_cast<char>(std::strtol(piece.c_str() + 3, nullptr, 16)));
-  std::string text;
-  for (size_t at = 0; at < piece.size();) {
-    bool isSpace = std::string_view(piece).substr(at, spaceMark.size()) == spaceMark;
-    if (!isSpace)
-      text += piece[at];
-    else if (at > 0 || !first || !model.dropsFirstSpace)
-      text += ' ';
-    at += isSpace ? spaceMark.size() : 1;
+Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
+  if (config.type == "T5Tokenizer" || config.type == "MT5Tokenizer")
+    return Family{sameId, "", config.end.value_or(model.end)};
+  if (config.type == "AlbertTokenizer")
+    return Family{sameId, config.classify.value_or("[CLS]"), config.separator.value_or("[SEP]")};
+  if (config.type == "XLMRobertaTokenizer")
+    return Family{fairseqId, "<s>", "</s>"};
+  constexpr const char *plain[] = {"", "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "PreTrainedTokenizer"};
+  if (std::find(std::begin(plain), std::end(plain), config.type) == std::end(plain))
+    return Status::badInput("the tokenizer_class of tokenizer_config.json is " + inQuotes(config.type) +
+                            ": from a SentencePiece model, npar reads 'LlamaTokenizer', 'CodeLlamaTokenizer', 'GemmaTokenizer', 'T5Tokenizer', "
+                            "'MT5Tokenizer', 'AlbertTokenizer' and 'XLMRobertaTokenizer'");
+  return Family{sameId, config.exists && config.addBegin.value_or(true) ? model.begin : "", config.addEnd ? model.end : ""};
+}
+
+/// Merges are those of pieces whose halves are pieces: every character must be one for that.
+Status checkCharacters(const Model &model, const Vocabulary &vocabulary) {
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Model::Piece &piece = model.pieces[i];
+    if (piece.type != Model::Type::Normal)
+      continue;
+    for (size_t at = 0; at < piece.text.size();) {
+      size_t from = at;
+      characterAt(piece.text, at);
+      std::string_view character = std::string_view(piece.text).substr(from, at - from);
+      if (vocabulary.find(character) < 0)
+        return Status::badInput("piece " + std::to_string(i) + ", " + inQuotes(piece.text) + ", has the character " + inQuotes(character) +
+                                ", which is no piece");
+    }
   }
-  return text;
-}
-
-class SentencePieceEncoder : public TextEncoder {
-public:
-  SentencePieceEncoder(const SentencePiece &tokenizer, bool additions) : tokenizer(tokenizer), additions(additions) {}
-  Status push(std::string_view part, std::vector<int32_t> &ids) override;
-  Status finish(std::vector<int32_t> &ids) override;
-
-private:
-  Status check(bool goesOn);
-  Status encode(size_t begin, size_t end, std::vector<int32_t> &ids);
-  Status encodeCuts(std::vector<int32_t> &ids);
-  size_t cutAfter(size_t from) const;
-  const SentencePiece &tokenizer;
-  bool additions, begun = false;
-  std::string text;
-  size_t valid = 0, enough = leastPart;
-  uint64_t encoded = 0;
-};
-
-Status SentencePieceEncoder::check(bool goesOn) {
-  Utf8Extent extent = utf8Extent(text, valid);
-  valid = extent.end;
-  if (extent.damaged || (!goesOn && valid < text.size()))
-    return notUtf8(static_cast<uint8_t>(text[valid]), encoded + valid);
   return {};
 }
 
-/// The first place at or after `from` where the text may be cut: at a space between two letters, which is left out, because the library
-/// puts one before every text. 0: there is none.
-size_t SentencePieceEncoder::cutAfter(size_t from) const {
-  auto letter = [&](size_t i) { return (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z'); };
-  for (size_t at = std::max<size_t>(from, 1); tokenizer.model.cutsAtSpaces && at + 1 < valid; ++at)
-    if (text[at] == ' ' && letter(at - 1) && letter(at + 1))
-      return at;
-  return 0;
+Result<ModelPointer> bytePairs(const Model &model, VocabularyPointer vocabulary, Renumber idOf) {
+  TRY_STATUS(checkCharacters(model, *vocabulary));
+  BpeSettings settings;
+  settings.alphabet = Alphabet::Characters;
+  settings.byteFallback = model.byteFallback;
+  settings.fuseUnknown = true;
+  // Equal scores are merged from the left.
+  std::map<float, int32_t, std::greater<>> ranks;
+  for (const Model::Piece &piece : model.pieces)
+    if (piece.type == Model::Type::Normal)
+      ranks.emplace(piece.score, 0);
+  int32_t rank = 0;
+  for (auto &each : ranks)
+    each.second = rank++;
+  std::vector<std::pair<int32_t, int32_t>> results;
+  std::vector<bool> frozen(vocabulary->size(), true);
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Model::Piece &piece = model.pieces[i];
+    int32_t id = idOf(static_cast<int32_t>(i));
+    if (piece.type == Model::Type::Unused)
+      return Status::badInput("piece " + std::to_string(i) + ", " + inQuotes(piece.text) + ", is unused, which npar does not know in a model "
+                                                                                       "of byte pairs");
+    if (piece.type == Model::Type::Normal) {
+      results.emplace_back(id, ranks[piece.score]);
+      frozen[static_cast<size_t>(id)] = false;
+    } else if (piece.type == Model::Type::UserDefined) {
+      settings.whole.push_back(id);
+    } else if (piece.type == Model::Type::Unknown) {
+      settings.unknown = piece.text;
+    }
+  }
+  TRY(settings.merges, mergesInto(*vocabulary, results));
+  auto isFrozen = [&](const PairMerge &merge) { return frozen[static_cast<size_t>(merge.left)] || frozen[static_cast<size_t>(merge.right)]; };
+  settings.merges.erase(std::remove_if(settings.merges.begin(), settings.merges.end(), isFrozen), settings.merges.end());
+  return bpeModel(std::move(vocabulary), std::move(settings));
 }
 
-Status SentencePieceEncoder::encode(size_t begin, size_t end, std::vector<int32_t> &ids) {
-  if (!begun && additions)
-    ids.insert(ids.end(), tokenizer.before.begin(), tokenizer.before.end());
-  begun = true;
-  std::vector<int> found;
-  sentencepiece::util::Status status = tokenizer.processor.Encode({text.data() + begin, end - begin}, &found);
-  if (!status.ok())
-    return Status::badInput("libsentencepiece cannot encode the text: " + status.ToString());
-  ids.insert(ids.end(), found.begin(), found.end());
-  return {};
+Result<ModelPointer> unigram(const Model &model, VocabularyPointer vocabulary, Renumber idOf) {
+  UnigramSettings settings;
+  settings.sums = UnigramSettings::Sums::SentencePiece;
+  settings.byteFallback = model.byteFallback;
+  settings.scores.resize(vocabulary->size());
+  std::vector<bool> found(vocabulary->size());
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Model::Piece &piece = model.pieces[i];
+    int32_t id = idOf(static_cast<int32_t>(i));
+    settings.scores[static_cast<size_t>(id)] = static_cast<double>(piece.score);
+    found[static_cast<size_t>(id)] = piece.type == Model::Type::Normal || piece.type == Model::Type::UserDefined;
+    if (piece.type == Model::Type::UserDefined)
+      settings.whole.push_back(id);
+    if (piece.type == Model::Type::Unknown)
+      settings.unknown = id;
+  }
+  for (size_t id = 0; id < found.size(); ++id)
+    if (!found[id])
+      settings.unused.push_back(static_cast<int32_t>(id));
+  return unigramModel(std::move(vocabulary), std::move(settings));
 }
 
-/// Encodes the part of the text that can be cut off, in small pieces, because the library's time grows faster than linearly.
-Status SentencePieceEncoder::encodeCuts(std::vector<int32_t> &ids) {
-  size_t begin = 0;
-  for (size_t end; (end = cutAfter(begin + leastCut)) > 0; begin = end + 1)
-    if (Status status = encode(begin, end, ids); !status.ok())
-      return status;
-  text.erase(0, begin);
-  valid -= begin, encoded += begin;
-  return {};
+Status addPieces(const Model &model, Renumber idOf, PipelineParts &parts, TokenTrie &whole) {
+  size_t unknown = 0;
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Model::Piece &piece = model.pieces[i];
+    int32_t id = idOf(static_cast<int32_t>(i));
+    parts.vocabulary.emplace_back(piece.text, id);
+    if (piece.type == Model::Type::Control)
+      parts.silent.push_back(id);
+    if (piece.type == Model::Type::Unknown) {
+      ++unknown;
+      parts.texts.emplace_back(id, model.unknownText);
+    }
+    if (piece.type == Model::Type::UserDefined)
+      whole.add(piece.text, {id, false, false, false});
+    size_t end = 0;
+    characterAt(piece.text, end);
+    if (end == piece.text.size() && (piece.type == Model::Type::Control || piece.type == Model::Type::Unknown))
+      return Status::badInput("piece " + std::to_string(i) + ", " + inQuotes(piece.text) + ", is a character, and no text");
+  }
+  return unknown == 1 ? Status() : Status::badInput("it has " + std::to_string(unknown) + " unknown pieces instead of one");
 }
 
-Status SentencePieceEncoder::push(std::string_view part, std::vector<int32_t> &ids) {
-  text += part;
-  if (text.size() < enough)
-    return {};
-  if (Status status = check(/*goesOn=*/true); !status.ok())
-    return status;
-  if (Status status = encodeCuts(ids); !status.ok())
-    return status;
-  enough = std::max(leastPart, 2 * text.size());
-  if (text.size() <= longestPart)
-    return {};
-  return Status::badInput(
-      "a SentencePiece model must read the whole text if it cannot be cut at a space between letters, but it has more than " +
-      std::to_string(longestPart) + " bytes, from byte " + std::to_string(encoded) + " on: split the text into several files");
+std::optional<int64_t> idOfToken(const PipelineParts &parts, const std::string &name) {
+  for (const AddedToken &token : parts.added)
+    if (token.text == name)
+      return token.id;
+  for (const auto &[token, id] : parts.vocabulary)
+    if (token == name)
+      return id;
+  return std::nullopt;
 }
 
-Status SentencePieceEncoder::finish(std::vector<int32_t> &ids) {
-  if (Status status = check(/*goesOn=*/false); !status.ok())
-    return status;
-  if (Status status = encodeCuts(ids); !status.ok())
-    return status;
-  if (Status status = encode(0, text.size(), ids); !status.ok())
-    return status;
-  if (additions)
-    ids.insert(ids.end(), tokenizer.after.begin(), tokenizer.after.end());
-  return {};
-}
-
-std::unique_ptr<TextEncoder> SentencePiece::encoder(bool additions) const {
-  return std::make_unique<SentencePieceEncoder>(*this, additions);
-}
-
-/// Tokens that other files add are the model's own, or texts would have other ids than they say.
-Status checkAdded(const std::vector<AddedToken> &added, const std::string &file, const SentencePiece &tokenizer) {
-  for (const AddedToken &token : added) {
-    int32_t id = static_cast<int32_t>(std::min<int64_t>(token.id, INT32_MAX));
-    if (!tokenizer.isId(id) || tokenizer.processor.IdToPiece(id) != token.text)
-      return Status::badInput(file + " gives the id " + std::to_string(token.id) + " to " + inQuotes(token.text) +
+/// Tokens that are not the model's own.
+Status addTokens(const TokenizerConfig &config, const Family &family, const Model &model, PipelineParts &parts) {
+  bool fairseq = family.idOf == fairseqId;
+  if (fairseq) { // the model lacks them
+    AddedToken padding{"<pad>", 1, /*special=*/true, false, false, false, false};
+    AddedToken mask{"<mask>", static_cast<int64_t>(model.pieces.size()) + 1, true, false, false, /*leftStrip=*/true, false};
+    parts.added = {padding, mask};
+  }
+  for (const AddedToken &token : config.added) {
+    std::optional<int64_t> known = idOfToken(parts, token.text);
+    if (known && *known != token.id)
+      return Status::badInput("tokenizer_config.json gives the id " + std::to_string(token.id) + " to " + inQuotes(token.text) +
                               ", which the model does not");
+    if (!known)
+      parts.added.push_back(token);
   }
   return {};
-}
-
-/// Adds the ids that a folder's tokenizer_config.json requests around every text; the model's own file does not have them.
-void addAround(const TokenizerConfig &config, SentencePiece &tokenizer) {
-  if (config.exists && config.addBegin.value_or(true) && tokenizer.processor.bos_id() >= 0)
-    tokenizer.before.push_back(tokenizer.processor.bos_id());
-  if (config.addEnd && tokenizer.processor.eos_id() >= 0)
-    tokenizer.after.push_back(tokenizer.processor.eos_id());
 }
 
 } // namespace
 
-Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path, const std::vector<AddedToken> &added) {
-  Result<std::string> bytes = readTokenizerFile(path);
-  if (!bytes.ok())
-    return bytes.status();
-  auto result = std::make_shared<SentencePiece>();
-  Result<SentencePieceModel> model = readSentencePieceModel(*bytes);
-  if (!model.ok())
-    return tokenizerFailure(path, model.status().message());
-  result->model = std::move(*model);
-  if (auto status = result->processor.LoadFromSerializedProto(*bytes); !status.ok())
-    return tokenizerFailure(path, "libsentencepiece refuses it: " + status.ToString());
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  Result<TokenizerConfig> config = readTokenizerConfig(folder.empty() ? "." : folder);
-  if (!config.ok())
-    return config.status();
-  for (Status status : {checkAdded(added, "tokenizer.json", *result), checkAdded(config->added, "tokenizer_config.json", *result)})
-    if (!status.ok())
-      return tokenizerFailure(path, status.message());
-  addAround(*config, *result);
-  return std::shared_ptr<const Tokenizer>(std::move(result));
+Result<PipelineParts> partsOfSentencePiece(std::string_view bytes, const TokenizerConfig &config) {
+  TRY(Model model, readSentencePieceModel(bytes));
+  if (model.kind != Model::Kind::Unigram && model.kind != Model::Kind::BytePairs)
+    return Status::badInput(std::string("it is a model of ") + (model.kind == Model::Kind::Words ? "words" : "characters") +
+                            ": npar knows unigram models and those of byte pairs");
+  TRY(Family family, familyOf(config, model));
+  PipelineParts parts;
+  TokenTrie whole;
+  parts.kind = "SentencePiece";
+  TRY_STATUS(addPieces(model, family.idOf, parts, whole));
+  TRY_STATUS(addTokens(config, family, model, parts));
+  TRY(auto map, CharsMap::read(model.charsMap));
+  parts.normalizers = {sentencePieceNormalizer(model, map, std::move(whole))};
+  parts.spelling.kind = Spelling::Kind::Marked, parts.spelling.mark = spaceMark, parts.spelling.byteNames = true;
+  parts.spelling.dropsFirstSpace = model.spaceBefore || model.dropsExtraSpaces;
+  for (auto [name, around] : {std::pair(&family.before, &parts.before), std::pair(&family.after, &parts.after)})
+    if (std::optional<int64_t> id = name->empty() ? std::nullopt : idOfToken(parts, *name))
+      around->push_back(*id);
+  parts.endOfText = model.end;
+  parts.model = [model = std::move(model), idOf = family.idOf](VocabularyPointer vocabulary) {
+    return model.kind == Model::Kind::Unigram ? unigram(model, std::move(vocabulary), idOf) : bytePairs(model, std::move(vocabulary), idOf);
+  };
+  return parts;
 }
 
 } // namespace npar::engine

@@ -67,15 +67,26 @@ Status notUtf8(uint8_t byte, uint64_t position) {
                           "; 'iconv -f latin1 -t utf-8 FILE' converts Latin-1, 'iconv -c -f utf-8 -t utf-8 FILE' removes such bytes");
 }
 
+void appendUtf8(char32_t character, std::string &out) {
+  auto tail = [&](unsigned shift) { out += static_cast<char>(0x80 | (character >> shift & 0x3f)); };
+  if (character < 0x80) {
+    out += static_cast<char>(character);
+  } else if (character < 0x800) {
+    out += static_cast<char>(0xc0 | character >> 6);
+    tail(0);
+  } else if (character < 0x10000) {
+    out += static_cast<char>(0xe0 | character >> 12);
+    tail(6), tail(0);
+  } else {
+    out += static_cast<char>(0xf0 | character >> 18);
+    tail(12), tail(6), tail(0);
+  }
+}
+
 std::string utf8Of(char32_t character) {
-  auto tail = [&](unsigned shift) { return static_cast<char>(0x80 | (character >> shift & 0x3f)); };
-  if (character < 0x80)
-    return {static_cast<char>(character)};
-  if (character < 0x800)
-    return {static_cast<char>(0xc0 | character >> 6), tail(0)};
-  if (character < 0x10000)
-    return {static_cast<char>(0xe0 | character >> 12), tail(6), tail(0)};
-  return {static_cast<char>(0xf0 | character >> 18), tail(12), tail(6), tail(0)};
+  std::string text;
+  appendUtf8(character, text);
+  return text;
 }
 
 std::optional<char32_t> characterAt(std::string_view text, size_t &position) {

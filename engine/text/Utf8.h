@@ -25,6 +25,7 @@ Utf8Extent utf8Extent(std::string_view text, size_t from = 0);
 Status notUtf8(uint8_t byte, uint64_t position);
 
 std::string utf8Of(char32_t character);
+void appendUtf8(char32_t character, std::string &out);
 /// Returns the character at `position`, which then moves past it; none if there is no complete one.
 std::optional<char32_t> characterAt(std::string_view text, size_t &position);
 

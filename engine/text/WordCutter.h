@@ -1,28 +1,60 @@
-// Cuts a text into the words within which tokens are merged, by the pre-tokenizers of a tokenizer file.
+// Cuts a text into the words that a model encodes, by the pre-tokenizers of a tokenizer file.
 #pragma once
 
+#include "engine/text/CharacterSet.h"
 #include "engine/text/Pattern.h"
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace npar::engine {
 
-/// One pre-tokenizer: cuts each piece that the previous ones made.
-struct CutRule {
-  std::shared_ptr<const Pattern> pattern; ///< none: puts a space before a piece
-  bool keepsGaps = true;                  ///< text between matches becomes a piece too, instead of being dropped
-  /// Selects the pieces before which a rule without a pattern puts its space.
-  enum class Space {
-    WhereNone,   ///< pieces that begin without a space
-    NoMark,      ///< pieces that begin neither with a space nor with U+2581, which represents one
-    FirstNoMark, ///< of these, the one at the beginning of the text
-    Always
-  };
-  Space space = Space::WhereNone;
+/// Finds the places where a text is cut.
+struct Delimiter {
+  std::shared_ptr<const Pattern> pattern; ///< if null, each character of `set`
+  const CharacterSet *set = nullptr;      ///< lives for ever; if null, each `text`
+  std::string text;
 };
+
+/// What becomes of a delimiter.
+enum class Behavior {
+  Removed,
+  Isolated,           ///< a piece of its own
+  MergedWithPrevious, ///< with the text before it
+  MergedWithNext,
+  Contiguous ///< delimiters next to each other are one piece
+};
+
+/// One pre-tokenizer, or a part of one: changes each piece that the previous ones made.
+struct CutRule {
+  enum class Kind {
+    Split,
+    PrefixSpace,   ///< puts a space before pieces that begin without one (ByteLevel)
+    Mark,          ///< writes spaces as `mark` (Metaspace)
+    ByteCharacters, ///< writes bytes as printable characters (ByteLevel, if other rules follow it)
+    Separate        ///< cuts before each U+2581 that does not follow a character of `joined`
+  };
+  enum class Prepend { Never, First, Always }; ///< the mark, if the piece begins without it; First: at the beginning of the text
+
+  Kind kind = Kind::Split;
+  Delimiter delimiter;
+  Behavior behavior = Behavior::Isolated;
+  bool inverted = false; ///< the text between delimiters is the delimiter
+  std::string mark;
+  Prepend prepend = Prepend::Never;
+  const CharacterSet *joined = nullptr;
+};
+CutRule splitRule(std::shared_ptr<const Pattern> pattern, Behavior behavior, bool inverted = false);
+CutRule splitRule(const CharacterSet &set, Behavior behavior);
+CutRule splitRule(std::string text, Behavior behavior);
+CutRule prefixSpaceRule();
+CutRule byteCharactersRule();
+CutRule separateRule(const CharacterSet &joined);
+/// Metaspace without its splitting.
+CutRule markRule(std::string mark, CutRule::Prepend prepend);
 
 /// For one thread. The cuts do not depend on the parts in which a text comes: a word is returned once no later text could change it.
 class WordCutter {
@@ -35,13 +67,16 @@ public:
   Status cut(std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
 
 private:
-  Status apply(size_t rule, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
-  Status match(size_t rule, std::string_view text, bool goesOn, const Word &word, size_t &done);
   struct Step {
+    CutRule rule;
     std::optional<PatternMatcher> matcher;
-    bool keepsGaps;
-    CutRule::Space space;
+    std::string rewritten;
   };
+  Status apply(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
+  Status split(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
+  Status separate(size_t step, std::string_view text, bool goesOn, const Word &word, size_t &done);
+  Status rewrite(size_t step, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
+  PatternMatcher::Found next(Step &step, std::string_view text, size_t from, bool goesOn, Span &span);
   std::vector<Step> steps;
 };
 

@@ -7,6 +7,7 @@
 #include "engine/checkpoint/Resume.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/json/Json.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +21,7 @@
 
 namespace npar::training {
 
+using engine::Option;
 using engine::Result;
 using engine::Status;
 
@@ -46,7 +48,7 @@ Status RunCheckpoints::look() const {
   if (std::string why = whyNotWritable(plan.folder); !why.empty())
     return Status::badInput(fmt::format("cannot write checkpoints to '{}': {}", plan.folder, why));
   if (engine::hasManifest(plan.folder))
-    return Status::badInput(fmt::format("'{}' is a checkpoint: give --checkpoint the folder that contains it", plan.folder));
+    return Status::badInput(fmt::format("'{}' is a checkpoint: give the folder that contains it", plan.folder));
   if (Result<files::OpenFolder> folder = files::OpenFolder::open(plan.folder); folder.ok())
     if (auto kind = folder->kindOf("best.json"); kind != files::OpenFolder::Kind::None && kind != files::OpenFolder::Kind::File)
       return Status::badInput(
@@ -56,9 +58,8 @@ Status RunCheckpoints::look() const {
     return committed.status();
   if (!committed->empty() && !plan.resume)
     return Status::badInput(
-        fmt::format("'{}' contains checkpoints of a training, the newest of step {}: give --resume to continue from it, or "
-                    "name another folder",
-                    plan.folder, committed->back().step));
+        fmt::format("'{}' contains checkpoints of a training, the newest of step {}: give {} to continue from it, or name another folder",
+                    plan.folder, committed->back().step, nameOf(Option::Resume)));
   return {};
 }
 
@@ -93,8 +94,8 @@ Status RunCheckpoints::takeNewest(job::Processes &processes, uint64_t below, con
     }
   }
   if (status.ok() && found && plan.seed && *plan.seed != found->manifest().seed)
-    status = Status::badInput(fmt::format("{} has seed {}, but --seed is {}: a training must continue with its original seed",
-                                          found->description(), found->manifest().seed, *plan.seed));
+    status = Status::badInput(fmt::format("{} has seed {}, but {} is {}: a training must continue with its original seed",
+                                          found->description(), found->manifest().seed, nameOf(Option::Seed), *plan.seed));
   if (status.ok() && found && origin && origin->manifest.seed != found->manifest().seed)
     status = Status::badInput(fmt::format("{}; {} has seed {} and cannot replace it, because the run has seed {}", damage.message(),
                                           found->description(), found->manifest().seed, origin->manifest.seed));
@@ -126,11 +127,14 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
   if (origin->manifest.data.empty())
     return {};
   const engine::DataPosition &before = origin->manifest.data.front();
+  const std::string help = fmt::format("start a new training with its weights in another folder: {}", nameOf(Option::LoadWeights, origin->folder));
+  if (before.stream == engine::hostStream && position.stream != engine::hostStream)
+    return Status::badInput(fmt::format("{} was trained with step(), whose data npar cannot find again\nnpar: help: continue it with step(), or {}",
+                                        origin->description, help));
   auto refuse = [&](const std::string &what, const std::string &there, const std::string &here) {
     return Status::badInput(fmt::format("{} has trained on {} {}, but this run uses {}: its position in the data, sample "
-                                        "{}, would refer to other samples\nnpar: help: give the same data, or start a new training "
-                                        "with its weights in another folder: --weights {}",
-                                        origin->description, what, there, here, before.samples, origin->folder));
+                                        "{}, would refer to other samples\nnpar: help: give the same data, or {}",
+                                        origin->description, what, there, here, before.samples, help));
   };
   if (before.stream != position.stream)
     return refuse("data of the kind", "'" + before.stream + "'", "'" + position.stream + "'");
@@ -140,7 +144,7 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
     return refuse("data whose sample count is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;
   data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples));
-  if (before.batch != position.batch && !plan.quiet)
+  if (before.batch != position.batch)
     observer.remark(fmt::format("a batch now has {} samples instead of {}: training continues at sample {}", position.batch, before.batch,
                                 before.samples));
   return {};
@@ -181,12 +185,11 @@ Status RunCheckpoints::fill(job::Processes &processes, engine::Session &session,
     if (remarks.ok()) {
       saved = firstStep();
       store = nullptr; // closes its files: a removed file frees its disk space only when closed
-      if (!plan.quiet)
-        observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), plan.steps));
-      for (const std::string &text : plan.quiet ? std::vector<std::string>() : *remarks)
+      observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), plan.steps));
+      for (const std::string &text : *remarks)
         observer.remark(text);
       std::string others = plan.given ? engine::otherSettings(origin->folder, *plan.given, constants) : "";
-      if (!others.empty() && !plan.quiet)
+      if (!others.empty())
         observer.remark("warning: the settings differ from those when the checkpoint was written: " + others);
       return {};
     }
@@ -267,6 +270,14 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
   return status.ok() ? named : status;
 }
 
+Status RunCheckpoints::saveNow(int64_t done) {
+  if (!writer)
+    return {};
+  engine::Activity activity(observer, "writing a checkpoint to '" + plan.folder + "'");
+  TRY_STATUS(save(done));
+  return settle(writer->finish(), /*atEnd=*/true);
+}
+
 Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double value) {
   if (!writer)
     return {};
@@ -324,8 +335,7 @@ void RunCheckpoints::spareBest() {
 
 void RunCheckpoints::sayRemarks() {
   for (const std::string &text : writer->takeRemarks())
-    if (!plan.quiet)
-      observer.remark(text);
+    observer.remark(text);
 }
 
 std::string RunCheckpoints::newest() const { return writer && !writer->newest().empty() ? writer->newest() : origin ? origin->folder : ""; }

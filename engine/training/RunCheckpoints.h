@@ -25,7 +25,6 @@ struct CheckpointPlan {
   std::optional<uint64_t> seed;               ///< of the command line
   int64_t steps = 0;                          ///< steps done at the end
   std::optional<engine::GivenSettings> given; ///< of the command line, to compare with the checkpoint's; nothing: a compiled program
-  bool quiet = false;                         ///< remarks on what went wrong only
 };
 
 /// The texts that a model was read from and the arguments that selected it, for a copy in every checkpoint.
@@ -70,6 +69,8 @@ public:
   /// Call it at the end of training, whatever the reason. Saves a last checkpoint, unless it exists already or `sound` is false, and waits
   /// until all are written. Here a failed save is an error.
   engine::Status atEnd(int64_t done, bool sound);
+  /// Saves a checkpoint, even of step 0, and waits until it is complete. A failed save is an error.
+  engine::Status saveNow(int64_t done);
   /// The saves that failed since the last call, for the log.
   std::vector<engine::FailedSaveRecord> takeFailures();
   /// All failed saves.

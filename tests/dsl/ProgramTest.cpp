@@ -318,6 +318,39 @@ TEST(Language, LeavesOutWhatTheLossDoesNotNeed) {
   EXPECT_NE(r.messages.find("warning: parameter 'a' does not reach the loss"), std::string::npos) << r.messages;
 }
 
+// A `keep` line keeps a parameter that only another task needs, without a warning.
+TEST(Language, KeepsWhatTheLossDoesNotNeed) {
+  const std::string body = " a = Linear(embed, [embed2])\n pooler = Linear(embed, [embed2])\n loss a(x) * 1.0\n";
+  auto text = [&](const std::string &rule) { return around(" axis embed2 = 3\n" + body + rule); };
+  Result without = elaborateText(text(""));
+  EXPECT_EQ(program(without).model.parameters.size(), 2u);
+  EXPECT_NE(without.messages.find("layer 'pooler' is never called"), std::string::npos);
+  Result with = elaborateText(text(" checkpoint { keep \"pooler.*\" }"));
+  EXPECT_EQ(with.messages, "");
+  Program p = program(with);
+  ASSERT_EQ(p.model.parameters.size(), 4u);
+  EXPECT_EQ(p.model.parameters[2].path, "pooler.weight");
+  ASSERT_EQ(p.model.checkpoint.size(), 1u);
+  EXPECT_EQ(p.model.checkpoint[0].model, "pooler.*");
+}
+
+// Lists of constants: written out, computed, and read by number; `--set` takes them too.
+TEST(Language, HasListsOfConstants) {
+  const std::string text = "import \"Linear\"\nmodel M(width = 8, scales = none, kinds = [\"b\", \"a\"]) {\n axis batch, seq = 4, embed = width, half = 3\n"
+                           " input x: f32[batch, seq, embed]\n squares = [float32(0.1 * i * i) for i in half]\n"
+                           " if kinds[1] == \"a\" { y = x * squares[2] } else { y = x }\n"
+                           " if scales != none { y = y * scales[ceil(0.5)] * floor(2.5) }\n"
+                           " table = sinusoid(index(seq), half, frequencies = [1.0, 0.5, 0.1])\n"
+                           " loss y * sum(table, over = half)\n}\ntrain base for M { batch 4 optimizer Sgd(lr = 0.1) }\n";
+  Program p = program(elaborateText(text));
+  EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "scale")[0]->attributes.at("factor")), static_cast<double>(0.4F));
+  EXPECT_EQ(std::get<std::vector<double>>(nodesOf(p, "sinusoid")[0]->attributes.at("frequencies")),
+            (std::vector<double>{1.0, 0.5, static_cast<double>(0.1F)}));
+  p = program(elaborateText(text, {{"scales", "[5, 7.5]"}, {"kinds", "[\"a\", \"c\"]"}}));
+  EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "scale")[0]->attributes.at("factor")), 7.5);
+  EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "scale")[1]->attributes.at("factor")), 2.0);
+}
+
 TEST(Language, ALayerOfTheFileHidesAnImportedOne) {
   Program p = program(elaborateText("layer Linear(in, out) { param w: [in, out] = ones forward(x) = project(x, w) }\n" +
                                     around(" axis out = 3\n l = Linear(embed, out)\n loss sum(l(x), over = out)")));

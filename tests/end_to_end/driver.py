@@ -18,7 +18,7 @@ NPAR = BUILD / "bin" / "npar"
 ALTER = BUILD / "bin" / "npar_alter"  # makes wrong programs (tests/tools/npar/AlterProgram.cpp)
 REFERENCE = ROOT / "tests" / "reference"
 LONG = bool(os.environ.get("NPAR_LONG"))
-SANITIZED = bool(os.environ.get("NPAR_SANITIZED"))  # set by test_sanitizers.py
+SANITIZED = os.environ.get("NPAR_SANITIZED", "")  # the sanitizers of this build, by test_sanitizers.py
 TIMEOUT = 900
 
 sys.path.insert(0, str(REFERENCE))

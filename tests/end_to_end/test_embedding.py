@@ -1,5 +1,6 @@
 """npar as a library: installed, moved, and used by programs of tests/embedding that see nothing else of npar."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import json_schema
 from driver import BUILD, ROOT, SANITIZED, block
 
 SOURCES = ROOT / "tests" / "embedding"
@@ -26,7 +28,11 @@ def run(*command, **named):
     return result.stdout
 
 
-@unittest.skipIf(SANITIZED, "hosts are built without the sanitizers that the libraries need")
+# Programs that cannot run under a sanitizer.
+NOT_UNDER = {"c_allocation": "replaces malloc, as the sanitizers do", "c_many_trainers": "measures memory, of which the sanitizers keep more"}
+plain = unittest.skipIf(SANITIZED, "says something only of libraries without sanitizers")
+
+
 class EmbeddingTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -45,24 +51,42 @@ class EmbeddingTest(unittest.TestCase):
         return self.place / "lib" / name
 
     def check(self, programs):
-        """Runs programs, each in an empty folder with the page's model and without any environment."""
+        """Runs programs, each in an empty folder with the page's models and without any environment but the sanitizers' options."""
         self.assertGreater(len(programs), 15)
+        environment = {name: value for name, value in os.environ.items() if re.fullmatch(r"[A-Z]+SAN_OPTIONS", name)}
         for program in programs:
+            if SANITIZED and program.name in NOT_UNDER:
+                continue
             with self.subTest(program=program.name), tempfile.TemporaryDirectory() as folder:
                 (pathlib.Path(folder) / "hello.npar").write_text(block(ROOT / "README.md", "npar"))
-                printed = run(program, env={}, cwd=folder)
+                (pathlib.Path(folder) / "deep.npar").write_text(block(PAGE, "npar"))
+                printed = run(program, env=environment, cwd=folder)
                 if program.stem.endswith("page"):
                     losses = [float(line.split()[-1]) for line in printed.splitlines()]
                     self.assertLess(losses[-1], losses[0] / 2)
                 else:
                     self.assertEqual(printed, f"ok {program.name.split('_', 1)[1]}\n")
+                if program.stem == "cpp_documents":
+                    self.check_documents(pathlib.Path(folder))
+
+    def check_documents(self, folder):
+        """Validates the files SCHEMA.json and SCHEMA@WHAT.json of a folder by the installed schemas, and looks for schemas of the library without a file."""
+        installed = self.place / "share" / "npar" / "schemas"
+        self.assertEqual({path.name: path.read_bytes() for path in installed.iterdir()}, {path.name: path.read_bytes() for path in json_schema.FOLDER.glob("*.json")})
+        found = {}
+        for path in sorted(folder.glob("*.json")):
+            found[path.stem.split("@")[0]] = True
+            self.assertEqual(json_schema.validate(json.loads(path.read_text()), path.stem.split("@")[0]), [], path.name)
+        self.assertEqual(sorted(found), json_schema.of_library())
 
     def test_programs_with_find_package(self):
         build = self.folder / "with cmake"
-        run("cmake", "-G", "Ninja", "-S", SOURCES, "-B", build, f"-DCMAKE_PREFIX_PATH={self.place}", f"-DEXTRA={';'.join(map(str, self.page))}")
+        flags = [f"-DCMAKE_{language}_FLAGS=-fsanitize={SANITIZED}" for language in ("C", "CXX") if SANITIZED]
+        run("cmake", "-G", "Ninja", "-S", SOURCES, "-B", build, f"-DCMAKE_PREFIX_PATH={self.place}", f"-DEXTRA={';'.join(map(str, self.page))}", *flags)
         run("cmake", "--build", build, "-j", os.cpu_count())
         self.check(sorted(path for path in build.iterdir() if re.match(r"(c|cpp)_", path.name)))
 
+    @plain
     def test_programs_with_pkg_config(self):
         if not shutil.which("pkg-config"):
             self.skipTest("pkg-config is not installed")
@@ -76,6 +100,7 @@ class EmbeddingTest(unittest.TestCase):
                 f"-Wl,-rpath,{self.place / 'lib'}")
         self.check(programs)
 
+    @plain
     def test_a_host_without_the_compiler(self):
         """Compiled programs need only the component Runtime; find_package and npar_compile name the missing component."""
         place = self.folder / "no compiler"
@@ -85,12 +110,55 @@ class EmbeddingTest(unittest.TestCase):
         result = subprocess.run(["cmake", "-G", "Ninja", "-S", SOURCES, "-B", self.folder / "refused", f"-DCMAKE_PREFIX_PATH={place}"], capture_output=True, text=True)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("component Compiler is not", " ".join(result.stderr.split()))
+        self.assertIn("compiler: 0, runtime: 1", self.find("OPTIONAL_COMPONENTS Compiler", place))
         run("g++", "-std=c++17", "-I", place / "include", SOURCES / "cpp" / "errors.cpp", "-o", self.folder / "alone", place / "lib" / "libnpar.so",
             f"-Wl,-rpath,{place / 'lib'}")
         result = subprocess.run([self.folder / "alone"], capture_output=True, text=True, env={})
         self.assertEqual(result.returncode, 1)
         self.assertIn("compiling needs libnpar_compiler.so.0", result.stdout)
 
+    def find(self, arguments, place, languages="C CXX", code=0):
+        """Configures a project that finds npar; returns what CMake prints."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "main.c").write_text("#include <npar/npar.h>\nint main(void) { return npar_abi() == 0; }\n")
+            (pathlib.Path(folder) / "main.cpp").write_text("#include <npar/npar.hpp>\nint main() { return npar_abi() == 0; }\n")
+            (pathlib.Path(folder) / "CMakeLists.txt").write_text(f"""
+                cmake_minimum_required(VERSION 3.24)
+                project(finder LANGUAGES {languages})
+                find_package(npar 0.1 REQUIRED {arguments})
+                add_executable(app main.{"cpp" if "CXX" in languages else "c"})
+                target_link_libraries(app PRIVATE npar::npar)
+                foreach(name Runtime Compiler Development)
+                  if(npar_${{name}}_FOUND)
+                    list(APPEND found 1)
+                  else()
+                    list(APPEND found 0)
+                  endif()
+                endforeach()
+                list(GET found 0 runtime)
+                list(GET found 1 compiler)
+                list(GET found 2 development)
+                message("compiler: ${{compiler}}, runtime: ${{runtime}}, development: ${{development}}")
+                """)
+            command = ["cmake", "-G", "Ninja", "-S", folder, "-B", f"{folder}/build", f"-DCMAKE_PREFIX_PATH={place}"]
+            result = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(result.returncode != 0, code != 0, result.stderr)
+            if code == 0:
+                run("cmake", "--build", f"{folder}/build")
+        return " ".join((result.stdout + result.stderr).split())
+
+    def test_components(self):
+        for arguments in ("", "COMPONENTS Runtime", "COMPONENTS Runtime Compiler Development"):
+            self.assertIn("compiler: 1, runtime: 1, development: 1", self.find(arguments, self.place))
+        self.assertIn("compiler: 1", self.find("", self.place, languages="C"))
+        self.assertIn("unknown component 'Complier': npar has Runtime, Compiler and Development", self.find("COMPONENTS Complier", self.place, code=1))
+
+    def test_older_languages_are_refused_in_words(self):
+        (self.folder / "old.cpp").write_text("#include <npar/npar.hpp>\n")
+        result = subprocess.run(["g++", "-std=c++14", "-fsyntax-only", "-I", self.place / "include", self.folder / "old.cpp"], capture_output=True, text=True)
+        self.assertIn("npar needs C++17", result.stderr)
+
+    @plain
     def test_only_the_declared_functions_are_exported(self):
         def exported(library):
             lines = run("nm", "-D", "--defined-only", self.library(library)).splitlines()
@@ -101,6 +169,7 @@ class EmbeddingTest(unittest.TestCase):
         self.assertEqual(exported("libnpar.so.0"), declared)
         self.assertEqual(exported("libnpar_compiler.so.0"), {"npar_compiler_table"})
 
+    @plain
     def test_what_travels_along(self):
         for name in ("libnpar.so.0", "libnpar_compiler.so.0"):
             listing = run(shutil.which("ldd"), self.library(name), env={})

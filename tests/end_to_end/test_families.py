@@ -3,6 +3,7 @@ steps."""
 
 import json
 import math
+import shutil
 import unittest
 
 from driver import LONG, REFERENCE, DriverTest, mesh, safetensors_file, sample, settings
@@ -12,6 +13,7 @@ import random_weights
 
 RECORDED = json.loads((REFERENCE / "families_recorded.json").read_text())
 FAMILIES = RECORDED["families"]
+EXPORTED = json.loads((REFERENCE / "exports_recorded.json").read_text())["configurations"]
 RATE = 1024  # a power of two: what a step of plain descent subtracts is the gradient times this, to the last bit
 ADAMW = RECORDED["adamw"]
 TRAIN = f"""
@@ -21,6 +23,7 @@ train steps for MODEL {{
     optimizer AdamW(lr = {ADAMW["lr"]}, betas = ({ADAMW["betas"][0]}, {ADAMW["betas"][1]}), epsilon = {ADAMW["eps"]}, decay = {ADAMW["weight_decay"]})
 }}
 """
+NAMES = {"gpt_neox": "GptNeoX", "gptj": "GptJ", "distilbert": "DistilBert"}  # of models, where they are not the file's
 GENERAL_PLANS = ["one rank", "dp pp tp", "dp pp tp, all in shares", "dp, recomputed"]
 PLANS = {
     "one rank": ["--plan", "none"],
@@ -40,8 +43,22 @@ VERIFIED_LONG = [
     't5 --set feed="gated-gelu" --set tied=false',
 ]  # fmt: skip
 PUBLISHED = {
+    "llama": {"Llama-3.1-8B": 8030261248, "Llama-3.1-70B": 70553706496, "Llama-3.2-1B": 1235814400, "Llama-3.2-3B": 3212749824},
+    "phi3": {"Phi-3-mini-4k": 3821079552, "Phi-3-medium-4k": 13960238080, "phi-4": 14659507200, "Phi-4-mini": 3836021760},
+    "gpt_neox": {
+        "pythia-70m": 70426624, "pythia-160m": 162322944, "pythia-410m": 405334016, "pythia-1.4b": 1414647808, "pythia-6.9b": 6857302016,
+        "gpt-neox-20b": 20554567680,
+    },
+    "gptj": {"gpt-j-6b": 6050882784},
+    "olmo2": {"OLMo-2-1B": 1484916736, "OLMo-2-7B": 7298617344, "OLMo-2-13B": 13716198400},
+    "gemma": {"gemma-2b": 2506172416, "gemma-7b": 8537680896},
+    "gemma3": {"gemma-3-270m": 268098176, "gemma-3-1b": 999885952},
+    "starcoder2": {"starcoder2-3b": 3030371328, "starcoder2-7b": 7173923840, "starcoder2-15b": 15957889024},
+    "bloom": {"bloom-560m": 559214592, "bloom-7b1": 7069016064, "bloom": 176247271424},
+    "distilbert": {"distilbert-base-uncased": 66985530},
     "bert": {
-        "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22565376,
+        "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22713216,
+        "xlm-roberta-base": 278295186, "xlm-roberta-large": 560142482,
     },
     "t5": {
         "t5-small": 60506624, "t5-base": 222903552, "t5-large": 737668096, "t5-3b": 2851598336, "t5-11b": 11307321344,
@@ -66,12 +83,13 @@ class FamiliesTest(DriverTest):
         report = self.npar_json("import", folder)
         self.assertEqual(report["parameters"], sum(math.prod(shape) for shape in family["shapes"].values()))
         model = report["model"]
-        (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", model.capitalize()))
-        values = {key: json.dumps(value) for key, value in report["settings"].items()}
+        (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", NAMES.get(model, model.capitalize())))
+        values = {key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()}
         flags = [*settings(values, length=RECORDED["length"]), "--weights", folder]
+        pairs = family["task"] in families_data.LABELLED and model == "bert"
         if family["task"]:
-            safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"]["pad"]))
-        if family["task"] == "classify":
+            safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"]["pad"], pairs))
+        if pairs:
             flags += settings(segments="true")
         if family["task"] == "translate":
             flags += settings(sources=families_data.SOURCES)
@@ -128,6 +146,18 @@ class FamiliesTest(DriverTest):
                 (self.folder / "config.json").write_text(json.dumps(config))
                 found = self.npar_json("import", "config.json")["settings"]
                 self.assertEqual({key: found[key] for key in keys}, {key: expected[key] for key in keys}, name)
+
+    def test_exported_configurations(self):
+        """transformers loaded these (tests/reference/exports_reference.py)."""
+        for name, expected in sample(EXPORTED, "llama_llama3", "gemma2", "gemma3", "phi3_longrope", "bert_regress", "gpt_neox").items():
+            with self.subTest(name):
+                shutil.rmtree(self.folder / "exported", ignore_errors=True)
+                self.family = FAMILIES[name]
+                self.bring(name)
+                report = self.npar_json("import", "checkpoint")
+                values = settings({key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()})
+                self.npar("export", "checkpoint/model.safetensors", "--model", report["model"], *values, "--output", "exported")
+                self.assertEqual(json.loads((self.folder / "exported" / "config.json").read_text()), expected)
 
     def verify_all(self, text, *more):
         report = self.npar_json("verify", "--all", *text.split(), *more, code=None, timeout=3600)

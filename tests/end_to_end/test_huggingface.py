@@ -1,6 +1,7 @@
 """Hugging Face in and out: folders that transformers wrote (tests/reference/huggingface_reference.py), read, trained on and written again."""
 
 import json
+import shlex
 import shutil
 import struct
 import unittest
@@ -14,13 +15,13 @@ EXPECTED = {  # model, parameters, settings, types
     "llama": (
         "llama", 4720,
         {"vocab": 37, "context": 16, "width": 16, "mlp": 20, "heads": 4, "kv_heads": 2, "depth": 2, "head_dim": 4, "theta": 10000,
-         "epsilon": 1e-6, "tied": False},
+         "epsilon": 1e-6, "tied": False, "biased": False, "mlp_biased": False, "rope": "default"},
         ["BF16"],
     ),
     "llama_tied": (
         "llama", 4896,
         {"vocab": 37, "context": 16, "width": 16, "mlp": 20, "heads": 4, "kv_heads": 2, "depth": 2, "head_dim": 6, "theta": 500,
-         "epsilon": 1e-6, "tied": True},
+         "epsilon": 1e-6, "tied": True, "biased": False, "mlp_biased": False, "rope": "default"},
         ["F32"],
     ),
 }  # fmt: skip
@@ -80,7 +81,7 @@ class ImportTest(DriverTest):
 
     def test_the_command_and_the_text_run(self):
         """Both calls that are printed compute the same."""
-        printed = self.npar("import", FOLDERS / "llama", "-o", "call.npar").output.split()
+        printed = shlex.split(self.npar("import", FOLDERS / "llama", "-o", "call.npar").output)
         self.assertEqual(printed[:3], ["npar", "train", "llama"])
         common = ["--plan", "none", *settings(batch=4, length=8), "--random-data", "--steps", 2, "--seed", 3]
         one = self.npar_json("run", *printed[2:], *common)
@@ -116,13 +117,16 @@ class ImportTest(DriverTest):
             ("gpt2", {"n_layer": [2]}, "'n_layer' is [2], is no plain value"),
             ("gpt2", {"n_layer": "2; rm"}, "'n_layer' is \"2; rm\", is no word"),
             ("gpt2", {"quantization_config": {"bits": 4}}, "'quantization_config.bits' is 4, a key that family \"gpt2\" does not know"),
-            ("gpt2", {"new_key": None}, "'new_key' is null, a key that family \"gpt2\" does not know"),
-            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "gemma2", "gpt2"'),
-            ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\"", "'rope_scaling.factor' is 2.0"),
-            ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "'rope_parameters.rope_type' is \"llama3\""),
+            ("gpt2", {"new_key": 0}, "'new_key' is 0, a key that family \"gpt2\" does not know"),
+            ("gpt2", {"problem_type": "regression"}, "'problem_type' is \"regression\""),
+            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "xlm-roberta", "bloom", "distilbert", "gemma"'),
+            ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\" and 'rope_parameters.rope_type' is \"default\""),
+            ("llama", {"rope_parameters": {"rope_type": "proportional", "rope_theta": 1e4}}, "a scaling of rotary positions is linear, dynamic"),
+            ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "scaled rotary positions need a factor (rope_factor)"),
+            ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}, "'rope_parameters.partial_rotary_factor' is 0.5"),
             ("llama", {"rope_theta": 5e5}, "'rope_theta' is 500000.0 and 'rope_parameters.rope_theta' is 10000.0, which must be the same"),
-            ("llama", {"attention_bias": True}, "'attention_bias' is true"),
-            ("llama", {"mlp_bias": True}, "'mlp_bias' is true"),
+            ("llama", {"attention_bias": "yes"}, "'attention_bias' is \"yes\", and the constant 'biased' of model 'Llama' is a truth value"),
+            ("llama", {"rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1, "a"]}}, "'rope_parameters.short_factor' is [1,\"a\"], is no plain value"),
             ("llama", {"hidden_act": "gelu"}, "'hidden_act' is \"gelu\", npar's Llama computes \"silu\" only"),
             ("llama", {"sliding_window": 8}, "'sliding_window' is 8"),
         ]
@@ -185,6 +189,58 @@ class ImportTest(DriverTest):
         self.assertEqual(self.npar_json("import", "bare")["weights"]["ignored"], 1)
         self.npar("export", "bare", "--output", "full/")
         self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
+
+    def test_scaled_positions_in_both_forms(self):
+        """transformers 4 wrote rope_scaling and rope_theta, transformers 5 writes rope_parameters. npar writes the form that it read."""
+        numbers = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8}
+        config = json.loads((FOLDERS / "llama" / "config.json").read_text())
+        config["rope_parameters"] = {"rope_type": "llama3", "rope_theta": 5e5, **numbers}
+        older = {key: value for key, value in config.items() if key != "rope_parameters"} | {"rope_theta": 5e5, "rope_scaling": {"rope_type": "llama3", **numbers}}
+        found = []
+        for name, text in {"new": config, "old": older}.items():
+            shutil.copytree(FOLDERS / "llama", self.folder / name)
+            (self.folder / name / "config.json").write_text(json.dumps(text))
+            found.append(self.npar_json("import", name)["settings"])
+            self.npar("export", name, "--output", f"{name}-out")
+            written = json.loads((self.folder / f"{name}-out" / "config.json").read_text())
+            for key in ("rope_parameters", "rope_scaling", "rope_theta"):
+                self.assertEqual(repr(written.get(key)), repr(text.get(key)), key)
+        self.assertEqual(*found)
+        self.assertEqual({key: value for key, value in found[0].items() if "rope" in key},
+                         {"rope": "llama3", "rope_factor": 8, "rope_low": 1, "rope_high": 4, "rope_original": 8})  # fmt: skip
+
+    def test_what_says_nothing_is_skipped(self):
+        """Null, false, nothing, and keys that files of all models have."""
+        config = json.loads((FOLDERS / "gpt2" / "config.json").read_text())
+        more = {"a": None, "b": False, "c": {}, "d": [], "auto_map": {"AutoConfig": "configuration_gpt2.Gpt2Config"}, "use_mrope": False}
+        (self.folder / "config.json").write_text(json.dumps({**config, **more}))
+        skipped = self.npar_json("import", "config.json")["skipped"]
+        self.assertTrue({"a", "b", "c", "d", "auto_map.AutoConfig", "use_mrope"} <= set(skipped), skipped)
+
+    def test_ignored_keys(self):
+        config = json.loads((FOLDERS / "gpt2" / "config.json").read_text())
+        (self.folder / "config.json").write_text(json.dumps({**config, "quantization_config": {"bits": 4, "group": {"size": 8}}, "speed": 3}))
+        self.npar("import", "config.json", "--ignore-key", "speed", code=1)
+        report = self.npar_json("import", "config.json", "--ignore-key", "speed", "--ignore-key", "quantization_config")
+        self.assertEqual(report["parameters"], 2152)
+        error = self.npar("import", "config.json", "--ignore-key", "speeds", code=1).error
+        self.assertIn("has no key 'speeds' to ignore", error)
+
+    def test_lists(self):
+        """Kinds of layers choose the windows of each block; a list of kinds that a family does not have is refused."""
+        families = json.loads((REFERENCE / "families_recorded.json").read_text())["families"]
+        config = families["gemma2"]["config"]
+        counts = []
+        for kinds in (["sliding_attention", "full_attention"], ["full_attention", "full_attention"], ["sliding_attention", "sliding_attention"]):
+            (self.folder / "config.json").write_text(json.dumps({**config, "layer_types": kinds}))
+            self.assertEqual(self.npar_json("import", "config.json")["settings"]["kinds"], kinds)
+            self.npar("import", "config.json", "-o", "call.npar")
+            nodes = self.npar("inspect", "call.npar", "--config", "imported", "--plan", "none", *settings(batch=1, length=8), "--emit", "nn").output
+            counts.append(nodes.count('relation "less"'))
+        self.assertEqual(counts, [1, 0, 2])
+        (self.folder / "config.json").write_text(json.dumps({**families["qwen2"]["config"], "layer_types": ["full_attention", "sliding_attention"]}))
+        self.assertIn("'layer_types' is [\"full_attention\",\"sliding_attention\"], npar's Qwen2 computes \"full_attention\" or null only",
+                      self.npar("import", "config.json", code=1).error)
 
     def test_a_family_of_ones_own(self):
         """A text of the user's that defines the names of another family."""

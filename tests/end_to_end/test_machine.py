@@ -4,6 +4,7 @@ import os
 import re
 import unittest
 
+import json_schema
 from driver import ROOT, SMALL, DriverTest, mesh, settings
 
 REFERENCE = ROOT / "stdlib" / "machines" / "reference.npar"
@@ -26,6 +27,7 @@ class MachineTest(DriverTest):
         """Whatever the figures are worth: they are all there, above 0, and the file is the one that `here` reads."""
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         found = self.npar_json("machine", "measure", "--quick", env=environment)
+        self.assertEqual(json_schema.validate(found, "machine-measure"), [])
         files = list((self.folder / "cache" / "npar" / "machines").iterdir())
         self.assertEqual([str(path) for path in files], [found["file"]])
         self.assertEqual(found["figures"]["processor.cores"], len(os.sched_getaffinity(0)))

@@ -19,7 +19,7 @@ using namespace foreign;
 void checkRefused(const dsl::Sources &sources, const dsl::Diagnostics &diagnostics) {
   check(diagnostics.hasErrors());
   for (const dsl::Diagnostic &error : diagnostics.all()) {
-    const std::string &text = sources.text(0);
+    const std::string &text = sources.text(error.location.file); // which may be one that the file names
     check(!error.message.empty() && error.message.size() < 4000);
     check(error.location.line <= 2 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')));
   }

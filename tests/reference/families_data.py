@@ -13,8 +13,11 @@ def padded(chance, length, pad, shortest):
     return [chance.choice([token for token in range(VOCAB) if token != pad]) for _ in range(size)] + [pad] * (length - size)
 
 
-def data(kind, pad):
-    """{input: (type, shape, values)} of a task: masked, classify, sentence, translate."""
+LABELLED = ("classify", "regress", "multi")  # one class, one number, or any of the classes for each text
+
+
+def data(kind, pad, segments=True):
+    """{input: (type, shape, values)} of a task: masked, sentence, translate or one of LABELLED, whose texts may be pairs."""
     chance = random.Random(kind)
     if kind == "translate":
         read = [padded(chance, SOURCES, pad, 5) for _ in range(SAMPLES)]
@@ -31,6 +34,11 @@ def data(kind, pad):
         result["targets"] = rows("I32", [[covered(token) for token in row] for row in tokens])
     if kind == "classify":
         result["label"] = ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])
+    if kind == "regress":
+        result["label"] = ("F32", [SAMPLES], [chance.randint(-512, 512) / 256 for _ in range(SAMPLES)])
+    if kind == "multi":
+        result["label"] = ("F32", [SAMPLES, KINDS], [float(chance.random() < 0.4) for _ in range(SAMPLES * KINDS)])
+    if kind in LABELLED and segments:
         result["segment"] = rows("I32", [[int(place >= 4) for place in range(LENGTH)] for _ in range(SAMPLES)])
     if kind == "sentence":
         result["goal"] = ("F32", [SAMPLES, WIDTH], [chance.randint(-512, 512) / 1024 for _ in range(SAMPLES * WIDTH)])

@@ -18,13 +18,25 @@ import types
 import torch
 import transformers
 from torch.nn import functional
+from transformers import modeling_rope_utils
 from transformers.models.bert import modeling_bert
+from transformers.models.bloom import modeling_bloom
+from transformers.models.distilbert import modeling_distilbert
+from transformers.models.gemma import modeling_gemma
 from transformers.models.gemma2 import modeling_gemma2
+from transformers.models.gemma3 import modeling_gemma3
+from transformers.models.gpt_neox import modeling_gpt_neox
+from transformers.models.gptj import modeling_gptj
+from transformers.models.llama import modeling_llama
 from transformers.models.mistral import modeling_mistral
+from transformers.models.olmo2 import modeling_olmo2
+from transformers.models.phi3 import modeling_phi3
 from transformers.models.qwen2 import modeling_qwen2
 from transformers.models.qwen3 import modeling_qwen3
 from transformers.models.roberta import modeling_roberta
+from transformers.models.starcoder2 import modeling_starcoder2
 from transformers.models.t5 import modeling_t5
+from transformers.models.xlm_roberta import modeling_xlm_roberta
 
 import families_data
 import random_weights
@@ -44,8 +56,64 @@ TRANSLATOR = dict(
     vocab_size=61, d_model=16, d_kv=6, d_ff=24, num_heads=4, num_layers=2, num_decoder_layers=3, relative_attention_num_buckets=8,
     relative_attention_max_distance=10, dropout_rate=0.0,
 )  # fmt: skip
+DISTILLED = dict(
+    vocab_size=61, dim=16, hidden_dim=24, n_layers=2, n_heads=4, max_position_embeddings=32, dropout=0.0, attention_dropout=0.0, seq_classif_dropout=0.0,
+    num_labels=KINDS,
+)  # fmt: skip
+
+
+def rope(kind, theta=100.0, **numbers):
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": theta, **numbers}}
+
+
+def llama(scaling, **more):
+    """Heads of 8 features, so that four frequencies differ."""
+    return modeling_llama, "LlamaForCausalLM", transformers.LlamaConfig(**{**DECODER, "hidden_size": 32, **scaling, **more})
+
+
+WIDE = {**DECODER, "hidden_size": 32}
 # Name: its code, class, configuration.
 FAMILIES = {
+    "llama_llama3": llama(rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)),
+    "llama_linear": llama(rope("linear", factor=3.0), attention_bias=True, mlp_bias=True),
+    "llama_yarn": llama(rope("yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=4.0, beta_slow=0.5)),
+    "llama_yarn_mscale": llama(rope("yarn", factor=4.0, original_max_position_embeddings=16, mscale=0.7, mscale_all_dim=0.4, truncate=False)),
+    "llama_dynamic": llama(rope("dynamic", factor=2.0), max_position_embeddings=8),
+    "qwen2_yarn": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(
+        **{**WIDE, **rope("yarn", factor=2.0, original_max_position_embeddings=16)})),
+    "phi3": (modeling_phi3, "Phi3ForCausalLM", transformers.Phi3Config(
+        **{**WIDE, **rope("default"), "num_key_value_heads": 4}, sliding_window=7, pad_token_id=None, original_max_position_embeddings=32)),
+    "phi3_longrope": (modeling_phi3, "Phi3ForCausalLM", transformers.Phi3Config(
+        **{**WIDE, **rope("longrope", short_factor=[1.0, 1.25, 1.5, 2.0], long_factor=[1.5, 2.0, 3.0, 4.5], original_max_position_embeddings=8)},
+        original_max_position_embeddings=8, pad_token_id=None)),
+    "phi3_longrope_short": (modeling_phi3, "Phi3ForCausalLM", transformers.Phi3Config(
+        **{**WIDE, **rope("longrope", short_factor=[1.0, 1.25, 1.5], long_factor=[1.5, 2.0, 3.0], original_max_position_embeddings=20,
+                          partial_rotary_factor=0.75)},
+        original_max_position_embeddings=20, pad_token_id=None, tie_word_embeddings=True)),
+    "gpt_neox": (modeling_gpt_neox, "GPTNeoXForCausalLM", transformers.GPTNeoXConfig(
+        vocab_size=61, hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=32,
+        rope_parameters={"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5})),
+    "gpt_neox_serial": (modeling_gpt_neox, "GPTNeoXForCausalLM", transformers.GPTNeoXConfig(
+        vocab_size=61, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=32,
+        use_parallel_residual=False, attention_bias=False, rope_parameters={"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 1.0})),
+    "gptj": (modeling_gptj, "GPTJForCausalLM", transformers.GPTJConfig(vocab_size=61, n_positions=32, n_embd=32, n_layer=2, n_head=4, rotary_dim=4)),
+    "olmo2": (modeling_olmo2, "Olmo2ForCausalLM", transformers.Olmo2Config(**DECODER, pad_token_id=None)),
+    "gemma": (modeling_gemma, "GemmaForCausalLM", transformers.GemmaConfig(**{**DECODER, "num_key_value_heads": 1}, head_dim=6, pad_token_id=None)),
+    "gemma3": (modeling_gemma3, "Gemma3ForCausalLM", transformers.Gemma3TextConfig(
+        **{**DECODER, "num_hidden_layers": 3, "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}},
+        head_dim=6, query_pre_attn_scalar=5, sliding_window=5, pad_token_id=None, layer_types=["sliding_attention", "full_attention", "sliding_attention"])),
+    "starcoder2": (modeling_starcoder2, "Starcoder2ForCausalLM", transformers.Starcoder2Config(
+        **{**{key: value for key, value in DECODER.items() if key != "rms_norm_eps"}, "intermediate_size": 24}, sliding_window=5)),
+    "bloom": (modeling_bloom, "BloomForCausalLM", transformers.BloomConfig(vocab_size=61, hidden_size=16, n_layer=2, n_head=4)),
+    "bloom_six": (modeling_bloom, "BloomForCausalLM", transformers.BloomConfig(
+        vocab_size=61, hidden_size=24, n_layer=2, n_head=6, apply_residual_connection_post_layernorm=True)),
+    "xlm_roberta": (modeling_xlm_roberta, "XLMRobertaForMaskedLM", transformers.XLMRobertaConfig(**ENCODER, type_vocab_size=1, layer_norm_eps=1e-5)),
+    "bert_regress": (modeling_bert, "BertForSequenceClassification", transformers.BertConfig(**{**ENCODER, "num_labels": 1})),
+    "roberta_multi": (modeling_roberta, "RobertaForSequenceClassification", transformers.RobertaConfig(
+        **ENCODER, type_vocab_size=2, layer_norm_eps=1e-5, problem_type="multi_label_classification")),
+    "distilbert": (modeling_distilbert, "DistilBertForMaskedLM", transformers.DistilBertConfig(**DISTILLED)),
+    "distilbert_classify": (modeling_distilbert, "DistilBertForSequenceClassification", transformers.DistilBertConfig(**DISTILLED)),
     "gemma2": (modeling_gemma2, "Gemma2ForCausalLM", transformers.Gemma2Config(
         **DECODER, head_dim=6, query_pre_attn_scalar=5, attn_logit_softcapping=2.0, final_logit_softcapping=3.0, sliding_window=5,
         pad_token_id=None)),  # else the rows of the token 0 have no gradient of their look-up
@@ -65,38 +133,82 @@ FAMILIES = {
 # Where float64 is meant the code casts to float32, but for frequencies of rotary positions, which every checkpoint was trained with in float32.
 FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
 WIDER = {"torch.float32": "torch.float64", ".float()": ".double()", "dtype=torch.float)": "dtype=torch.float64)"}
+# The parts of modeling_rope_utils that round: exponent, power and reciprocal to float32, the scaled frequencies once more at the end.
+POWERS = {
+    "inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2, dtype=torch.int64).to(device=device, dtype=torch.float) / dim))":
+        "inv_freq = (1.0 / (base ** (torch.arange(0, dim, 2).float() / dim).double()).float()).double()",
+    "pos_freqs = base ** (torch.arange(0, dim, 2).to(device=device, dtype=torch.float) / dim)":
+        "pos_freqs = (base ** (torch.arange(0, dim, 2).float() / dim).double()).float()",
+    "inv_freq_extrapolation = 1.0 / pos_freqs": "inv_freq_extrapolation = (1.0 / pos_freqs).double()",
+    "inv_freq_interpolation = 1.0 / (factor * pos_freqs)": "inv_freq_interpolation = inv_freq_extrapolation / factor",
+    "inv_freq = 1.0 / (ext_factors * base**inv_freq_shape)":
+        "inv_freq = (1.0 / (base ** inv_freq_shape.double()).float()).double() / ext_factors.double()",
+    "torch.arange(dim, dtype=torch.float32)": "torch.arange(dim, dtype=torch.float64)",
+    ".to(device=device, dtype=torch.float)\n": ".double()\n",
+    "    # Compute the inverse frequencies\n    base = base *": "    seq_len = float(seq_len)\n    base = base *",
+    "return inv_freq, attention_factor": "return inv_freq.float(), attention_factor",
+    "return inv_freq_llama, attention_factor": "return inv_freq_llama.float(), attention_factor",
+}
+# Constants of eight digits, and angles that are rounded to float32 like the frequencies.
+EXACT = {
+    "0.79788456 ": "0.7978845608028654 ", "0.1070322243 ": "0.10703222440890037 ",
+    "torch.arange(num_pos, dtype=torch.int64).float()[:, None]": "torch.arange(num_pos).double()[:, None]",
+}
+
+
+def compiled(name, text, module):
+    made = types.ModuleType(name)
+    made.__package__, made.__file__ = module.__package__, module.__file__
+    sys.modules[name] = made
+    exec(compile(text, name, "exec"), made.__dict__)
+    return made
+
+
+def exact_frequencies():
+    text = inspect.getsource(modeling_rope_utils)
+    for rounded, exact in POWERS.items():
+        assert rounded in text, rounded
+        text = text.replace(rounded, exact)
+    return compiled(modeling_rope_utils.__name__ + "_float64", text, modeling_rope_utils)
 
 
 def widened(module):
     """The same code in float64 throughout."""
-    text = inspect.getsource(module)
+    text = inspect.getsource(module).replace("...modeling_rope_utils import", "...modeling_rope_utils_float64 import")
     kept = FREQUENCIES.findall(text)
     text = FREQUENCIES.sub("@frequencies@", text)
     for narrow, wide in WIDER.items():
         text = text.replace(narrow, wide)
     for line in kept:
         text = text.replace("@frequencies@", line, 1)
-    wide = types.ModuleType(module.__name__ + "_float64")
-    wide.__package__, wide.__file__ = module.__package__, module.__file__
-    sys.modules[wide.__name__] = wide
-    exec(compile(text, wide.__name__, "exec"), wide.__dict__)
-    return wide
+    for rounded, exact in EXACT.items():
+        text = text.replace(rounded, exact)
+    return compiled(module.__name__ + "_float64", text, module)
 
 
 def made(module, name, config):
-    """Without what no loss needs."""
-    model = getattr(module, name)(config, add_pooling_layer=False) if name.endswith("Model") else getattr(module, name)(config)
+    model = getattr(module, name)(config)
     if getattr(config, "scale_decoder_outputs", True) is False:  # T5 1.1, whose head transformers tied only of late
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.lm_head.weight))
     return model
+
+
+def parameters_of(model):
+    """(path, parameter), each once; a tied head has the name of the embedding, as in files."""
+    paths = dict(model.named_parameters())
+    tied = model._tied_weights_keys or {}
+    return [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
 
 
 # What a class is trained on; none is the stream of tokens.
 TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "Model": "sentence", "ForConditionalGeneration": "translate"}
 
 
-def task_of(name):
-    return next((task for ending, task in TASKS.items() if name.endswith(ending)), None)
+def task_of(name, config):
+    task = next((task for ending, task in TASKS.items() if name.endswith(ending)), None)
+    if task == "classify" and config.num_labels == 1:
+        return "regress"
+    return "multi" if task == "classify" and config.problem_type == "multi_label_classification" else task
 
 
 def masked(model, part, pad):
@@ -105,8 +217,13 @@ def masked(model, part, pad):
 
 
 def classify(model, part, pad):
-    logits = model(input_ids=part["tokens"], attention_mask=part["tokens"] != pad, token_type_ids=part["segment"]).logits
-    return functional.cross_entropy(logits, part["label"])
+    """The loss is the model's own, by its problem_type."""
+    pair = {"token_type_ids": part["segment"]} if "segment" in part else {}
+    label = part["label"].to(model.dtype) if part["label"].is_floating_point() else part["label"]
+    return model(input_ids=part["tokens"], attention_mask=part["tokens"] != pad, labels=label, **pair).loss
+
+
+regress = multi = classify
 
 
 def sentence(model, part, pad):
@@ -127,10 +244,10 @@ def causal(model, rows, pad):
     return functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
 
 
-def batches_of(task, pad, stream):
+def batches_of(task, pad, stream, segments):
     if not task:
         return stream
-    whole = {name: torch.tensor(values).view(shape) for name, (_, shape, values) in families_data.data(task, pad).items()}
+    whole = {name: torch.tensor(values).view(shape) for name, (_, shape, values) in families_data.data(task, pad, segments).items()}
     whole = {name: tensor.long() if not tensor.is_floating_point() else tensor for name, tensor in whole.items()}
     return [{name: tensor[step * BATCH : (step + 1) * BATCH] for name, tensor in whole.items()} for step in range(STEPS)]
 
@@ -140,9 +257,9 @@ class Training:
 
     def __init__(self, module, name, config, weights, element):
         self.model, self.pad = made(module, name, config), config.pad_token_id
-        self.loss = globals()[task_of(name) or "causal"]
+        self.loss = globals()[task_of(name, config) or "causal"]
         with torch.no_grad():
-            for path, parameter in self.model.named_parameters():
+            for path, parameter in parameters_of(self.model):
                 parameter.copy_(torch.tensor(weights[path].values).view(parameter.shape))
         self.model.to(element)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), **ADAMW)
@@ -162,15 +279,21 @@ class Training:
         return found
 
 
+def gradient(parameter):
+    """0 for a parameter that the loss does not need, such as the pooler of vectors of sentences."""
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+
+
 def record(module, name, config, stream):
+    written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config.use_cache = "eager", False
-    batches = batches_of(task_of(name), config.pad_token_id, stream)
-    shapes = {path: tuple(parameter.shape) for path, parameter in made(module, name, config).named_parameters()}
+    batches = batches_of(task_of(name, config), config.pad_token_id, stream, config.model_type != "distilbert")
+    shapes = {path: tuple(parameter.shape) for path, parameter in parameters_of(made(module, name, config))}
     weights = random_weights.weights(shapes)
     wide = widened(module)
     first = Training(wide, name, config, weights, torch.float64)
     first.gradients(batches[0])
-    gradients = {path: random_weights.digest(path, parameter.grad.flatten().tolist()) for path, parameter in first.model.named_parameters()}
+    gradients = {path: random_weights.digest(path, gradient(parameter).flatten().tolist()) for path, parameter in parameters_of(first.model)}
     losses = {
         "f64": Training(wide, name, config, weights, torch.float64).losses(batches),
         "f32": Training(module, name, config, weights, torch.float32).losses(batches),
@@ -178,16 +301,16 @@ def record(module, name, config, stream):
     apart = max(abs(narrow / exact - 1) for narrow, exact in zip(losses["f32"], losses["f64"]))
     assert apart < 1e-5, apart
     print(f"{config.model_type:8} loss {losses['f64'][0]:.6f} to {losses['f64'][-1]:.6f}; float32 beside float64: {apart:.1e} apart")
-    written = config.to_diff_dict()
     written["architectures"] = [name]
     if written.pop("scale_decoder_outputs", True) is False:
         written["tie_word_embeddings"] = False
     written.pop("use_cache", None)
-    return {"task": task_of(name), "config": written, "shapes": {path: list(shape) for path, shape in shapes.items()}, "gradients": gradients, "losses": losses}
+    return {"task": task_of(name, config), "config": written, "shapes": {path: list(shape) for path, shape in shapes.items()}, "gradients": gradients, "losses": losses}
 
 
 def main():
     torch.set_num_threads(1)
+    exact_frequencies()
     data = (HERE / "tokens.u16").read_bytes()
     tokens = torch.tensor(struct.unpack(f"<{len(data) // 2}H", data))
     sample = lambda i: tokens[i * LENGTH : i * LENGTH + LENGTH + 1]  # noqa: E731

@@ -1,4 +1,4 @@
-"""Plans that are written for other programs (`npar inspect --as`): what npar is asked for, and on how many devices."""
+"""Plans that are written for other programs (`npar inspect --as`): what npar is asked for, and on how many devices; files of Accelerate."""
 
 # What is written for each plan: {name: (program, devices, arguments)}.
 GPT2 = ("gpt2", "--set", "vocab=1024", "--set", "length=128", "--set", "width=256", "--set", "heads=8", "--set", "batch=32")
@@ -16,4 +16,20 @@ PLANS = {
     "titan data": ("torchtitan", 4, (*LLAMA, "--set", "mesh.dp=4", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--set", "zero=3")),
     "deepspeed zero 2": ("deepspeed", 8, (*GPT2, "--set", "mesh.dp=8", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--set", "zero=2", "--set", "compute=bf16")),
     "deepspeed": ("deepspeed", 8, (*GPT2, "--set", "zero=1", "--set", "compute=fp16")),
+}
+
+# Files of Accelerate, which npar only reads.
+ACCELERATE = {
+    "ddp": "distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n",
+    "alone": "distributed_type: 'NO'\nmixed_precision: fp16\n",
+    "fsdp": "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config:\n  fsdp_activation_checkpointing: true\n"
+            "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n",
+    "fsdp no shares": "distributed_type: FSDP\nnum_processes: 4\nfsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n",
+    "fsdp 2": "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n",
+    "megatron": "distributed_type: MEGATRON_LM\nnum_processes: 8\nmixed_precision: bf16\nmegatron_lm_config:\n  megatron_lm_tp_degree: 2\n"
+                "  megatron_lm_pp_degree: 2\n  megatron_lm_num_micro_batches: 4\n  megatron_lm_gradient_clipping: 0.5\n"
+                "  megatron_lm_sequence_parallelism: true\n  megatron_lm_use_distributed_optimizer: true\n",
+    "deepspeed": "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config:\n  gradient_accumulation_steps: 2\n"
+                 "  gradient_clipping: 0.5\n  zero_stage: 3\n",
+    "deepspeed alone": "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {}\n",
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's optimizers in float64 on the MLP, for the texts in stdlib/optimizers: Adagrad, Adadelta, RMSprop, NAdam, AdamW and SGD, Lion after its
+"""PyTorch's optimizers in float64 on the MLP, for the texts in stdlib/optimizers: Adagrad, Adadelta, RMSprop, NAdam, Adam, AdamW and SGD, Lion after its
 paper, and two optimizers for two parts of one model.
 
 Needs PyTorch; the tests need only the file it wrote. Run mlp_reference.py first, then in this folder:
@@ -37,6 +37,11 @@ CASES = {
         "NAdam(lr = 4e-3, betas = (0.8, 0.95), epsilon = 1e-5, decay = 0.02, momentum_decay = 0.05)",
         torch.optim.NAdam,
         {"lr": 4e-3, "betas": (0.8, 0.95), "eps": 1e-5, "weight_decay": 0.02, "momentum_decay": 0.05},
+    ),
+    "adam": (
+        "Adam(lr = 4e-3, betas = (0.8, 0.95), epsilon = 1e-5, decay = 0.02)",
+        torch.optim.Adam,
+        {"lr": 4e-3, "betas": (0.8, 0.95), "eps": 1e-5, "weight_decay": 0.02},
     ),
     "adamw": ("AdamW(lr = 4e-3, decay = 0.1)", torch.optim.AdamW, {"lr": 4e-3, "weight_decay": 0.1}),
     "sgd": ("Sgd(lr = 0.1)", torch.optim.SGD, {"lr": 0.1}),

@@ -13,6 +13,13 @@ namespace npar::api {
 inline std::string textOf(npar_str text) { return text.ptr ? std::string(text.ptr, text.len) : std::string(); }
 inline npar_str strOf(const std::string &text) { return {text.data(), text.size()}; }
 
+/// The lines of a text without the end of the last one: npar.h gives no text with a newline at its end, except whole files.
+inline std::string withoutEnd(std::string text) {
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
 constexpr size_t largestOptions = 1 << 16; ///< bytes; a larger size was never set
 
 /// Usage if an argument that a function needs is null.

@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include "engine/control/Autopsy.h"
@@ -84,7 +85,7 @@ ExitCode runAutopsy(const AutopsyFlags &flags) {
   if (flags.json) {
     auto json = OrderedJson::parse(report.toJson());
     json["damaged"] = records->damaged;
-    std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+    printJson(std::move(json));
   } else {
     std::cout << sentence(report.first) << sentence(report.second);
     for (const auto &one : report.failure.waiting)

@@ -5,6 +5,7 @@
 #include "engine/files/PendingFile.h"
 #include "engine/program/PrintProgram.h"
 #include "engine/program/Ranks.h"
+#include "tools/lib/models/DeviceTargets.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
@@ -24,7 +25,6 @@ struct CompileFlags {
   ModelOptions model;
   std::string output, emit;
   std::optional<int64_t> rank;
-  std::vector<std::string> targets;
 };
 
 ExitCode emitRank(const program::Program &program, int64_t rank) {
@@ -44,7 +44,7 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
     return code;
   if (engine::Status status = files::checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
-  Outcome<ProgramPointer> compiled = reported(compilation.compile(program, /*withoutKernels=*/false, flags.targets));
+  Outcome<ProgramPointer> compiled = reported(compilation.compile(program, /*withoutKernels=*/false, flags.model.targets));
   if (!compiled.ok())
     return compiled.code();
   const std::vector<uint8_t> &bytes = (*compiled)->data();
@@ -59,11 +59,10 @@ ExitCode runCompile(const CompileFlags &flags) {
     return fail(ExitCode::Usage, "--rank needs --emit=rank");
   if (!flags.output.empty() && !flags.emit.empty())
     return fail(ExitCode::Usage, "-o cannot be used with --emit, which prints the stage to standard output");
-  if (!flags.targets.empty() && !flags.emit.empty())
+  if (!flags.model.targets.empty() && !flags.emit.empty())
     return fail(ExitCode::Usage, "--target cannot be used with --emit: stages are the same for every device");
-  for (auto target = flags.targets.begin(); target != flags.targets.end(); ++target)
-    if (std::find(flags.targets.begin(), target, *target) != target)
-      return fail(ExitCode::Usage, fmt::format("--target names '{}' twice", *target));
+  if (engine::Status status = models::checkTargets(flags.model.targets); !status.ok())
+    return fail(status);
   if (flags.model.isCompiled()) {
     if (flags.emit != "rank")
       return fail(ExitCode::Usage, "'" + flags.model.model +
@@ -127,10 +126,9 @@ Command addCompileCommand(CLI::App &driver) {
   app->add_option("--rank", flags->rank, "with --emit=rank: print the program of one rank, with its coordinates and peers")
       ->type_name("N")
       ->check(wholeNumber(0, int64_t{1} << 40));
-  app->add_option("--target", flags->targets, "devices to compile kernels for in addition to this CPU, separated by commas")
+  app->add_option("--target", flags->model.targets, "devices to compile kernels for in addition to this CPU, separated by commas")
       ->type_name("DEVICE")
-      ->delimiter(',')
-      ->check(CLI::IsMember(compiler::deviceTargets()));
+      ->delimiter(',');
   return {app, [flags] {
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runCompile(*flags) : code;

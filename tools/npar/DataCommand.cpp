@@ -7,6 +7,7 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/train/DataFlags.h"
 
@@ -161,7 +162,7 @@ ExitCode show(const DataShowFlags &flags) {
     return fail(intact);
   OrderedJson summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
-    std::cout << summary.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+    printJson(summary);
   else
     print(summary, shape, shown);
   for (const std::string &text : (*data)->remarks())

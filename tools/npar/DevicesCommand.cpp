@@ -3,6 +3,7 @@
 #include "tools/npar/Command.h"
 
 #include "tools/lib/devices/Survey.h"
+#include "tools/npar/terminal/PrintJson.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -83,7 +84,10 @@ Command addDevicesCommand(CLI::App &driver) {
   app->add_flag("--json", *json, "print the result as one JSON object");
   return {app, [json] {
             DeviceSurvey survey = surveyDevices();
-            std::cout << (*json ? jsonOf(survey).dump(2) + "\n" : textOf(survey));
+            if (*json)
+              printJson(jsonOf(survey));
+            else
+              std::cout << textOf(survey);
             return ExitCode::Good;
           }};
 }

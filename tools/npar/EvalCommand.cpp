@@ -18,6 +18,7 @@
 #include "tools/npar/job/CheckSameFiles.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -233,7 +234,7 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
   if (flags.use.json) {
     OrderedJson json = jsonOf(evaluation, flags.data.tokens, samples);
     json["batch"] = {{"samples", batch.samples}, {"chosen_by", batch.word()}};
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else
     std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
   if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())

@@ -9,6 +9,7 @@
 #include "tools/npar/plan/StoppableWork.h"
 #include "tools/npar/plan/TaskFlags.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Terminal.h"
 
 #include <iostream>
@@ -44,7 +45,7 @@ ExitCode runExplain(const ExplainFlags &flags) {
   if (!explanation.ok())
     return explanation.code();
   if (flags.json)
-    std::cout << planner::explanationJson(*task, *explanation).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(planner::explanationJson(*task, *explanation));
   else
     std::cout << planner::explanationText(*task, *explanation);
   return ExitCode::Good;

@@ -15,6 +15,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -81,9 +82,14 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
 
 /// The tensors to write: every parameter under its name in the family.
 Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &weights, const program::Program &program,
-                                                      const std::string &type) {
+                                                      const dsl::Model &model, const std::string &type) {
   const engine::FileNames &names = weights.names();
-  if (!names.fresh.empty())
+  bool isComplete = std::none_of(names.fresh.begin(), names.fresh.end(), [&](const std::string &parameter) {
+    return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { // a kept parameter may be missing
+      return node.op == "parameter" && std::get<std::string>(node.attributes.at("name")) == parameter;
+    });
+  });
+  if (!isComplete)
     return fail(ExitCode::BadInput,
                 fmt::format("{} of {} parameters are not in '{}', such as '{}': they have no values to export", names.fresh.size(),
                             names.fresh.size() + names.loaded.size(), weights.store().description(), names.fresh.front()));
@@ -126,7 +132,7 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
   if (flags.json) {
     OrderedJson json;
     json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else {
     printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
                             exported->files == 1 ? "file" : "files"));
@@ -169,7 +175,7 @@ ExitCode runExport(ExportFlags flags) {
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
-  Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), flags.type);
+  Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags.type);
   if (!tensors.ok())
     return tensors.code();
   engine::Result<std::string> text = foreign::configText(*config, torchType(*tensors), base);

@@ -10,6 +10,7 @@
 #include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -89,7 +90,7 @@ public:
     }
     if (prompt.tokenizer)
       json["text"] = text;
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   }
 
 private:

@@ -12,6 +12,7 @@
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -29,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ImportFlags {
-  std::string source, model, output;
+  std::string source, output;
+  foreign::ImportOptions options;
   bool json = false;
 };
 
@@ -72,7 +74,7 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
 std::string quoted(const std::string &word) {
   bool plain = !word.empty();
   for (unsigned char c : word)
-    plain &= std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-' || c == '=' || c == '+';
+    plain = plain && (std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-' || c == '=' || c == '+');
   if (plain)
     return word;
   std::string text = "'";
@@ -84,14 +86,15 @@ std::string quoted(const std::string &word) {
 std::string commandLine(const foreign::ImportedConfig &config, const std::string &weights) {
   std::string line = "npar train " + quoted(config.model);
   for (const auto &[key, value] : config.settings)
-    line += " --set " + key + "=" + value;
+    line += " --set " + quoted(key + "=" + value);
   return line + (weights.empty() ? "" : " --weights " + quoted(weights));
 }
 
 /// A text that imports the model and has these values as a named configuration.
 std::string callText(const ImportFlags &flags, const foreign::ImportedConfig &config) {
   fs::path source = fs::path(flags.source).lexically_normal();
-  fs::path text = flags.model.empty() ? fs::path(config.model) : fs::absolute(flags.model).lexically_normal();
+  const std::string &given = flags.options.text;
+  fs::path text = given.empty() ? fs::path(config.model) : fs::absolute(given).lexically_normal();
   std::string values;
   for (const auto &[key, value] : config.settings)
     values += (values.empty() ? "" : ", ") + key + " = " + value;
@@ -104,7 +107,7 @@ OrderedJson settingJson(const std::string &text) {
   return text == "none" ? OrderedJson() : value.is_discarded() ? OrderedJson(text) : value;
 }
 
-void printJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printAsJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
   OrderedJson json, settings = OrderedJson::object();
   for (const auto &[key, value] : config.settings)
     settings[key] = settingJson(value);
@@ -118,7 +121,7 @@ void printJson(const foreign::ImportedConfig &config, int64_t parameters, const 
     json["weights"] = {{"path", weights->path},   {"tensors", weights->tensors}, {"ignored", weights->ignored},
                        {"fresh", weights->fresh}, {"bytes", weights->bytes},     {"types", weights->types}};
   json["command"] = commandLine(config, weights ? weights->path : "");
-  std::cout << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+  printJson(std::move(json));
 }
 
 void printText(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
@@ -137,11 +140,11 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
   FileClaims files;
   files.write("-o", flags.output);
   files.read("the configuration", flags.source);
-  files.read("--model", flags.model);
+  files.read("--model", flags.options.text);
   if (ExitCode code = reported(files.check()); code != ExitCode::Good)
     return code;
-  if (!flags.model.empty())
-    if (ExitCode code = reported(models::checkImportable(fs::absolute(flags.model).lexically_normal().string())); code != ExitCode::Good)
+  if (const std::string &text = flags.options.text; !text.empty())
+    if (ExitCode code = reported(models::checkImportable(fs::absolute(text).lexically_normal().string())); code != ExitCode::Good)
       return code;
   std::string text = callText(flags, config);
   if (engine::Status status = files::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
@@ -154,7 +157,7 @@ ExitCode runImport(const ImportFlags &flags) {
   std::error_code error;
   bool folder = fs::is_directory(flags.source, error);
   Outcome<foreign::ImportedConfig> config =
-      reported(foreign::importConfig(folder ? flags.source + "/config.json" : flags.source, terminal(), flags.model));
+      reported(foreign::importConfig(folder ? flags.source + "/config.json" : flags.source, terminal(), flags.options));
   if (!config.ok())
     return config.code();
   ModelOptions model;
@@ -179,7 +182,7 @@ ExitCode runImport(const ImportFlags &flags) {
       return code;
   int64_t parameters = models::countParameters(elaborated->program.model);
   if (flags.json)
-    printJson(*config, parameters, weights);
+    printAsJson(*config, parameters, weights);
   else
     printText(*config, parameters, weights);
   return ExitCode::Good;
@@ -195,9 +198,13 @@ Command addImportCommand(CLI::App &driver) {
                 "  npar import gpt2-folder              # checks its weights, prints the command that continues training\n"
                 "  npar import config.json --json\n");
   app->add_option("SOURCE", flags->source, "folder with config.json and weights, or a config.json alone")->required()->check(notEmpty());
-  app->add_option("--model", flags->model, "model file that declares the family (default: the models of the standard library)")
+  app->add_option("--model", flags->options.text, "model file that declares the family (default: the models of the standard library)")
       ->type_name("FILE.npar")
       ->check(notEmpty());
+  app->add_option("--ignore-key", flags->options.ignored, "leave a key of the configuration out, with everything in it (may be repeated)")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("-o,--output", flags->output,
                   "write a model file that imports the model and has its values as configuration \"imported\"")
       ->type_name("FILE.npar")

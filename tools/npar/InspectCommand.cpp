@@ -22,6 +22,7 @@
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -134,16 +135,21 @@ ExitCode showSaved(const InspectFlags &flags) {
   if (!saved.ok())
     return saved.code();
   if (flags.json)
-    std::cout << annotate::savedJson(*saved).dump(2) << '\n';
+    printJson(annotate::savedJson(*saved));
   else
     std::cout << annotate::savedText(*saved);
   return ExitCode::Good;
 }
 
-ExitCode printText(const engine::Result<std::string> &text) {
-  if (!text.ok())
-    return fail(text.status());
-  std::cout << *text;
+/// The plan's text with the effect of each line.
+ExitCode showAnnotated(const InspectFlags &flags) {
+  Outcome<annotate::AnnotatedPlan> plan = reported(annotate::annotatePlan(flags.model, terminal()));
+  if (!plan.ok())
+    return plan.code();
+  if (flags.json)
+    printJson(annotate::annotatedJson(*plan));
+  else
+    std::cout << annotate::annotatedText(*plan);
   return ExitCode::Good;
 }
 
@@ -153,7 +159,11 @@ ExitCode showAs(const InspectFlags &flags) {
     return fail(ExitCode::Usage, "--as prints a file for another program; leave out --json, --svg, --html and --trace");
   if (flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, "--as translates training plans; leave out --for");
-  return printText(foreign::planAs(flags.model, *flags.as, nullptr, terminal()));
+  Outcome<std::string> text = reported(foreign::planAs(flags.model, *flags.as, nullptr, terminal()));
+  if (!text.ok())
+    return text.code();
+  std::cout << *text;
+  return ExitCode::Good;
 }
 
 ExitCode claimFiles(const InspectFlags &flags, FileClaims &files) {
@@ -198,7 +208,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (view == InspectView::Saved)
     return showSaved(flags);
   if (view == InspectView::Annotate)
-    return printText(annotate::annotatedPlan(flags.model, flags.json, terminal()));
+    return showAnnotated(flags);
   Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!loaded.ok())
     return loaded.code();
@@ -246,7 +256,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
       if (view == InspectView::Bytes)
         one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else if (view == InspectView::Why) {
     std::cout << show::whyText(views[0]);
   } else if (view == InspectView::Bytes) {

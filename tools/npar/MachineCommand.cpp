@@ -8,6 +8,7 @@
 #include "tools/lib/planner/machine/MeasureMachine.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Terminal.h"
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ ExitCode measure(const MachineFlags &flags) {
     json["file"] = path;
     for (const planner::Residual &one : measured->residuals)
       json["residuals"].push_back({{"kind", one.kind}, {"steps", one.steps}, {"seconds", one.seconds}, {"relative", one.relative}});
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    printJson(std::move(json));
     return ExitCode::Good;
   }
   std::cout << dsl::printMachine(measured->machine) << "\n"
@@ -82,7 +83,7 @@ ExitCode show(const MachineFlags &flags) {
   if (!machine.ok())
     return machine.code();
   if (flags.json)
-    std::cout << jsonOf(*machine).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    printJson(jsonOf(*machine));
   else
     std::cout << dsl::printMachine(*machine);
   return ExitCode::Good;

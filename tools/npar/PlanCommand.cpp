@@ -16,6 +16,7 @@
 #include "tools/npar/plan/StoppableWork.h"
 #include "tools/npar/plan/TaskFlags.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -152,7 +153,7 @@ ExitCode writeBest(const PlanFlags &flags, const Searched &searched) {
     OrderedJson json = planner::planJson(task, searched.result, flags.goal, text);
     if (searched.own)
       json["from"] = planner::foreignPlanJson(*searched.own, searched.result, flags.goal);
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else {
     std::cout << (flags.output.empty() ? text : searched.remarks);
   }

@@ -9,6 +9,7 @@
 #include "tools/lib/schedules/ScheduleRequest.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Terminal.h"
 
 #include <fmt/format.h>
@@ -93,7 +94,7 @@ ExitCode show(const ScheduleFlags &flags, bool check) {
     return timed.code();
   ExitCode code = timed->faults.empty() ? ExitCode::Good : faultCode(*timed, check);
   if (flags.asJson() && (timed->times || check)) {
-    std::cout << scheduleJson(*timed);
+    printJson(scheduleJson(*timed), json::Form::OneLine);
     return code;
   }
   printFaults(*timed);
@@ -123,7 +124,10 @@ ExitCode showExplanation(const ScheduleFlags &flags) {
   if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
     return code;
   ScheduleExplanation explanation = explain(*timed);
-  std::cout << (flags.asJson() ? explanationJson(*timed, explanation) : explanationText(*timed, explanation));
+  if (flags.asJson())
+    printJson(explanationJson(*timed, explanation), json::Form::OneLine);
+  else
+    std::cout << explanationText(*timed, explanation);
   return ExitCode::Good;
 }
 
@@ -150,7 +154,10 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
       flags.micros = both[i].schedule.micros;
     }
   }
-  std::cout << (flags.asJson() ? diffJson(both[0], both[1]) : diffText(both[0], both[1]));
+  if (flags.asJson())
+    printJson(diffJson(both[0], both[1]), json::Form::OneLine);
+  else
+    std::cout << diffText(both[0], both[1]);
   return ExitCode::Good;
 }
 

@@ -8,6 +8,8 @@
 #include "engine/program/Ranks.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewPage.h"
+#include "tools/lib/foreign/AsRun.h"
+#include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 #include "tools/lib/planner/simulate/Prediction.h"
 #include "tools/lib/planner/simulate/SimulatedView.h"
@@ -17,6 +19,7 @@
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/plan/OutlookFlags.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -29,6 +32,7 @@ namespace {
 struct SimulateFlags {
   ModelOptions model;
   ForeignFlags foreign;
+  const foreign::ForeignProgram *as = nullptr; ///< null: not given
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
   planner::OutlookRequest outlook;
@@ -98,6 +102,13 @@ ExitCode runSimulate(const SimulateFlags &flags) {
       std::cout << other->text;
       return ExitCode::Good;
     }
+    if (flags.as) {
+      Outcome<std::string> written = reported(foreign::planAs(other->options, *flags.as, &other->run, terminal()));
+      if (!written.ok())
+        return written.code();
+      std::cout << *written;
+      return ExitCode::Good;
+    }
   }
   ModelOptions model = other ? other->options : flags.model;
   model.place = flags.place;
@@ -133,7 +144,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     planner::addOutlook(json, *outlook);
     if (other)
       json["from"] = foreign::foreignJson(flags.foreign, *other);
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(std::move(json));
   } else {
     std::cout << (other ? foreign::foreignText(flags.foreign, *other) : "") << planner::predictionText(program, outlook->prediction)
               << planner::outlookText(*outlook);
@@ -160,6 +171,10 @@ Command addSimulateCommand(CLI::App &driver) {
   addModelFlags(*app, flags->model);
   app->get_option("MODEL")->required(false)->description("model file (.npar), or name of a model in the standard library");
   flags->foreign.addTo(*app);
+  addProgramFlag(*app, "--as", flags->as,
+                 "with --from: print the run's own plan in the format of another program (" + foreign::programFiles(/*written=*/true) +
+                     "), and stop",
+                 /*written=*/true);
   group("Machine");
   addMachineTo(*app, flags->model);
   app->add_option("--hosts", flags->hosts, "number of hosts (default: what the ranks need)")
@@ -198,6 +213,11 @@ Command addSimulateCommand(CLI::App &driver) {
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)
               return code;
+            if (flags->as && flags->foreign.from.empty())
+              return fail(ExitCode::Usage, "--as needs --from FILE; `npar inspect --as` writes a plan of npar");
+            if (flags->as && (flags->foreign.printPlan || flags->json))
+              return fail(ExitCode::Usage, fmt::format("--as and {} both write to standard output: give only one",
+                                                       flags->json ? "--json" : "--print-plan"));
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runSimulate(*flags) : code;
           }};

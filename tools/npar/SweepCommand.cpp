@@ -10,6 +10,7 @@
 #include "tools/npar/model/MachineFlag.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/plan/StoppableWork.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
 
@@ -134,7 +135,7 @@ ExitCode runSweep(const SweepFlags &flags) {
     if (ExitCode code = writeSweep(*path, text(sweep)); code != ExitCode::Good)
       return code;
   if (flags.json)
-    std::cout << planner::sweepJson(sweep).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    printJson(planner::sweepJson(sweep));
   else
     std::cout << planner::sweepText(sweep);
   bool any = std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const planner::Attempt &row) { return row.figures.has_value(); });

@@ -10,6 +10,7 @@
 #include "tools/lib/models/FileClaims.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/PrintableStreams.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
@@ -76,7 +77,7 @@ ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Coun
                          {"largest", count.largest}};
   if (flags.show)
     summary["first"] = pieces;
-  std::cout << summary.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  printJson(std::move(summary), json::Form::OneLine);
   return ExitCode::Good;
 }
 

@@ -84,7 +84,7 @@ std::string diffText(const TimedSchedule &a, const TimedSchedule &b) {
   return text;
 }
 
-std::string diffJson(const TimedSchedule &a, const TimedSchedule &b) {
+OrderedJson diffJson(const TimedSchedule &a, const TimedSchedule &b) {
   OrderedJson json{{"a", sideJson(a)}, {"b", sideJson(b)}, {"same", a.schedule == b.schedule}, {"stages", OrderedJson::array()}};
   for (size_t stage = 0; stage < mostStages(a, b); ++stage) {
     std::optional<size_t> place = parting(a, b, stage);
@@ -100,7 +100,7 @@ std::string diffJson(const TimedSchedule &a, const TimedSchedule &b) {
                               {"peak_live_a", peakOf(a, stage)},
                               {"peak_live_b", peakOf(b, stage)}});
   }
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json;
 }
 
 } // namespace npar::schedules

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/schedules/show/TimedSchedule.h"
+#include "engine/json/JsonForward.h"
 
 #include <string>
 
@@ -9,6 +10,6 @@ namespace npar::schedules {
 
 /// Two schedules side by side: order, live activations, messages, bubble. Both need `times`.
 std::string diffText(const TimedSchedule &a, const TimedSchedule &b);
-std::string diffJson(const TimedSchedule &a, const TimedSchedule &b);
+OrderedJson diffJson(const TimedSchedule &a, const TimedSchedule &b);
 
 } // namespace npar::schedules

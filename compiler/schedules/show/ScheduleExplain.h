@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/schedules/show/TimedSchedule.h"
+#include "engine/json/JsonForward.h"
 
 #include <string>
 #include <vector>
@@ -39,6 +40,6 @@ struct ScheduleExplanation {
 ScheduleExplanation explain(const TimedSchedule &schedule);
 
 std::string explanationText(const TimedSchedule &schedule, const ScheduleExplanation &explanation);
-std::string explanationJson(const TimedSchedule &schedule, const ScheduleExplanation &explanation);
+OrderedJson explanationJson(const TimedSchedule &schedule, const ScheduleExplanation &explanation);
 
 } // namespace npar::schedules

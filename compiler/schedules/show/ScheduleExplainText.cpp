@@ -77,7 +77,7 @@ std::string explanationText(const TimedSchedule &timed, const ScheduleExplanatio
   return text;
 }
 
-std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanation &explanation) {
+OrderedJson explanationJson(const TimedSchedule &timed, const ScheduleExplanation &explanation) {
   OrderedJson json{{"kind", timed.schedule.kind},     {"stages", timed.schedule.stages()},          {"microbatches", timed.schedule.micros},
                    {"chunks", timed.schedule.chunks}, {"makespan", timed.times->timeline.makespan}, {"bubble_rate", timed.bubbleRate},
                    {"waits", OrderedJson::array()}};
@@ -110,7 +110,7 @@ std::string explanationJson(const TimedSchedule &timed, const ScheduleExplanatio
                                      {"by_message", step.message}});
   }
   json["advice"] = explanation.advice;
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json;
 }
 
 } // namespace npar::schedules

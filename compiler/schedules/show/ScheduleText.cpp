@@ -99,7 +99,7 @@ std::string scheduleText(const TimedSchedule &timed, size_t width) {
   return text;
 }
 
-std::string scheduleJson(const TimedSchedule &timed) {
+OrderedJson scheduleJson(const TimedSchedule &timed) {
   const Schedule &schedule = timed.schedule;
   OrderedJson json;
   json["kind"] = schedule.kind;
@@ -133,7 +133,7 @@ std::string scheduleJson(const TimedSchedule &timed) {
                                 {"waits_for_next", link.otherEnd ? "other end" : "order"}});
     json["errors"].push_back(std::move(error));
   }
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json;
 }
 
 } // namespace npar::schedules

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/schedules/show/TimedSchedule.h"
+#include "engine/json/JsonForward.h"
 
 #include <string>
 
@@ -13,7 +14,7 @@ std::string scheduleText(const TimedSchedule &schedule, size_t width = 320);
 
 /// One object: kind, stages, microbatches, chunks, makespan, bubble_rate, peak_live, tasks, ok, errors. Where it cannot run, times
 /// are null and there are no tasks.
-std::string scheduleJson(const TimedSchedule &schedule);
+OrderedJson scheduleJson(const TimedSchedule &schedule);
 
 /// "1f1b: 4 stages, 8 micro-batches, 1 chunk per stage"
 std::string scheduleTitle(const TimedSchedule &schedule);

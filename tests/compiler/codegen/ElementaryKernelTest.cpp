@@ -132,6 +132,24 @@ TYPED_TEST(ElementaryKernel, SiluAndItsSlope) {
   }
 }
 
+// Listed frequencies, for sizes around powers of two: each entry finds its own.
+TYPED_TEST(ElementaryKernel, SinusoidOfAList) {
+  using T = TypeParam;
+  for (int64_t n : {1, 2, 3, 7, 8, 9, 48, 64}) {
+    std::string table = tensorText("seq=5 half=" + std::to_string(n), element(T())), seq = tensorText("seq=5", "i32"), list;
+    std::vector<double> expected;
+    for (int64_t i = 0; i < n; ++i)
+      list += (i ? ", " : "") + std::to_string(1 + i) + ".5";
+    for (int64_t position = 0; position < 5; ++position)
+      for (int64_t i = 0; i < n; ++i)
+        expected.push_back(std::cos(static_cast<double>(position) * (static_cast<double>(i) + 1.5)));
+    CompiledFunction f(function("", table, "%i = nn.index : " + seq + "\n%c = nn.sinusoid %i along \"half\" frequencies [" + list +
+                                               "] wave \"cos\" : (" + seq + ") -> " + table + "\nreturn %c : " + table));
+    ASSERT_TRUE(f.ok());
+    expectNear(f.run({}, {0, 0, 1}, 3)[0].template as<T>(), expected, sizeof(T) == 4 ? 6e-8 : 1e-15);
+  }
+}
+
 // The tables of rotary positions: frequencies rounded to float32, angles to nothing but the result's type.
 TYPED_TEST(ElementaryKernel, Sinusoid) {
   using T = TypeParam;

@@ -31,6 +31,8 @@ struct OperationTableTest : testing::Test {
       return builder.getI64IntegerAttr(1);
     case dsl::AttributeKind::Number:
       return builder.getF64FloatAttr(0.5);
+    case dsl::AttributeKind::Numbers:
+      return builder.getDenseF64ArrayAttr({0.5});
     case dsl::AttributeKind::Text:
       return builder.getStringAttr("x");
     }

@@ -3,12 +3,16 @@
 #include "tools/api/Texts.h"
 #include "tools/api/compiler/Functions.h"
 
+#include "engine/status/OptionNames.h"
 #include "engine/status/Thrown.h"
 
 namespace npar::api {
 namespace {
 
 using engine::Status;
+
+/// Messages of this library speak of members.
+[[maybe_unused]] const bool namedAtStart = engine::optionsAreMembers = true;
 
 npar_code answered(const Answer &answer, const Status &status) {
   auto code = static_cast<npar_code>(status.code());

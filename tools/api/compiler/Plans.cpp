@@ -22,7 +22,7 @@ using engine::Status;
 namespace {
 
 void giveReport(const Answer &answer, const OrderedJson &json) {
-  give(answer, "report", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  give(answer, "report", json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 Result<planner::PlanGoal> goalOf(npar_str word) {

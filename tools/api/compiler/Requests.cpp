@@ -3,6 +3,7 @@
 
 #include "dsl/SourceProvider.h"
 #include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/models/DeviceTargets.h"
 #include "tools/lib/planner/machine/MachineFile.h"
 
 #include <map>
@@ -30,27 +31,20 @@ static Status followFolder(const std::string &path, models::ModelOptions &option
 }
 
 Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observer &observer) {
-  bool text = request.text.ptr, file = request.file.len > 0, folder = request.folder.len > 0;
-  if (text + file + folder != 1)
-    return Status::usage(text + file + folder == 0 ? "npar_request has no model: set text, file or folder"
-                                                   : "npar_request has several models: set only one of text, file and folder");
-  if (request.kind < NPAR_TRAINING || request.kind > NPAR_GENERATION)
-    return Status::usage("npar_request.kind is " + std::to_string(request.kind) + ", which is no npar_kind");
   models::ModelOptions options;
   options.kind = request.kind == NPAR_EVALUATION   ? program::ProgramKind::Evaluation
                  : request.kind == NPAR_GENERATION ? program::ProgramKind::Generation
                                                    : program::ProgramKind::Training;
-  if ((request.setting_count > 0 && !request.settings) || (request.target_count > 0 && !request.targets))
-    return Status::usage("npar_request: settings or targets is null, and its count is not 0");
   auto given = [](npar_str value) { return value.len ? std::optional(textOf(value)) : std::nullopt; };
   options.plan = given(request.plan), options.train = given(request.train), options.config = given(request.config);
   for (size_t i = 0; i < request.setting_count; ++i)
     options.settings.push_back(textOf(request.settings[i].key) + "=" + textOf(request.settings[i].value));
   for (size_t i = 0; i < request.target_count; ++i)
     options.targets.push_back(textOf(request.targets[i]));
+  TRY_STATUS(models::checkTargets(options.targets));
   std::map<std::string, std::string> texts;
   options.model = textOf(request.file);
-  if (text) {
+  if (request.text.ptr) {
     options.model = request.name.len ? textOf(request.name) : "<text>";
     texts[options.model] = textOf(request.text);
   }
@@ -68,7 +62,7 @@ Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observ
     }));
   layers.push_back(dsl::installedTexts());
   options.texts = std::make_shared<const dsl::LayeredTexts>(std::move(layers));
-  if (folder)
+  if (request.folder.len > 0)
     TRY_STATUS(followFolder(textOf(request.folder), options, observer));
   return options;
 }

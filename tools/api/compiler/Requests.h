@@ -5,6 +5,7 @@
 #include "engine/status/Observer.h"
 #include "npar/npar.h"
 #include "tools/api/StopHandle.h"
+#include "tools/api/Texts.h"
 #include "tools/lib/models/ModelOptions.h"
 
 #include <optional>
@@ -19,7 +20,7 @@ public:
   void begin(const std::string &activity) override { tell(NPAR_EVENT_PHASE, activity); }
   void phase(const std::string &name) override { tell(NPAR_EVENT_PHASE, name); }
   void remark(const std::string &sentence) override { tell(NPAR_EVENT_REMARK, sentence); }
-  void warn(const std::string &report) override { tell(NPAR_EVENT_WARNING, report); }
+  void warn(const std::string &report) override { tell(NPAR_EVENT_WARNING, withoutEnd(report)); }
   void diagnosed(const std::string &json) override { diagnostics = json; }
   bool wantsToStop() override { return stopped || (stop && stop->requested); }
   void tell(npar_event_kind kind, const std::string &text);
@@ -33,7 +34,7 @@ private:
   bool stopped = false;
 };
 
-/// The model that a request names, with the machine to plan for. Usage unless exactly one of `text`, `file` and `folder` is given.
+/// The model that a checked request (library/Arguments.h) names, with the machine to plan for. Usage for a target that npar has no kernels for.
 engine::Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observer &observer);
 
 } // namespace npar::api

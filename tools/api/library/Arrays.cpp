@@ -1,9 +1,11 @@
 // Parameters in place, copied out and written; DLPack tensors in and out.
 #include "tools/api/library/Arrays.h"
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/DlPack.h"
 #include "tools/api/library/Trainer.h"
 
+#include "dsl/Suggestions.h"
 #include "engine/program/Elements.h"
 
 #include <cstring>
@@ -22,23 +24,25 @@ namespace npar::api {
 static_assert(NPAR_F64 == static_cast<int>(ArrayType::F64) + 1 && NPAR_BOOL == static_cast<int>(ArrayType::Bool) + 1,
               "npar_dtype counts the types of BorrowedArray from 1");
 
-Result<BorrowedArray> borrowedOf(const npar_array &array) {
+Result<BorrowedArray> borrowedOf(const npar_array &array, const std::string &what) {
   if (array.dtype < NPAR_F64 || array.dtype > NPAR_BOOL)
-    return Status::usage("npar_array.dtype is " + std::to_string(array.dtype) + ", which is no npar_dtype");
-  if (array.ndim < 0 || array.ndim > 64 || (array.ndim > 0 && !array.shape))
-    return Status::usage("npar_array.ndim is " + std::to_string(array.ndim) + (array.ndim > 0 && !array.shape ? " and shape is null" : ""));
+    return Status::usage(what + ": npar_array.dtype is " + std::to_string(array.dtype) + ", which is no npar_dtype");
+  if (array.ndim < 0 || array.ndim > 64)
+    return Status::usage(what + ": npar_array.ndim is " + std::to_string(array.ndim) + ": it must be 0 to 64");
+  if (array.ndim > 0 && !array.shape)
+    return Status::usage(what + ": npar_array.shape is null, and ndim is " + std::to_string(array.ndim));
   BorrowedArray borrowed;
   borrowed.data = array.data, borrowed.type = static_cast<ArrayType>(array.dtype - 1);
   borrowed.shape.assign(array.shape, array.shape + array.ndim);
   for (int64_t size : borrowed.shape)
     if (size < 0)
-      return Status::usage("npar_array.shape has the size " + std::to_string(size));
+      return Status::usage(what + ": npar_array.shape has the size " + std::to_string(size));
   if (array.strides)
     borrowed.strides.assign(array.strides, array.strides + array.ndim);
   else
     borrowed.strides = BorrowedArray::rowMajor(borrowed.shape);
   if (!borrowed.data && borrowed.elements() > 0)
-    return Status::usage("npar_array.data is null");
+    return Status::usage(what + ": npar_array.data is null, and its shape has " + std::to_string(borrowed.elements()) + " elements");
   return borrowed;
 }
 
@@ -50,6 +54,29 @@ npar_dtype dtypeOf(program::ElementType type) {
 }
 
 namespace {
+
+constexpr size_t mostNamed = 8;
+
+/// Names what was probably meant: the parameters of a layer that is named like a parameter, else the nearest names.
+Status noVariable(const program::Program &program, const std::string &name) {
+  std::vector<std::string> all, inside;
+  for (const program::Variable *variable : *program.variables())
+    all.push_back(variable->name()->str());
+  if (program.results())
+    for (const program::LogicalResult *result : *program.results())
+      all.push_back(result->name()->str());
+  for (const std::string &each : all)
+    if (each.rfind(name + ".", 0) == 0 && inside.size() < mostNamed)
+      inside.push_back("'" + each + "'");
+  std::string hint, nearest = dsl::nearest(name, all);
+  if (!inside.empty())
+    hint = ": it has " + dsl::joined(inside, "and");
+  else if (!nearest.empty())
+    hint = ": did you mean '" + nearest + "'?";
+  else
+    hint = "; NPAR_VIEW_PARAMETERS lists its parameters";
+  return Status::badInput("the program has no variable '" + name + "'" + hint);
+}
 
 /// A variable, or an output of a program that only goes forward.
 struct Named {
@@ -65,7 +92,7 @@ Result<Named> find(const npar_trainer &trainer, const std::string &name) {
   for (const program::Variable *variable : *trainer.root().variables())
     if (variable->name()->str() == name)
       return namedOf(*variable);
-  return Status::badInput("the program has no variable '" + name + "'");
+  return noVariable(trainer.root(), name);
 }
 
 /// The output of a program that only goes forward; nothing if it has none of this name.
@@ -125,6 +152,7 @@ npar_code npar_array_from_dlpack(const void *managed, npar_array *array, npar_er
 
 npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_array *array, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_view", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_view").filled(name, "name").status());
     TRY_STATUS(api::needs(array, "npar_trainer_view", "array"));
     const std::string text = api::textOf(name);
     TRY_STATUS(api::find(own, text).status());
@@ -141,9 +169,12 @@ npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_array *ar
 
 npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_piece **pieces, size_t *count, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_pieces", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_pieces").filled(name, "name").status());
     TRY_STATUS(api::needs(pieces, "npar_trainer_pieces", "pieces"));
     TRY_STATUS(api::needs(count, "npar_trainer_pieces", "count"));
-    TRY(std::vector<engine::HostPiece> found, own.session().hostPieces(api::textOf(name)));
+    const std::string text = api::textOf(name);
+    TRY_STATUS(api::find(own, text).status());
+    TRY(std::vector<engine::HostPiece> found, own.session().hostPieces(text));
     std::vector<npar_piece> given;
     std::vector<std::vector<int64_t>> sizes;
     for (const engine::HostPiece &piece : found) {
@@ -166,16 +197,18 @@ npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_p
 
 npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_read", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_read").filled(name, "name").status());
     TRY_STATUS(api::needs(into, "npar_trainer_read", "into"));
-    TRY(BorrowedArray array, api::borrowedOf(*into));
+    TRY(BorrowedArray array, api::borrowedOf(*into, "'" + api::textOf(name) + "'"));
     return api::read(own, api::textOf(name), array);
   });
 }
 
 npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_write", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_write").filled(name, "name").status());
     TRY_STATUS(api::needs(from, "npar_trainer_write", "from"));
-    TRY(BorrowedArray array, api::borrowedOf(*from));
+    TRY(BorrowedArray array, api::borrowedOf(*from, "'" + api::textOf(name) + "'"));
     const std::string text = api::textOf(name);
     TRY(api::Named found, api::find(own, text));
     TRY(engine::ElementSource source, engine::sourceOf(array, text, found.shape));
@@ -185,6 +218,7 @@ npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_ar
 
 npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_export what, size_t piece, void **managed, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_to_dlpack", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_to_dlpack").filled(name, "name").status());
     TRY_STATUS(api::needs(managed, "npar_trainer_to_dlpack", "managed"));
     const std::string text = api::textOf(name);
     if (what == NPAR_EXPORT_COPY) {

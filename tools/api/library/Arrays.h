@@ -6,8 +6,8 @@
 
 namespace npar::api {
 
-/// Usage for a type, a size or a null pointer that no array has.
-engine::Result<engine::BorrowedArray> borrowedOf(const npar_array &array);
+/// Usage for a type, a size or a null pointer that no array has. `what`: what the array is for, "input 'tokens'".
+engine::Result<engine::BorrowedArray> borrowedOf(const npar_array &array, const std::string &what);
 
 npar_dtype dtypeOf(program::ElementType type);
 

@@ -1,6 +1,7 @@
 // Verification, simulation and search: the compiler library makes their reports.
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
@@ -10,22 +11,47 @@ using npar::engine::Status;
 
 namespace npar::api {
 
+static Status check(const npar_verify_options &options) {
+  return Arguments("npar_verify_options").whole(options.threads, "threads", 0, mostThreads).status();
+}
+
+static Status check(const npar_simulate_options &options) {
+  return Arguments("npar_simulate_options")
+      .whole(options.hosts, "hosts")
+      .number(options.jitter, "jitter", 0, 10)
+      .whole(options.jitter_samples, "jitter_samples", 0, 1000000)
+      .number(options.total_tokens, "total_tokens")
+      .status();
+}
+
+static Status check(const npar_plan_options &options) {
+  return Arguments("npar_plan_options")
+      .whole(options.jobs, "jobs", 0, mostThreads)
+      .whole(options.hosts, "hosts")
+      .whole(options.batch, "batch")
+      .number(options.budget, "budget")
+      .text(options.goal, "goal")
+      .status();
+}
+
 /// Calls a function of the compiler library, and gives its report to the caller with the number of the report's schema.
 template <typename Options, typename Function>
 static npar_code reported(const npar_request *request, const Options *options, const char *name, Function CompilerTable::*function,
                           npar_buffer **json, npar_error **error) {
   return fenced(error, [&]() -> Status {
-    TRY_STATUS(needs(request, name, "request"));
+    TRY(npar_request given, requestOf(request, name));
     TRY_STATUS(needs(json, name, "json"));
-    TRY(npar_request given, optionsOf(request, "npar_request"));
     TRY(Options chosen, optionsOf(options, (std::string(name) + "_options").c_str()));
+    TRY_STATUS(check(chosen));
     TRY(const CompilerTable *compiler, compilerLibrary());
+    KeptRequest kept(given);
     CompilerAnswer answer;
-    (compiler->*function)(given, chosen, answer.receiver());
+    (compiler->*function)(kept.recording(), chosen, answer.receiver());
+    TRY_STATUS(kept.imported());
     TRY_STATUS(answer.status);
-    OrderedJson report = {{"schema", 1}};
-    report.update(OrderedJson::parse(answer.parts["report"]));
-    give(json, report.dump(2, ' ', false, Json::error_handler_t::replace), report.value("ok", true));
+    auto report = OrderedJson::parse(answer.parts["report"]);
+    bool ok = report.value("ok", true);
+    give(json, json::documentText(std::move(report)), ok);
     return {};
   });
 }

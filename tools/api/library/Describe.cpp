@@ -1,9 +1,11 @@
 // Describes a compiled program by the views of engine/show, as text, JSON, SVG and HTML.
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
+#include "engine/program/Classes.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
@@ -16,17 +18,18 @@
 #include "engine/show/ViewJson.h"
 #include "engine/show/ViewPage.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
 using namespace npar;
 using npar::engine::Result;
 using npar::engine::Status;
 
 namespace {
 
-std::string textOf(OrderedJson json) {
-  OrderedJson all = {{"schema", 1}};
-  all.update(json);
-  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-}
+constexpr int32_t widest = 100000; ///< columns
 
 template <typename Texts> OrderedJson namesOf(const Texts *texts) {
   OrderedJson names = OrderedJson::array();
@@ -34,6 +37,8 @@ template <typename Texts> OrderedJson namesOf(const Texts *texts) {
     names.push_back(text->str());
   return names;
 }
+
+template <typename Sizes> OrderedJson sizesOf(const Sizes *sizes) { return std::vector<int64_t>(sizes->begin(), sizes->end()); }
 
 OrderedJson inputsOf(const program::Program &program) {
   OrderedJson inputs = OrderedJson::array();
@@ -45,7 +50,11 @@ OrderedJson inputsOf(const program::Program &program) {
       one["ignore"] = *input.ignore;
     inputs.push_back(std::move(one));
   }
-  return {{"inputs", inputs}};
+  OrderedJson outputs = OrderedJson::array();
+  if (program.results())
+    for (const program::LogicalResult *result : *program.results())
+      outputs.push_back({{"name", result->name()->str()}, {"dtype", program::wordOf(result->type())}, {"shape", sizesOf(result->shape())}});
+  return {{"inputs", inputs}, {"outputs", outputs}};
 }
 
 /// The mesh axes that split a parameter, from the pieces of all classes of ranks.
@@ -68,21 +77,39 @@ OrderedJson splitBy(const program::Program &program, uint32_t variable) {
   return names;
 }
 
+/// The pipeline stages whose ranks hold a parameter, ascending; [0] without a pipeline.
+OrderedJson stagesOf(const program::Program &program, uint32_t variable) {
+  std::set<uint32_t> stages;
+  for (const program::RankClass *rankClass : *program.classes())
+    for (const program::Piece *piece : *rankClass->pieces())
+      if (piece->variable() == variable)
+        stages.insert(rankClass->stage());
+  return OrderedJson(stages);
+}
+
+/// The names of a parameter's optimizer states.
+OrderedJson statesOf(const program::Program &program, uint32_t parameter) {
+  OrderedJson names = OrderedJson::array();
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == program::VariableKind::State && variable->of() == static_cast<int32_t>(parameter))
+      names.push_back(variable->name()->str());
+  return names;
+}
+
 OrderedJson parametersOf(const program::Program &program) {
   OrderedJson parameters = OrderedJson::array();
   for (uint32_t i = 0; i < program.variables()->size(); ++i) {
     const program::Variable &variable = *program.variables()->Get(i);
     if (variable.kind() != program::VariableKind::Parameter)
       continue;
-    OrderedJson shape = OrderedJson::array();
-    for (int64_t size : *variable.shape())
-      shape.push_back(size);
     parameters.push_back({{"name", variable.name()->str()},
                           {"dtype", program::wordOf(variable.type())},
                           {"axes", namesOf(variable.axes())},
-                          {"shape", shape},
+                          {"shape", sizesOf(variable.shape())},
                           {"frozen", variable.frozen()},
-                          {"split_by", splitBy(program, i)}});
+                          {"split_by", splitBy(program, i)},
+                          {"stages", stagesOf(program, i)},
+                          {"states", statesOf(program, i)}});
   }
   return {{"parameters", parameters}};
 }
@@ -91,7 +118,16 @@ OrderedJson meshOf(const program::Program &program) {
   OrderedJson axes = OrderedJson::array();
   for (const program::MeshAxis *axis : *program.mesh())
     axes.push_back({{"name", axis->name()->str()}, {"size", axis->size()}});
-  return {{"mesh", axes}, {"ranks", program::worldOf(program)}};
+  std::map<uint32_t, std::vector<int64_t>> ranks; // by stage
+  for (const program::RankClass *rankClass : *program.classes())
+    for (int64_t rank : program::ranksOf(program, *rankClass))
+      ranks[rankClass->stage()].push_back(rank);
+  OrderedJson stages = OrderedJson::array();
+  for (auto &[stage, its] : ranks) {
+    std::sort(its.begin(), its.end());
+    stages.push_back({{"stage", stage}, {"ranks", its}});
+  }
+  return {{"mesh", axes}, {"ranks", program::worldOf(program)}, {"stages", stages}};
 }
 
 /// The summary with what else was asked about each class of ranks.
@@ -126,14 +162,14 @@ Result<std::string> described(const program::Program &program, npar_view view, n
   if (is(NPAR_VIEW_SUMMARY, NPAR_TEXT))
     return show::summaryTable(show::summarize(program)) + show::viewText(show::viewOf(program), width);
   if (format == NPAR_JSON && (view == NPAR_VIEW_SUMMARY || view == NPAR_VIEW_WHY || view == NPAR_VIEW_BYTES))
-    return textOf(summaryWith(program, view));
+    return json::documentText(summaryWith(program, view));
   if (is(NPAR_VIEW_WHY, NPAR_TEXT))
     return show::whyText(show::viewOf(program));
   if (is(NPAR_VIEW_BYTES, NPAR_TEXT))
     return show::parameterBytesText(program);
   if (view == NPAR_VIEW_HOSTS && (format == NPAR_TEXT || format == NPAR_JSON)) {
     TRY(show::HostTraffic traffic, trafficOf(program, options));
-    return format == NPAR_TEXT ? show::hostTrafficText(program, traffic) : textOf(show::hostTrafficJson(traffic));
+    return format == NPAR_TEXT ? show::hostTrafficText(program, traffic) : json::documentText(show::hostTrafficJson(traffic));
   }
   if (is(NPAR_VIEW_TIMELINE, NPAR_SVG))
     return show::timelineSvg(show::timelineOf(show::viewOf(program)));
@@ -144,11 +180,11 @@ Result<std::string> described(const program::Program &program, npar_view view, n
     return show::viewPage({&one});
   }
   if (is(NPAR_VIEW_INPUTS, NPAR_JSON))
-    return textOf(inputsOf(program));
+    return json::documentText(inputsOf(program));
   if (is(NPAR_VIEW_PARAMETERS, NPAR_JSON))
-    return textOf(parametersOf(program));
+    return json::documentText(parametersOf(program));
   if (is(NPAR_VIEW_MESH, NPAR_JSON))
-    return textOf(meshOf(program));
+    return json::documentText(meshOf(program));
   return Status::usage("npar_program_describe: there is no view " + std::to_string(view) + " in format " + std::to_string(format) +
                        "; npar.h lists the formats of each npar_view");
 }
@@ -161,6 +197,12 @@ extern "C" npar_code npar_program_describe(const npar_program *program, npar_vie
     TRY_STATUS(api::needs(program, "npar_program_describe", "program"));
     TRY_STATUS(api::needs(result, "npar_program_describe", "result"));
     TRY(npar_view_options given, api::optionsOf(options, "npar_view_options"));
+    const int64_t ranks = program::worldOf(program->program->root());
+    TRY_STATUS(api::Arguments("npar_view_options")
+                   .whole(given.width, "width", 0, widest)
+                   .whole(given.hosts, "hosts", 0, ranks)
+                   .whole(given.ranks_per_host, "ranks_per_host", 0, ranks)
+                   .status());
     TRY(std::string text, described(program->program->root(), view, format, given));
     api::give(result, std::move(text));
     return {};

@@ -4,7 +4,9 @@
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
 
+#include "engine/json/Document.h"
 #include "engine/logging/Json.h"
+#include "engine/status/OptionNames.h"
 
 #include <new>
 
@@ -18,10 +20,21 @@ static_assert(NPAR_TIMEOUT == static_cast<int>(engine::Code::Timeout) && NPAR_IN
 
 /// What a caller gets when there is no memory for an error object. It is never freed.
 static npar_error &noMemory() {
-  static npar_error error{NPAR_RUN_FAILED, "not enough memory", "{}"};
+  static npar_error error{NPAR_RUN_FAILED, "not enough memory",
+                          R"({"schema": 1, "code": 4, "message": "not enough memory", "diagnostics": []})"};
   return error;
 }
 [[maybe_unused]] static const npar_error &madeAtStart = noMemory();
+
+/// Messages of this library speak of members.
+[[maybe_unused]] static const bool namedAtStart = engine::optionsAreMembers = true;
+
+/// What a terminal adds to a message is not for a host: the program's name before each further line, and the last line's end.
+static std::string plain(std::string text) {
+  for (size_t at = 0; (at = text.find("\nnpar: ", at)) != std::string::npos;)
+    text.erase(++at, 6);
+  return withoutEnd(std::move(text));
+}
 
 npar_code giveNoMemory(npar_error **error) noexcept {
   if (error)
@@ -36,10 +49,11 @@ npar_code give(npar_error **error, const engine::Status &status, const std::stri
   try {
     auto made = std::make_unique<npar_error>();
     made->code = code;
-    made->text = status.message();
+    made->text = plain(status.message());
     // Text, because the destructor of a JSON tree allocates, and this error may be about memory.
-    made->json = "{\"schema\": 1, \"code\": " + std::to_string(code) + ", \"message\": " + engine::jsonString(made->text) +
-                 ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) + "}";
+    made->json = "{\"schema\": " + std::to_string(json::schemaNumber) + ", \"code\": " + std::to_string(code) +
+                 ", \"message\": " + engine::jsonString(made->text) + ", \"diagnostics\": " + (diagnostics.empty() ? "[]" : diagnostics) +
+                 "}";
     *error = made.release();
     return code;
   } catch (...) {

@@ -1,9 +1,11 @@
 // Continues a prompt with the present parameters of a trainer.
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/CompilerLibrary.h"
+#include "tools/api/library/ForwardPrograms.h"
 #include "tools/api/library/Trainer.h"
 
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/training/CopyParameters.h"
 #include "engine/training/Generator.h"
@@ -29,13 +31,12 @@ struct Programs {
 Result<Programs> programsFor(npar_trainer &trainer, const npar_generate_options &given, int64_t prompt) {
   Programs programs;
   if (given.program) {
-    if (given.program->program->root().kind() != program::ProgramKind::Generation)
-      return Status::usage("npar_generate_options.program was not compiled with NPAR_GENERATION");
+    TRY_STATUS(checkForward(trainer.root(), given.program->program->root(), program::ProgramKind::Generation, "npar_generate_options.program"));
     programs.whole = given.program->program;
     return programs;
   }
   if (!trainer.request)
-    return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_GENERATION and give that program");
+    return Status::usage("the trainer's program was opened, not compiled: compile its text for generation and give it as npar_generate_options.program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
   compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer, &trainer.stop), prompt, given.count, answer.receiver());
@@ -82,13 +83,26 @@ int64_t classesOf(const npar_trainer &trainer) {
   return stream ? stream->range.classes : 0;
 }
 
+Status check(const npar_generate_options &given) {
+  return Arguments("npar_generate_options")
+      .whole(given.count, "count", 0, INT32_MAX)
+      .array(given.prompt, given.prompt_count, "prompt")
+      .content(given.prompt_text, "prompt_text")
+      .text(given.tokenizer, "tokenizer")
+      .number(given.temperature, "temperature")
+      .whole(given.top_k, "top_k", 0, INT32_MAX)
+      .number(given.top_p, "top_p", 0, 1)
+      .status();
+}
+
 Status generate(npar_trainer &trainer, const npar_generate_options &options, npar_buffer **result) {
+  TRY_STATUS(check(options));
   npar_generate_options given = options;
   if (given.count == 0)
     given.count = 100;
-  if (given.count < 0 || given.temperature < 0 || given.top_k < 0 || given.top_p < 0 || given.top_p > 1)
-    return Status::usage("npar_generate_options: count, temperature and top_k are not negative, and top_p is at most 1");
-  if ((given.prompt_count > 0) == (given.prompt_text.len > 0))
+  if (given.prompt_count > 0 && given.prompt_text.len > 0)
+    return Status::usage("npar_generate_options has both prompt (token numbers) and prompt_text: give only one");
+  if (given.prompt_count == 0 && given.prompt_text.len == 0)
     return Status::usage("npar_generate_options: give prompt (token numbers) or prompt_text");
   std::string source = given.tokenizer.len ? textOf(given.tokenizer) : classesOf(trainer) == 256 ? "bytes" : "";
   std::shared_ptr<const engine::Tokenizer> tokenizer;
@@ -150,10 +164,10 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   }
   if (decoder)
     text += decoder->finish();
-  OrderedJson json = {{"schema", 1}, {"prompt_tokens", prompt}, {"tokens", tokens}};
+  OrderedJson json = {{"prompt_tokens", prompt}, {"tokens", tokens}};
   if (tokenizer)
     json["text"] = text;
-  give(result, json.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
+  give(result, json::documentText(std::move(json)));
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "engine/program/Loader.h"
 #include "engine/status/Observer.h"
 #include "npar/npar.h"
+#include "tools/api/Texts.h"
 #include "tools/api/library/KeptRequest.h"
 
 #include <atomic>
@@ -35,7 +36,7 @@ public:
   void begin(const std::string &activity) override { tell(NPAR_EVENT_PHASE, activity); }
   void phase(const std::string &name) override { tell(NPAR_EVENT_PHASE, name); }
   void remark(const std::string &sentence) override { tell(NPAR_EVENT_REMARK, sentence); }
-  void warn(const std::string &report) override { tell(NPAR_EVENT_WARNING, report); }
+  void warn(const std::string &report) override { tell(NPAR_EVENT_WARNING, withoutEnd(report)); }
   bool wantsToStop() override { return stopped; }
   void tell(npar_event_kind kind, const std::string &text, int64_t done = 0, int64_t total = 0, const npar_step_result *step = nullptr) {
     if (!host.call)

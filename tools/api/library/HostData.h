@@ -12,7 +12,7 @@ public:
   void goOnFrom(int64_t step, int64_t taken) override { before = taken - step * rows; }
   int64_t position(int64_t step) const override { return before + step * rows; }
   int64_t samples() const override { return 0; }
-  std::string stream() const override { return "host"; }
+  std::string stream() const override { return engine::hostStream; }
 
 private:
   int64_t rows, before = 0;

@@ -7,9 +7,9 @@ KeptRequest::KeptRequest(const npar_request &request)
     : given(request), kind(request.kind), text(textOf(request.text)), name(textOf(request.name)), file(textOf(request.file)),
       folder(textOf(request.folder)), plan(textOf(request.plan)), train(textOf(request.train)), config(textOf(request.config)),
       machine(textOf(request.machine)), hasText(request.text.ptr) {
-  for (size_t i = 0; request.settings && i < request.setting_count; ++i)
+  for (size_t i = 0; i < request.setting_count; ++i)
     settingTexts.emplace_back(textOf(request.settings[i].key), textOf(request.settings[i].value));
-  for (size_t i = 0; request.targets && i < request.target_count; ++i)
+  for (size_t i = 0; i < request.target_count; ++i)
     targetTexts.push_back(textOf(request.targets[i]));
   for (const auto &[key, value] : settingTexts)
     settings.push_back({strOf(key), strOf(value)});
@@ -41,6 +41,11 @@ npar_request KeptRequest::recording() {
     npar_str own = {};
     if (!self.given.import(self.given.import_user, wanted, &own))
       return 0;
+    if (!own.ptr) {
+      if (self.wrongImport.ok())
+        self.wrongImport = engine::Status::usage("npar_request: import returned 1 for '" + textOf(wanted) + "', and its text is null");
+      return 0;
+    }
     *found = strOf(self.imports[textOf(wanted)] = textOf(own));
     return 1;
   };

@@ -1,6 +1,7 @@
 // A request to the compiler that outlives its caller's memory.
 #pragma once
 
+#include "engine/status/Status.h"
 #include "npar/npar.h"
 
 #include <map>
@@ -19,6 +20,8 @@ public:
 
   /// The request itself: its `import` asks the host and keeps what it says. `this` must outlive the compilation.
   npar_request recording();
+  /// Usage if the host's `import` said that it has a text and gave none.
+  const engine::Status &imported() const { return wrongImport; }
   /// The same model for another use; imports come from what was kept. Nothing of it changes this object. `stop` may be null.
   npar_request replaying(npar_kind kind, npar_observer observer, npar_stop *stop) const;
 
@@ -34,6 +37,7 @@ private:
   std::vector<npar_setting> settings; ///< of `settingTexts`
   std::vector<npar_str> targets;      ///< of `targetTexts`
   std::map<std::string, std::string> imports;
+  engine::Status wrongImport; ///< the first
 };
 
 } // namespace npar::api

@@ -1,5 +1,6 @@
 // Compiled programs: made, opened, saved.
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/CompilerLibrary.h"
 #include "tools/api/library/Fence.h"
 #include "tools/api/library/Handles.h"
@@ -12,10 +13,11 @@ using npar::engine::Status;
 
 namespace npar::api {
 
-engine::Result<npar_program *> compiled(const std::shared_ptr<KeptRequest> &kept, const npar_request &request) {
+engine::Result<npar_program *> compiled(const std::shared_ptr<KeptRequest> &kept) {
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
-  compiler->compile(request, answer.receiver());
+  compiler->compile(kept->recording(), answer.receiver());
+  TRY_STATUS(kept->imported());
   TRY_STATUS(answer.status);
   auto made = std::make_unique<npar_program>();
   TRY(made->program, answer.program("program"));
@@ -33,11 +35,9 @@ extern "C" {
 
 npar_code npar_compile(const npar_request *request, npar_program **program, npar_error **error) {
   return fenced(error, [&]() -> Status {
-    TRY_STATUS(api::needs(request, "npar_compile", "request"));
+    TRY(npar_request given, api::requestOf(request, "npar_compile"));
     TRY_STATUS(api::needs(program, "npar_compile", "program"));
-    TRY(npar_request given, api::optionsOf(request, "npar_request"));
-    auto kept = std::make_shared<api::KeptRequest>(given);
-    TRY(*program, api::compiled(kept, kept->recording()));
+    TRY(*program, api::compiled(std::make_shared<api::KeptRequest>(given)));
     return {};
   });
 }
@@ -45,6 +45,7 @@ npar_code npar_compile(const npar_request *request, npar_program **program, npar
 npar_code npar_program_open(npar_str path, npar_program **program, npar_error **error) {
   return fenced(error, [&]() -> Status {
     TRY_STATUS(api::needs(program, "npar_program_open", "program"));
+    TRY_STATUS(api::Arguments("npar_program_open").filled(path, "path").status());
     auto made = std::make_unique<npar_program>();
     TRY(made->program, program::LoadedProgram::fromFile(api::textOf(path)));
     *program = made.release();
@@ -74,6 +75,7 @@ npar_str npar_program_bytes(const npar_program *program) {
 npar_code npar_program_save(const npar_program *program, npar_str path, npar_error **error) {
   return fenced(error, [&]() -> Status {
     TRY_STATUS(api::needs(program, "npar_program_save", "program"));
+    TRY_STATUS(api::Arguments("npar_program_save").filled(path, "path").status());
     const std::vector<uint8_t> &bytes = program->program->data();
     return files::writeFileAtomically(api::textOf(path), bytes.data(), bytes.size());
   });

@@ -1,15 +1,19 @@
 // Training on files and evaluation, with the present parameters of a trainer.
 #include "tools/api/Origin.h"
 #include "tools/api/Texts.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/CompilerLibrary.h"
+#include "tools/api/library/ForwardPrograms.h"
 #include "tools/api/library/Trainer.h"
 
 #include "engine/data/GivenData.h"
 #include "engine/job/Processes.h"
-#include "engine/json/Json.h"
+#include "engine/json/Document.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/RunEvaluations.h"
 #include "engine/training/Trainer.h"
+
+#include <fmt/format.h>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -19,9 +23,9 @@ using npar::engine::Status;
 namespace npar::api {
 namespace {
 
-std::string dumped(const OrderedJson &json) { return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace); }
-
-engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
+/// The data of a struct of options, whose files are called `member` there, checked.
+Result<engine::GivenData> dataOf(const std::string &owner, const std::string &member, const npar_str *files, size_t count, npar_str tokens) {
+  TRY_STATUS(Arguments(owner).texts(files, count, member).text(tokens, "tokens").status());
   engine::GivenData data;
   for (size_t i = 0; i < count; ++i)
     data.files.push_back(textOf(files[i]));
@@ -29,17 +33,22 @@ engine::GivenData dataOf(const npar_str *files, size_t count, npar_str tokens) {
   return data;
 }
 
+/// A program of the host for evaluation, and the member of npar.h that has it.
+struct GivenProgram {
+  const npar_program *program; ///< may be null
+  const char *member;
+};
+
 /// Finds the program that the trainer evaluates with: the host's, or one compiled from the text of the trainer's own program.
-Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_program *given, npar_observer observer) {
-  if (given) {
-    if (given->program->root().kind() != program::ProgramKind::Evaluation)
-      return Status::usage("npar_evaluate_options.program was not compiled with NPAR_EVALUATION");
-    return given->program;
+Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, GivenProgram given, npar_observer observer) {
+  if (given.program) {
+    TRY_STATUS(checkForward(trainer.root(), given.program->program->root(), program::ProgramKind::Evaluation, given.member));
+    return given.program->program;
   }
   if (trainer.root().kind() == program::ProgramKind::Evaluation)
     return trainer.memory->program;
   if (!trainer.request)
-    return Status::usage("the trainer's program was opened, not compiled: compile its text with NPAR_EVALUATION and give that program");
+    return Status::usage(fmt::format("the trainer's program was opened, not compiled: compile its text for evaluation and give it as {}", given.member));
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
   compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer, &trainer.stop), answer.receiver());
@@ -50,7 +59,7 @@ Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, npar_progr
 /// Chooses the data to evaluate on: the host's, else the last part of the data block's split, or all of an unsplit block.
 Result<engine::DataPlan> evaluationData(const engine::GivenData &given, const program::Program &program, bool splitOnly) {
   if (given.files.empty() && splitOnly && (!program.data() || program.data()->shares()->size() <= 1))
-    return Status::badInput("no data are reserved for evaluation: give files, or a data block with `split 0.9, 0.1 seed 42`");
+    return Status::badInput("no data are reserved for evaluation: set evaluate_data, or write a data block with `split 0.9, 0.1 seed 42`");
   TRY(engine::DataPlan plan, engine::planOf(given, program, engine::BatchShape::of(program)));
   if (!given.files.empty())
     plan.split = {};
@@ -59,7 +68,7 @@ Result<engine::DataPlan> evaluationData(const engine::GivenData &given, const pr
   return plan;
 }
 
-Status prepare(npar_trainer &trainer, training::RunEvaluations &evaluations, npar_program *given, const engine::GivenData &data,
+Status prepare(npar_trainer &trainer, training::RunEvaluations &evaluations, GivenProgram given, const engine::GivenData &data,
                bool splitOnly, npar_observer observer) {
   TRY(program::ProgramPointer program, forwardProgram(trainer, given, observer));
   TRY_STATUS(evaluations.take(program, {program->root().batch(), training::BatchReason::Program}));
@@ -73,7 +82,7 @@ Status prepare(npar_trainer &trainer, training::RunEvaluations &evaluations, npa
 class RunObserver final : public training::TrainingObserver {
 public:
   RunObserver(npar_trainer &trainer, HostObserver &host, training::RunCheckpoints &checkpoints, training::RunEvaluations &evaluations)
-      : trainer(trainer), host(host), checkpoints(checkpoints), evaluations(evaluations) {}
+      : trainer(trainer), host(host), checkpoints(checkpoints), evaluations(evaluations), saved(checkpoints.newest()) {}
 
   std::string wantsToEnd() override {
     stopped = trainer.takesStop() || host.wantsToStop() || stopped;
@@ -87,7 +96,7 @@ public:
   Result<bool> between(int64_t done, const training::StepReport &report) override {
     if (evaluations.isDue(done)) {
       TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), done));
-      host.tell(NPAR_EVENT_EVALUATED, dumped(evaluations.json()), done, steps);
+      host.tell(NPAR_EVENT_EVALUATED, json::documentText(evaluations.json()), done, steps);
     }
     TRY_STATUS(checkpoints.afterStep(done, report.result.learningRate));
     tellSaved(done);
@@ -109,13 +118,13 @@ private:
   HostObserver &host;
   training::RunCheckpoints &checkpoints;
   training::RunEvaluations &evaluations;
-  std::string saved;
+  std::string saved; ///< the newest checkpoint that the host knows; at first the one to resume from
 };
 
 OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, const training::RunCheckpoints &checkpoints,
                      const training::RunEvaluations &evaluations) {
   const training::TrainingResult &result = run.result();
-  OrderedJson json = {{"schema", 1}, {"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
+  OrderedJson json = {{"steps", result.steps}, {"first_step", result.first}, {"loss", result.loss}};
   for (const engine::NamedLoss &loss : result.losses)
     json["losses"][loss.name] = loss.value;
   json[std::string(run.unit()) + "_per_second"] = result.perSecond;
@@ -136,16 +145,30 @@ OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, 
   return json;
 }
 
+Status check(const npar_run_options &given) {
+  return Arguments("npar_run_options")
+      .whole(given.steps, "steps")
+      .text(given.data_order, "data_order")
+      .text(given.checkpoint, "checkpoint")
+      .whole(given.checkpoint_every, "checkpoint_every")
+      .whole(given.checkpoint_keep, "checkpoint_keep")
+      .whole(given.evaluate_every, "evaluate_every")
+      .status();
+}
+
 Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **result) {
   const program::Program &root = trainer.root();
   if (root.kind() != program::ProgramKind::Training)
     return Status::usage("npar_trainer_run: the trainer's program was not compiled for training");
+  TRY_STATUS(check(given));
   if (given.steps <= trainer.done)
-    return Status::usage("npar_run_options.steps is " + std::to_string(given.steps) + ", and " + std::to_string(trainer.done) +
-                         " steps are done");
-  engine::GivenData data = dataOf(given.data, given.data_count, given.tokens);
-  data.order = textOf(given.data_order), data.random = given.random_data != 0;
+    return Status::usage(fmt::format("npar_run_options: steps is {}, and {} steps are done: it must be larger, because it counts those before",
+                                     given.steps, trainer.done));
+  TRY(engine::GivenData data, dataOf("npar_run_options", "data", given.data, given.data_count, given.tokens));
+  data.order = textOf(given.data_order), data.random = given.random_data != 0, data.mayBeRandom = true;
   TRY_STATUS(data.check());
+  TRY(engine::GivenData evaluationFiles,
+      dataOf("npar_run_options", "evaluate_data", given.evaluate_data, given.evaluate_data_count, given.tokens));
   HostObserver host(given.observer);
   training::CheckpointPlan plan;
   plan.folder = textOf(given.checkpoint), plan.every = given.checkpoint_every, plan.keep = given.checkpoint_keep;
@@ -170,11 +193,12 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
     host.remark(text);
   TRY_STATUS(checkpoints.goOn(root, *source, trainer.shape));
   if (evaluations.wanted())
-    TRY_STATUS(prepare(trainer, evaluations, nullptr, dataOf(given.evaluate_data, given.evaluate_data_count, given.tokens), true,
-                       given.observer));
+    TRY_STATUS(prepare(trainer, evaluations, {given.evaluation, "npar_run_options.evaluation"}, evaluationFiles, true, given.observer));
   TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
   if (checkpoints.resumes())
     trainer.done = checkpoints.firstStep();
+  if (checkpoints.wanted())
+    trainer.usesFolder(textOf(given.checkpoint));
 
   RunObserver observer(trainer, host, checkpoints, evaluations);
   observer.steps = given.steps;
@@ -191,23 +215,21 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
     return Status::runFailed(steps.result().firstNotFinite);
   if (observer.stopped && steps.result().steps < given.steps)
     return Status::stopped("the training");
-  give(result, dumped(reportOf(trainer, steps, checkpoints, evaluations)));
+  give(result, json::documentText(reportOf(trainer, steps, checkpoints, evaluations)));
   return {};
 }
 
 Status evaluate(npar_trainer &trainer, const npar_evaluate_options &given, npar_buffer **result) {
-  engine::GivenData data = dataOf(given.data, given.data_count, given.tokens);
+  TRY(engine::GivenData data, dataOf("npar_evaluate_options", "data", given.data, given.data_count, given.tokens));
   TRY_STATUS(data.check());
   training::RunEvaluations evaluations({1, trainer.done, 0, ""});
-  TRY_STATUS(prepare(trainer, evaluations, given.program, data, false, given.observer));
+  TRY_STATUS(prepare(trainer, evaluations, {given.program, "npar_evaluate_options.program"}, data, false, given.observer));
   HostObserver host(given.observer);
   TRY_STATUS(evaluations.run(trainer.session(), trainer.root(), trainer.done, [&](int64_t done, int64_t total) {
     host.tell(NPAR_EVENT_STEP, "", done, total);
     return trainer.takesStop() || host.wantsToStop() ? Status::stopped("the evaluation") : Status();
   }));
-  OrderedJson json = {{"schema", 1}};
-  json.update(evaluations.json());
-  give(result, dumped(json));
+  give(result, json::documentText(evaluations.json()));
   return {};
 }
 
@@ -218,6 +240,7 @@ extern "C" {
 
 npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *options, npar_buffer **json, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_run", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::needs(options, "npar_trainer_run", "options"));
     TRY(npar_run_options given, api::optionsOf(options, "npar_run_options"));
     TRY_STATUS(api::needs(json, "npar_trainer_run", "json"));
     return api::run(own, given, json);

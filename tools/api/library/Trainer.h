@@ -35,6 +35,7 @@ struct npar_trainer {
   npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;
   int64_t done = 0;
+  std::string folder; ///< of its checkpoints, the last one; empty: none
   npar_stop stop; ///< also of compilations for evaluation and generation
   std::atomic<bool> busy{false}; ///< a call is in progress
   std::atomic<int> users{1};     ///< the handle, and calls in progress
@@ -46,6 +47,9 @@ struct npar_trainer {
 
   const npar::program::Program &root() const { return memory->program->root(); }
   npar::engine::Session &session() const { return *memory->session; }
+  /// Remembers a folder whose checkpoints this trainer has resumed from or written: only there it may add more.
+  void usesFolder(const std::string &path);
+  bool hasUsedFolder(const std::string &path) const;
   /// Takes a request to stop, which ends only one piece of work.
   bool takesStop() { return stop.requested.exchange(false); }
   /// A step's result for the host; its losses stay valid until the next call.

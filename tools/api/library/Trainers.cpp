@@ -11,11 +11,14 @@
 #include "engine/runtime/BorrowedArrays.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/training/RunCheckpoints.h"
+#include "tools/api/library/Arguments.h"
 #include "tools/api/library/Arrays.h"
 #include "tools/api/library/HostData.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -38,6 +41,17 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
+/// One name for a folder, whatever path leads to it.
+static std::string placeOf(const std::string &folder) {
+  std::error_code failed;
+  std::string place = std::filesystem::weakly_canonical(folder, failed).string();
+  return failed ? folder : place;
+}
+
+void npar_trainer::usesFolder(const std::string &path) { folder = placeOf(path); }
+
+bool npar_trainer::hasUsedFolder(const std::string &path) const { return !folder.empty() && folder == placeOf(path); }
+
 namespace npar::api {
 
 void release(npar_trainer *trainer) {
@@ -49,13 +63,16 @@ namespace {
 
 Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given, const program::Program &program, HostObserver &observer) {
   engine::SessionOptions options;
-  if (given.threads < 0 || given.threads > 4096)
-    return Status::usage("npar_trainer_options.threads is " + std::to_string(given.threads) + ": 1 to 4096, or 0 for the machine's");
+  TRY_STATUS(Arguments("npar_trainer_options")
+                 .whole(given.threads, "threads", 0, mostThreads)
+                 .text(given.backend, "backend")
+                 .number(given.timeout_seconds, "timeout_seconds")
+                 .status());
   options.threads = given.threads;
   if (given.backend.len)
     options.backend = textOf(given.backend);
   if (options.backend != "cpu" && options.backend != "cuda" && options.backend != "null")
-    return Status::usage("npar_trainer_options.backend is '" + options.backend + "': cpu, cuda or null");
+    return Status::usage("npar_trainer_options: backend is '" + options.backend + "': cpu, cuda or null");
   options.seed = given.seed_given ? given.seed : program.seed();
   options.initialise = given.uninitialised == 0;
   if (given.timeout_seconds > 0)
@@ -87,8 +104,10 @@ Status create(npar_program &program, const npar_trainer_options &given, npar_tra
 Result<std::vector<engine::NamedArray>> arraysOf(const npar_input *inputs, size_t count) {
   std::vector<engine::NamedArray> arrays;
   for (size_t i = 0; i < count; ++i) {
-    TRY(engine::BorrowedArray array, borrowedOf(inputs[i].array));
-    arrays.push_back({textOf(inputs[i].name), std::move(array)});
+    TRY_STATUS(Arguments("npar_trainer_step").filled(inputs[i].name, "inputs[" + std::to_string(i) + "].name").status());
+    std::string name = textOf(inputs[i].name);
+    TRY(engine::BorrowedArray array, borrowedOf(inputs[i].array, "input '" + name + "'"));
+    arrays.push_back({std::move(name), std::move(array)});
   }
   return arrays;
 }
@@ -116,14 +135,22 @@ Status resume(npar_trainer &trainer, const std::string &folder) {
     for (const std::string &text : *remarks)
       trainer.observer.remark(text);
     trainer.done = static_cast<int64_t>(manifest.step);
+    trainer.usesFolder(folder);
     return {};
   }
 }
 
-/// Writes one checkpoint, and waits for it.
+/// Usage for a result whose size was never set: a whole one could be longer than the caller's.
+Status checkResultSize(uint32_t size) {
+  return size >= offsetof(npar_step_result, step) && size <= largestOptions
+             ? Status()
+             : Status::usage("npar_step_result: struct_size is " + std::to_string(size) + "; set it to sizeof(npar_step_result)");
+}
+
+/// Writes one checkpoint, and waits for it. A folder with checkpoints that this trainer neither wrote nor resumed from is refused.
 Status save(npar_trainer &trainer, const std::string &folder) {
   training::CheckpointPlan plan;
-  plan.folder = folder, plan.resume = true, plan.quiet = true; // other checkpoints in the folder stay
+  plan.folder = folder, plan.resume = trainer.hasUsedFolder(folder);
   plan.seed = trainer.options.seed, plan.steps = trainer.done;
   training::RunCheckpoints checkpoints(std::move(plan), trainer.observer);
   TRY_STATUS(checkpoints.look());
@@ -133,7 +160,8 @@ Status save(npar_trainer &trainer, const std::string &folder) {
   job::Processes alone;
   TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
   TRY_STATUS(checkpoints.open(alone, trainer.session(), trainer.memory->program));
-  TRY_STATUS(checkpoints.atEnd(trainer.done, /*sound=*/true));
+  TRY_STATUS(checkpoints.saveNow(trainer.done));
+  trainer.usesFolder(folder);
   trainer.observer.tell(NPAR_EVENT_SAVED, checkpoints.newest());
   return {};
 }
@@ -170,8 +198,9 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
   return withTrainer(trainer, "npar_trainer_step", error, [&](npar_trainer &own) -> Status {
     if (own.takesStop())
       return Status::stopped("the step");
-    if (count > 0)
-      TRY_STATUS(api::needs(inputs, "npar_trainer_step", "inputs"));
+    TRY_STATUS(api::Arguments("npar_trainer_step").array(inputs, count, "inputs").status());
+    if (result)
+      TRY_STATUS(api::checkResultSize(result->struct_size));
     TRY(std::vector<engine::NamedArray> arrays, api::arraysOf(inputs, count));
     TRY(engine::Batch batch, engine::batchFrom(own.shape, arrays));
     TRY_STATUS(engine::checkBatch(own.shape, batch));
@@ -180,7 +209,7 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     npar_step_result told = own.resultOf(done, own.done++, seconds);
     if (result) {
-      uint32_t size = result->struct_size ? result->struct_size : static_cast<uint32_t>(sizeof told);
+      uint32_t size = result->struct_size;
       std::memcpy(result, &told, std::min<size_t>(size, sizeof told));
       result->struct_size = size;
     }
@@ -190,6 +219,7 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
 
 npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_load_weights", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_load_weights").filled(path, "path").status());
     TRY(size_t fresh, engine::loadWeights(own.session(), own.root(), api::textOf(path)));
     if (fresh > 0)
       own.observer.remark(std::to_string(fresh) + " parameters are not in '" + api::textOf(path) + "' and keep their initial values");
@@ -199,17 +229,24 @@ npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_e
 
 npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_save_weights", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_save_weights").filled(path, "path").status());
     TRY_STATUS(files::checkSafetensorsName("npar_trainer_save_weights", api::textOf(path)));
     return engine::saveWeights(own.session(), own.root(), api::textOf(path));
   });
 }
 
 npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_save", error, [&](npar_trainer &own) { return api::save(own, api::textOf(folder)); });
+  return withTrainer(trainer, "npar_trainer_save", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_save").filled(folder, "folder").status());
+    return api::save(own, api::textOf(folder));
+  });
 }
 
 npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error) {
-  return withTrainer(trainer, "npar_trainer_resume", error, [&](npar_trainer &own) { return api::resume(own, api::textOf(folder)); });
+  return withTrainer(trainer, "npar_trainer_resume", error, [&](npar_trainer &own) -> Status {
+    TRY_STATUS(api::Arguments("npar_trainer_resume").filled(folder, "folder").status());
+    return api::resume(own, api::textOf(folder));
+  });
 }
 
 npar_code npar_trainer_hash(npar_trainer *trainer, char hash[33], npar_error **error) {

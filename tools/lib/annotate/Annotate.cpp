@@ -288,7 +288,7 @@ std::string joined(const std::vector<std::string> &list) {
 
 } // namespace
 
-engine::Result<std::string> annotatedPlan(const models::ModelOptions &options, bool asJson, engine::Observer &observer) {
+engine::Result<AnnotatedPlan> annotatePlan(const models::ModelOptions &options, engine::Observer &observer) {
   if (options.isCompiled())
     return engine::Status::usage("inspect annotate needs the plan's text: give the model file (.npar) instead of '" + options.model + "'");
   TRY(models::ElaboratedModel elaborated, models::elaborateModel(options, observer));
@@ -301,24 +301,28 @@ engine::Result<std::string> annotatedPlan(const models::ModelOptions &options, b
 
   const dsl::Sources &texts = compilation.texts();
   const dsl::Location &at = source.plan.location;
-  uint32_t last = lastLineOf(texts, at);
-  if (asJson) {
-    OrderedJson lines = OrderedJson::array();
-    for (uint32_t line = at.line; line <= last; ++line)
-      lines.push_back({{"line", line}, {"text", texts.line(at.file, line)}, {"effects", effects[line]}});
-    OrderedJson json{{"plan", source.plan.name}, {"file", texts.name(at.file)}, {"lines", lines}};
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
+  AnnotatedPlan plan{source.plan.name, texts.name(at.file), {}};
+  for (uint32_t line = at.line, last = lastLineOf(texts, at); line <= last; ++line)
+    plan.lines.push_back({line, texts.line(at.file, line), std::move(effects[line])});
+  return plan;
+}
+
+std::string annotatedText(const AnnotatedPlan &plan) {
   size_t width = 0;
-  for (uint32_t line = at.line; line <= last; ++line)
-    if (!effects[line].empty())
-      width = std::max(width, texts.line(at.file, line).size());
+  for (const AnnotatedLine &line : plan.lines)
+    if (!line.effects.empty())
+      width = std::max(width, line.text.size());
   std::string result;
-  for (uint32_t line = at.line; line <= last; ++line) {
-    std::string text = texts.line(at.file, line);
-    result += (effects[line].empty() ? text : fmt::format("{:<{}}  #= {}", text, width, joined(effects[line]))) + "\n";
-  }
+  for (const AnnotatedLine &line : plan.lines)
+    result += (line.effects.empty() ? line.text : fmt::format("{:<{}}  #= {}", line.text, width, joined(line.effects))) + "\n";
   return result;
+}
+
+OrderedJson annotatedJson(const AnnotatedPlan &plan) {
+  OrderedJson lines = OrderedJson::array();
+  for (const AnnotatedLine &line : plan.lines)
+    lines.push_back({{"line", line.line}, {"text", line.text}, {"effects", line.effects}});
+  return {{"plan", plan.name}, {"file", plan.file}, {"lines", lines}};
 }
 
 } // namespace npar::annotate

@@ -32,8 +32,10 @@ public:
 
   ForeignRun run() {
     result.program = &target;
-    if (origin)
-      result.readFrom = origin->program, result.modelSettings = origin->modelSettings, result.differences = origin->differences;
+    if (origin) {
+      result.readFrom = origin->program, result.modelSettings = origin->modelSettings, result.differences = origin->differences,
+      result.kept = origin->kept, result.isOwnPlan = origin->isOwnPlan;
+    }
     for (const dsl::MeshAxis &axis : plan.mesh)
       result.world *= axis.size;
     result.layers = program.model.blocks;
@@ -73,7 +75,9 @@ private:
       std::vector<std::string> mesh = real(rule.mesh);
       if (mesh.empty() && !rule.mesh.empty())
         continue;
-      if (!rule.op.empty() || !rule.layer.empty() || rule.mesh.empty()) {
+      if (rule.op == "attention" && rule.layer.empty() && !mesh.empty() && wholeOf(rule.axis) == "head") {
+        whole = mesh.front(); // Ulysses: with the sequence over the same ranks
+      } else if (!rule.op.empty() || !rule.layer.empty() || rule.mesh.empty()) {
         error(rule.location, fmt::format("{} has no rule for one operation or layer ('{}')", name, rule.axis));
       } else if (rule.axis == "batch") {
         if (mesh.size() > 2)
@@ -118,13 +122,13 @@ private:
     const dsl::Pipeline &pipeline = *plan.pipeline;
     pp = pipeline.mesh;
     const std::set<std::string> &of = target.schedules();
-    if (!pipeline.path.empty() || of.count(pipeline.schedule) == 0)
+    if (!result.writesOwnPlan() && (!pipeline.path.empty() || of.count(pipeline.schedule) == 0))
       error(pipeline.location, fmt::format("{} has no schedule '{}'", name, pipeline.schedule),
             fmt::format("it has {}", fmt::join(of, ", ")));
     if (pipeline.live > 0)
       error(pipeline.liveAt, fmt::format("{} has no limit of micro-batches that a stage holds", name));
     const dsl::KnownSchedule *kind = schedules.find(pipeline.schedule);
-    result.schedule = pipeline.schedule;
+    result.schedule = pipeline.schedule, result.schedulePath = pipeline.path;
     result.chunks = pipeline.chunks > 0 ? pipeline.chunks : kind && kind->chunks > 0 ? kind->chunks : 1;
     result.pp = sizeOf(pp);
     result.stages = pipeline.counts;
@@ -141,7 +145,7 @@ private:
       if (!cp.empty() && cp != axis)
         error(rule->location, fmt::format("{} splits the sequence over one mesh axis besides tensor parallelism's", name));
       cp = axis;
-      result.ring = rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
+      result.ring = axis == whole ? "ulysses" : rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
       target.checkContext(*rule, result, refusals);
     }
     target.checkRules(plan, tp, result, refusals);
@@ -233,7 +237,8 @@ private:
       result.recompute = what.every > 1 ? fmt::format("every {}", what.every) : "block";
       break;
     case dsl::RecomputeKind::Layers:
-      error(what.location, fmt::format("{} does not choose layers to recompute by their paths", name), "`recompute block`");
+      if (!result.writesOwnPlan()) // else they are those of the file
+        error(what.location, fmt::format("{} does not choose layers to recompute by their paths", name), "`recompute block`");
       break;
     }
     if (!result.recompute.empty())
@@ -277,7 +282,7 @@ private:
                   : fmt::format("{} does not decay biases and norms, as this train block does; `for \"{}\" {{ decay 0 }}` leaves them out",
                                 name, fmt::join(vectorPatterns(program.model), "\", \"")));
     std::vector<std::string> unknown = result.training.settingsFrom(Origin::Npar);
-    if (!unknown.empty())
+    if (!unknown.empty() && result.readFrom != result.program)
       warning(train.location, fmt::format("not written, because the file of the run does not state them: {}", fmt::join(unknown, ", ")));
   }
 
@@ -289,6 +294,7 @@ private:
   std::string name;
   Refusals refusals;
   ForeignRun result = startingRun();
+  std::string whole; ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
   std::string outer, dp, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
   std::set<std::string> tensor;
   std::vector<std::pair<std::string, const dsl::Rule *>> sequence;

@@ -20,20 +20,25 @@ constexpr engine::JsonLimits limits = {16, 200'000};
 constexpr size_t longestFamily = 200; ///< bytes in a family's name
 constexpr size_t longestKey = 1000;   ///< bytes, including the keys of the enclosing objects
 
-/// Keys that transformers may write for any model: options of text generation, class names of a task, origin of the file. A key that ends
-/// with a period stands for an object and everything in it.
-constexpr std::array generalKeys = {"_attn_implementation_autoset",
+/// Keys that files of any model may have and that do not affect the computation: options of text generation, class names of a task, origin
+/// of the file. A key that ends with a period stands for an object and everything in it. stdlib/FAMILIES.md lists them too.
+constexpr std::array generalKeys = {"_attn_implementation",
+                                    "_attn_implementation_autoset",
+                                    "_attn_implementation_internal",
                                     "_commit_hash",
                                     "_name_or_path",
                                     "_num_labels",
                                     "attn_implementation",
+                                    "auto_map.",
                                     "bad_words_ids",
                                     "begin_suppress_tokens",
                                     "bos_token_id",
                                     "chunk_size_feed_forward",
                                     "cls_token_id",
                                     "cross_attention_hidden_size",
+                                    "custom_pipelines.",
                                     "decoder_start_token_id",
+                                    "directionality",
                                     "diversity_penalty",
                                     "do_sample",
                                     "dtype",
@@ -49,8 +54,10 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "is_decoder",
                                     "label2id.",
                                     "length_penalty",
+                                    "mask_token_id",
                                     "max_length",
                                     "min_length",
+                                    "model_max_length",
                                     "no_repeat_ngram_size",
                                     "num_beam_groups",
                                     "num_beams",
@@ -61,8 +68,12 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "output_past",
                                     "output_scores",
                                     "pad_token_id",
+                                    "pooler_fc_size",
+                                    "pooler_num_attention_heads",
+                                    "pooler_num_fc_layers",
+                                    "pooler_size_per_head",
+                                    "pooler_type",
                                     "prefix",
-                                    "problem_type",
                                     "remove_invalid_values",
                                     "repetition_penalty",
                                     "return_dict",
@@ -79,6 +90,9 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "torchscript",
                                     "transformers_version",
                                     "typical_p",
+                                    "unk_token_id",
+                                    "unsloth_fixed",
+                                    "unsloth_version",
                                     "use_bfloat16",
                                     "use_cache"};
 
@@ -95,6 +109,11 @@ bool isGeneral(const std::string &key) {
 std::string shown(const Json &value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+/// A list that is not empty and whose values are all of one kind.
+bool isListOf(const Json &value, bool (Json::*isKind)() const noexcept) {
+  return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [&](const Json &each) { return (each.*isKind)(); });
 }
 
 /// Appends all entries of nested objects. False if a key, which every key inside its object repeats as a prefix, is too long.
@@ -119,16 +138,15 @@ bool flatten(const std::string &prefix, const Json &object, std::vector<dsl::Con
       entry.plain = false;
     else if (value.is_number_integer())
       entry.value = value.get<int64_t>();
+    else if (isListOf(value, &Json::is_number))
+      entry.value = value.get<std::vector<double>>();
+    else if (isListOf(value, &Json::is_string))
+      entry.value = value.get<std::vector<std::string>>();
     else
       entry.plain = value.is_null();
     entries.push_back(std::move(entry));
   }
   return true;
-}
-
-bool isAbsent(const dsl::ConfigEntry &entry) {
-  const bool *truth = std::get_if<bool>(&entry.value);
-  return entry.text == "null" || entry.text == "{}" || (truth && !*truth);
 }
 
 Result<std::string> readText(const std::string &path) {
@@ -143,9 +161,59 @@ Result<std::string> readText(const std::string &path) {
   return status.ok() ? Result<std::string>(std::move(text)) : status;
 }
 
+OrderedJson jsonOf(const dsl::ConfigValue &value) {
+  return std::visit(
+      [](const auto &given) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::monostate>)
+          return OrderedJson();
+        else
+          return OrderedJson(given);
+      },
+      value);
+}
+
+/// The value of a key, which names enclosing objects in front of points; null if the file lacks it.
+OrderedJson *find(OrderedJson &json, const std::string &key) {
+  OrderedJson *object = &json;
+  for (size_t begin = 0; begin != std::string::npos;) {
+    size_t point = key.find('.', begin);
+    std::string name = key.substr(begin, point == std::string::npos ? point : point - begin);
+    if (!object->is_object() || !object->contains(name))
+      return nullptr;
+    object = &(*object)[name];
+    begin = point == std::string::npos ? point : point + 1;
+  }
+  return object;
+}
+
+/// Sets an entry under each of its names that the file has already, or else under its first name. A value that the file has stays as it
+/// is written there.
+void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
+  OrderedJson value = jsonOf(entry.value);
+  std::vector<std::string> keys = {entry.key};
+  keys.insert(keys.end(), entry.otherKeys.begin(), entry.otherKeys.end());
+  bool found = false;
+  for (const std::string &key : keys)
+    if (OrderedJson *present = find(json, key)) {
+      found = true;
+      if (*present != value) // 1 and 1.0 are equal
+        *present = value;
+    }
+  if (found)
+    return;
+  OrderedJson *object = &json;
+  size_t begin = 0;
+  for (size_t point = entry.key.find('.'); point != std::string::npos; begin = point + 1, point = entry.key.find('.', begin)) {
+    object = &(*object)[entry.key.substr(begin, point - begin)];
+    if (!object->is_object())
+      *object = OrderedJson::object();
+  }
+  (*object)[entry.key.substr(begin)] = value;
+}
+
 } // namespace
 
-Result<ConfigFile> readConfigFile(const std::string &path) {
+Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored) {
   Result<std::string> text = readText(path);
   if (!text.ok())
     return text.status();
@@ -171,10 +239,17 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
   }
   if (!flatten("", *tree, config.entries))
     return failure("it has a key of more than " + std::to_string(longestKey) + " bytes, with those of the objects around it");
+  for (const std::string &key : ignored) {
+    auto isIgnored = [&](const dsl::ConfigEntry &entry) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; };
+    auto kept = std::remove_if(config.entries.begin(), config.entries.end(), isIgnored);
+    if (kept == config.entries.end())
+      return Status::badInput("configuration '" + path + "' has no key '" + key + "' to ignore");
+    config.entries.erase(kept, config.entries.end());
+  }
   for (dsl::ConfigEntry &entry : config.entries) {
     bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
                               [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
-    if (absent && !isAbsent(entry))
+    if (absent && !entry.isOff())
       entry.scope = dsl::ConfigEntry::Scope::Absent;
     else if (absent || isGeneral(entry.key))
       entry.scope = dsl::ConfigEntry::Scope::General;
@@ -201,14 +276,7 @@ Result<std::string> configText(const dsl::FamilyConfig &config, const std::strin
   else
     json.erase("architectures");
   for (const dsl::ConfigEntry &entry : config.entries)
-    std::visit(
-        [&](const auto &value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-            json[entry.key] = nullptr;
-          else
-            json[entry.key] = value;
-        },
-        entry.value);
+    write(entry, json);
   if (!type.empty())
     json["torch_dtype"] = type;
   return json.dump(2) + "\n";

@@ -15,8 +15,9 @@ struct ConfigFile {
   std::vector<dsl::ConfigEntry> entries; ///< keys for the family to read; nested objects are flattened
 };
 
-/// BadInput if the file is too large, is not JSON or has no model_type.
-engine::Result<ConfigFile> readConfigFile(const std::string &path);
+/// BadInput if the file is too large, is not JSON, has no model_type or lacks a key of `ignored`, which are left out with everything in
+/// them.
+engine::Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored = {});
 
 /// The text of a model's config.json: its family's entries, its class and the type of its weights ("float32"; empty: left out). Other
 /// values, such as special tokens and dropout, are copied from the file at `base`, which may be empty.

@@ -5,30 +5,11 @@
 #include "engine/json/Json.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace npar::foreign {
-namespace {
-
-/// Settings that do not affect the time or memory of a training step, with the sections they are in.
-// clang-format off
-const std::vector<const char *> immaterialToDeepSpeed = {
-    "steps_per_print", "wall_clock_breakdown", "dump_state", "tensorboard.*", "wandb.*", "csv_monitor.*", "comet.*",
-    "monitor*", "flops_profiler.*", "comms_logger.*", "checkpoint.*", "aio.*", "autotuning.*", "data_types.*", "dataloader_drop_last",
-    "optimizer.legacy_fusion", "fp16.*", "bf16.*", "bfloat16.*", "gradient_predivide_factor", "prescale_gradients",
-    "sparse_gradients", "disable_allgather", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "memory_breakdown",
-    "elasticity.*", "nebula.*", "seed", "curriculum*", "data_efficiency.*", "use_data_before_expert_parallelism",
-    "graph_harvesting", "activation_checkpointing.profile", "activation_checkpointing.contiguous*",
-    "activation_checkpointing.synchronize*", "activation_checkpointing.number_checkpoints", "timers.*", "eigenvalue.*", "compile.*",
-    "zero_optimization.contiguous_gradients", "zero_optimization.overlap_comm", "zero_optimization.reduce_scatter",
-    "zero_optimization.allgather*", "zero_optimization.use_multi_rank*", "zero_optimization.load_from*", "zero_optimization.elastic*",
-    "zero_optimization.sub_group_size", "zero_optimization.stage3_*", "zero_optimization.round_robin*",
-    "zero_optimization.ignore_unused*", "zero_optimization.memory_efficient*", "zero_optimization.offload_*",
-    "zero_optimization.cpu_offload_use_pin_memory", "zero_optimization.log_trace*", "zero_optimization.legacy*",
-    "zero_optimization.override*", "zero_optimization.pipeline_loading*", "zero_optimization.param_persistence*"};
-// clang-format on
-
-} // namespace
 
 const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name) {
   const ForeignEntry *entry = in.find(name);
@@ -38,35 +19,37 @@ const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name) {
   return nullptr;
 }
 
-void readDeepSpeed(Reading &in, const std::string &prefix) {
+namespace {
+
+/// Reads the three sizes of the batch, of which DeepSpeed derives those that are missing (DeepSpeedConfig._set_batch_related_parameters).
+void readBatch(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
-  auto at = [&](const std::string &key) { return in.find(prefix + key); };
-  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + key); };
+  auto given = [&](const char *key) { return givenToDeepSpeed(in, prefix + key); };
   const ForeignEntry *batch = given("train_batch_size"), *micro = given("train_micro_batch_size_per_gpu"),
                      *steps = given("gradient_accumulation_steps");
-  const ForeignEntry *stage = given("zero_optimization.stage"), *bf16 = given("bf16.enabled"), *older = given("bfloat16.enabled"),
-                     *fp16 = given("fp16.enabled");
-  const ForeignEntry *tp = given("tensor_parallel.autotp_size"), *pp = given("pipeline.stages"), *sp = given("sequence_parallel_size");
-  in.place("batch", batch), in.place("micro", micro), in.place("tp", tp), in.place("pp", pp);
-  run.tp = in.whole(tp, 1, 0), run.pp = in.whole(pp, 1);
-  run.tp = run.tp == 0 ? 1 : run.tp;
-  if (sp && in.whole(sp, 1) > 1)
-    in.leave(sp, "how the script splits the sequence is not in this file");
-  run.zero = in.whole(stage, 0, 0);
-  if (run.zero > 3)
-    in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
-  run.gradientsPerStep = run.zero <= 1;
+  in.place("batch", batch), in.place("micro", micro);
   run.batch = in.whole(batch, 0, 1, Reading::mostSize), run.accumulation = in.whole(steps, 1);
   if (micro)
     run.micro = in.whole(micro, 1);
-  else if (batch && steps)
+  else if (batch)
     run.micro = 0; // computed later: batch / (accumulation * dp)
   else
-    run.assumed.push_back("a micro-batch has one sequence: train_micro_batch_size_per_gpu is not there");
+    run.assumed.push_back("a micro-batch has one sequence: the file gives neither train_batch_size nor train_micro_batch_size_per_gpu");
   int64_t each = run.micro * run.accumulation;
-  if (batch && micro && steps && run.batch % each == 0)
+  if (batch && micro && steps && run.batch % each != 0)
+    in.error(*batch, fmt::format("train_batch_size {} is not divisible by {} sequences of a micro-batch times {} steps", run.batch, run.micro,
+                                 run.accumulation));
+  else if (batch && micro && steps)
     run.dp = run.batch / each; // the three sizes determine dp
+}
+
+void readPrecision(Reading &in, const std::string &prefix) {
+  ForeignRun &run = in.run;
+  auto given = [&](const char *key) { return givenToDeepSpeed(in, prefix + key); };
+  const ForeignEntry *bf16 = given("bf16.enabled"), *older = given("bfloat16.enabled"), *fp16 = given("fp16.enabled");
   bool isBf16 = in.isTrue(bf16) || in.isTrue(older);
+  if (isBf16 && in.isTrue(fp16))
+    in.error(*fp16, "DeepSpeed refuses bf16 and fp16 together");
   run.precision = isBf16 ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
   std::string sums = elementType(in.word(given("data_types.grad_accum_dtype"), "")),
               sent = elementType(in.word(given("communication_data_type"), ""));
@@ -74,55 +57,102 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
     run.gradients = "f32";
   if (run.precision != "f32" && (sent == "f32" || sent == "bf16") && sent != run.precision)
     run.reduce = sent;
-  if (const ForeignEntry *bucket = given("zero_optimization.reduce_bucket_size")) {
+}
+
+/// Reads which state is in shares, and how it is moved.
+void readZero(Reading &in, const std::string &prefix) {
+  ForeignRun &run = in.run;
+  const std::string section = prefix + "zero_optimization.";
+  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, section + key); };
+  const ForeignEntry *stage = given("stage"), *overlap = given("overlap_comm");
+  run.zero = in.whole(stage, 0, 0);
+  if (run.zero > 3)
+    in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
+  run.gradientsPerStep = run.zero <= 1;
+  in.keep(overlap);
+  if (overlap && !in.isTrue(overlap) && overlap->value == "false")
+    in.leave(overlap, "gradients are reduced as soon as they are computed");
+  else if (!overlap && run.zero < 3)
+    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})",
+                                      run.zero));
+  if (const ForeignEntry *bucket = given("reduce_bucket_size")) {
     double elements = in.number(bucket, 5e8, 1e12);
     if (elements < 0)
       in.error(*bucket, fmt::format("'{}' is {}, no bucket has fewer than 0 elements", bucket->key, bucket->value.substr(0, 60)));
     run.bucketBytes = static_cast<int64_t>(elements) * (run.precision == "f32" ? 4 : 2);
+    in.keep(bucket);
   }
-  if (const ForeignEntry *shards = at("zero_optimization.mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
-    in.leave(shards, "shares are over all ranks of dp");
-  if (const ForeignEntry *shards = at("zero_optimization.zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
-    in.leave(shards, "parameters have one set of shares");
-  for (const char *what : {"optimizer", "param"})
-    if (const ForeignEntry *device = given(std::string("zero_optimization.offload_") + what + ".device"); device && device->value != "none")
+  if (const ForeignEntry *shards = in.find(section + "mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
+    in.leave(shards, "MiCS stores all state in shares over groups of ranks, and once in each group; here shares are over all ranks of dp");
+  if (const ForeignEntry *shards = in.find(section + "zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
+    in.leave(shards, "hpZ stores a second copy of the parameters in shares over the ranks of a host; here parameters are stored once, over dp");
+  for (const char *what : {"offload_optimizer", "offload_param"}) {
+    const ForeignEntry *device = given(std::string(what) + ".device");
+    if (device && device->value != "none")
       in.leave(device, "nothing is moved to the host's memory");
-  readDeepSpeedTraining(in, prefix);
-  run.assumed.push_back("nothing is recomputed: a script turns it on, --set recompute=block here");
-  std::vector<std::pair<std::string, const char *>> reasons = {
-      {"zero_optimization.cpu_offload", "nothing is moved to the host's memory"},
-      {"zero_optimization.cpu_offload_param*", "nothing is moved to the host's memory"},
-      {"zero_optimization.zero_quantized*", "npar has no types of 8 bits"},
-      {"zero_optimization.zeropp*", "npar has no types of 8 bits"},
-      {"zero_optimization.mics_hierarchical*", "parameters are gathered at once"},
-      {"activation_checkpointing.partition_activations", "what is kept of a block's input is not cut over tp"},
-      {"activation_checkpointing.cpu_checkpointing", "nothing is moved to the host's memory"},
-      {"amp.enabled", "the plan has no automatic precision: f32 is taken"},
-      {"sparse_attention.*", "attention is over the whole sequence"},
-      {"progressive_layer_drop.enabled", "all blocks are computed"},
-      {"compression_training.*", "nothing is compressed"},
-      {"moe.*", "the model has no experts"},
-      {"hybrid_engine.enabled", "a step of training is simulated"},
-      {"pipeline.*", "the pipeline is as the schedule says"},
-      {"fp16.fp16_master_weights_and_grads", "the optimizer's state is f32"},
-  };
-  std::vector<std::pair<const char *, const char *>> named;
-  for (auto &[key, why] : reasons) {
-    key = prefix + key;
-    named.emplace_back(key.c_str(), why);
+    else
+      in.skipSection(section + what + ".");
   }
-  in.leaveAll(named);
-  std::vector<std::string> patterns;
-  for (const char *pattern : immaterialToDeepSpeed)
-    patterns.push_back(prefix + pattern);
-  std::vector<const char *> ignored;
-  for (const std::string &pattern : patterns)
-    ignored.push_back(pattern.c_str());
-  if (prefix.empty())
-    in.finish(ignored);
+  if (run.zero < 3) { // settings of parameters in shares
+    for (const char *key : {"stage3_", "prefetch_bucket_size", "param_persistence", "model_persistence", "max_live", "max_reuse", "sub_group_size",
+                            "module_granularity", "leaf_module.", "memory_efficient_linear"})
+      in.skipSection(section + key);
+  }
+}
+
+} // namespace
+
+void readDeepSpeed(Reading &in, const std::string &prefix) {
+  ForeignRun &run = in.run;
+  auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + key); };
+  const ForeignEntry *tp = given("tensor_parallel.autotp_size"), *pp = given("pipeline.stages"), *sp = given("sequence_parallel_size");
+  for (const char *key : {"tensor_parallel.tp.tp_size", "tensor_parallel.tensor_parallel.tp_size", "tensor_parallel.tp_size"})
+    if (const ForeignEntry *other = given(key); other && !tp)
+      tp = other;
+  in.place("tp", tp), in.place("pp", pp);
+  run.tp = std::max<int64_t>(1, in.whole(tp, 1, 0)), run.pp = in.whole(pp, 1);
+  if (int64_t ranks = in.whole(sp, 1); ranks > 1) {
+    run.cp = ranks, run.ring = "ulysses";
+    in.place("cp", sp);
+  }
+  readBatch(in, prefix);
+  readPrecision(in, prefix);
+  readZero(in, prefix);
+  readDeepSpeedTraining(in, prefix);
+  if (const ForeignEntry *cut = given("activation_checkpointing.partition_activations"); in.isTrue(cut))
+    in.leave(cut, "what is kept of a block's input is not cut over tp");
+  run.assumed.push_back("nothing is recomputed: a script turns it on, --set recompute=block here");
 }
 
 namespace {
+
+/// A word, a number or a truth value; numbers separated by blanks make a list.
+OrderedJson valueOf(const std::string &value) {
+  OrderedJson parsed = OrderedJson::parse(value, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_number() || parsed.is_boolean())
+    return parsed;
+  OrderedJson list = OrderedJson::array();
+  for (size_t begin = 0; begin <= value.size();) {
+    size_t end = std::min(value.find(' ', begin), value.size());
+    OrderedJson one = OrderedJson::parse(value.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
+    if (!one.is_number())
+      return OrderedJson(value);
+    list.push_back(one);
+    begin = end + 1;
+  }
+  return list;
+}
+
+/// Adds a setting as a file has it: `key` with its sections.
+void addWritten(OrderedJson &json, const std::string &key, const std::string &value) {
+  OrderedJson *section = &json;
+  for (size_t begin = 0; begin <= key.size();) {
+    size_t end = std::min(key.find('.', begin), key.size());
+    section = &(*section)[key.substr(begin, end - begin)];
+    begin = end + 1;
+  }
+  *section = valueOf(value);
+}
 
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   OrderedJson json = {{"train_batch_size", run.batch},
@@ -136,12 +166,16 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
   if (!run.reduce.empty())
     json["communication_data_type"] = run.reduce == "f32" ? "fp32" : run.reduce == "bf16" ? "bfp16" : "fp16";
   json["zero_optimization"] = {{"stage", run.zero}};
-  if (run.bucketBytes > 0)
+  if (run.zero < 3 && !run.writesOwnPlan()) // as npar's plans do
+    json["zero_optimization"]["overlap_comm"] = true;
+  if (run.bucketBytes > 0 && !run.writesOwnPlan())
     json["zero_optimization"]["reduce_bucket_size"] = std::max<int64_t>(1, run.bucketBytes / (run.precision == "f32" ? 4 : 2));
   if (run.tp > 1)
     json["tensor_parallel"] = {{"autotp_size", run.tp}};
   if (run.pp > 1)
     json["pipeline"] = {{"stages", run.pp}};
+  for (const KeptSetting &one : run.keptToWrite())
+    addWritten(json, one.key, one.value);
   return json.dump(2) + "\n";
 }
 
@@ -159,8 +193,19 @@ public:
   std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
     return readJson(text, file, diagnostics);
   }
+  bool isNested() const override { return true; }
   std::string shown(const std::string &key, const std::string &value, bool) const override { return key + ": " + value; }
-  void read(Reading &in, const ForeignHints &) const override { readDeepSpeed(in, ""); }
+  void read(Reading &in, const ForeignHints &) const override {
+    readDeepSpeed(in, "");
+    in.finish();
+  }
+  const KnownName *nameOf(const std::string &key) const override { return deepSpeedNames().find(key); }
+  bool isOnlyHere(const std::string &key) const override {
+    static const std::set<std::string> names = {"train_batch_size", "train_micro_batch_size_per_gpu", "steps_per_print", "wall_clock_breakdown",
+                                                "bf16.enabled",     "fp16.enabled",                   "zero_allow_untested_optimizer"};
+    bool isSection = key.rfind("zero_optimization.", 0) == 0 || key.rfind("activation_checkpointing.", 0) == 0;
+    return names.count(key) != 0 || (isSection && nameOf(key));
+  }
 
   bool writes() const override { return true; }
   std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {

@@ -1,5 +1,5 @@
-// DeepSpeed in two files: the program with its parallel layout and types (DeepSpeed), and its optimizer and learning rate
-// (DeepSpeedTraining). Other programs' files contain its settings too.
+// DeepSpeed in three files: the program with its parallel layout and types (DeepSpeed), its optimizer and learning rate
+// (DeepSpeedTraining), and the classes of its names (DeepSpeedNames). Other programs' files contain its settings too.
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"
@@ -8,7 +8,9 @@
 
 namespace npar::foreign {
 
-/// Reads the settings whose names begin with `prefix`. Without a prefix, lists the ones left over.
+const NameTable &deepSpeedNames();
+
+/// Reads the settings whose names begin with `prefix`.
 void readDeepSpeed(Reading &in, const std::string &prefix);
 /// The entry of a name; null for "auto" too, which leaves the value to the training script.
 const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name);

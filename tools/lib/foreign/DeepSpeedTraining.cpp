@@ -4,9 +4,10 @@
 
 #include "engine/json/Json.h"
 
+#include <fmt/format.h>
+
 namespace npar::foreign {
 namespace {
-
 
 /// Reads a list of two numbers, whose words are "0.9 0.95".
 void readBetas(Reading &in, const ForeignEntry *entry) {
@@ -29,9 +30,7 @@ void readDeepSpeedOptimizer(Reading &in, const std::string &prefix) {
   if (!type) // the training script passes an optimizer of its own
     return;
   std::string name = in.word(type, "");
-  std::string lower = name;
-  for (char &c : lower)
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string lower = lowerCase(name);
   if (lower == "adamw" || lower == "fusedadam")
     training.optimizer = {"AdamW", Origin::File};
   else if (lower == "adam") // it decays as AdamW does, unless the file says otherwise
@@ -39,7 +38,7 @@ void readDeepSpeedOptimizer(Reading &in, const std::string &prefix) {
   else if (lower == "sgd")
     training.optimizer = {"Sgd", Origin::File};
   else
-    return in.leave(type, "npar trains with AdamW");
+    return in.keepSection(prefix + "optimizer."), in.leave(type, "npar trains with AdamW");
   bool isTorch = in.isTrue(torch) && training.optimizer.value == "AdamW";
   training.rate = in.numberSetting(given("params.lr"), 1e-3);
   readBetas(in, given("params.betas"));
@@ -59,7 +58,7 @@ void readDeepSpeedSchedule(Reading &in, const std::string &prefix) {
   std::string name = type->value;
   bool isDecay = name == "WarmupDecayLR", isCosine = name == "WarmupCosineLR";
   if (name != "WarmupLR" && !isDecay && !isCosine)
-    return in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
+    return in.keepSection(prefix + "scheduler."), in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
   const ForeignEntry *most = given("params.warmup_max_lr"), *least = given(isCosine ? "params.warmup_min_ratio" : "params.warmup_min_lr"),
                      *total = given("params.total_num_steps"), *how = given("params.warmup_type");
   training.warmup = in.wholeSetting(given("params.warmup_num_steps"), 1000, 1);
@@ -71,6 +70,7 @@ void readDeepSpeedSchedule(Reading &in, const std::string &prefix) {
     else
       in.leave(type, "its warm-up is logarithmic by default, npar's is linear");
     training.warmup.origin = Origin::Npar;
+    in.keepSection(prefix + "scheduler.");
   }
   if (most && !isCosine)
     training.rate = in.numberSetting(most, 0);
@@ -79,7 +79,7 @@ void readDeepSpeedSchedule(Reading &in, const std::string &prefix) {
     return;
   }
   if (!total)
-    return in.leave(type, "without total_num_steps the learning rate stays at its peak");
+    return in.keepSection(prefix + "scheduler."), in.leave(type, "without total_num_steps the learning rate stays at its peak");
   training.schedule = {isCosine ? dsl::ScheduleKind::Cosine : dsl::ScheduleKind::Linear, Origin::File};
   training.steps = in.wholeSetting(total, 0, 1);
   Setting<double> ratio = isCosine ? in.numberSetting(given("params.cos_min_ratio"), 1e-4) : Setting<double>{0, Origin::Program};
@@ -92,7 +92,7 @@ void readDeepSpeedSchedule(Reading &in, const std::string &prefix) {
 } // namespace
 
 void readDeepSpeedTraining(Reading &in, const std::string &prefix) {
-  in.run.training.clip = in.numberSetting(givenToDeepSpeed(in, prefix + "gradient_clipping"), 0);
+  in.run.training.clip = in.numberSetting(givenToDeepSpeed(in, prefix + "gradient_clipping"), 1);
   readDeepSpeedOptimizer(in, prefix);
   readDeepSpeedSchedule(in, prefix);
 }

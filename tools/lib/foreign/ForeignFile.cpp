@@ -1,12 +1,16 @@
 // Reads a file of settings and recognizes the program that it belongs to.
 #include "tools/lib/foreign/ForeignFile.h"
 
+#include "dsl/Suggestions.h"
 #include "engine/files/BoundedText.h"
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/foreign/OtherPrograms.h"
 #include "tools/lib/foreign/ShellText.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -57,19 +61,28 @@ Recognized byName(const std::string &path) {
   return {};
 }
 
-/// "neither Megatron-LM flags, nor a torchtitan TOML, ... or an Accelerate YAML"
-std::string noneOfTheirs() {
-  std::string text = "neither ";
-  const std::vector<const ForeignProgram *> &programs = foreignPrograms();
-  for (size_t i = 0; i < programs.size(); ++i)
-    text += std::string(i == 0 ? "" : i == 1 ? ", nor " : i + 1 < programs.size() ? ", " : " or ") + programs[i]->file();
-  return text;
+/// "Megatron-LM, torchtitan, DeepSpeed or Accelerate"
+std::string programNames() {
+  std::vector<std::string> names;
+  for (const ForeignProgram *one : foreignPrograms())
+    names.emplace_back(one->name());
+  return dsl::joined(names);
 }
 
-} // namespace
+/// The program that alone has one of the settings. Prefers `first`; null: no setting belongs to a single program.
+const ForeignProgram *ownerOf(const std::vector<ForeignEntry> &entries, const ForeignProgram *first) {
+  auto has = [&](const ForeignProgram *program) {
+    return std::any_of(entries.begin(), entries.end(), [&](const ForeignEntry &entry) { return program->isOnlyHere(entry.key); });
+  };
+  if (has(first))
+    return first;
+  for (const ForeignProgram *one : foreignPrograms())
+    if (one->isNested() && first->isNested() && has(one))
+      return one;
+  return nullptr;
+}
 
-std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
-                                           dsl::Diagnostics &diagnostics, const GivenVariables &given) {
+std::optional<std::string> readText(const std::string &path, uint32_t &file, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
   engine::Result<std::string> read = files::readBoundedText(path, "the run", largestForeignFile);
   std::string text = read.ok() ? std::move(*read) : "", wrong = read.ok() ? "" : read.status().message();
   if (text.compare(0, byteOrderMark.size(), byteOrderMark) == 0)
@@ -78,29 +91,83 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
     wrong = "the run '" + path + "' is not a text file: it contains a zero byte";
   else if (wrong.empty() && text.find_first_not_of(" \t\r\n") == std::string::npos)
     wrong = "the run '" + path + "' is empty";
-  uint32_t file = sources.add(path, wrong.empty() ? text : "");
-  if (!wrong.empty()) {
-    diagnostics.error({file, 0, 0, 1}, wrong);
-    return std::nullopt;
+  file = sources.add(path, wrong.empty() ? text : "");
+  if (wrong.empty())
+    return text;
+  diagnostics.error({file, 0, 0, 1}, wrong);
+  return std::nullopt;
+}
+
+/// Adds the settings of files that settings name, which are next to the file itself.
+void followReferences(ForeignFile &file, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
+  const std::vector<ForeignEntry> own = file.entries;
+  for (const ForeignEntry &entry : own) {
+    std::optional<ForeignReference> reference = file.program->referenceOf(entry);
+    if (!reference)
+      continue;
+    std::string path = (std::filesystem::path(file.path).parent_path() / entry.value).string();
+    dsl::Sources others;
+    dsl::Diagnostics wrong(others);
+    uint32_t number = 0;
+    std::optional<std::string> text = readText(path, number, others, wrong);
+    if (!text) {
+      diagnostics.error(entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, wrong.all().front().message))
+          .help(entry.at, "it is looked for next to the file that names it");
+      return;
+    }
+    uint32_t place = sources.add(path, *text);
+    for (ForeignEntry &one : reference->program->parse(*text, place, /*isDump=*/false, diagnostics)) {
+      one.key = reference->prefix + one.key;
+      file.entries.push_back(std::move(one));
+    }
   }
-  Recognized found = byContent(text);
+}
+
+} // namespace
+
+std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
+                                           dsl::Diagnostics &diagnostics, const GivenVariables &given) {
+  uint32_t number = 0;
+  std::optional<std::string> text = readText(path, number, sources, diagnostics);
+  if (!text)
+    return std::nullopt;
+  Recognized found = byContent(*text);
   if (!found.program) // the syntax may be broken, and the error should be about that
     found = byName(path);
-  if (!found.program && !program) {
-    diagnostics.error({file, 1, 1, 1}, "unknown kind of file: " + noneOfTheirs()).help({file, 1, 1, 1}, "--from-format says whose it is");
-    return std::nullopt;
+  dsl::Location at = {number, 1, 1, 1};
+  auto refuse = [&](const std::string &message) { diagnostics.error(at, message).help(at, "--from-format says whose it is"); };
+  if (!program && (!found.program || found.program->isNested())) {
+    const char *other = otherProgramOf(*text);
+    if (other)
+      refuse(fmt::format("this is a file of {}, which npar does not read; it reads files of {}", other, programNames()));
+    else if (!found.program)
+      refuse("unknown kind of file: it has no setting of " + programNames());
+    if (other || !found.program)
+      return std::nullopt;
   }
   ForeignFile result;
+  result.path = path;
   result.program = program ? program : found.program;
   result.isDump = result.program == found.program && found.isDump;
-  if (result.program->isShell() && !result.isDump) {
-    ShellRun run = readShellRun(path, file, given, sources, diagnostics);
+  if (result.program->isShell(*text) && !result.isDump) {
+    ShellRun run = readShellRun(path, number, given, sources, diagnostics);
     result.entries = std::move(run.entries), result.assumed = std::move(run.assumed);
   } else {
-    result.entries = result.program->parse(text, file, result.isDump, diagnostics);
+    result.entries = result.program->parse(*text, number, result.isDump, diagnostics);
   }
   if (!diagnostics.hasErrors() && result.entries.empty())
-    diagnostics.error({file, 1, 1, 1}, std::string("this has no setting of ") + result.program->name());
+    diagnostics.error(at, std::string("this has no setting of ") + result.program->name());
+  if (diagnostics.hasErrors())
+    return std::nullopt;
+  if (!program) {
+    const ForeignProgram *owner = ownerOf(result.entries, result.program);
+    if (!owner) {
+      refuse(fmt::format("unknown kind of file: it has no setting that only {} has", programNames()));
+      return std::nullopt;
+    }
+    result.program = owner;
+  }
+  followReferences(result, sources, diagnostics);
   if (diagnostics.hasErrors())
     return std::nullopt;
   return result;

@@ -29,6 +29,7 @@ struct ForeignEntry {
 
 struct ForeignFile {
   const ForeignProgram *program = nullptr; ///< whose it is; never null in a file that was read
+  std::string path;                        ///< as it was given
   bool isDump = false;                     ///< the program's own list of all its settings, including defaults
   std::vector<ForeignEntry> entries;
   std::vector<std::string> assumed; ///< sentences about what reading it took for granted

@@ -22,6 +22,8 @@ Sign ForeignProgram::signOfLine(std::string_view) const { return Sign::None; }
 bool ForeignProgram::hasEnding(const std::string &) const { return false; }
 std::string ForeignProgram::shown(const std::string &key, const std::string &value, bool) const { return key + " = " + value; }
 
+std::optional<ForeignReference> ForeignProgram::referenceOf(const ForeignEntry &) const { return std::nullopt; }
+
 bool ForeignProgram::writes() const { return false; }
 std::string ForeignProgram::write(const ForeignRun &, const dsl::Program &, dsl::Diagnostics &) const { return ""; }
 const std::set<std::string> &ForeignProgram::schedules() const {

@@ -38,6 +38,12 @@ struct PlanShape {
   bool recomputesEvery = false; ///< `recompute every k`
 };
 
+/// A file whose settings belong to another one's.
+struct ForeignReference {
+  const ForeignProgram *program; ///< whose file it is
+  std::string prefix;            ///< of the names of its settings
+};
+
 /// A program. Its functions do nothing where programs need not differ; the `check` functions report what this program lacks.
 class ForeignProgram {
 public:
@@ -55,14 +61,23 @@ public:
   virtual Sign signOfLine(std::string_view line) const;
   /// Tells whether files of this program end like this: ".toml".
   virtual bool hasEnding(const std::string &ending) const;
-  /// Tells whether its files are shell scripts or command lines, which are followed and not parsed.
-  virtual bool isShell() const { return false; }
+  /// Tells whether the text is a shell script or a command line, which is followed and not parsed.
+  virtual bool isShell(const std::string &) const { return false; }
   /// Parses a file in the program's syntax. `file` is the text's index in the sources.
   virtual std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const = 0;
+  /// Tells whether the files have nested settings, in YAML or JSON, which are each other's syntax.
+  virtual bool isNested() const { return false; }
   /// A setting in the syntax of the file.
   virtual std::string shown(const std::string &key, const std::string &value, bool isDump) const;
   /// Translates the settings into npar's terms.
   virtual void read(Reading &in, const ForeignHints &hints) const = 0;
+
+  /// The class of a setting's name; null for a name that the program does not have.
+  virtual const KnownName *nameOf(const std::string &key) const = 0;
+  /// Tells whether only files of this program have a setting of this name.
+  virtual bool isOnlyHere(const std::string &key) const = 0;
+  /// The file that a setting names and whose settings count too; nothing: the setting names no such file.
+  virtual std::optional<ForeignReference> referenceOf(const ForeignEntry &entry) const;
 
   /// Tells whether npar writes plans for this program. The functions below are for such programs.
   virtual bool writes() const;

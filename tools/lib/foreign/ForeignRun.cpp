@@ -66,6 +66,22 @@ void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &dia
 
 } // namespace
 
+std::vector<KeptSetting> ForeignRun::keptToWrite() const {
+  std::vector<KeptSetting> settings;
+  if (readFrom == program)
+    for (const KeptSetting &one : kept)
+      if (one.part != Part::Plan || isOwnPlan)
+        settings.push_back(one);
+  return settings;
+}
+
+bool ForeignRun::keeps(const std::vector<std::string> &words) const {
+  std::vector<KeptSetting> settings = keptToWrite();
+  return std::any_of(settings.begin(), settings.end(), [&](const KeptSetting &one) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string &word) { return one.key.rfind(word, 0) == 0; });
+  });
+}
+
 dsl::Location ForeignRun::placeOf(const std::string &name) const {
   for (const auto &[known, at] : places)
     if (known == name)
@@ -84,6 +100,10 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   file.program->read(in, hints);
   if (diagnostics.hasErrors())
     return std::nullopt;
+  if (run.understood == 0) {
+    diagnostics.error({0, 1, 1, 1}, fmt::format("npar understands no setting of this file as one of {}", run.program->name()));
+    return std::nullopt;
+  }
   if (run.model.empty() && !hints.modelIsKnown) {
     diagnostics.error({0, 1, 1, 1}, "the file does not name the model that it trains")
         .help({0, 1, 1, 1}, "give --model-config PATH: its config.json, or the folder with it");
@@ -94,6 +114,8 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
     fillBatch(run, hints, diagnostics);
   if (diagnostics.hasErrors())
     return std::nullopt;
+  if (std::vector<std::string> names = run.training.settingsFrom(Origin::Npar); !names.empty())
+    run.assumed.push_back(fmt::format("chosen by npar, because the file does not state them: {}", fmt::join(names, ", ")));
   if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved")
     run.assumed.push_back("there are fewer micro-batches than stages");
   std::sort(run.notTaken.begin(), run.notTaken.end(),

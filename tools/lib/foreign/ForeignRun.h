@@ -2,9 +2,11 @@
 #pragma once
 
 #include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/NameTable.h"
 #include "tools/lib/foreign/Training.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace npar::foreign {
 
@@ -13,6 +15,17 @@ struct NotTaken {
   dsl::Location at;
   std::string setting; ///< as in the file, with its value
   std::string why;
+};
+
+/// A setting of the file that npar's plan cannot hold.
+struct KeptSetting {
+  Part part;
+  std::string key, value;
+};
+
+/// Parts of a model that are recomputed.
+struct RecomputedParts {
+  int64_t every = 0; ///< of the blocks of each rank, the last of every `every` are recomputed; 0: the feed-forward layers of all blocks
 };
 
 /// A constant of the model.
@@ -28,6 +41,8 @@ struct ForeignRun {
   std::vector<Constant> constants;                            ///< the model's
   std::vector<std::string> differences; ///< from the program's model, if npar's is only the nearest one; sentences
   std::vector<std::pair<std::string, std::string>> modelSettings; ///< of the file that describe the model, as they are there
+  std::vector<KeptSetting> kept; ///< written again for the program that they come from
+  bool isOwnPlan = false;        ///< the plan is the file's own, as it is there: not a searched or changed one
   int64_t layers = 0;                                         ///< 0: unknown
   int64_t world = 0;                                          ///< number of ranks; 0: not in the file
   int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own
@@ -41,7 +56,9 @@ struct ForeignRun {
   std::string schedule = "1f1b";
   int64_t chunks = 1;
   std::vector<int64_t> stages; ///< blocks in each part of the pipeline; empty: balanced by cost
+  std::string schedulePath;    ///< a file with the schedule, instead of `schedule`; empty: none
   std::string recompute;       ///< "block", "every 2"; empty: nothing
+  std::optional<RecomputedParts> recomputed; ///< instead of `recompute`
   int64_t zero = 0;
   bool gradientsPerStep = true; ///< sharded gradients are reduced once per step
   bool storeOverContext = true; ///< state is sharded over cp too
@@ -61,6 +78,12 @@ struct ForeignRun {
   const std::string &reduceType() const { return reduce.empty() ? sumType() : reduce; }
   /// Tells whether a value is written for `program`. The program's own defaults and npar's choices are not.
   bool writes(Origin origin) const { return origin == Origin::File || (origin == Origin::Program && readFrom != program); }
+  /// Tells whether settings of the file's plan are written as they are in the file, and not as npar's plan needs them.
+  bool writesOwnPlan() const { return isOwnPlan && readFrom == program; }
+  /// The settings to write again, in the order of the file.
+  std::vector<KeptSetting> keptToWrite() const;
+  /// Tells whether one of them has a name that begins with one of the words.
+  bool keeps(const std::vector<std::string> &words) const;
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };

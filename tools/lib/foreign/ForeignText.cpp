@@ -15,6 +15,12 @@ const char *storedBy(int64_t zero) {
   return zero == 0 ? "nothing" : zero == 1 ? "optimizer" : zero == 2 ? "optimizer, gradients" : "optimizer, gradients, parameters";
 }
 
+std::string recomputedText(const ForeignRun &run) {
+  if (!run.recomputed)
+    return run.recompute.empty() ? "nothing" : run.recompute;
+  return run.recomputed->every == 0 ? "feed-forward layers" : fmt::format("one block in {}", run.recomputed->every);
+}
+
 int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.replicas * run.micro); }
 
 } // namespace
@@ -36,8 +42,8 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
                            microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
-  row("schedule", run.pp == 1 ? "no pipeline" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
-  row("recomputed", run.recompute.empty() ? "nothing" : run.recompute);
+  row("schedule", run.pp == 1 ? "no pipeline" : !run.schedulePath.empty() ? "that of '" + run.schedulePath + "'" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
+  row("recomputed", recomputedText(run));
   row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
   row("sequence parallelism", run.sequenceParallel ? "yes" : "no");
   row("precision", run.precision + (run.gradients.empty() || run.precision == "f32" ? "" : ", gradients " + run.gradients) +
@@ -49,10 +55,15 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
     text += "\n  assumed\n";
   for (const std::string &sentence : run.assumed)
     text += "    " + sentence + "\n";
-  text += run.notTaken.empty() ? "\n  everything was taken" : "\n  not taken\n";
+  if (!run.notTaken.empty())
+    text += "\n  not taken\n";
   for (const NotTaken &one : run.notTaken)
     text += fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
-  text += fmt::format("{}{} settings were read; without effect on time and memory: {}\n\n", run.notTaken.empty() ? "; " : "  ",
+  bool isComplete = run.notTaken.empty() && run.assumed.empty() && run.differences.empty();
+  text += fmt::format("{}{} settings were read; without effect on numbers, time and memory: {}\n\n",
+                      isComplete             ? "\n  everything was taken; "
+                      : run.notTaken.empty() ? "\n  "
+                                             : "  ",
                       run.understood, run.immaterial);
   return text;
 }
@@ -66,9 +77,9 @@ OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model
   json["batch"] = run.batch;
   json["micro"] = run.micro;
   json["micros"] = microsOf(run);
-  json["schedule"] = run.pp == 1 ? OrderedJson() : OrderedJson(run.schedule);
+  json["schedule"] = run.pp == 1 ? OrderedJson() : OrderedJson(run.schedulePath.empty() ? run.schedule : run.schedulePath);
   json["chunks"] = run.chunks;
-  json["recompute"] = run.recompute.empty() ? "none" : run.recompute;
+  json["recompute"] = run.recomputed ? recomputedText(run) : run.recompute.empty() ? "none" : run.recompute;
   json["zero"] = run.zero;
   json["sequence_parallel"] = run.sequenceParallel;
   json["compute"] = run.precision;

@@ -38,8 +38,9 @@ auto withText(const std::string &text, engine::Observer &observer, const std::st
 
 } // namespace
 
-Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const std::string &text) {
-  TRY(ConfigFile config, readConfigFile(path));
+Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const ImportOptions &options) {
+  const std::string &text = options.text;
+  TRY(ConfigFile config, readConfigFile(path, options.ignored));
   std::vector<std::string> texts = text.empty() ? models::libraryTexts("models") : std::vector<std::string>{text}, known;
   for (const std::string &candidate : texts) {
     TRY(std::vector<std::string> families, withText(candidate, observer, "", dsl::familiesOf));
@@ -48,8 +49,8 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
       continue;
     std::string because = "npar: this follows from the values of configuration '" + path + "'\n";
     auto call = withText(candidate, observer, because,
-                         [&](const dsl::FrontendOptions &options, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
-                           return dsl::callOf(options, config.modelType, config.architectures, config.entries, sources, diagnostics);
+                         [&](const dsl::FrontendOptions &frontend, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
+                           return dsl::callOf(frontend, config.modelType, config.architectures, config.entries, sources, diagnostics);
                          });
     if (!call.ok())
       return call.status();

@@ -8,6 +8,12 @@
 
 namespace npar::foreign {
 
+/// How to read a config.json.
+struct ImportOptions {
+  std::string text;                 ///< path or name of a model whose families are tried; empty: the standard library's
+  std::vector<std::string> ignored; ///< keys that are left out, with everything in them
+};
+
 struct ImportedConfig {
   std::string model; ///< path or name, as for `npar train`
   std::string name;  ///< the model's name in its text
@@ -16,9 +22,9 @@ struct ImportedConfig {
   std::vector<std::string> skipped;                          ///< keys that do not affect the computation
 };
 
-/// Reads `path` by the family that `text` (a path or a model of the standard library) declares or imports; empty: by any family of the
-/// standard library. Every key is understood, known not to affect the computation, or refused by name and value. `observer` gets warnings.
-engine::Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const std::string &text = "");
+/// Reads `path` by the family of its model_type. Every key is understood, known not to affect the computation, or refused by name and
+/// value. `observer` gets warnings.
+engine::Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const ImportOptions &options = {});
 
 /// The model of a folder with weights, by its config.json or its checkpoint's manifest. An unknown family, or a setting that npar would
 /// compute differently, is refused by name.

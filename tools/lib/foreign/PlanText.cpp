@@ -11,6 +11,12 @@ namespace {
 
 std::string joined(const std::vector<std::string> &words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
+/// A constant's value in npar's text: words are quoted, except truth values and none.
+std::string valueText(const std::string &value) {
+  bool isWord = !value.empty() && isLetter(value[0]) && value != "true" && value != "false" && value != "none";
+  return isWord ? '"' + value + '"' : value;
+}
+
 /// Mesh axes in the order in which the programs number their ranks, outermost first: ranks of one tp group are adjacent.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
@@ -40,6 +46,34 @@ std::string storeLines(const ForeignRun &run) {
   return text + "    }\n";
 }
 
+/// The numbers of the blocks that are recomputed: of those of each rank, in the order of its parts, the last of every `every`.
+std::vector<int64_t> recomputedBlocks(const ForeignRun &run, int64_t every) {
+  bool isV = run.schedule == "zb_v" || run.schedule == "dualpipe_v";
+  std::vector<int64_t> blocks, counts(static_cast<size_t>(run.pp), 0); // of each rank so far
+  int64_t block = 0;
+  for (size_t part = 0; part < std::max<size_t>(1, run.stages.size()); ++part) {
+    int64_t end = run.stages.empty() ? run.layers : block + run.stages[part], place = static_cast<int64_t>(part);
+    int64_t rank = isV && place >= run.pp ? 2 * run.pp - 1 - place : place % run.pp;
+    for (; block < end; ++block)
+      if (++counts[static_cast<size_t>(rank)] % every == 0)
+        blocks.push_back(block);
+  }
+  return blocks;
+}
+
+std::string recomputeLine(const ForeignRun &run, const std::vector<std::string> &chains) {
+  if (!run.recomputed)
+    return run.recompute.empty() ? "" : "    recompute " + run.recompute + "\n";
+  std::vector<std::string> patterns;
+  if (run.recomputed->every == 0)
+    patterns.push_back("\"*.mlp\"");
+  else
+    for (const std::string &chain : chains)
+      for (int64_t block : recomputedBlocks(run, run.recomputed->every))
+        patterns.push_back(fmt::format("\"*{}.{}.*\"", chain, block));
+  return patterns.empty() ? "" : "    recompute [" + joined(patterns) + "]\n";
+}
+
 } // namespace
 
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
@@ -50,7 +84,7 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
                                  run.program->name(), name, target.import);
   std::vector<std::string> constants, defaults, tensor;
   for (const Constant &one : run.constants) {
-    constants.push_back(one.name + " = " + one.value);
+    constants.push_back(one.name + " = " + valueText(one.value));
     if (one.origin == Origin::Program)
       defaults.push_back(one.name);
   }
@@ -74,8 +108,10 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
     rule("batch", run.replicas > 1 ? run.dp > 1 ? "node, dp" : "node" : "dp");
   if (run.tp > 1 && !tensor.empty())
     rule(joined(tensor), "tp");
+  if (run.cp > 1 && run.ring == "ulysses")
+    rule("head", "cp in op attention");
   if (run.cp > 1)
-    rule("seq", "cp by " + run.ring);
+    rule("seq", run.ring == "ulysses" ? "cp" : "cp by " + run.ring);
   if (run.sequenceParallel && run.tp > 1)
     rule("seq", "tp");
   if (run.pp > 1) {
@@ -83,14 +119,14 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
     for (int64_t count : run.stages)
       blocks.push_back(std::to_string(count));
     bool isOpen = run.schedule == "interleaved" || run.schedule == "looped_bfs";
-    rule(joined(target.chains), fmt::format("pp by {}{}{}", run.schedule, isOpen ? fmt::format("({})", run.chunks) : "",
+    std::string schedule = run.schedulePath.empty() ? run.schedule : '"' + run.schedulePath + '"';
+    rule(joined(target.chains), fmt::format("pp by {}{}{}", schedule, isOpen && run.schedulePath.empty() ? fmt::format("({})", run.chunks) : "",
                                             blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
   }
   text += "    }\n" + storeLines(run);
   if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
     text += fmt::format("    bucket {} B\n", run.bucketBytes);
-  if (!run.recompute.empty())
-    text += "    recompute " + run.recompute + "\n";
+  text += recomputeLine(run, target.chains);
   text += "    compute " + run.precision;
   if (run.precision != "f32") {
     text += run.gradients.empty() ? "" : ", gradients " + run.gradients;

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 namespace npar::foreign {
 
@@ -100,41 +99,32 @@ bool Reading::reportUnknown(const ForeignEntry &entry) {
 
 void Reading::differs(const ForeignEntry *entry, const std::string &why) {
   run.differences.push_back(entry ? fmt::format("line {}, {}: {}", entry->at.line, shown(*entry), why) : why);
+  leave(entry, why);
 }
 
 void Reading::leave(const ForeignEntry *entry, const std::string &why) {
-  if (entry)
-    run.notTaken.push_back({entry->at, shown(*entry), why});
+  if (!entry)
+    return;
+  run.notTaken.push_back({entry->at, shown(*entry), why});
+  keep(entry);
 }
 
-void Reading::leaveAll(const std::vector<std::pair<const char *, const char *>> &reasons) {
-  for (const auto &[pattern, why] : reasons)
-    for (const auto &[key, entry] : last) {
-      if (seen.count(key) || fnmatch(pattern, key.c_str(), 0) != 0)
-        continue;
-      const std::string &value = entry->value;
-      find(key);
-      if (value != "false" && value != "0" && value != "0.0" && value != "none" && value != "NONE" && value != "[]" && value != "auto" &&
-          value != "1.0" && value != "torch.float32")
-        leave(entry, why);
-    }
+void Reading::keep(const ForeignEntry *entry) {
+  const KnownName *known = entry && !file.isDump ? file.program->nameOf(entry->key) : nullptr;
+  bool isKept = known && std::any_of(run.kept.begin(), run.kept.end(), [&](const KeptSetting &one) { return one.key == entry->key; });
+  if (known && known->part != Part::Run && known->part != Part::Model && !isKept)
+    run.kept.push_back({known->part, entry->key, entry->value});
 }
 
-void Reading::skipUnless(const std::vector<std::pair<const char *, const char *>> &switches) {
-  for (const auto &[pattern, name] : switches) {
-    auto one = last.find(name);
-    if (one != last.end() && one->second->value != "false" && one->second->value != "0" && one->second->value != "none")
-      continue;
-    for (const auto &[key, entry] : last)
-      if (key != name && fnmatch(pattern, key.c_str(), 0) == 0 && seen.insert(key).second)
-        ++run.immaterial;
-  }
+void Reading::keepSection(const std::string &prefix) {
+  for (auto at = last.lower_bound(prefix); at != last.end() && at->first.compare(0, prefix.size(), prefix) == 0; ++at)
+    keep(at->second);
 }
 
-void Reading::skip(const std::string &key, const std::string &value) {
-  auto known = last.find(key);
-  if (known != last.end() && known->second->value == value && seen.insert(key).second)
-    ++run.immaterial;
+void Reading::skipSection(const std::string &prefix) {
+  for (auto at = last.lower_bound(prefix); at != last.end() && at->first.compare(0, prefix.size(), prefix) == 0; ++at)
+    if (seen.insert(at->first).second)
+      ++run.immaterial;
 }
 
 void Reading::place(const std::string &name, const ForeignEntry *entry) {
@@ -144,25 +134,45 @@ void Reading::place(const std::string &name, const ForeignEntry *entry) {
 
 void Reading::error(const ForeignEntry &entry, const std::string &message) { diagnostics.error(entry.at, message); }
 
-void Reading::finish(const std::vector<const char *> &immaterial) {
-  auto isImmaterial = [&](const std::string &key) {
-    return seen.count(key) == 0 &&
-           std::any_of(immaterial.begin(), immaterial.end(), [&](const char *pattern) { return fnmatch(pattern, key.c_str(), 0) == 0; });
-  };
-  for (const auto &[entry, why] : overruled)
-    if (!isImmaterial(entry->key) && last[entry->key]->value != entry->value)
-      leave(entry, why);
-  for (const auto &[key, entry] : last) {
-    bool known = isImmaterial(key);
-    if (entry->unknown && !known && !entry->unknown->isOfLauncher)
-      reportUnknown(*entry);
-    if (seen.count(key))
+/// Tells whether a section around the setting is switched off by its `enabled`, which is off by default.
+bool Reading::isOff(const std::string &key) const {
+  for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
+    std::string name = key.substr(0, dot) + ".enabled";
+    auto given = last.find(name);
+    const KnownName *known = file.program->nameOf(name);
+    if (given != last.end() ? !isTrue(given->second) : known && !known->isSection && known->unchanged != "true")
+      return true;
+  }
+  return false;
+}
+
+void Reading::finish() {
+  for (const auto &[entry, why] : overruled) {
+    const KnownName *known = file.program->nameOf(entry->key);
+    if ((!known || known->part != Part::Run) && last[entry->key]->value != entry->value)
+      run.notTaken.push_back({entry->at, shown(*entry), why});
+  }
+  for (const ForeignEntry &one : file.entries) {
+    auto known = last.find(one.key);
+    const ForeignEntry *entry = known->second;
+    if (entry != &one)
       continue;
-    bool isOff = file.isDump && (entry->value == "false" || entry->value == "0" || entry->value == "0.0" || entry->value == "[]");
-    if (known || isOff)
-      ++run.immaterial;
-    else
+    const KnownName *name = file.program->nameOf(entry->key);
+    bool matters = name ? name->part != Part::Run : !file.isDump;
+    if (entry->unknown && matters && !entry->unknown->isOfLauncher)
+      reportUnknown(*entry);
+    if (name && name->part == Part::Model && !file.isDump)
+      run.modelSettings.emplace_back(entry->key, entry->value);
+    if (seen.count(entry->key))
+      continue;
+    if (!name && (!file.isDump || KnownName().hasEffect(entry->value)))
       leave(entry, "npar does not know this setting");
+    else if (!matters || !name->lacking || !name->hasEffect(entry->value) || isOff(entry->key))
+      ++run.immaterial;
+    else if (name->part == Part::Model)
+      differs(entry, name->lacking);
+    else
+      leave(entry, name->lacking);
   }
 }
 
@@ -176,6 +186,18 @@ std::string elementType(const std::string &word) {
     if (isFloating(row.type) && !isWide(row.type) && (text == row.planWord || text == row.longWord))
       return row.planWord;
   return "";
+}
+
+std::string lowerCase(std::string word) {
+  for (char &c : word)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
+}
+
+std::string upperCase(std::string word) {
+  for (char &c : word)
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return word;
 }
 
 } // namespace npar::foreign

@@ -40,19 +40,17 @@ public:
   void differs(const ForeignEntry *entry, const std::string &why);
   /// Lists an entry among the settings that npar ignores, with the reason. Does nothing for null.
   void leave(const ForeignEntry *entry, const std::string &why);
-  /// Ignores all entries that match the patterns, with their reasons. Values that switch a setting off ("false", "0", "none", "auto" and
-  /// the like) are not listed.
-  void leaveAll(const std::vector<std::pair<const char *, const char *>> &reasons);
-  /// Marks entries that match the first name of a pair, a pattern, as immaterial if the setting of the second name is missing or off.
-  void skipUnless(const std::vector<std::pair<const char *, const char *>> &switches);
-  /// Marks the entry of a name as immaterial if it has this value.
-  void skip(const std::string &key, const std::string &value);
+  /// Remembers an entry to be written as it is if the run is written for its own program: npar's plan cannot hold it. Null: nothing.
+  void keep(const ForeignEntry *entry);
+  void keepSection(const std::string &prefix);
+  /// Marks all settings whose names begin with `prefix`, and that no reader asked for, as immaterial.
+  void skipSection(const std::string &prefix);
   /// Remembers the location of a size, for errors about the combination of sizes.
   void place(const std::string &name, const ForeignEntry *entry);
   void error(const ForeignEntry &entry, const std::string &message);
-  /// Lists the remaining entries as unknown, except those that match the patterns of names without effect on time or memory. In a
-  /// program's list of all its settings, entries that are off or 0 are immaterial too.
-  void finish(const std::vector<const char *> &immaterial);
+  /// Lists the entries that no reader asked for, by the classes of their names: those that npar lacks, unless they are off, and those that
+  /// the program does not have.
+  void finish();
 
   /// The entry in the syntax of the file: `--tensor-model-parallel-size 8`, `training.steps = 10`.
   std::string shown(const ForeignEntry &entry) const;
@@ -61,9 +59,11 @@ public:
   dsl::Diagnostics &diagnostics;
 
 private:
+  bool isOff(const std::string &key) const;
   /// Reports, once, that a value is not known. False if it is.
   bool reportUnknown(const ForeignEntry &entry);
   std::set<const ForeignEntry *> reported;
+
   std::map<std::string, const ForeignEntry *> last;
   std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< entries that another of the same name overrides; why
   std::set<std::string> seen;
@@ -71,5 +71,9 @@ private:
 
 /// Converts PyTorch's names of types ("bf16", "bfloat16", "torch.float32", "half") to "bf16", "fp16" or "f32"; empty for any other word.
 std::string elementType(const std::string &word);
+
+/// The word with small or capital letters, whatever the locale.
+std::string lowerCase(std::string word);
+std::string upperCase(std::string word);
 
 } // namespace npar::foreign

@@ -3,24 +3,19 @@
 #include "tools/lib/foreign/Torchtitan.h"
 
 #include "dsl/AxisSize.h"
+#include "engine/files/BoundedText.h"
+#include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/foreign/PlainModel.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <set>
 
 namespace npar::foreign {
 namespace {
-
-// clang-format off
-const std::vector<const char *> immaterialToTorchtitan = {
-    "job.*", "profiling.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "validation.*", "lr_scheduler.*", "compile.*",
-    "memory_estimation.*", "experimental.custom*", "fault_tolerance.*", "model.tokenizer*", "model.hf_assets_path", "model.print_after*",
-    "model.norm_type", "optimizer.implementation",
-    "training.steps", "training.dataset*", "training.seed", "training.deterministic*", "training.gc_*", "training.compile",
-    "training.warmup_steps", "training.max_context_length", "training.data_*", "activation_checkpoint.selective_ac_option",
-    "activation_checkpoint.preserve*", "activation_checkpoint.determinism*", "activation_checkpoint.debug",
-    "activation_checkpoint.early_stop", "float8.*", "mx.*", "quantize.*", "parallelism.enable_compiled_autograd",
-    "parallelism.spmd_backend", "parallelism.context_parallel_ptrr*"};
-// clang-format on
 
 /// The sizes of a flavor of torchtitan's "llama3", whose vocabulary has 128,256 tokens.
 struct TorchtitanFlavor {
@@ -77,6 +72,27 @@ std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t bef
   return blocks;
 }
 
+/// Takes the schedule of a CSV file next to the settings, as `pipeline_parallel_schedule_csv` names it.
+void readScheduleFile(Reading &in, const ForeignEntry &entry) {
+  ForeignRun &run = in.run;
+  std::filesystem::path path = std::filesystem::path(in.file.path).parent_path() / entry.value;
+  engine::Result<std::string> text = files::readBoundedText(path.string(), "the schedule", largestForeignFile);
+  if (!text.ok())
+    return in.error(entry, text.status().message());
+  int64_t last = 0;
+  for (size_t at = 0; at < text->size();) { // an action begins with its part of the pipeline: 3F0
+    size_t end = std::min(text->find_first_of(",\n", at), text->size()), digit = text->find_first_not_of(" \r", at);
+    if (digit < end)
+      last = std::max<int64_t>(last, std::strtol(text->c_str() + digit, nullptr, 10));
+    at = end + 1;
+  }
+  if ((last + 1) % run.pp != 0)
+    return in.error(entry, fmt::format("the schedule has {} parts of the pipeline, which {} stages do not divide", last + 1, run.pp));
+  run.chunks = (last + 1) / run.pp;
+  run.schedulePath = std::filesystem::absolute(path).lexically_normal().string();
+  run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
+}
+
 void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *schedule = inParallelism(in, "pipeline_parallel_schedule"),
@@ -98,20 +114,25 @@ void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
                            layers + first + last, parts, each, run.pp));
     chunks = std::max<int64_t>(1, parts / run.pp);
   }
-  if (file && !file->value.empty())
-    in.leave(file, "the schedule is taken by its name");
   if (points && points->value != "[]")
     in.leave(points, "blocks are spread as torchtitan does without it");
   in.leave(parts, "blocks are spread as torchtitan does without it");
-  if (name == "1F1B" || name == "GPipe")
-    run.schedule = name == "1F1B" ? "1f1b" : "gpipe";
-  else if (name == "Interleaved1F1B" || name == "LoopedBFS" || name == "InterleavedZeroBubble")
-    run.schedule = name == "LoopedBFS" ? "looped_bfs" : "interleaved", run.chunks = chunks;
-  else if (name == "ZBVZeroBubble" || name == "DualPipeV")
-    run.schedule = name == "DualPipeV" ? "dualpipe_v" : "zb_v", run.chunks = 2;
-  else
+  if (file && !file->value.empty()) {
+    in.keep(schedule), in.keep(file);
+    return readScheduleFile(in, *file);
+  }
+  static const std::map<std::string, const char *> known = { // PyTorch compares them in lower case
+      {"1f1b", "1f1b"},          {"gpipe", "gpipe"},       {"interleaved1f1b", "interleaved"}, {"loopedbfs", "looped_bfs"},
+      {"zbvzerobubble", "zb_v"}, {"dualpipev", "dualpipe_v"}, {"interleavedzerobubble", "interleaved"}};
+  auto found = known.find(lowerCase(name));
+  if (found == known.end())
     in.leave(schedule, "npar does not know this schedule: 1f1b is taken");
-  if (name == "InterleavedZeroBubble")
+  else
+    run.schedule = found->second;
+  run.chunks = run.schedule == "interleaved" || run.schedule == "looped_bfs"  ? chunks
+               : run.schedule == "zb_v" || run.schedule == "dualpipe_v" ? 2
+                                                                              : 1;
+  if (lowerCase(name) == "interleavedzerobubble")
     in.leave(schedule, "the interleaved schedule is taken, whose backwards are whole");
   if (layers == 0 || run.schedule == "zb_v" || run.schedule == "dualpipe_v") {
     run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
@@ -128,18 +149,33 @@ void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
 }
 
 void readTorchtitanRecompute(Reading &in) {
+  ForeignRun &run = in.run;
   const ForeignEntry *mode = in.find("activation_checkpoint.mode"), *option = in.find("activation_checkpoint.selective_ac_option");
   std::string how = in.word(mode, "selective"), every = in.word(option, "2");
-  if (how == "full" || (how == "selective" && every == "1"))
-    in.run.recompute = "block";
-  else if (how == "selective")
-    // Every k-th block is recomputed there; `recompute every k` of npar recomputes all, k at a time.
-    in.leave(option ? option : mode, every == "op" ? "operations are not chosen one by one: nothing is recomputed"
-                                                   : "all blocks are recomputed, or none: none is taken");
-  else if (how != "none")
+  if (how == "full" || (how == "selective" && every == "1")) {
+    run.recompute = "block";
+  } else if (how == "selective" && every == "op") {
+    run.recomputed = RecomputedParts{0};
+    auto size = [&](const char *name) {
+      for (const Constant &one : run.constants)
+        if (one.name == name)
+          return std::stoll(one.value);
+      return 0LL;
+    };
+    // The block's input and the results of attention and of every second product: queries, values, the gate and the last one.
+    int64_t width = size("width"), heads = size("heads"), kept = 4 * width + (heads > 0 ? width / heads * size("kv_heads") : 0) + size("mlp");
+    in.leave(option, width > 0 ? fmt::format("the feed-forward layers are recomputed; torchtitan keeps {} bytes per token and block in "
+                                             "16 bits: the results of attention and of every second product",
+                                             2 * kept)
+                               : "the feed-forward layers are recomputed; torchtitan keeps the results of attention and of every second product");
+  } else if (how == "selective") {
+    run.recomputed = RecomputedParts{in.whole(option, 2)};
+  } else if (how != "none") {
     in.leave(mode, "npar does not know this way to recompute: nothing is");
+  }
   if (how == "selective" && !mode)
-    in.run.assumed.push_back("the file does not choose recomputation: torchtitan recomputes some blocks by default, npar none");
+    run.assumed.push_back("the file does not choose recomputation: torchtitan recomputes every second block by default");
+  in.keep(mode), in.keep(option);
 }
 
 void readTorchtitan(Reading &in, const ForeignHints &hints) {
@@ -204,10 +240,6 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   }
   if (dtype == "bf16")
     in.leave(in.find("training.dtype"), "the optimizer's state stays f32");
-  if (const ForeignEntry *converters = in.find("model.converters"); converters && converters->value != "[]")
-    in.leave(converters, "npar has no 8-bit types: products use the plan's precision");
-  if (const ForeignEntry *early = in.find("optimizer.early_step_in_backward"); in.isTrue(early))
-    in.leave(early, "the optimizer comes after the backward pass");
   readTorchtitanTraining(in);
   if (hints.modelIsKnown)
     in.find("model.name"), in.find("model.flavor");
@@ -215,17 +247,14 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     readTorchtitanModel(in);
   readTorchtitanSchedule(in, hints);
   readTorchtitanRecompute(in);
-  in.leaveAll({{"training.enable_cpu_offload", "nothing is moved to the host's memory"},
-               {"activation_offload.*", "nothing is moved to the host's memory"},
-               {"activation_checkpoint.memory_budget", "operations are not chosen one by one"},
-               {"activation_checkpoint.per_op*", "operations are not chosen one by one"},
-               {"parallelism.expert_tensor_parallel_degree", "the model has no experts"}});
-  in.finish(immaterialToTorchtitan);
+  if (const ForeignEntry *norm = in.find("model.norm_type"); norm && norm->value != "rmsnorm")
+    in.differs(norm, "Llama has RMSNorm");
+  in.finish();
 }
 
 /// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
 std::string flavorOf(const dsl::Program &program) {
-  if (program.model.name != "Llama")
+  if (!isPlainLlama(program.model))
     return "";
   auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
   for (const TorchtitanFlavor &flavor : torchtitanFlavors())
@@ -241,21 +270,23 @@ void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
   toml.add("data_parallel_replicate_degree", run.zero > 0 ? run.replicas : run.dp);
   toml.add("data_parallel_shard_degree", run.zero > 0 ? run.dp : 1);
   if (run.zero > 0)
-    toml.add("fsdp_reshard_after_forward", run.zero == 3 ? "always" : "never");
+    toml.add("fsdp_reshard_after_forward", std::string(run.zero == 3 ? "always" : "never"));
   toml.add("tensor_parallel_degree", run.tp);
   toml.add("context_parallel_degree", run.cp);
   if (run.cp > 1)
-    toml.add("context_parallel_rotate_method", run.ring == "gather" ? "allgather" : "alltoall");
+    toml.add("context_parallel_rotate_method", std::string(run.ring == "gather" ? "allgather" : "alltoall"));
   if (run.cp > 1 && run.ring == "ring")
-    toml.add("context_parallel_load_balancer", "None");
+    toml.add("context_parallel_load_balancer", std::string("None"));
   toml.add("pipeline_parallel_degree", run.pp);
   if (run.pp == 1)
+    return;
+  toml.add("pipeline_parallel_microbatch_size", run.micro);
+  if (!run.schedulePath.empty()) // kept as the file has it
     return;
   static const std::map<std::string, const char *> names = {
       {"1f1b", "1F1B"},          {"gpipe", "GPipe"},         {"interleaved", "Interleaved1F1B"}, {"looped_bfs", "LoopedBFS"},
       {"zb_v", "ZBVZeroBubble"}, {"dualpipe_v", "DualPipeV"}};
-  toml.add("pipeline_parallel_schedule", names.at(run.schedule));
-  toml.add("pipeline_parallel_microbatch_size", run.micro);
+  toml.add("pipeline_parallel_schedule", std::string(names.at(run.schedule)));
   int64_t parts = run.pp * run.chunks;
   if (run.chunks > 2)
     toml.add("pipeline_parallel_layers_per_stage", (run.layers + 2 + parts - 1) / parts);
@@ -263,12 +294,15 @@ void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
 
 std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   Toml toml;
-  if (std::string flavor = flavorOf(program); flavor.empty()) {
+  if (run.readFrom == run.program && !run.modelSettings.empty()) {
+    for (const auto &[key, value] : run.modelSettings)
+      toml.addWritten(key, value);
+  } else if (std::string flavor = flavorOf(program); flavor.empty()) {
     diagnostics.warning(program.model.location,
                         "'" + program.model.name + "' is none of the torchtitan models that npar knows: [model] is left out");
   } else {
     toml.section("model");
-    toml.add("name", "llama3");
+    toml.add("name", std::string("llama3"));
     toml.add("flavor", flavor);
   }
   addTorchtitanOptimizer(toml, run);
@@ -280,16 +314,18 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
     toml.add("max_norm", run.training.clip.value);
   if (run.training.schedule.value != dsl::ScheduleKind::Constant && run.writes(run.training.steps.origin))
     toml.add("steps", run.training.steps.value);
-  toml.add("mixed_precision_param", run.precision == "bf16" ? "bfloat16" : "float32");
-  toml.add("mixed_precision_reduce", "float32");
+  toml.add("mixed_precision_param", std::string(run.precision == "bf16" ? "bfloat16" : "float32"));
+  toml.add("mixed_precision_reduce", std::string("float32"));
   addTorchtitanParallelism(toml, run);
   toml.section("activation_checkpoint");
-  toml.add("mode", run.recompute.empty() ? "none" : "full");
+  toml.add("mode", std::string(run.recompute.empty() ? "none" : "full"));
   if (run.writes(run.training.seed.origin)) {
     toml.section("debug");
     toml.add("seed", run.training.seed.value);
   }
-  return std::move(toml.text);
+  for (const KeptSetting &one : run.keptToWrite())
+    toml.addWritten(one.key, one.value);
+  return toml.text();
 }
 
 /// True for a TOML table: `[parallelism]`, `[a.b] # comment`.
@@ -316,6 +352,15 @@ public:
     return readToml(text, file, diagnostics);
   }
   void read(Reading &in, const ForeignHints &hints) const override { readTorchtitan(in, hints); }
+  const KnownName *nameOf(const std::string &key) const override { return torchtitanNames().find(key); }
+  bool isOnlyHere(const std::string &key) const override {
+    static const std::set<std::string> names = {"model.flavor", "model.converters", "training.local_batch_size", "training.seq_len",
+                                                "training.max_norm", "job.dump_folder", "job.config_file"};
+    bool isSection = false;
+    for (const char *section : {"parallelism.", "activation_checkpoint.", "lr_scheduler.", "experimental.", "comm.", "float8.", "quantize."})
+      isSection = isSection || key.rfind(section, 0) == 0;
+    return names.count(key) != 0 || (isSection && nameOf(key));
+  }
 
   bool writes() const override { return true; }
   std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {

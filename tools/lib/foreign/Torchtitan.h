@@ -1,22 +1,36 @@
-// torchtitan in two files: the program with its parallel layout and model (Torchtitan), and its optimizer and learning rate
-// (TorchtitanTraining).
+// torchtitan in four files: the program with its parallel layout and model (Torchtitan), its optimizer and learning rate
+// (TorchtitanTraining), the classes of its names (TorchtitanNames), and TOML (TomlWriter).
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"
 
 #include <fmt/format.h>
+#include <string>
+#include <vector>
 
 namespace npar::foreign {
 
-/// Writes sections and their settings.
+const NameTable &torchtitanNames();
+
+/// Writes sections and their settings. A section that is opened again is continued.
 class Toml {
 public:
-  void section(const char *name) { text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", name); }
-  void add(const char *key, const std::string &word) { text += fmt::format("{} = \"{}\"\n", key, word); }
-  void add(const char *key, int64_t value) { text += fmt::format("{} = {}\n", key, value); }
-  void add(const char *key, uint64_t value) { text += fmt::format("{} = {}\n", key, value); }
-  void add(const char *key, double value);
-  std::string text;
+  void section(const std::string &name);
+  void add(const std::string &key, const std::string &word) { set(key, '"' + word + '"'); }
+  void add(const std::string &key, int64_t value) { set(key, fmt::format("{}", value)); }
+  void add(const std::string &key, uint64_t value) { set(key, fmt::format("{}", value)); }
+  void add(const std::string &key, double value);
+  /// A setting as a file has it: `key` with its section, `value` a word, a number, a truth value or a list of words.
+  void addWritten(const std::string &key, const std::string &value);
+  std::string text() const;
+
+private:
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  /// Sets a key of the current section.
+  void set(const std::string &key, const std::string &value);
+
+  std::vector<std::pair<std::string, Lines>> sections;
+  size_t current = 0;
 };
 
 void readTorchtitanTraining(Reading &in);

@@ -8,7 +8,7 @@
 namespace npar::foreign {
 namespace {
 
-/// The shortest decimal number whose product with `whole` is `part`, to the last bit if there is one.
+/// The shortest decimal number whose product with `whole` is exactly `part`, or else the nearest double.
 double quotient(double part, double whole) {
   double exact = part / whole;
   for (int digits = 1; digits <= 17; ++digits)
@@ -33,7 +33,9 @@ void readTorchtitanRate(Reading &in) {
   if (training.warmup.value > training.steps.value) { // torchtitan shortens it too
     in.run.assumed.push_back(fmt::format("the warm-up of {} steps ends with the {} steps of the run", training.warmup.value, training.steps.value));
     training.warmup.value = training.steps.value;
+    in.keep(warmup);
   }
+  in.keep(total ? total : steps), in.keep(ratio);
   int64_t after = training.steps.value - training.warmup.value, decaying = after;
   if (ratio)
     decaying = std::min<int64_t>(after, std::llround(in.number(ratio, 0, 1) * static_cast<double>(training.steps.value)));
@@ -41,6 +43,7 @@ void readTorchtitanRate(Reading &in) {
     training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : training.schedule.origin};
   } else if (decaying < after) {
     in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
+    in.keep(type), in.keep(least), in.keep(steps);
     training.schedule = {};
   } else if (how != "linear" && how != "cosine") {
     in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
@@ -49,11 +52,6 @@ void readTorchtitanRate(Reading &in) {
 }
 
 } // namespace
-
-void Toml::add(const char *key, double value) { // a TOML float needs a decimal point or an exponent
-  std::string number = fmt::format("{}", value);
-  text += fmt::format("{} = {}{}\n", key, number, number.find_first_of(".e") == std::string::npos ? ".0" : "");
-}
 
 void readTorchtitanTraining(Reading &in) {
   Training &training = in.run.training;

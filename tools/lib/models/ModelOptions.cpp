@@ -5,6 +5,7 @@
 #include "dsl/Suggestions.h"
 #include "engine/files/CodeFile.h"
 #include "engine/readable/Printable.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -95,17 +96,17 @@ std::optional<engine::GivenSettings> ModelOptions::given() const {
 }
 
 engine::Status ModelOptions::refuseTextFlags() const {
-  bool otherKind = kind != program::ProgramKind::Training;
-  const char *flag = otherKind           ? "--for"
-                     : plan              ? "--plan"
-                     : train             ? "--train"
-                     : config            ? "--config"
-                     : machine           ? "--machine"
-                     : !settings.empty() ? "--set"
-                                         : nullptr;
-  if (!flag)
+  using engine::Option;
+  std::optional<Option> option;
+  for (auto [given, which] : {std::pair(kind != program::ProgramKind::Training, Option::Kind), std::pair(plan.has_value(), Option::Plan),
+                              std::pair(train.has_value(), Option::Train), std::pair(config.has_value(), Option::Config),
+                              std::pair(machine.has_value(), Option::Machine), std::pair(!settings.empty(), Option::Setting),
+                              std::pair(!targets.empty(), Option::Targets)})
+    if (given && !option)
+      option = which;
+  if (!option)
     return {};
-  return engine::Status::usage(std::string(flag) + " cannot change a compiled program: give the model file (.npar) instead of '" + model +
+  return engine::Status::usage(nameOf(*option) + " cannot change a compiled program: give the model file (.npar) instead of '" + model +
                                "'");
 }
 
@@ -161,7 +162,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
   for (const std::string &setting : settings) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
     if (!pair)
-      return engine::Status::usage("--set needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+      return engine::Status::usage(nameOf(engine::Option::Setting) + " needs KEY=VALUE, such as 'batch=16', not '" + setting + "'");
     options.settings.push_back(*pair);
   }
   return options;

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/json/Json.h"
 #include "engine/program/Words.h"
+#include "engine/status/OptionNames.h"
 #include "tools/lib/foreign/ImportConfig.h"
 
 #include <filesystem>
@@ -83,9 +84,9 @@ Status shareNames(job::Processes &processes, NamedModel &named) {
 Result<models::ProgramPointer> loadOf(const NamedModel &named, models::FileClaims &files, engine::Observer &observer) {
   TRY(models::ProgramPointer loaded, models::loadModel(named.options, files, observer));
   if (program::ProgramKind kind = loaded->root().kind(); kind != named.kind)
-    return Status::badInput(fmt::format("'{}' is compiled for {} (npar {}), not for npar {}\nnpar: help: npar compile ... --for {}",
+    return Status::badInput(fmt::format("'{}' is compiled for {} (npar {}), not for npar {}\nnpar: help: compile it with {}",
                                         named.options.model, program::wordOf(kind), commandOf(kind), commandOf(named.kind),
-                                        commandOf(named.kind)));
+                                        nameOf(engine::Option::Kind, commandOf(named.kind))));
   return loaded;
 }
 

@@ -1,6 +1,7 @@
 // Elaborates a model, if asked for at a small size, which every plan can split and which runs in a moment.
 #include "tools/lib/verify/ModelOutline.h"
 
+#include "engine/status/OptionNames.h"
 #include "tools/lib/models/Compilation.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ engine::Status refusePlanSettings(const models::ModelOptions &options) {
   for (const std::string &setting : options.settings) {
     std::string key = setting.substr(0, setting.find('='));
     if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "compute" || key == "recompute")
-      return engine::Status::usage("'--set " + setting + "' sets a plan, but this command makes its own plans: each has its own " + key);
+      return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) + "' sets a plan, but npar makes its own plans here: each has its own " + key);
   }
   return {};
 }
@@ -147,7 +148,7 @@ engine::Result<ModelOutline> outline(const models::ModelOptions &options, bool i
     for (const std::string &setting : model.options.settings)
       for (const std::string &key : withoutPlan->idleSettings)
         if (setting.rfind(key + "=", 0) == 0)
-          return engine::Status::usage("'--set " + setting + "' sets a plan of the file, but this command makes its own plans");
+          return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) + "' sets a plan of the file, but npar makes its own plans here");
   TRY(dsl::Program program, models::Compilation(frontend, observer).elaborate());
   model.constants = program.model.constants;
   if (isSmall) {
@@ -183,7 +184,7 @@ std::string shrinkingFlags(const std::vector<std::string> &constants) {
   std::string flags;
   for (const auto &[key, value] : smallSizes)
     if (std::find(constants.begin(), constants.end(), key) != constants.end())
-      flags += " --set " + key + "=" + value;
+      flags += (flags.empty() || !engine::optionsAreMembers ? " " : ", ") + nameOf(engine::Option::Setting, key + "=" + value);
   return flags;
 }
 

@@ -116,7 +116,7 @@ const char *nameOf(Verdict verdict) { return verdict == Verdict::Ok ? "ok" : ver
 
 std::string leftBy(const engine::Result<VerifyReport> &report, const models::ModelOptions &model) {
   if (report.ok())
-    return jsonOf(*report);
+    return jsonOf(*report).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   const engine::Status &status = report.status();
   return PlanError{status.code(), status.message(), status.isLocated(), status.code() == Code::BadInput && refusesSizes(model)}.toJson();
 }

@@ -2,6 +2,7 @@
 #include "tools/lib/verify/VerifyPlan.h"
 
 #include "engine/program/Words.h"
+#include "engine/status/OptionNames.h"
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/lib/verify/Equivalence.h"
 #include "tools/lib/verify/ModelOutline.h"
@@ -61,8 +62,8 @@ Result<BothTypes> elaborateBoth(const VerifyRequest &request, engine::Observer &
   }
   if (int64_t count = models::countParameters(exact.program.model); count > largestUnasked && !request.anySize)
     return Status::badInput(fmt::format("{} parameters are too many for a check in float64 on this machine\n"
-                                        "npar: help: {}, or give --full to check this size",
-                                        count, howToShrink(exact.program.model.constants)));
+                                        "npar: help: {}, or give {} to check this size",
+                                        count, howToShrink(exact.program.model.constants), nameOf(engine::Option::Full)));
   return BothTypes{std::move(written), std::move(exact)};
 }
 

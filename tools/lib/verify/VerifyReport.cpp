@@ -27,7 +27,7 @@ VerifyReport reportOf(const program::Program &program, std::vector<Check> checks
           program.parameters(), std::move(checks)};
 }
 
-std::string jsonOf(const VerifyReport &report) {
+OrderedJson jsonOf(const VerifyReport &report) {
   OrderedJson json, list = OrderedJson::array();
   for (const Check &check : report.checks) {
     OrderedJson one;
@@ -48,7 +48,7 @@ std::string jsonOf(const VerifyReport &report) {
     json["warnings"].push_back(warningJson(*report.rounding->warning, report.texts));
   if (report.rounding)
     json["rounding_error"] = report.rounding->error;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json;
 }
 
 } // namespace npar::verify

@@ -1,6 +1,7 @@
 // The result of a verification, as values and as JSON.
 #pragma once
 
+#include "engine/json/JsonForward.h"
 #include "engine/program/Program_generated.h"
 #include "tools/lib/verify/ErrorMeasure.h"
 #include "tools/lib/verify/RoundingWarning.h"
@@ -26,6 +27,6 @@ struct VerifyReport {
 VerifyReport reportOf(const program::Program &program, std::vector<Check> checks);
 
 /// The object {ok, plan, checks, warnings, rounding_error}. JSON has no infinity: such errors are null.
-std::string jsonOf(const VerifyReport &report);
+OrderedJson jsonOf(const VerifyReport &report);
 
 } // namespace npar::verify

@@ -12,6 +12,7 @@
 #include "engine/readable/HumanUnits.h"
 #include "engine/safetensors/Safetensors.h"
 #include "tools/npar/model/LoadModel.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -59,8 +60,6 @@ ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint) {
   }();
   return reported(status);
 }
-
-void printJson(const OrderedJson &json) { std::cout << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n"; }
 
 } // namespace
 

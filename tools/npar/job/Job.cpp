@@ -14,6 +14,7 @@
 #include "tools/npar/job/LateAbort.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/MachineFlag.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -243,8 +244,10 @@ void Job::report(const engine::FailureReport &failure, bool json) {
   if (failure.speaker == process() && !std::exchange(reported, true)) { // the judge and its successor can reach the same verdict
     takeOver();
     sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} shows what the ranks did last", flight) : ""));
-    if (json)
-      std::cout << failure.toJson() << std::endl;
+    if (json) {
+      printJson(OrderedJson::parse(failure.toJson()), json::Form::OneLine);
+      std::cout.flush();
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include "tools/npar/train/TrainSummary.h"
 
 #include "engine/json/Json.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
@@ -105,7 +106,7 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   if (!job.isAlone())
     json["processes"] = job.processes();
   json["ranks"] = ranks;
-  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  printJson(std::move(json));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "engine/readable/TableRow.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/verify/VerifyInJob.h"
 
@@ -179,7 +180,7 @@ ExitCode verifyAll(const AllFlags &flags) {
       printSummary(plans);
   }
   if (flags.json)
-    std::cout << reportJson(all, flags.selection, good).dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+    printJson(reportJson(all, flags.selection, good));
   return good ? ExitCode::Good : ExitCode::CheckFailed;
 }
 

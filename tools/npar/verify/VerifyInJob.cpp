@@ -6,6 +6,7 @@
 #include "engine/status/Thrown.h"
 #include "tools/lib/verify/VerifyPlan.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Terminal.h"
@@ -68,7 +69,7 @@ engine::Result<verify::VerifyReport> verifyAlone(const VerifyFlags &flags) {
 ExitCode print(const verify::VerifyReport &report, bool asJson) {
   ExitCode code = report.good() ? ExitCode::Good : ExitCode::CheckFailed;
   if (asJson) {
-    std::cout << verify::jsonOf(report) << '\n';
+    printJson(verify::jsonOf(report));
     return code;
   }
   std::cout << fmt::format("{} under plan {}: {} ranks, {} parameters\n", report.model, report.plan, report.ranks, report.parameters);

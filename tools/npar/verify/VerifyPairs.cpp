@@ -5,6 +5,7 @@
 #include "tools/lib/verify/ModelPlans.h"
 #include "tools/npar/model/ModelFlags.h"
 #include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Terminal.h"
 #include "tools/npar/verify/VerifyInJob.h"
 
@@ -97,7 +98,7 @@ ExitCode verifyPairs(const PairFlags &flags) {
   if (!pairs.ok())
     return pairs.code();
   if (flags.json)
-    std::cout << tableJson(*pairs).dump(2, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+    printJson(tableJson(*pairs));
   else
     printTable(*pairs);
   return pairs->count(verify::Verdict::Failed) == 0 ? ExitCode::Good : ExitCode::CheckFailed;

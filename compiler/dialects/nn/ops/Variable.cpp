@@ -134,10 +134,17 @@ SmallVector<LoopAxis> ResultOp::getLoopAxes() {
 LogicalResult SinusoidOp::verify() {
   if (getWave() != "cos" && getWave() != "sin")
     return emitOpError() << "wave must be \"cos\" or \"sin\", not \"" << getWave() << "\"";
-  if (double base = getBase().convertToDouble(); !(base > 0))
+  if (bool(getBase()) == bool(getFrequencies()))
+    return emitOpError() << "needs a base or frequencies, and not both";
+  if (double base = getBase() ? getBase()->convertToDouble() : 1; !(base > 0))
     return emitOpError() << "base " << base << " is not above 0";
-  return failure(failed(requireAxis(*this, getType(), "the result", getAxisAttr())) ||
-                 failed(requireWithout(*this, getPositions().getType(), "the positions", getType(), "the result", {getAxisAttr()})));
+  if (failed(requireAxis(*this, getType(), "the result", getAxisAttr())))
+    return failure();
+  // A rank holds a part of the axis, but all frequencies.
+  if (int64_t local = sizeOf(getType(), getAxisAttr()); getFrequencies() && static_cast<int64_t>(getFrequencies()->size()) < local)
+    return emitOpError() << "needs 1 frequency for each of the " << local << " entries of \"" << getAxis() << "\", not "
+                         << getFrequencies()->size();
+  return requireWithout(*this, getPositions().getType(), "the positions", getType(), "the result", {getAxisAttr()});
 }
 
 LogicalResult IndexOp::verify() {
@@ -164,12 +171,32 @@ LogicalResult IndexOp::lower(Lowering &lowering) {
   });
 }
 
+/// list[index] without memory: each bit of the index halves what is left of the list.
+static Scalar entryOf(Body &body, Scalar index, ArrayRef<double> list) {
+  std::vector<Scalar> left;
+  for (double number : list)
+    left.push_back(body.constant(number, body.builder().getF64Type()));
+  for (int64_t bit = 0; left.size() > 1; ++bit) {
+    Scalar shifted = index.make<arith::ShRUIOp>(index, body.integer(bit));
+    Scalar isOdd = equali(shifted.make<arith::AndIOp>(shifted, body.integer(1)), body.integer(1));
+    std::vector<Scalar> half;
+    for (size_t i = 0; i < left.size(); i += 2)
+      half.push_back(i + 1 < left.size() ? select(isOdd, left[i + 1], left[i]) : left[i]);
+    left = std::move(half);
+  }
+  return left.front();
+}
+
 LogicalResult SinusoidOp::lower(Lowering &lowering) {
   return lowering.map(*this, getPositions(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Type f32 = body.builder().getF32Type(), f64 = body.builder().getF64Type();
     auto rounded = [&](Scalar x) { return convert(convert(x, f32), f64); };
-    Scalar exponent = rounded(toFloat(body.globalIndex(getType(), getAxisAttr()), f64) / double(body.globalSize(getType(), getAxisAttr())));
-    Scalar frequency = rounded(1.0 / rounded(pow(exponent.like(getBase().convertToDouble()), exponent)));
+    Scalar index = body.globalIndex(getType(), getAxisAttr());
+    auto frequencyOfBase = [&](double base) {
+      Scalar exponent = rounded(toFloat(index, f64) / double(body.globalSize(getType(), getAxisAttr())));
+      return rounded(1.0 / rounded(pow(exponent.like(base), exponent)));
+    };
+    Scalar frequency = getBase() ? frequencyOfBase(getBase()->convertToDouble()) : entryOf(body, index, *getFrequencies());
     Scalar angle = toFloat(in[0], f64) * frequency;
     return {convert(getWave() == "cos" ? cos(angle) : sin(angle), getElementTypeOrSelf(getType()))};
   });

@@ -92,17 +92,17 @@ def Nn_IndexOp : Nn_PureOp<"index", [Nn_Lowerable, Nn_Language]> {
 }
 
 def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Lowerable, Nn_Language]> {
-  let summary = "cos or sin (`wave`) of position * base^(-i / n), i = 0 .. n-1 along `axis` of size n, in global coordinates";
+  let summary = "cos or sin (`wave`) of position * base^(-i / n), or frequencies[i], i = 0 .. n-1 along `axis` of size n, in global coordinates";
   let description = [{
     The table of rotary positions: `%c = nn.sinusoid %index along "half" base 10000.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>)
     -> tensor<8x16xf32, #nn.axes<seq, half>>`. The exponent, the power and its reciprocal are rounded to float32, as the published
-    implementations do whatever they compute in; product and wave are exact to float64, rounded once to the result's type.
+    implementations do whatever they compute in. `frequencies [0.5, 0.25]` in place of the base lists them. Product and wave are exact to float64, rounded once to the result's type.
   }];
-  let arguments = (ins Nn_Integer:$positions, StrAttr:$axis, F64Attr:$base, StrAttr:$wave);
+  let arguments = (ins Nn_Integer:$positions, StrAttr:$axis, OptionalAttr<F64Attr>:$base, OptionalAttr<DenseF64ArrayAttr>:$frequencies, StrAttr:$wave);
   let results = (outs Nn_Float:$result);
   let madeAgain = 1;
   let effort = "Much";
-  let assemblyFormat = "$positions `along` $axis `base` $base `wave` $wave attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$positions `along` $axis (`base` $base^)? (`frequencies` $frequencies^)? `wave` $wave attr-dict `:` functional-type(operands, results)";
 }
 
 def Nn_FillOp : Nn_PureOp<"fill", [Nn_Lowerable, Nn_Language]> {

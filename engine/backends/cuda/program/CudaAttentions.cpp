@@ -5,6 +5,7 @@
 #include "engine/backends/cuda/driver/LaunchWords.h"
 #include "engine/program/Attentions.h"
 #include "engine/program/Elements.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <array>
@@ -111,7 +112,7 @@ Status CudaAttentions::add(const program::Program &program, const program::Atten
     attention.kinds.emplace_back(kind).pass = AttentionPass::KeyGradient;
   if (kind.sharedBytes() > mostShared || a.heads() > mostBlocks)
     return Status::badInput(what + " has heads of " + std::to_string(a.features()) + " features and " + std::to_string(a.values()) +
-                            " values, which is more than a block of a GPU keeps: run the program with --backend cpu");
+                            " values, which is more than a block of a GPU keeps: run the program with " + nameOf(Option::Backend, "cpu"));
   std::vector<program::AttentionOperand> operands = program::attentionOperands(a).all;
   if (operands.size() > mostOperands)
     return Status::badInput(what + " has " + std::to_string(operands.size()) + " operands, more than there is room for");

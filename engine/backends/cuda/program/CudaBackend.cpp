@@ -2,6 +2,7 @@
 #include "engine/backends/cuda/program/CudaBackend.h"
 
 #include "engine/backends/cuda/ptx/ReduceText.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <array>
@@ -120,7 +121,7 @@ Result<const program::DeviceCode *> CudaBackend::chooseCode(const program::Progr
     return best;
   std::string has = others.empty() ? "the program has no kernels for GPUs" : "the program's kernels for GPUs are for " + others;
   std::string is = device->label() + " is sm_" + std::to_string(own);
-  return Status::badInput(has + ", and " + is + ": compile it with --target " + targetFor(own));
+  return Status::badInput(has + ", and " + is + ": compile it with " + nameOf(Option::Targets, targetFor(own)));
 }
 
 Status CudaBackend::loadKernels(const program::Program &program) {

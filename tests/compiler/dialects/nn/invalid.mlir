@@ -382,6 +382,22 @@ func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
 // -----
 
 func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{needs a base or frequencies, and not both}}
+  %0 = nn.sinusoid %i along "half" wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
+  return
+}
+
+// -----
+
+func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{needs 1 frequency for each of the 4 entries of "half", not 2}}
+  %0 = nn.sinusoid %i along "half" frequencies [1.0, 0.5] wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
+  return
+}
+
+// -----
+
+func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
   // expected-error @+1 {{base 0.000000e+00 is not above 0}}
   %0 = nn.sinusoid %i along "half" base 0.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
   return

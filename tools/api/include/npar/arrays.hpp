@@ -53,15 +53,14 @@ public:
       : data(const_cast<std::remove_const_t<T> *>(elements)), dtype(dtypeOf<T>()), sizes(std::move(shape)), steps(std::move(strides)) {
     static_assert(dtypeOf<T>() != 0, "npar_dtype has no such type");
   }
-  /// One dimension, or the row-major elements of an array of this shape. A vector of too few elements becomes a null array, which the call
-  /// refuses.
+  /// One dimension, or the row-major elements of an array of this shape. The call refuses a vector of too few elements.
   template <typename T> Array(const std::vector<T> &elements) : Array(elements.data(), {static_cast<int64_t>(elements.size())}) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements in memory");
   }
   template <typename T> Array(const std::vector<T> &elements, std::vector<int64_t> shape) : Array(elements.data(), std::move(shape)) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements in memory");
     if (count() > elements.size())
-      data = nullptr;
+      lacking = elements.size();
   }
   template <typename T> Array(std::vector<T> &&, std::vector<int64_t> = {}) = delete; // would be gone before it is read
 
@@ -74,8 +73,14 @@ public:
     return Array(given);
   }
 
+  /// Why a call refuses the array, for the input or parameter `name`; empty if it does not.
+  std::string refusal(std::string_view name) const {
+    return lacking ? "'" + std::string(name) + "': the shape has " + std::to_string(count()) + " elements, and the vector " +
+                         std::to_string(*lacking)
+                   : "";
+  }
   /// For calls of npar.h; valid as long as this object.
-  npar_array raw() const { return {data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()}; }
+  npar_array raw() const { return {lacking ? nullptr : data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()}; }
 
 private:
   explicit Array(const npar_array &from) : data(from.data), dtype(from.dtype), sizes(from.shape, from.shape + from.ndim) {
@@ -92,6 +97,7 @@ private:
   void *data = nullptr;
   npar_dtype dtype = 0;
   std::vector<int64_t> sizes, steps;
+  std::optional<size_t> lacking; ///< the elements of a vector that has too few
 };
 
 /// A live, read-only array of npar: the next step changes its elements. It keeps the trainer's memory.

@@ -2,6 +2,10 @@
 #ifndef NPAR_ERRORS_HPP
 #define NPAR_ERRORS_HPP
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "npar needs C++17: compile with -std=c++17 or newer"
+#endif
+
 #include <npar/npar.h>
 
 #include <cstdint>
@@ -44,7 +48,7 @@ enum class Code : int32_t {
 
 struct Error {
   Code code = Code::Ok;
-  std::string text; ///< one sentence, or located errors with file, line, caret and helps, ready to be printed
+  std::string text; ///< one sentence, or located errors with file, line, caret and helps; without a newline at its end
   std::string json; ///< the same as data, with fixes as edits: npar_error_json
 };
 
@@ -73,10 +77,21 @@ public:
   /// The error; its code is Code::Ok if ok().
   const Error &error() const { return failure; }
 #if defined(__cpp_exceptions)
+  /// The value; throws npar::Exception if there is none.
   T orThrow() && {
     if (!ok())
       throw Exception(std::move(failure));
     return std::move(*held);
+  }
+  T &orThrow() & {
+    if (!ok())
+      throw Exception(failure);
+    return *held;
+  }
+  const T &orThrow() const & {
+    if (!ok())
+      throw Exception(failure);
+    return *held;
   }
 #endif
 
@@ -94,9 +109,9 @@ public:
   explicit operator bool() const { return ok(); }
   const Error &error() const { return failure; }
 #if defined(__cpp_exceptions)
-  void orThrow() && {
+  void orThrow() const {
     if (!ok())
-      throw Exception(std::move(failure));
+      throw Exception(failure);
   }
 #endif
 
@@ -202,6 +217,7 @@ private:
 };
 
 inline Error usage(std::string text) { return {Code::Usage, std::move(text), {}}; }
+inline Error movedFrom(const char *what) { return usage(std::string("the ") + what + " was moved to another object, and this one is empty"); }
 
 /// Does the library that was loaded fit this header? It is asked once.
 inline const Result<void> &abi() {

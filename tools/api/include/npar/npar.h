@@ -70,7 +70,8 @@ NPAR_API npar_code npar_check_abi(uint32_t abi, npar_error **error);
 
 /* ---- Errors and buffers -------------------------------------------------------------------------------------------------------------- */
 
-/* One sentence, or the lines of all located errors of a text, each with its file, line, caret and helps. */
+/* One sentence, perhaps with lines of help, or the lines of all located errors of a text, each with its file, line, caret and helps. Without a
+ * newline at its end. */
 NPAR_API npar_str npar_error_text(const npar_error *error);
 /* {schema, code, message, diagnostics: [{severity, message, at: {file, begin, end, line, column}, notes: [...], fixes: [{title, trust,
  * edits: [{file, begin, end, text}]}]}]}; begin and end count bytes of the file's text. */
@@ -89,7 +90,7 @@ typedef int32_t npar_event_kind;
 enum {
   NPAR_EVENT_PHASE = 1,     /* a part of the work begins, such as a compiler pass */
   NPAR_EVENT_REMARK = 2,    /* a sentence that the user should read */
-  NPAR_EVENT_WARNING = 3,   /* located warnings about a text, ready to be printed */
+  NPAR_EVENT_WARNING = 3,   /* located warnings about a text, as in npar_error_text */
   NPAR_EVENT_STEP = 4,      /* a training step is done: `step` */
   NPAR_EVENT_EVALUATED = 5, /* an evaluation is done: `text` is its JSON */
   NPAR_EVENT_SAVED = 6,     /* a checkpoint is complete: `text` is its folder */
@@ -103,7 +104,7 @@ typedef struct npar_named_value {
   int64_t counted; /* positions of the batch that count; -1: all */
 } npar_named_value;
 
-/* One finished step. A program that only goes forward has no gradient norm, learning rate and loss scale: they are 0. */
+/* One finished step. Set struct_size before npar_trainer_step, which fills as many bytes. A program that only goes forward has no gradient norm, learning rate and loss scale: they are 0. */
 typedef struct npar_step_result {
   uint32_t struct_size;
   int32_t skipped; /* 1: the gradient norm is not finite, and nothing was updated */
@@ -165,8 +166,8 @@ typedef struct npar_setting {
   npar_str key, value;
 } npar_setting;
 
-/* Looks up the text of an `import` by its name, before the folders and the standard library. Returns 1 and sets *text, which must stay valid
- * until the compilation ends, or 0. */
+/* Looks up the text of an `import` by its name, before the folders and the standard library. Returns 1 and sets *text, whose ptr is not null and
+ * which must stay valid until the compilation ends, or 0. */
 typedef int (*npar_import)(void *user, npar_str name, npar_str *text);
 
 /* What to compile: exactly one of `text`, `file` and `folder`. */
@@ -182,8 +183,9 @@ typedef struct npar_request {
   npar_str plan, train, config; /* names; default: the text's only one. plan "none": one rank */
   const npar_setting *settings;
   size_t setting_count;
-  npar_str machine;        /* name, path or text (with braces) of the machine to plan for; default: the reference machine */
-  const npar_str *targets; /* further devices to compile for, such as "cuda:sm_90" */
+  npar_str machine;        /* name, path or text (with braces) of the machine to plan for, such as "dgx-a100"; default: the reference machine,
+                            * which is one host: npar_simulate and npar_plan over several hosts need another */
+  const npar_str *targets; /* further devices to compile for: "cuda:sm_80", "cuda:sm_86", "cuda:sm_89" or "cuda:sm_90" */
   size_t target_count;
   int32_t without_kernels; /* 1: a program to look at, which cannot run */
   npar_observer observer;
@@ -214,9 +216,9 @@ enum {
   NPAR_VIEW_HOSTS = 3,      /* traffic between hosts: text, JSON */
   NPAR_VIEW_TIMELINE = 4,   /* the planned step: SVG, JSON (trace events of Chrome and Perfetto) */
   NPAR_VIEW_PAGE = 5,       /* a page to explore: HTML */
-  NPAR_VIEW_INPUTS = 6,     /* names, types, shapes: JSON */
-  NPAR_VIEW_PARAMETERS = 7, /* names, types, shapes, what splits them: JSON */
-  NPAR_VIEW_MESH = 8        /* axes, their sizes, number of ranks: JSON */
+  NPAR_VIEW_INPUTS = 6,     /* names, types, shapes, and those of the outputs: JSON */
+  NPAR_VIEW_PARAMETERS = 7, /* names, types, shapes, mesh axes that split them, pipeline stages that hold them, optimizer states: JSON */
+  NPAR_VIEW_MESH = 8        /* axes, their sizes, number of ranks, ranks of each pipeline stage: JSON */
 };
 
 typedef int32_t npar_format;
@@ -225,7 +227,7 @@ enum { NPAR_TEXT = 0, NPAR_JSON = 1, NPAR_SVG = 2, NPAR_HTML = 3 };
 typedef struct npar_view_options {
   uint32_t struct_size;
   int32_t width;       /* columns of text; default 100 */
-  int64_t hosts;       /* NPAR_VIEW_HOSTS: number of hosts; default 1 */
+  int64_t hosts;       /* NPAR_VIEW_HOSTS: number of hosts, at most one per rank; default 1 */
   int64_t ranks_per_host; /* default: the ranks divided by the hosts */
 } npar_view_options;
 
@@ -250,7 +252,7 @@ typedef struct npar_simulate_options {
   uint32_t struct_size;
   int32_t jitter_samples; /* with jitter; default 200 */
   int64_t hosts;          /* default: as many as the ranks need */
-  double jitter;          /* share by which times vary, such as 0.05; 0: they do not */
+  double jitter;          /* share by which times vary, such as 0.05, at most 10; 0: they do not */
   uint64_t jitter_seed;
   double total_tokens; /* of the whole training, for its duration and price; 0: unknown */
 } npar_simulate_options;
@@ -338,9 +340,16 @@ typedef struct npar_run_options {
   const npar_str *evaluate_data; /* default: the last part of the data block's split */
   size_t evaluate_data_count;
   npar_observer observer; /* hears of each step */
+  npar_program *evaluation; /* compiled with NPAR_EVALUATION, for evaluate_every; default: compiled from the trainer's own request */
 } npar_run_options;
 
-/* Trains on data: {schema, steps, first_step, loss, losses, tokens_per_second or samples_per_second, parameter_hash, eval, checkpoint}. */
+/* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds, parameter_hash}, and
+ * `losses` if the model names its losses, `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an
+ * evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
+ *
+ * A run that is stopped returns NPAR_STOPPED and no report; with `checkpoint` it has written a last checkpoint. Checkpoints are written
+ * while later steps run, so NPAR_EVENT_SAVED comes some steps after the step that it saves. Without `resume`, a folder that has checkpoints
+ * is refused. A run cannot continue from a checkpoint of npar_trainer_step, whose data it cannot find again, nor from one of other data. */
 NPAR_API npar_code npar_trainer_run(npar_trainer *trainer, const npar_run_options *options, npar_buffer **json, npar_error **error);
 
 typedef struct npar_evaluate_options {
@@ -385,9 +394,12 @@ NPAR_API void npar_trainer_stop(npar_trainer *trainer);
 NPAR_API npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_error **error);
 /* All parameters as one .safetensors file, whole or not at all. */
 NPAR_API npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error);
-/* Writes the checkpoint step-N into the folder: parameters, optimizer states, step. */
+/* Writes the checkpoint step-N into the folder and waits for it: parameters, optimizer states, number of steps done. Before the first step it
+ * is step-0. Trainings do not mix: a folder that has checkpoints is refused unless this trainer resumed from it or saved to it last. A
+ * checkpoint of the same step is renamed to step-N.aside first, which a remark says; npar never reads or removes that copy. */
 NPAR_API npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error);
-/* Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it. */
+/* Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it. npar_trainer_steps tells its step. Damaged ones
+ * are skipped: the trainer's observer hears a remark about each. */
 NPAR_API npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error);
 
 /* 32 hexadecimal digits and a zero over all parameters, equal for equal parameters under any plan. */
@@ -410,7 +422,8 @@ NPAR_API npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_
 /* The pieces of a parameter in place, in *pieces, which belongs to the trainer until the next call with it. */
 NPAR_API npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_piece **pieces, size_t *count, npar_error **error);
 /* Gathers a parameter, an optimizer state or an output of the last step into memory of the caller: an array of its shape, NPAR_F32 or
- * NPAR_F64. */
+ * NPAR_F64. NPAR_VIEW_PARAMETERS lists parameters and states. Only programs that go forward have outputs, such as "losses" (of each position),
+ * "output.NAME" or "logits": NPAR_VIEW_INPUTS lists them. The losses of a training step are in npar_step_result. */
 NPAR_API npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error);
 /* Writes a parameter or an optimizer state on every rank that keeps a piece of it. */
 NPAR_API npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error);

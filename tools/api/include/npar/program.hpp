@@ -23,8 +23,8 @@ struct Request {
   std::string plan, train, config; ///< names; default: the text's only one. plan "none": one rank
   std::vector<std::pair<std::string, std::string>> settings;
   Kind kind = Kind::Training;
-  std::string machine;              ///< name, path or text (with braces); default: the reference machine
-  std::vector<std::string> targets; ///< further devices to compile for, such as "cuda:sm_90"
+  std::string machine;              ///< name, path or text (with braces), such as "dgx-a100"; default: the reference machine, one host
+  std::vector<std::string> targets; ///< further devices to compile for: "cuda:sm_80", "cuda:sm_86", "cuda:sm_89" or "cuda:sm_90"
   bool withoutKernels = false;      ///< a program to look at, which cannot run
   Observer observer;
   std::optional<Stop> stop; ///< ends the call from another thread or from a signal handler
@@ -37,16 +37,16 @@ enum class View : int32_t {
   Hosts = NPAR_VIEW_HOSTS,           ///< traffic between hosts: text, JSON
   Timeline = NPAR_VIEW_TIMELINE,     ///< the planned step: SVG, JSON (trace events of Chrome and Perfetto)
   Page = NPAR_VIEW_PAGE,             ///< a page to explore: HTML
-  Inputs = NPAR_VIEW_INPUTS,         ///< names, types, shapes: JSON
-  Parameters = NPAR_VIEW_PARAMETERS, ///< names, types, shapes, what splits them: JSON
-  Mesh = NPAR_VIEW_MESH              ///< axes, their sizes, number of ranks: JSON
+  Inputs = NPAR_VIEW_INPUTS,         ///< names, types, shapes, and those of the outputs: JSON
+  Parameters = NPAR_VIEW_PARAMETERS, ///< names, types, shapes, what splits them, their stages and optimizer states: JSON
+  Mesh = NPAR_VIEW_MESH              ///< axes, their sizes, number of ranks, ranks of each pipeline stage: JSON
 };
 
 enum class Format : int32_t { Text = NPAR_TEXT, Json = NPAR_JSON, Svg = NPAR_SVG, Html = NPAR_HTML };
 
 struct ViewOptions {
   int32_t width = 0;        ///< columns of text; default 100
-  int64_t hosts = 0;        ///< View::Hosts: number of hosts; default 1
+  int64_t hosts = 0;        ///< View::Hosts: number of hosts, at most one per rank; default 1
   int64_t ranksPerHost = 0; ///< default: the ranks divided by the hosts
 };
 
@@ -100,6 +100,8 @@ public:
   std::string_view bytes() const { return detail::viewOf(npar_program_bytes(raw())); }
   /// Writes the .npx file: whole, or not at all.
   Result<void> save(const std::string &path) const {
+    if (!held)
+      return detail::movedFrom("program");
     detail::Failure failure;
     return failure.result(npar_program_save(raw(), detail::str(path), failure.out()));
   }
@@ -107,6 +109,8 @@ public:
   std::string warnings() const { return detail::textOf(npar_program_warnings(raw())); }
   /// Describes the program without running it. Usage: the view has no such format.
   Result<std::string> describe(View view, Format format, const ViewOptions &options = {}) const {
+    if (!held)
+      return detail::movedFrom("program");
     auto given = detail::options<npar_view_options>();
     given.width = options.width, given.hosts = options.hosts, given.ranks_per_host = options.ranksPerHost;
     Result<Report> report = detail::report(nullptr, [&](npar_buffer **result, npar_error **error) {
@@ -114,11 +118,11 @@ public:
     });
     return report.ok() ? Result<std::string>(std::move(report.value().json)) : Result<std::string>(report.error());
   }
-  /// {inputs: [{name, dtype, axes, shape}]}
+  /// {inputs: [{name, dtype, axes, shape}], outputs: [{name, dtype, shape}]}
   Result<std::string> inputs() const { return describe(View::Inputs, Format::Json); }
-  /// {parameters: [{name, dtype, axes, shape, frozen, split_by}]}
+  /// {parameters: [{name, dtype, axes, shape, frozen, split_by, stages, states}]}
   Result<std::string> parameters() const { return describe(View::Parameters, Format::Json); }
-  /// {mesh: [{name, size}], ranks}
+  /// {mesh: [{name, size}], ranks, stages: [{stage, ranks}]}
   Result<std::string> mesh() const { return describe(View::Mesh, Format::Json); }
   /// For calls of npar.h; it belongs to this object.
   npar_program *raw() const { return held.get(); }

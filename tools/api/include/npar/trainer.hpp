@@ -34,6 +34,7 @@ struct RunOptions {
   bool resume = false;                   ///< continue from the newest checkpoint of that folder, if it has one
   int32_t evaluateEvery = 0;             ///< steps; 0: no evaluation
   std::vector<std::string> evaluateData; ///< default: the last part of the data block's split
+  std::optional<Program> evaluation;     ///< compiled with Kind::Evaluation, for evaluateEvery; default: from the trainer's own request
   Observer observer;                     ///< hears of each step
 };
 
@@ -77,6 +78,8 @@ public:
   static Result<Trainer> create(const Program &program, const TrainerOptions &options = {}) {
     if (!detail::abi().ok())
       return detail::abi().error();
+    if (!program.raw())
+      return detail::movedFrom("program");
     auto given = detail::options<npar_trainer_options>();
     given.threads = options.threads, given.seed = options.seed.value_or(0), given.seed_given = options.seed.has_value();
     given.uninitialised = options.uninitialised, given.backend = detail::str(options.backend);
@@ -106,7 +109,8 @@ public:
   /// Steps done, those of a resumed checkpoint included.
   int64_t steps() const { return state ? npar_trainer_steps(state->trainer) : 0; }
 
-  /// Trains on data: {schema, steps, first_step, loss, losses, tokens_per_second or samples_per_second, parameter_hash, eval, checkpoint}.
+  /// Trains on data; npar_trainer_run in npar.h lists the members of the report, and what a run writes that is stopped. A run cannot continue
+  /// from a checkpoint of step(), whose data it cannot find again, nor from one of other data.
   Result<Report> run(const RunOptions &options) {
     detail::Border border(options.observer);
     std::vector<npar_str> data = detail::strsOf(options.data), evaluateData = detail::strsOf(options.evaluateData);
@@ -118,6 +122,7 @@ public:
     given.checkpoint_every = options.checkpointEvery, given.checkpoint_keep = options.checkpointKeep;
     given.evaluate_every = options.evaluateEvery;
     given.evaluate_data = evaluateData.data(), given.evaluate_data_count = evaluateData.size();
+    given.evaluation = options.evaluation ? options.evaluation->raw() : nullptr;
     given.observer = border.observer();
     return report(border, &npar_trainer_run, given);
   }
@@ -153,9 +158,11 @@ public:
   Result<void> loadWeights(const std::string &path) { return withPath(&npar_trainer_load_weights, path); }
   /// All parameters as one .safetensors file, whole or not at all.
   Result<void> saveWeights(const std::string &path) { return withPath(&npar_trainer_save_weights, path); }
-  /// Writes the checkpoint step-N into the folder: parameters, optimizer states, step.
+  /// Writes the checkpoint step-N into the folder: parameters, optimizer states, number of steps done. A folder that has checkpoints is refused
+  /// unless this trainer resumed from it or saved to it last, so that trainings do not mix. See npar_trainer_save for a step saved twice.
   Result<void> save(const std::string &folder) { return withPath(&npar_trainer_save, folder); }
-  /// Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it.
+  /// Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; steps() tells its step. Damaged ones are
+  /// skipped: the trainer's observer hears a remark about each.
   Result<void> resume(const std::string &folder) { return withPath(&npar_trainer_resume, folder); }
   /// 32 hexadecimal digits over all parameters, equal for equal parameters under any plan.
   Result<std::string> hash() {
@@ -214,7 +221,7 @@ public:
       values.elements.assign(static_cast<const float *>(array.data), static_cast<const float *>(array.data) + count);
     return values;
   }
-  /// Gathers a parameter, an optimizer state or an output of the last step into memory of the host: row-major, of its shape.
+  /// Gathers a parameter, an optimizer state or an output of the last step (npar_trainer_read says which there are) into memory of the host: row-major, of its shape.
   template <typename T> Result<void> read(std::string_view name, T *into, const std::vector<int64_t> &shape) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "npar reads as float or double");
     npar_array array = Array(into, shape).raw();
@@ -223,6 +230,8 @@ public:
   }
   /// Writes a parameter or an optimizer state on every rank that keeps a piece of it.
   Result<void> write(std::string_view name, const Array &from) {
+    if (std::string refusal = from.refusal(name); !refusal.empty())
+      return detail::usage(refusal);
     npar_array array = from.raw();
     return act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_write(trainer, detail::str(name), &array, error); });
   }
@@ -259,17 +268,19 @@ private:
   template <typename Call> Result<void> act(Call call) {
     std::shared_ptr<State> held = state;
     detail::Failure failure;
-    npar_code code = call(held ? held->trainer : nullptr, failure.out());
-    if (held)
-      held->border.rethrow();
+    if (!held)
+      return detail::movedFrom("trainer");
+    npar_code code = call(held->trainer, failure.out());
+    held->border.rethrow();
     return failure.result(code);
   }
   template <typename Function, typename Options> Result<Report> report(detail::Border &border, Function function, const Options &options) {
     std::shared_ptr<State> held = state;
+    if (!held)
+      return detail::movedFrom("trainer");
     Result<Report> made = detail::report(
-        &border, [&](npar_buffer **json, npar_error **error) { return function(held ? held->trainer : nullptr, &options, json, error); });
-    if (held)
-      held->border.rethrow();
+        &border, [&](npar_buffer **json, npar_error **error) { return function(held->trainer, &options, json, error); });
+    held->border.rethrow();
     return made;
   }
   Result<void> withPath(npar_code (*function)(npar_trainer *, npar_str, npar_error **), const std::string &path) {
@@ -277,8 +288,11 @@ private:
   }
   Result<StepResult> step(const Input *inputs, size_t count) {
     std::vector<npar_input> raw;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
+      if (std::string refusal = inputs[i].array.refusal(inputs[i].name); !refusal.empty())
+        return detail::usage("input " + refusal);
       raw.push_back({detail::str(inputs[i].name), inputs[i].array.raw()});
+    }
     auto result = detail::options<npar_step_result>();
     Result<void> done =
         act([&](npar_trainer *trainer, npar_error **error) { return npar_trainer_step(trainer, raw.data(), raw.size(), &result, error); });

@@ -2,49 +2,39 @@
 // from its megatron/training/arguments.py and the configuration classes in the same folder.
 #include "tools/lib/foreign/megatron/Megatron.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace npar::foreign {
 namespace {
 
-/// Names that describe the model.
-constexpr const char *megatronModel[] = {"num_layers",
-                                         "hidden_size",
-                                         "num_attention_heads",
-                                         "swiglu",
-                                         "normalization",
-                                         "untie_embeddings_and_output_weights",
-                                         "group_query_attention",
-                                         "num_query_groups",
-                                         "position_embedding_type",
-                                         "use_rotary_position_embeddings",
-                                         "rotary_base",
-                                         "rotary_percent",
-                                         "disable_bias_linear",
-                                         "add_bias_linear",
-                                         "add_qkv_bias",
-                                         "ffn_hidden_size",
-                                         "kv_channels",
-                                         "seq_length",
-                                         "encoder_seq_length",
-                                         "max_position_embeddings",
-                                         "vocab_size",
-                                         "tokenizer_type",
-                                         "padded_vocab_size",
-                                         "make_vocab_size_divisible_by",
-                                         "hidden_dropout",
-                                         "attention_dropout",
-                                         "norm_epsilon",
-                                         "layernorm_epsilon"};
+/// The schedule that the flags choose. Flags for zero bubbles come from Megatron-DeepSpeed and the fork at github.com/sail-sg.
+std::string scheduleOf(Reading &in) {
+  bool isH1 = in.isTrue(in.findAny({"enable_zbh1_pipeline", "enable_zbh1_exact_semantics"})),
+       isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})), isV = in.isTrue(in.find("zero_bubble_v_schedule"));
+  const ForeignEntry *memory = in.find("zero_bubble_v_schedule_mem_setup"), *v = in.find("enable_1f1b_v");
+  for (const char *flag : {"enable_zbh1_pipeline", "enable_zbh1_exact_semantics", "enable_zero_bubble", "enable_zb_runtime", "zero_bubble_v_schedule",
+                           "zero_bubble_v_schedule_mem_setup"})
+    in.keep(in.find(flag));
+  if (in.isTrue(v))
+    in.leave(v, "npar has no such schedule: the next flag's is taken, or 1f1b");
+  if (isV)
+    return in.word(memory, "zb") == "half" ? "v_half" : in.word(memory, "zb") == "min" ? "v_min" : "zb_v";
+  return isH1 ? "zb_h1" : isAuto ? "zb_auto" : "";
+}
 
 void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *perStage = in.find("num_layers_per_virtual_pipeline_stage"),
                      *virtualStages = in.findAny({"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"});
+  std::string named = scheduleOf(in);
   const ForeignEntry *first = in.findAny({"decoder_first_pipeline_num_layers", "num_layers_in_first_pipeline_stage"});
   const ForeignEntry *last = in.findAny({"decoder_last_pipeline_num_layers", "num_layers_in_last_pipeline_stage"});
   int64_t layers = run.layers > 0 ? run.layers : hints.layers;
   if (run.pp == 1 || layers == 0) {
+    if (run.pp > 1 && !named.empty())
+      run.schedule = named;
     if (run.pp > 1)
       run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
     return;
@@ -57,7 +47,9 @@ void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
       run.chunks = layers / run.pp / each;
   }
   run.chunks = in.whole(virtualStages, run.chunks);
-  run.schedule = run.chunks > 1 ? "interleaved" : "1f1b";
+  run.schedule = !named.empty() ? named : run.chunks > 1 ? "interleaved" : "1f1b";
+  if (named == "zb_v" || named == "v_half" || named == "v_min")
+    run.chunks = 2;
   int64_t parts = run.pp * run.chunks, rest = layers, between = parts;
   if (parts > layers) {
     in.diagnostics.error(run.placeOf("pp"), fmt::format("{} layers are fewer than the {} parts of the pipeline", layers, parts));
@@ -82,16 +74,22 @@ void readMegatronPipeline(Reading &in, const ForeignHints &hints) {
 }
 
 void readMegatronRecompute(Reading &in) {
-  const ForeignEntry *granularity = in.find("recompute_granularity"), *method = in.find("recompute_method"),
-                     *count = in.find("recompute_num_layers");
+  const ForeignEntry *granularity = in.findAny({"recompute_granularity", "activations_checkpoint_granularity"}),
+                     *method = in.findAny({"recompute_method", "activations_checkpoint_method"}),
+                     *count = in.findAny({"recompute_num_layers", "activations_checkpoint_num_layers", "checkpoint_num_layers"});
   const ForeignEntry *selective = in.find("recompute_activations"), *all = in.find("checkpoint_activations"),
                      *modules = in.find("recompute_modules");
-  std::string how = in.word(granularity, in.isTrue(all) ? "full" : in.isTrue(selective) ? "selective" : "");
+  bool isOlder = in.isTrue(all) || in.peek("activations_checkpoint_method"); // each of them alone recomputes all blocks
+  std::string how = in.word(granularity, isOlder ? "full" : in.isTrue(selective) ? "selective" : "");
+  for (const ForeignEntry *one : {granularity, method, count, selective, all, modules})
+    in.keep(one);
   if (how == "full") {
     int64_t layers = in.whole(count, 1);
-    in.run.recompute = in.word(method, "uniform") == "uniform" && layers > 1 ? "every " + std::to_string(layers) : "block";
-    if (in.word(method, "uniform") == "block")
-      in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", layers));
+    bool isSome = in.word(method, "uniform") == "block";
+    in.run.recompute = !isSome && layers > 1 ? "every " + std::to_string(layers) : "block";
+    if (!isSome)
+      return;
+    in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", layers));
   } else if (how == "selective") {
     std::string what = in.word(modules, "core_attn");
     if (what != "core_attn")
@@ -130,12 +128,14 @@ void readMegatronStorage(Reading &in) {
   }
   run.replicas = in.whole(instances, 1);
   run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
+  in.keep(overlap), in.keep(gather);
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
-    run.assumed.push_back("gradients are reduced as soon as they are there (without --overlap-grad-reduce Megatron-LM waits for the last)");
+    run.assumed.push_back("gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
   if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
+    in.keep(stage);
     run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
     if (run.zero > 3)
       in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
@@ -144,6 +144,7 @@ void readMegatronStorage(Reading &in) {
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
   if (bucket)
     run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
+  in.keep(bucket);
   in.leave(buckets, "buckets have a size, not a number");
 }
 
@@ -154,7 +155,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *world = in.find("world_size"), *perNode = in.findAny({"nproc_per_node", "num_gpus"}),
                      *nodes = in.findAny({"nnodes", "num_nodes"}), *micro = in.findAny({"micro_batch_size", "batch_size"}),
                      *batch = in.find("global_batch_size");
-  const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size");
+  const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size"),
+                     *ulysses = in.find("ds_sequence_parallel_size"); // of Megatron-DeepSpeed
   run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
   in.place("tp", tp ? tp : old), in.place("pp", pp), in.place("cp", cp), in.place("micro", micro), in.place("batch", batch);
   in.place("world", world ? world : nodes ? nodes : perNode);
@@ -162,21 +164,29 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
   run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0, 1, Reading::mostSize);
   run.length = in.whole(length, 0, 1, Reading::mostSize);
-  if (const ForeignEntry *program = in.find(""); program && program->value.find("gpt") == std::string::npos)
-    in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
+  refuseModel(in);
   if (!micro)
     run.assumed.push_back("a micro-batch has one sequence: --micro-batch-size is not there");
   run.sequenceParallel = in.isTrue(in.find("sequence_parallel")) && run.tp > 1;
-  if (const ForeignEntry *how = in.find("cp_comm_type"); how && run.cp > 1) {
+  if (int64_t ranks = in.whole(ulysses, 1); ranks > 1) {
+    if (run.cp > 1)
+      in.error(*ulysses, "npar splits the sequence in one way: by context_parallel_size or by ds_sequence_parallel_size");
+    run.cp = ranks, run.ring = "ulysses";
+    in.place("cp", ulysses), in.keep(ulysses);
+  } else if (const ForeignEntry *how = in.find("cp_comm_type"); how && run.cp > 1) {
     std::string word = how->value;
     if (word.find("all_gather") != std::string::npos)
       run.ring = "gather";
+    else if (word == "a2a")
+      run.ring = "ulysses";
     else if (word.find("p2p") == std::string::npos)
       in.leave(how, "keys and values go round in a ring");
   }
   if (const ForeignEntry *backend = in.find("attention_backend");
       backend && (backend->value == "unfused" || backend->value == "local" || backend->value == "AttnBackend.unfused"))
     in.leave(backend, "attention is fused: its probabilities are never kept");
+  if (in.diagnostics.hasErrors())
+    return;
   if (!hints.modelIsKnown) {
     if (run.length == 0 && in.find("num_layers"))
       in.diagnostics.error(in.find("num_layers")->at, "the file does not state the sequence length")
@@ -184,28 +194,34 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     else
       readMegatronModel(in, hints);
   } else {
-    for (const char *key : megatronModel)
-      in.find(key);
+    for (const auto &[key, known] : megatronNames().all())
+      if (known.part == Part::Model)
+        in.find(key);
     run.assumed.push_back("the model is that of --model-config, whatever the file says of it");
   }
   readMegatronPipeline(in, hints);
   readMegatronRecompute(in);
   readMegatronStorage(in);
   readMegatronTraining(in);
-  if (!in.file.isDump)
-    for (const char *key : megatronModel)
-      if (const ForeignEntry *entry = in.peek(key))
-        run.modelSettings.emplace_back(entry->key, entry->value);
-  if (run.model == "gpt2") // Gpt2 has biases in all its products
-    in.find("add_qkv_bias");
-  if (in.file.isDump) {
-    in.skipUnless(megatronSwitches);
-    for (const auto &[name, value] : megatronDefaults)
-      in.skip(name, value);
-  }
-  in.leaveAll(megatronInexpressible);
-  in.finish(megatronImmaterial);
+  in.finish();
 }
+
+/// The settings of a functional test of Megatron-LM (model_config.yaml): its flags are the keys below MODEL_ARGS.
+std::vector<ForeignEntry> readFunctionalTest(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics) {
+  const std::string section = "MODEL_ARGS.--";
+  std::vector<ForeignEntry> entries;
+  for (ForeignEntry &entry : readYaml(text, file, diagnostics))
+    if (entry.key.compare(0, section.size(), section) == 0) {
+      entry.key.erase(0, section.size());
+      std::replace(entry.key.begin(), entry.key.end(), '-', '_');
+      if (entry.value != "false") // a flag that is left out
+        entries.push_back(std::move(entry));
+    }
+  return entries;
+}
+
+/// True if the text has a line that begins with MODEL_ARGS, as a functional test has.
+bool isFunctionalTest(const std::string &text) { return text.rfind("MODEL_ARGS:", 0) == 0 || text.find("\nMODEL_ARGS:") != std::string::npos; }
 
 /// True if the line has a flag: `... --num-layers 4`.
 bool hasFlag(std::string_view line) {
@@ -230,12 +246,12 @@ public:
 
   Sign signOf(const std::string &text) const override {
     bool isScript = text.compare(0, 2, "#!") == 0 && text.substr(0, text.find('\n')).find("sh") != std::string::npos;
-    return isScript ? Sign::Whole : isDump(text) ? Sign::Inside : Sign::None;
+    return isScript || isFunctionalTest(text) ? Sign::Whole : isDump(text) ? Sign::Inside : Sign::None;
   }
   Sign signOfLine(std::string_view line) const override { return hasFlag(line) ? Sign::Inside : Sign::None; }
-  bool isShell() const override { return true; }
-  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
-    return readDump(text, file, diagnostics);
+  bool isShell(const std::string &text) const override { return !isFunctionalTest(text); }
+  std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool isDump, dsl::Diagnostics &diagnostics) const override {
+    return isDump ? readDump(text, file, diagnostics) : readFunctionalTest(text, file, diagnostics);
   }
   std::string shown(const std::string &key, const std::string &value, bool isDump) const override {
     if (isDump)
@@ -248,6 +264,29 @@ public:
     return flag + (value == "true" ? "" : " " + value);
   }
   void read(Reading &in, const ForeignHints &hints) const override { readMegatron(in, hints); }
+  const KnownName *nameOf(const std::string &key) const override { return megatronNames().find(key); }
+  bool isOnlyHere(const std::string &key) const override {
+    static const std::set<std::string> names = {"",
+                                                "num_layers",
+                                                "encoder_num_layers",
+                                                "hidden_size",
+                                                "num_attention_heads",
+                                                "ffn_hidden_size",
+                                                "tensor_model_parallel_size",
+                                                "pipeline_model_parallel_size",
+                                                "model_parallel_size",
+                                                "context_parallel_size",
+                                                "virtual_pipeline_model_parallel_size",
+                                                "num_layers_per_virtual_pipeline_stage",
+                                                "micro_batch_size",
+                                                "global_batch_size",
+                                                "max_position_embeddings",
+                                                "sequence_parallel",
+                                                "use_distributed_optimizer",
+                                                "untie_embeddings_and_output_weights",
+                                                "recompute_granularity"};
+    return names.count(key) != 0;
+  }
 
   bool writes() const override { return true; }
   std::string write(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) const override {

@@ -1,5 +1,5 @@
 // Megatron-LM in five files: the program and its parallel layout (Megatron), its model (Model), optimizer and learning rate (Training),
-// ignored names (Names), its flags (Write).
+// the classes of its names (Names), its flags (Write).
 #pragma once
 
 #include "tools/lib/foreign/ForeignProgram.h"
@@ -9,15 +9,12 @@
 
 namespace npar::foreign {
 
-/// Patterns of names that do not affect the time or memory of a training step.
-extern const std::vector<const char *> megatronImmaterial;
-/// Patterns of names without a counterpart in npar, with a note on what npar does instead.
-extern const std::vector<std::pair<const char *, const char *>> megatronInexpressible;
-/// For the printed list of all arguments. `megatronSwitches`: patterns of names that have an effect only if the second name is on.
-/// `megatronDefaults`: names with the value that changes nothing.
-extern const std::vector<std::pair<const char *, const char *>> megatronSwitches, megatronDefaults;
+const NameTable &megatronNames();
 
-/// Chooses Gpt2 or Llama, whichever is closer to the flags, and reports the differences. Chooses none if the flags describe no model.
+/// Reports models that no model of npar comes near to: experts, T5.
+void refuseModel(Reading &in);
+
+/// Chooses the model that computes what the flags describe, and reports differences. Chooses none if the flags describe no model.
 void readMegatronModel(Reading &in, const ForeignHints &hints);
 
 void readMegatronTraining(Reading &in);
@@ -27,6 +24,12 @@ class MegatronFlags {
 public:
   void add(const std::string &flag) { text += "--" + flag + "\n"; }
   template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
+  /// Removes the line of a flag, if there is one.
+  void remove(const std::string &flag) {
+    for (const char *end : {" ", "\n"})
+      if (size_t at = ("\n" + text).find("\n--" + flag + end); at != std::string::npos)
+        text.erase(at, text.find('\n', at) - at + 1);
+  }
   std::string text;
 };
 

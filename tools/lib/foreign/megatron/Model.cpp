@@ -1,4 +1,4 @@
-// Finds the model that flags of Megatron-LM describe: Gpt2 or Llama of the standard library, whichever is closer.
+// Finds the model that flags of Megatron-LM describe: Gpt2 or Llama of the standard library if they compute exactly that, else Decoder.
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include <algorithm>
@@ -9,18 +9,20 @@ namespace {
 
 /// The vocabulary size as Megatron pads it, for the embedding table and the loss.
 int64_t vocabulary(Reading &in, int64_t tp) {
-  const ForeignEntry *padded = in.find("padded_vocab_size"), *given = in.find("vocab_size"),
+  const ForeignEntry *padded = in.find("padded_vocab_size"), *given = in.find("vocab_size"), *more = in.find("vocab_extra_ids"),
                      *multiple = in.find("make_vocab_size_divisible_by");
-  const ForeignEntry *type = in.find("tokenizer_type"), *merges = in.find("merge_file");
+  const ForeignEntry *type = in.find("tokenizer_type"), *merges = in.find("merge_file"), *pads = in.find("pad_vocab_size");
+  bool isWhole = in.isTrue(in.findAny({"no_pad_vocab_size", "disable_pad_vocab_size"})) || (pads && !in.isTrue(pads));
   if (padded)
     return in.whole(padded, 1, 1, Reading::mostSize);
-  int64_t vocab = in.whole(given, 0, 1, Reading::mostSize), step = in.whole(multiple, 128) * tp;
+  int64_t vocab = in.whole(given, 0, 1, Reading::mostSize), step = isWhole ? 1 : in.whole(multiple, 128) * tp;
   if (!given && (merges || in.word(type, "") == "GPT2BPETokenizer")) {
     vocab = 50257;
     in.run.assumed.push_back("the vocabulary of GPT-2's tokenizer has 50,257 tokens");
   }
   if (vocab == 0)
     return 0;
+  vocab += in.whole(more, 0, 0, Reading::mostSize);
   int64_t whole = (vocab + step - 1) / step * step;
   if (whole != vocab)
     in.run.assumed.push_back(
@@ -28,83 +30,104 @@ int64_t vocabulary(Reading &in, int64_t tp) {
   return whole;
 }
 
+/// The function between the products of the feed-forward layer, as Decoder names it, and whether it is gated.
+std::pair<std::string, bool> activation(Reading &in) {
+  if (in.isTrue(in.find("swiglu")))
+    return {"silu", true};
+  if (const ForeignEntry *quick = in.find("quick_geglu"); in.isTrue(quick))
+    in.differs(quick, "the feed-forward layer has GELU and no gate");
+  return {in.isTrue(in.find("squared_relu")) ? "squared_relu" : "gelu", false};
+}
+
+/// Calls `in.error` unless the value is a rate of dropout.
+double dropout(Reading &in, const ForeignEntry *entry) {
+  double rate = in.number(entry, 0.1);
+  if (!(rate >= 0 && rate < 1))
+    in.error(*entry, fmt::format("'{}' is {}, a dropout is at least 0 and less than 1", entry->key, entry->value.substr(0, 60)));
+  return rate;
+}
+
+/// "rotary", "table" or "absent". Other kinds of positions are named as a difference.
+std::string positions(Reading &in) {
+  const ForeignEntry *kind = in.find("position_embedding_type"), *rotary = in.find("use_rotary_position_embeddings"),
+                     *percent = in.find("rotary_percent");
+  std::string word = in.word(kind, "learned_absolute");
+  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary" : word == "none" ? "absent" : word == "learned_absolute" ? "table" : "";
+  if (found.empty())
+    in.differs(kind, "the model has rotary positions"), found = "rotary";
+  if (found == "rotary" && percent && in.number(percent, 1) != 1)
+    in.differs(percent, "the model turns all features of a head");
+  return found;
+}
+
 } // namespace
+
+void refuseModel(Reading &in) {
+  const ForeignEntry *experts = in.findAny({"num_experts", "num_moe_experts"}), *program = in.find(""),
+                     *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"});
+  if (experts && in.whole(experts, 1, 0) > 1)
+    in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
+  bool isT5 = program && program->value.find("t5") != std::string::npos;
+  if (isT5 || decoder)
+    in.diagnostics.error((isT5 ? program : decoder)->at, "npar does not read a T5, with an encoder and a decoder, from flags")
+        .help((isT5 ? program : decoder)->at, "`npar simulate t5 --config t5-base` simulates a T5 of the standard library");
+  else if (program && program->value.find("gpt") == std::string::npos)
+    in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
+}
 
 void readMegatronModel(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
-  const ForeignEntry *layers = in.find("num_layers"), *hidden = in.find("hidden_size"), *headsAt = in.find("num_attention_heads");
-  const ForeignEntry *swiglu = in.find("swiglu"), *norm = in.find("normalization"), *untie = in.find("untie_embeddings_and_output_weights"),
-                     *grouped = in.find("group_query_attention");
-  const ForeignEntry *groups = in.find("num_query_groups"), *position = in.find("position_embedding_type"),
-                     *rotary = in.find("use_rotary_position_embeddings");
-  const ForeignEntry *noBias = in.find("disable_bias_linear"), *bias = in.find("add_bias_linear"), *inner = in.find("ffn_hidden_size"),
-                     *channels = in.find("kv_channels");
+  const ForeignEntry *layers = in.findAny({"num_layers", "encoder_num_layers"}), *hidden = in.find("hidden_size"),
+                     *headsAt = in.find("num_attention_heads");
+  const ForeignEntry *norm = in.find("normalization"), *untie = in.find("untie_embeddings_and_output_weights"),
+                     *grouped = in.find("group_query_attention"), *groups = in.find("num_query_groups"),
+                     *older = in.find("num_key_value_heads"); // of Megatron-DeepSpeed, where no other flag is needed
+  const ForeignEntry *noBias = in.find("disable_bias_linear"), *bias = in.find("add_bias_linear"), *qkvBias = in.find("add_qkv_bias"),
+                     *inner = in.find("ffn_hidden_size"), *channels = in.find("kv_channels"), *queryNorm = in.find("qk_layernorm");
   const ForeignEntry *hiddenDropout = in.find("hidden_dropout"), *attentionDropout = in.find("attention_dropout"),
-                     *experts = in.findAny({"num_experts", "num_moe_experts"});
-  const ForeignEntry *percent = in.find("rotary_percent");
-  const ForeignEntry *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base");
-  if (experts && in.whole(experts, 1, 0) > 1)
-    in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
+                     *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base");
   run.layers = in.whole(layers, 0);
   int64_t width = in.whole(hidden, 0), heads = in.whole(headsAt, 0);
   if (!layers || !hidden || !headsAt) {
-    if (layers || hidden || headsAt)
-      in.diagnostics.error((layers   ? layers
-                            : hidden ? hidden
-                                     : headsAt)
-                               ->at,
-                           "num_layers, hidden_size and num_attention_heads say a model together");
+    const ForeignEntry *one = layers ? layers : hidden ? hidden : headsAt;
+    if (one)
+      in.diagnostics.error(one->at, "num_layers, hidden_size and num_attention_heads are needed together");
     return;
   }
   if (in.diagnostics.hasErrors())
     return;
   if (width % heads != 0 && !channels)
     in.error(*hidden, fmt::format("hidden_size {} is not divisible by num_attention_heads {}", width, heads));
-  bool gated = in.isTrue(swiglu), rms = in.word(norm, "LayerNorm") == "RMSNorm",
-       rope = in.isTrue(rotary) || in.word(position, "") == "rope";
-  bool hasBias = noBias ? !in.isTrue(noBias) : !bias || in.isTrue(bias), untied = in.isTrue(untie);
-  int64_t kvHeads = in.isTrue(grouped) ? in.whole(groups, 1) : heads, vocab = vocabulary(in, run.tp);
-  int64_t mlp = in.whole(inner, gated ? 4 * width * 2 / 3 / 64 * 64 : 4 * width), feature = in.whole(channels, width / heads);
-  double dropout = in.number(hiddenDropout, 0.1), probabilities = in.number(attentionDropout, 0.1);
-  for (auto [entry, value] : {std::pair(hiddenDropout, dropout), std::pair(attentionDropout, probabilities)})
-    if (!(value >= 0 && value < 1))
-      in.error(*entry, fmt::format("'{}' is {}, a dropout is at least 0 and less than 1", entry->key, entry->value.substr(0, 60)));
-  if (heads % kvHeads != 0 && groups)
-    in.error(*groups, fmt::format("num_attention_heads {} is not divisible by num_query_groups {}", heads, kvHeads));
-  bool isLlama = gated || rms || kvHeads != heads || (rope && untied);
-  run.model = isLlama ? "llama" : "gpt2";
-  std::string name = isLlama ? "Llama" : "Gpt2";
-  auto differs = [&](bool it, const ForeignEntry *entry, const std::string &why) {
-    if (it)
-      in.differs(entry, why);
-  };
-  if (isLlama) {
-    differs(!gated, swiglu, "Llama's unit is gated (SwiGLU), Megatron-LM's without --swiglu is not: a third more products there");
-    differs(!rms, norm, "Llama has RMSNorm");
-    differs(!rope, position, "Llama has rotary embeddings");
-    differs(hasBias, bias, "Llama's products have no biases; Megatron-LM's have, without --disable-bias-linear");
-    differs(percent && in.number(percent, 1) != 1, percent, "Llama turns all of a head");
-    differs(dropout > 0, hiddenDropout, "Llama has no dropout (Megatron-LM's hidden_dropout is 0.1 where it is not said)");
-    differs(probabilities > 0 && dropout <= 0, attentionDropout,
-            "Llama has no dropout (Megatron-LM's attention_dropout is 0.1 where it is not said)");
-  } else {
-    differs(rope, rotary ? rotary : position, "Gpt2 has a table of positions");
-    differs(untied, untie, "Gpt2's output is projected by the embedding");
-    differs(!hasBias, noBias ? noBias : bias, "Gpt2's products have biases");
-    differs(feature != width / heads, channels, "Gpt2's heads share the width evenly");
-    differs(dropout != probabilities, attentionDropout, "Gpt2 has one dropout for all: that of the residual stream");
-    if (percent)
-      in.find("rotary_percent");
-  }
+  auto [function, isGated] = activation(in);
+  std::string kind = in.word(norm, "LayerNorm"), where = positions(in);
+  bool isRms = kind == "RMSNorm" || kind == "rmsnorm" || in.isTrue(in.find("apply_layernorm_rms"));
+  if (!isRms && kind != "LayerNorm" && kind != "layernorm")
+    in.differs(norm, "the model has LayerNorm");
+  bool hasBias = noBias ? !in.isTrue(noBias) : !bias || in.isTrue(bias), hasQkvBias = hasBias || in.isTrue(qkvBias),
+       isTied = !in.isTrue(untie), isNormed = in.isTrue(queryNorm);
+  int64_t kvHeads = older ? in.whole(older, 1) : in.isTrue(grouped) ? in.whole(groups, 1) : heads, vocab = vocabulary(in, run.tp);
+  int64_t mlp = in.whole(inner, isGated ? 4 * width * 2 / 3 / 64 * 64 : 4 * width), feature = in.whole(channels, width / heads);
+  double residual = dropout(in, hiddenDropout), probabilities = dropout(in, attentionDropout);
+  if (heads % kvHeads != 0)
+    in.error(older ? *older : groups ? *groups : *headsAt,
+             fmt::format("num_attention_heads {} is not divisible by num_query_groups {}", heads, kvHeads));
+  if (isNormed && !isRms)
+    in.differs(queryNorm, "queries and keys are normalized by their root mean square, not by LayerNorm");
+  if (where == "rotary" && feature % 2 != 0)
+    in.error(channels ? *channels : *hidden, fmt::format("rotary positions turn pairs of features: a head has {}", feature));
+  bool isLlama = function == "silu" && isRms && where == "rotary" && !hasQkvBias && !isNormed && residual == 0 && probabilities == 0;
+  bool isGpt2 = function == "gelu" && !isRms && where == "table" && hasBias && !isNormed && kvHeads == heads && heads * feature == width &&
+                isTied && probabilities == 0;
+  run.model = isLlama ? "llama" : isGpt2 ? "gpt2" : "decoder";
   int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
-  if (vocab > 0)
-    run.constants.push_back({"vocab", std::to_string(vocab)});
-  else if (!hints.vocabularyIsKnown)
+  if (vocab == 0 && !hints.vocabularyIsKnown)
     in.diagnostics.error(layers->at, "the file does not state the vocabulary size")
         .help(layers->at, "add --vocab-size to the file, or give --set vocab=N");
   auto constant = [&](const char *name, const auto &value, bool isGiven = true) {
     run.constants.push_back({name, fmt::format("{}", value), isGiven ? Origin::File : Origin::Program});
   };
+  if (vocab > 0)
+    constant("vocab", vocab);
   constant("context", std::max(context, run.length));
   constant("length", run.length);
   constant("width", width);
@@ -112,14 +135,28 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   constant("depth", run.layers);
   constant(isLlama ? "mlp" : "inner", mlp, inner);
   constant("epsilon", in.number(epsilon, 1e-5), epsilon);
-  if (isLlama) {
-    constant("kv_heads", kvHeads);
-    constant("head_dim", feature);
-    constant("theta", in.number(base, 10000), base);
-    constant("tied", untied ? "false" : "true", untie);
-  } else if (dropout > 0) {
-    constant("dropout", dropout, hiddenDropout);
+  if (isGpt2) {
+    if (residual > 0)
+      constant("dropout", residual, hiddenDropout);
+    return;
   }
+  constant("kv_heads", kvHeads);
+  constant("head_dim", feature);
+  if (where == "rotary")
+    constant("theta", in.number(base, 10000), base);
+  constant("tied", isTied, untie);
+  if (isLlama)
+    return;
+  constant("norm", isRms ? "rms" : "layer", norm);
+  constant("positions", where, in.peek("position_embedding_type") || in.peek("use_rotary_position_embeddings"));
+  bool isStated = in.peek("swiglu") || in.peek("squared_relu");
+  constant("activation", function, isStated);
+  constant("gated", isGated, isStated);
+  constant("biased", hasBias, noBias || bias);
+  constant("qkv_biased", hasQkvBias, noBias || bias || qkvBias);
+  constant("normed", isNormed ? "head" : "no", queryNorm);
+  constant("dropout", residual, hiddenDropout);
+  constant("probability_dropout", probabilities, attentionDropout);
 }
 
 } // namespace npar::foreign

@@ -29,6 +29,8 @@ void readMegatronRate(Reading &in) {
   const ForeignEntry *decaySteps = in.find("lr_decay_iters"), *decaySamples = in.find("lr_decay_samples"),
                      *trainSteps = in.find("train_iters"), *trainSamples = in.find("train_samples"),
                      *warmupSteps = in.find("lr_warmup_iters"), *warmupSamples = in.find("lr_warmup_samples");
+  for (const ForeignEntry *one : {decaySteps, decaySamples, trainSteps, trainSamples, warmupSteps, warmupSamples, fraction})
+    in.keep(one); // durations may be samples or parts of others
   if (rate)
     training.rate = in.numberSetting(rate, 0);
   std::string word = in.word(style, "linear");
@@ -38,7 +40,7 @@ void readMegatronRate(Reading &in) {
   else if (word == "linear" || word == "cosine")
     training.schedule = {word == "linear" ? dsl::ScheduleKind::Linear : dsl::ScheduleKind::Cosine, origin};
   else
-    in.leave(style, "npar has no such schedule: the learning rate stays at its peak");
+    in.keep(least), in.leave(style, "npar has no such schedule: the learning rate stays at its peak");
   training.final = in.numberSetting(least, 0);
   training.steps = decaySteps || decaySamples ? megatronSteps(in, decaySteps, decaySamples) : megatronSteps(in, trainSteps, trainSamples);
   if (training.schedule.value != dsl::ScheduleKind::Constant && training.steps.origin == Origin::Npar) {
@@ -78,6 +80,9 @@ void readMegatronTraining(Reading &in) {
   training.beta1 = in.numberSetting(beta1, 0.9), training.beta2 = in.numberSetting(beta2, 0.999);
   training.epsilon = in.numberSetting(epsilon, 1e-8);
   training.decay = in.numberSetting(in.find("weight_decay"), 0.01);
+  if (const ForeignEntry *how = in.find("weight_decay_incr_style"); how && how->value != "constant") // else they equal weight_decay
+    in.leave(how, "the weight decay is constant: that of weight_decay");
+  in.findAny({"start_weight_decay", "end_weight_decay"});
   training.decaysVectors = false; // see _get_param_groups in megatron/core/optimizer/__init__.py
   training.clip = in.numberSetting(in.find("clip_grad"), 1);
   Setting<int64_t> seed = in.wholeSetting(in.find("seed"), 1234);
@@ -107,10 +112,12 @@ void addMegatronTraining(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("lr-decay-style", training.schedule.value == dsl::ScheduleKind::Constant ? "constant"
                                 : training.schedule.value == dsl::ScheduleKind::Linear ? "linear"
                                                                                        : "cosine");
-  add("lr-warmup-iters", training.warmup);
+  if (!run.keeps({"lr_warmup_"}))
+    add("lr-warmup-iters", training.warmup);
   if (training.schedule.value != dsl::ScheduleKind::Constant) {
     add("min-lr", training.final);
-    add("lr-decay-iters", training.steps);
+    if (!run.keeps({"lr_decay_iters", "lr_decay_samples", "train_iters", "train_samples"}))
+      add("lr-decay-iters", training.steps);
   }
   add("seed", training.seed);
 }

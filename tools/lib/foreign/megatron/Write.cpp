@@ -2,7 +2,9 @@
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "dsl/AxisSize.h"
+#include "tools/lib/foreign/PlainModel.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace npar::foreign {
@@ -23,9 +25,34 @@ bool hasParameter(const dsl::Model &model, const std::string &path) {
   return false;
 }
 
-void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Model &model) {
-  bool isLlama = model.name == "Llama";
+bool hasOp(const dsl::Model &model, const std::string &op) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { return node.op == op; });
+}
+
+/// Tells whether flags can describe the structure of the model.
+bool hasFlags(const dsl::Model &model) {
+  return model.name == "Gpt2" || isPlainLlama(model) || ((model.name == "Qwen3" || model.name == "Decoder") && !hasScaledPositions(model));
+}
+
+/// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag chooses it.
+std::optional<std::string> activationFlag(const dsl::Model &model) {
+  bool isGated = hasParameter(model, "model.layers.0.mlp.gate_proj.weight");
+  if (hasOp(model, "gelu"))
+    return isGated ? std::nullopt : std::optional<std::string>("");
+  if (hasOp(model, "relu")) // squared: its result is multiplied with itself
+    return isGated ? std::nullopt : std::optional<std::string>("squared-relu");
+  return isGated ? std::optional<std::string>("swiglu") : std::nullopt;
+}
+
+void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
+  const dsl::Model &model = program.model;
   int64_t heads = dsl::axisSize(model, "head"), kvHeads = dsl::axisSize(model, "kv_head"), vocab = dsl::axisSize(model, "vocab");
+  std::optional<std::string> activation = activationFlag(model);
+  if (!activation) {
+    diagnostics.warning(model.location, "the model is not written: no flag of Megatron-LM chooses its activation");
+    return;
+  }
+  bool isRms = hasOp(model, "rms_norm"), isGpt2 = model.name == "Gpt2", isRotary = hasOp(model, "sinusoid");
   flags.add("num-layers", run.layers);
   flags.add("hidden-size", dsl::axisSize(model, "embed"));
   flags.add("num-attention-heads", heads);
@@ -34,18 +61,28 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Model &mod
   flags.add("max-position-embeddings", std::max(dsl::axisSize(model, "seq"), dsl::axisSize(model, "position")));
   flags.add("vocab-size", vocab);
   flags.add("make-vocab-size-divisible-by", 1); // Megatron multiplies it by tp, like `vocab pad`
-  double dropout = attributeOf(model, "dropout", "rate", 0);
-  flags.add("hidden-dropout", dropout);
-  flags.add("attention-dropout", dropout);
-  flags.add("norm-epsilon", attributeOf(model, isLlama ? "rms_norm" : "layer_norm", "epsilon", 1e-5));
-  if (!isLlama)
+  flags.add("hidden-dropout", attributeOf(model, "dropout", "rate", 0));
+  flags.add("attention-dropout", attributeOf(model, "attention", "dropout", 0));
+  flags.add("norm-epsilon", attributeOf(model, isRms ? "rms_norm" : "layer_norm", "epsilon", 1e-5));
+  if (isGpt2)
     return;
   flags.add("kv-channels", dsl::axisSize(model, "feature"));
-  flags.add("swiglu");
-  flags.add("normalization", "RMSNorm");
-  flags.add("disable-bias-linear");
-  flags.add("position-embedding-type", "rope");
-  flags.add("rotary-base", fmt::format("{:.0f}", attributeOf(model, "sinusoid", "base", 10000)));
+  if (!activation->empty())
+    flags.add(*activation);
+  if (isRms)
+    flags.add("normalization", "RMSNorm");
+  if (!hasParameter(model, "model.layers.0.self_attn.o_proj.bias"))
+    flags.add("disable-bias-linear");
+  if (!hasParameter(model, "model.layers.0.self_attn.o_proj.bias") && hasParameter(model, "model.layers.0.self_attn.q_proj.bias"))
+    flags.add("add-qkv-bias");
+  if (hasParameter(model, "model.layers.0.self_attn.q_norm.weight"))
+    flags.add("qk-layernorm");
+  if (isRotary) {
+    flags.add("position-embedding-type", "rope");
+    flags.add("rotary-base", fmt::format("{:.0f}", attributeOf(model, "sinusoid", "base", 10000)));
+  } else if (!hasParameter(model, "model.embed_positions.weight")) {
+    flags.add("position-embedding-type", "none");
+  }
   if (kvHeads != heads) {
     flags.add("group-query-attention");
     flags.add("num-query-groups", kvHeads);
@@ -57,7 +94,7 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Model &mod
 void addPipeline(MegatronFlags &flags, const ForeignRun &run) {
   if (run.pp == 1)
     return;
-  if (run.chunks > 1)
+  if (run.chunks > 1 && run.schedule == "interleaved")
     flags.add("num-virtual-stages-per-pipeline-rank", run.chunks);
   if (run.stages.empty())
     return;
@@ -76,12 +113,15 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
-  if (run.zero >= 1) {
+  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which says it all
+    return;
+  if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
-    flags.add("overlap-grad-reduce");
-    flags.add("overlap-param-gather");
-  } else if (run.dp > 1) {
-    flags.add("overlap-grad-reduce");
+  if (!run.writesOwnPlan()) { // as npar's plans do
+    if (run.zero >= 1 || run.dp > 1)
+      flags.add("overlap-grad-reduce");
+    if (run.zero >= 1)
+      flags.add("overlap-param-gather");
   }
   if (run.zero >= 2) {
     flags.add("use-megatron-fsdp");
@@ -104,30 +144,37 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
       flags.text += run.program->shown(key, value, false) + "\n";
   else if (!run.differences.empty())
     diagnostics.warning(program.model.location, "the model is not written: npar's is only the nearest one to that of the file");
-  else if (program.model.name == "Gpt2" || program.model.name == "Llama")
-    addModel(flags, run, program.model);
+  else if (hasFlags(program.model))
+    addModel(flags, run, program, diagnostics);
   else
     diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
-                                                    "': of npar's they say Gpt2 and Llama");
+                                                    "': of npar's they describe Gpt2, Llama without biases, Qwen3 and Decoder, without scaled positions");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
   addMegatronTraining(flags, run);
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);
-  flags.add("context-parallel-size", run.cp);
-  if (run.cp > 1)
-    flags.add("cp-comm-type", run.ring == "gather" ? "all_gather" : "p2p");
+  bool isOlder = run.keeps({"ds_sequence_parallel_size"});
+  if (!isOlder)
+    flags.add("context-parallel-size", run.cp);
+  if (run.cp > 1 && !isOlder)
+    flags.add("cp-comm-type", run.ring == "gather" ? "all_gather" : run.ring == "ulysses" ? "a2a" : "p2p");
   if (run.sequenceParallel)
     flags.add("sequence-parallel");
   if (run.dpOutside)
     flags.add("use-tp-pp-dp-mapping");
-  if (!run.recompute.empty()) {
+  if (!run.recompute.empty() && !run.keeps({"recompute_", "activations_checkpoint", "checkpoint_"})) {
     flags.add("recompute-granularity", "full");
     flags.add("recompute-method", "uniform");
     flags.add("recompute-num-layers", run.recompute == "block" ? "1" : run.recompute.substr(run.recompute.find(' ') + 1));
   }
   addStorage(flags, run);
+  for (const KeptSetting &one : run.keptToWrite()) {
+    std::string line = run.program->shown(one.key, one.value, false);
+    flags.remove(line.substr(2, line.find(' ') - 2));
+    flags.text += line + "\n";
+  }
   return std::move(flags.text);
 }
 

@@ -4,6 +4,7 @@
 #include "dsl/machine/Hosts.h"
 #include "engine/readable/HumanUnits.h"
 #include "engine/show/View.h"
+#include "engine/status/OptionNames.h"
 #include "tools/lib/foreign/ForeignProgram.h"
 
 #include <fmt/format.h>
@@ -56,12 +57,12 @@ engine::Status nothingFits(const PlanTask &task, const SearchResult &result, con
     changes.push_back({without});
   }
   if (int64_t missing = (ranks - task.batch % ranks) % ranks; result.candidates == 0 && missing > 0) {
-    Change divided{task, quick, fmt::format("with --batch {}", task.batch + missing)};
+    Change divided{task, quick, "with " + nameOf(engine::Option::Batch, std::to_string(task.batch + missing))};
     divided.task.batch += missing;
     changes.push_back({divided});
   }
   if (task.types.compute == program::ElementType::F32 && !task.types.tf32 && result.candidates > 0 && dsl::computesIn(task.machine, 1)) {
-    Change narrow{task, quick, "with --set compute=bf16"};
+    Change narrow{task, quick, "with " + nameOf(engine::Option::Setting, "compute=bf16")};
     narrow.task.types.compute = program::ElementType::BF16;
     changes.push_back({narrow});
   }

@@ -47,10 +47,14 @@ void barByWords(const PlanTask &task, ForeignPlan &own) {
 
 engine::Result<std::string> bestAs(const PlanTask &task, const Tried &best, const ForeignPlan *own, const std::string &output,
                                    engine::Observer &observer) {
-  ModelOptions options = own && !best.text.empty() ? withText(own->model.options, best.text) : optionsFor(task, best.candidate);
+  bool isOwn = own && !best.text.empty();
+  ModelOptions options = isOwn ? withText(own->model.options, best.text) : optionsFor(task, best.candidate);
   if (!output.empty())
     options.model = output;
-  return foreign::planAs(options, *task.as, own ? &own->model.run : nullptr, observer);
+  std::optional<foreign::ForeignRun> origin;
+  if (own)
+    origin = own->model.run, origin->isOwnPlan = origin->isOwnPlan && isOwn;
+  return foreign::planAs(options, *task.as, origin ? &*origin : nullptr, observer);
 }
 
 } // namespace npar::planner

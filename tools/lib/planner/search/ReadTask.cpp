@@ -4,6 +4,7 @@
 #include "dsl/AxisSize.h"
 #include "dsl/elaborate/NamePattern.h"
 #include "dsl/machine/Hosts.h"
+#include "engine/status/OptionNames.h"
 #include "tools/lib/foreign/ForeignModel.h"
 #include "tools/lib/models/Compilation.h"
 #include "tools/lib/planner/machine/MachineFile.h"
@@ -63,7 +64,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
                              gradients = models::takeSetting(request.model.settings, "gradients");
   TRY(task.types, PlanTypes::of(compute.value_or(""), gradients.value_or(""), ""));
   if (batch && request.batch)
-    return Status::usage("--batch and --set batch mean the same: give only one");
+    return Status::usage(nameOf(engine::Option::Batch) + " and " + nameOf(engine::Option::Setting, "batch") + " mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     request.model.model = run->import, request.model.settings = run->options.settings;
     for (const foreign::Constant &one : run->run.constants)
@@ -75,8 +76,8 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   TRY(task.machine, readMachineFile(request.model.machine, observer, request.model.texts));
   int64_t there = dsl::hostCount(task.machine);
   if (there > 0 && request.hosts > 0 && request.hosts != there)
-    return Status::usage(fmt::format("--hosts {}: machine '{}' has {} hosts, and a plan fills all of them: remove --hosts", request.hosts,
-                                     task.machine.name, there));
+    return Status::usage(fmt::format("{}: machine '{}' has {} hosts, and a plan fills all of them: remove it",
+                                     nameOf(engine::Option::Hosts, std::to_string(request.hosts)), task.machine.name, there));
   task.hosts = request.hosts > 0 ? request.hosts : std::max<int64_t>(1, there);
   // Any number of ranks can share a processor's cores: one for each fills it.
   if (task.machine.kind == dsl::MachineKind::Processor && task.hosts == 1)

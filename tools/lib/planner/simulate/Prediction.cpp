@@ -7,6 +7,7 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -177,15 +178,15 @@ engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &mach
                                                 machine.name, dsl::placeCount(machine)));
   if (hosts != 0 && hosts != needed && dsl::isUneven(machine))
     return engine::Status::badInput(
-        fmt::format("the mesh has {} ranks, which take the first {} of '{}'; --hosts says {}", ranks, them, machine.name, hosts));
+        fmt::format("the mesh has {} ranks, which take the first {} of '{}'; {} says {}", ranks, them, machine.name, nameOf(engine::Option::Hosts), hosts));
   if (hosts != 0 && hosts != needed)
-    return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", ranks, them,
-                                                machine.name, static_cast<int64_t>(machine.ranks), hosts));
+    return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; {} says {}", ranks, them,
+                                                machine.name, static_cast<int64_t>(machine.ranks), nameOf(engine::Option::Hosts), hosts));
   if (needed > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
     return engine::Status::badInput(
         fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
-                    "write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
-                    ranks, needed, machine.name));
+                    "give a machine that has them, such as {}, or write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
+                    ranks, needed, machine.name, nameOf(engine::Option::Machine, "dgx-a100")));
   std::vector<program::HostRoom> rooms;
   for (int64_t host = 0, filled = 0; host < needed; ++host) {
     auto each = static_cast<int64_t>(dsl::machineOfKind(machine, dsl::kindOfHost(machine, host)).ranks);

@@ -1,0 +1,51 @@
+// Finds the tokens that a text begins with.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace npar::engine {
+
+/// Built once, then read by any number of threads.
+class PrefixTrie {
+public:
+  /// `bytes`: all tokens together.
+  explicit PrefixTrie(size_t bytes);
+  void add(std::string_view token, int32_t value);
+
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t root() const { return 0; }
+  /// The node after one more byte; `none` if no token goes on like this.
+  uint32_t next(uint32_t node, uint8_t byte) const {
+    uint64_t key = keyOf(node, byte);
+    for (size_t slot = slotOf(key);; slot = (slot + 1) & mask)
+      if (slots[slot].key == key)
+        return slots[slot].node;
+      else if (slots[slot].key == 0)
+        return none;
+  }
+  /// The token that ends at a node; -1 if none does.
+  int32_t value(uint32_t node) const { return values[node]; }
+
+private:
+  struct Slot {
+    uint64_t key = 0; ///< never 0 where there is an edge
+    uint32_t node = 0;
+  };
+  static uint64_t keyOf(uint32_t node, uint8_t byte) { return (uint64_t{node} << 8 | byte) + 1; }
+  size_t slotOf(uint64_t key) const {
+    uint64_t mixed = key * 0x9e3779b97f4a7c15U;
+    return (mixed ^ mixed >> 32) & mask;
+  }
+  std::vector<Slot> slots; ///< open addressing, at most half full
+  size_t mask;
+  std::vector<int32_t> values = {-1};
+};
+
+/// Refuses more bytes of tokens than a trie should have.
+Status checkTrieBytes(size_t bytes);
+
+} // namespace npar::engine

@@ -1,0 +1,362 @@
+"""Runs of other programs that npar once read wrongly, several of each kind: what the file says is in the answer, or the file is refused by name."""
+
+import json
+import pathlib
+import unittest
+
+from driver import DriverTest
+
+FILES = pathlib.Path(__file__).resolve().parent / "foreign"
+CONFIG = ("--model-config", FILES / "small.json")
+A100 = ("--machine", "dgx-a100")
+GPT = ("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 128 --num-attention-heads 8 --seq-length 64 --max-position-embeddings 64 "
+       "--vocab-size 512 --micro-batch-size 2 --global-batch-size 32 --bf16 --hidden-dropout 0 --attention-dropout 0 ")
+LLAMA3 = '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 8\nseq_len = 8192\n'
+
+
+class CasesTest(DriverTest):
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def run_of(self, name, content, *flags):
+        return self.npar_json("simulate", "--from", self.write(name, content), *A100, *flags)["from"]
+
+    def plan_of(self, name, content, *flags):
+        return self.npar("simulate", "--from", self.write(name, content), *A100, *flags, "--print-plan").output
+
+    def refused(self, name, content, message, *flags):
+        error = self.npar("simulate", "--from", self.write(name, content), *A100, *flags, code=1).error
+        self.assertIn(message, error)
+
+    def left(self, run):
+        return [one["setting"].replace(":", " ").split()[0] for one in run["not_taken"]]
+
+
+class MegatronCasesTest(CasesTest):
+    def plan(self, more):
+        return self.plan_of("run.sh", GPT + more)
+
+    def test_optimizer_and_rates(self):
+        for more, line in (
+            ("--lr 6e-4 --min-lr 6e-5 --lr-decay-style cosine --lr-warmup-iters 2000 --lr-decay-iters 300000 --weight-decay 0.1 --adam-beta2 0.95 --clip-grad 0.5 --seed 99",
+             "optimizer AdamW(lr = cosine(peak = 0.0006, warmup = 2000, steps = 300000, final = 6e-05), betas = (0.9, 0.95), epsilon = 1e-08, decay = 0.1)"),
+            ("--lr 1e-4 --lr-decay-style constant --adam-beta1 0.8", "lr = 0.0001, betas = (0.8, 0.999)"),
+            ("--lr 1e-4 --train-iters 500 --lr-warmup-fraction 0.1", "linear(peak = 0.0001, warmup = 50, steps = 500, final = 0)"),
+            ("--lr 1e-4 --train-samples 3200 --lr-warmup-samples 320", "linear(peak = 0.0001, warmup = 10, steps = 100, final = 0)"),
+            ("--lr 1e-4 --lr-decay-iters 100 --train-iters 500 --min-lr 1e-6", "linear(peak = 0.0001, warmup = 0, steps = 100, final = 1e-06)"),
+            ("--optimizer sgd --sgd-momentum 0 --lr 0.1", "momentum = 0, decay"),
+            ("--optimizer sgd --lr 0.1", "momentum = 0.9, decay"),
+            ("--lr 1e-4 --clip-grad 0.5", "    clip 0.5\n"),
+            ("--lr 1e-4 --seed 99", "    seed 99\n"),
+        ):
+            with self.subTest(more):
+                self.assertIn(line, self.plan(more))
+        self.assertNotIn("clip", self.plan("--clip-grad 0"))
+        self.assertEqual(self.left(self.run_of("run.sh", GPT + "--lr 1e-4 --lr-decay-style WSD --train-iters 10")), ["--lr-decay-style"])
+
+    def test_models(self):
+        llama = "--swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear "
+        for more, model, constants in (
+            ("", "Gpt2", "inner = 512"),
+            (llama + "--rotary-base 1000000 --norm-epsilon 1e-6", "Llama", "epsilon = 1e-06, kv_heads = 8, head_dim = 16, theta = 1000000"),
+            ("--group-query-attention --num-query-groups 4 --untie-embeddings-and-output-weights", "Decoder", "kv_heads = 4, head_dim = 16, tied = false"),
+            ("--position-embedding-type rope", "Decoder", 'positions = "rotary", activation = "gelu", gated = false, biased = true'),
+            (llama + "--qk-layernorm", "Decoder", 'norm = "rms", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = "head"'),
+            (llama + "--add-qkv-bias", "Decoder", "biased = false, qkv_biased = true"),
+            (llama + "--attention-dropout 0.2", "Decoder", "dropout = 0, probability_dropout = 0.2"),
+            ("--squared-relu", "Decoder", 'activation = "squared_relu"'),
+            ("--position-embedding-type none", "Decoder", 'positions = "absent"'),
+            ("--swiglu --normalization rmsnorm --num-key-value-heads 4", "Decoder", "kv_heads = 4"),
+        ):
+            with self.subTest(more):
+                plan = self.plan(more)
+                self.assertIn(f"for {model}(", plan)
+                self.assertIn(constants, plan)
+                self.assertEqual(self.run_of("run.sh", GPT + more)["differences"], [])
+
+    def test_a_model_that_is_only_near_is_named_first_and_not_written_elsewhere(self):
+        for more in ("--window-size 128,0", "--multi-latent-attention", "--mtp-num-layers 1", "--position-embedding-type yarn", "--rotary-percent 0.5 --position-embedding-type rope",
+                     "--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec"):
+            with self.subTest(more):
+                path = self.write("run.sh", GPT + "--lr 1e-4 --overlap-grad-reduce " + more)
+                output = self.npar("simulate", "--from", path, *A100).output
+                self.assertIn("  npar has no such model, only a near one\n    line 1, " + more.split()[0], output)
+                same = self.npar("simulate", "--from", path, *A100, "--as", "megatron").output
+                self.assertIn(more.split()[0], same)
+                other = self.npar("simulate", "--from", path, *A100, "--as", "deepspeed")
+                self.assertNotIn("hidden", other.output)
+
+    def test_schedules_and_recomputation(self):
+        pp = "--pipeline-model-parallel-size 2 "
+        for more, expected in (
+            (pp + "--enable-zbh1-pipeline", ("zb_h1", 1, "none")),
+            (pp + "--enable-zero-bubble --zero-bubble-v-schedule", ("zb_v", 2, "none")),
+            (pp + "--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup half", ("v_half", 2, "none")),
+            (pp + "--zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup min", ("v_min", 2, "none")),
+            (pp + "--num-virtual-stages-per-pipeline-rank 2", ("interleaved", 2, "none")),
+            (pp + "--activations-checkpoint-method uniform", ("1f1b", 1, "block")),
+            (pp + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 2", ("1f1b", 1, "every 2")),
+            ("--checkpoint-activations", (None, 1, "block")),
+        ):
+            with self.subTest(more):
+                run = self.run_of("run.sh", GPT + more)
+                self.assertEqual((run["schedule"], run["chunks"], run["recompute"]), expected)
+
+    def test_the_sequence_over_heads(self):
+        for more in ("--ds-sequence-parallel-size 2", "--context-parallel-size 2 --cp-comm-type a2a"):
+            with self.subTest(more):
+                plan = self.plan(more)
+                self.assertIn("head in op attention", plan.replace("head                    -> cp in op attention", "head in op attention"))
+                self.assertEqual(self.run_of("run.sh", GPT + more)["mesh"]["cp"], 2)
+
+    def test_flags_of_another_script(self):
+        for script in ("pretrain_t5.py", "examples/t5/pretrain_t5.py"):
+            self.refused("run.sh", GPT.replace("pretrain_gpt.py", script), "npar does not read a T5")
+        self.refused("run.sh", GPT + "--encoder-num-layers 12 --decoder-num-layers 12", "npar does not read a T5")
+        self.assertIn("pretrain_bert.py", self.left(self.run_of("run.sh", GPT.replace("pretrain_gpt.py", "pretrain_bert.py"))))
+
+    def test_functional_test(self):
+        """The YAML of Megatron-LM's own functional tests."""
+        text = ("ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nTEST_TYPE: regular\nMODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n  --num-attention-heads: 8\n"
+                "  --seq-length: 1024\n  --max-position-embeddings: 1024\n  --vocab-size: 50304\n  --micro-batch-size: 4\n  --global-batch-size: 32\n  --bf16: true\n"
+                "  --swiglu: false\n  --lr: 0.00015\n  --tensor-model-parallel-size: 2\n  --log-interval: 1\n")
+        for name in ("model_config.yaml", "test"):
+            run = self.run_of(name, text, "--world", 8)
+            self.assertEqual((run["program"], run["mesh"]["tp"], run["mesh"]["dp"], run["model"]["depth"]), ("Megatron-LM", 2, 4, "12"))
+            self.assertEqual(run["not_taken"], [])
+
+
+class DeepSpeedCasesTest(CasesTest):
+    def ds(self, **more):
+        return {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": True}, **more}
+
+    def test_the_batch(self):
+        """DeepSpeed's own rule for the sizes that are not given."""
+        for sizes, micro, micros, batch in (
+            ({"train_batch_size": 64}, 8, 1, 64),
+            ({"train_micro_batch_size_per_gpu": 4}, 4, 1, 32),
+            ({"train_batch_size": 64, "gradient_accumulation_steps": 2}, 4, 2, 64),
+            ({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2}, 2, 4, 64),
+            ({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 3}, 2, 3, 48),
+            ({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}, 4, 2, 64),
+            ({"train_batch_size": 64, "train_micro_batch_size_per_gpu": "auto"}, 8, 1, 64),
+        ):
+            with self.subTest(sizes):
+                run = self.run_of("ds.json", sizes, *CONFIG, "--world", 8)
+                self.assertEqual((run["micro"], run["micros"], run["batch"]), (micro, micros, batch))
+        self.refused("ds.json", {"train_batch_size": 60}, "not divisible", *CONFIG, "--world", 8)
+        self.refused("ds.json", {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 3, "gradient_accumulation_steps": 2}, "not divisible", *CONFIG, "--world", 8)
+
+    def test_optimizer_and_rates(self):
+        def optimizer(kind, scheduler=None, **params):
+            return self.ds(optimizer={"type": kind, "params": params}, **({"scheduler": scheduler} if scheduler else {}))
+
+        linear = {"warmup_type": "linear", "warmup_num_steps": 500}
+        for content, line in (
+            (optimizer("AdamW", lr=3e-5, betas=[0.8, 0.95], eps=1e-6, weight_decay=0.1), "AdamW(lr = 3e-05, betas = (0.8, 0.95), epsilon = 1e-06, decay = 0.1)"),
+            (optimizer("Adam", lr=3e-5, adam_w_mode=False, weight_decay=0.1), "Adam(lr = 3e-05"),
+            (optimizer("adam", lr=3e-5), "AdamW(lr = 3e-05"),
+            (optimizer("SGD", lr=0.1, momentum=0.9), "Sgd(lr = 0.1, momentum = 0.9"),
+            (optimizer("AdamW", {"type": "WarmupLR", "params": {**linear, "warmup_max_lr": 2e-5}}, lr=3e-5), "constant(peak = 2e-05, warmup = 500)"),
+            (optimizer("AdamW", {"type": "WarmupDecayLR", "params": {**linear, "total_num_steps": 9000}}, lr=3e-5), "linear(peak = 3e-05, warmup = 500, steps = 9000, final = 0)"),
+            (optimizer("AdamW", {"type": "WarmupCosineLR", "params": {**linear, "total_num_steps": 9000, "cos_min_ratio": 0.1}}, lr=1e-4),
+             "cosine(peak = 0.0001, warmup = 500, steps = 9000, final = 1e-05)"),
+            (self.ds(gradient_clipping=0.25), "    clip 0.25\n"),
+            (self.ds(), "    clip 1\n"),
+        ):
+            with self.subTest(content):
+                self.assertIn(line, self.plan_of("ds.json", content, *CONFIG, "--world", 8))
+        for kind, key in (("Lamb", "optimizer.type"), ("OneBitAdam", "optimizer.type")):
+            self.assertIn(key, self.left(self.run_of("ds.json", optimizer(kind, lr=1e-3), *CONFIG, "--world", 8)))
+
+    def test_what_is_not_taken(self):
+        zero = "zero_optimization."
+        for content, keys in (
+            (self.ds(zero_optimization={"stage": 2, "overlap_comm": False, "reduce_scatter": False, "contiguous_gradients": False}),
+             [zero + "overlap_comm", zero + "reduce_scatter", zero + "contiguous_gradients"]),
+            (self.ds(zero_optimization={"stage": 3, "zero_hpz_partition_size": 4}), [zero + "zero_hpz_partition_size"]),
+            (self.ds(zero_optimization={"stage": 3, "mics_shard_size": 4}), [zero + "mics_shard_size"]),
+            (self.ds(zero_optimization={"stage": 2, "offload_optimizer": {"device": "cpu"}}), [zero + "offload_optimizer.device"]),
+            (self.ds(zero_optimization={"stage": 3, "offload_param": {"device": "nvme"}}), [zero + "offload_param.device"]),
+            (self.ds(zero_optimization={"stage": 2, "offload_optimizer": {"device": "none", "pin_memory": False}}), []),
+            (self.ds(zero_optimization={"stage": 2, "stage3_prefetch_bucket_size": 1}), []),
+            (self.ds(zero_optimization={"stage": 3, "stage3_prefetch_bucket_size": 1}), [zero + "stage3_prefetch_bucket_size"]),
+            (self.ds(curriculum_learning={"enabled": True, "curriculum_type": "seqlen"}), ["curriculum_learning.enabled", "curriculum_learning.curriculum_type"]),
+            (self.ds(curriculum_learning={"enabled": False, "curriculum_type": "seqlen"}), []),
+            (self.ds(compile={"deepcompile": True}), ["compile.deepcompile"]),
+            (self.ds(prescale_gradients=True), ["prescale_gradients"]),
+            (self.ds(tensorboard={"enabled": True, "output_path": "x"}, steps_per_print=10, wall_clock_breakdown=True), []),
+            (self.ds(tensorboard={"enabled": True, "mystery": 1}), ["tensorboard.mystery"]),
+        ):
+            with self.subTest(content):
+                self.assertEqual(self.left(self.run_of("ds.json", content, *CONFIG, "--world", 8)), keys)
+
+    def test_overlap_is_off_by_default_in_zero_1_and_2(self):
+        for stage, more, expected in ((0, {}, True), (1, {}, True), (2, {}, True), (3, {}, False), (1, {"overlap_comm": True}, False), (2, {"overlap_comm": True}, False)):
+            run = self.run_of("ds.json", self.ds(zero_optimization={"stage": stage, **more}), *CONFIG, "--world", 8)
+            self.assertEqual(any("overlap_comm" in line for line in run["assumed"]), expected, (stage, more))
+
+    def test_refused(self):
+        for content, message in (
+            (self.ds(fp16={"enabled": True}), "DeepSpeed refuses bf16 and fp16 together"),
+            (self.ds(zero_optimization={"stage": 4}), "ZeRO has stages 0 to 3, not 4"),
+            ('{"train_batch_size": 64, "zero_optimization": {"stage": 3, "reduce_bucket_size": 1e999}}', "number overflow"),
+            (self.ds(zero_optimization={"stage": 1, "reduce_bucket_size": -1}), "no bucket has fewer than 0 elements"),
+            (self.ds(sequence_parallel_size=0), "must be a whole number of at least 1"),
+        ):
+            with self.subTest(message):
+                self.refused("ds.json", content, message, *CONFIG, "--world", 8)
+
+    def test_the_sequence_over_heads(self):
+        run = self.run_of("ds.json", {"train_micro_batch_size_per_gpu": 1, "sequence_parallel_size": 2, "zero_optimization": {"stage": 3}}, *CONFIG, "--world", 8)
+        self.assertEqual((run["mesh"]["cp"], run["mesh"]["dp"], run["batch"]), (2, 4, 4))
+
+
+class TorchtitanCasesTest(CasesTest):
+    H100 = ("--machine", "dgx-h100", "--hosts", 8)
+
+    def plan(self, more):
+        return self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100, "--print-plan").output
+
+    def test_optimizer_and_rates(self):
+        for more, line in (
+            ('[optimizer]\nlr = 3e-4\nbeta2 = 0.99\nweight_decay = 0.05\n[lr_scheduler]\nwarmup_steps = 777\n',
+             "AdamW(lr = linear(peak = 0.0003, warmup = 777, steps = 10000, final = 0), betas = (0.9, 0.99), epsilon = 1e-08, decay = 0.05)"),
+            ('[optimizer]\nname = "Adam"\n', "optimizer Adam(lr = "),
+            ("max_norm = 0.5\n", "    clip 0.5\n"),
+            ("steps = 100\n", "constant(peak = 0.0008, warmup = 100)"),  # the warm-up is no longer than the run
+            ('[lr_scheduler]\ndecay_type = "cosine"\nmin_lr_factor = 0.1\n', "cosine(peak = 0.0008, warmup = 200, steps = 10000, final = 8e-05)"),
+            ("[lr_scheduler]\ndecay_ratio = 0.0\n", "constant(peak = 0.0008, warmup = 200)"),
+            ("[debug]\nseed = 42\n", "    seed 42\n"),
+        ):
+            with self.subTest(more):
+                self.assertIn(line, self.plan(more))
+
+    def test_what_is_not_taken(self):
+        for more, keys in (
+            ("[float8]\nenable_float8_linear = true\nenable_fsdp_float8_all_gather = true\n", ["float8.enable_float8_linear", "float8.enable_fsdp_float8_all_gather"]),
+            ('[quantize.linear.float8]\nrecipe_name = "rowwise"\n', ["quantize.linear.float8.recipe_name"]),
+            ("[compile]\nenable = true\n", ["compile.enable"]),
+            ("[training.dataloader]\nnum_workers = 2\n", []),
+            ('[checkpoint]\nenable = true\n[profiling]\nenable_profiling = true\n', []),
+            ('[optimizer]\nimplementation = "foreach"\n', ["optimizer.implementation"]),
+            ('[experimental]\ncustom_import = "mine"\n', ["experimental.custom_import"]),
+            ("[parallelism]\nmystery = 1\n", ["parallelism.mystery"]),
+            ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n", ["activation_checkpoint.selective_ac_option"]),
+        ):
+            with self.subTest(more):
+                run = self.npar_json("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100)["from"]
+                self.assertEqual([one["setting"].split()[0] for one in run["not_taken"]], keys)
+
+    def test_blocks_that_are_recomputed(self):
+        """The last of every k blocks of each rank."""
+        for more, line in (
+            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["*layers.1.*", "*layers.3.*", "*layers.5.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["*layers.2.*", "*layers.5.*", "*layers.8.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '1'\n", "recompute block\n"),
+            ("[activation_checkpoint]\nmode = 'full'\n", "recompute block\n"),
+            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["*.mlp"]\n'),
+        ):
+            with self.subTest(more):
+                self.assertIn(line, self.plan(more))
+        self.assertNotIn("recompute", self.plan("[activation_checkpoint]\nmode = 'none'\n"))
+
+    def test_schedules(self):
+        pp = '[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = "%s"\n'
+        for name, line in (("1f1b", "by 1f1b"), ("GPIPE", "by gpipe"), ("interleaved1F1B", "by interleaved(2)"), ("ZBVZeroBubble", "by zb_v"), ("dualpipev", "by dualpipe_v")):
+            with self.subTest(name):
+                self.assertIn("-> pp " + line, self.plan(pp % name))
+
+    def test_schedule_of_a_file(self):
+        csv = self.npar("schedule", "--kind", "1f1b", "--stages", 2, "--microbatches", 8, "--csv").output
+        (self.folder / "mine.csv").write_text(csv)
+        more = ('[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = "PipelineScheduleMulti"\npipeline_parallel_schedule_csv = "%s"\n'
+                "[activation_checkpoint]\nmode = 'none'\n")
+        self.assertIn(f'-> pp by "{self.folder.resolve()}/mine.csv"', self.plan(more % "mine.csv"))
+        written = self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more % "mine.csv"), *self.H100, "--as", "torchtitan").output
+        self.assertIn('pipeline_parallel_schedule_csv = "mine.csv"\n', written)
+        self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more % "x.csv"), *self.H100, code=1)
+
+
+class AccelerateCasesTest(CasesTest):
+    def test_gradients_stay_f32_under_autocast(self):
+        for kind in ("MULTI_GPU", "MULTI_XPU", "'NO'"):
+            for type in ("bf16", "fp16"):
+                run = self.run_of("run.yaml", f"distributed_type: {kind}\nmixed_precision: {type}\nnum_machines: 1\nnum_processes: 8\n", *CONFIG)
+                self.assertEqual((run["compute"], run["gradients"]), (type, "f32"))
+
+    def test_one_device(self):
+        for text in ("distributed_type: 'NO'\n", "distributed_type: NO\n", "distributed_type: 'NO'\nnum_processes: 1\n", "distributed_type: no\n",
+                     "{distributed_type: 'NO', mixed_precision: bf16}\n", "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\n"):
+            with self.subTest(text):
+                self.assertEqual(self.run_of("run.yaml", text, *CONFIG)["mesh"]["dp"], 1)
+
+    def test_a_file_of_deepspeed(self):
+        text = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n  zero3_init_flag: true\n"
+        for content, expected in (
+            ({"zero_optimization": {"stage": 3}, "bf16": {"enabled": True}}, (3, "bf16", 1, 1)),
+            ({"zero_optimization": {"stage": 1}, "fp16": {"enabled": True}}, (1, "fp16", 1, 1)),
+            ({"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}, (2, "f32", 4, 2)),
+            ({"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}, (2, "f32", 1, 1)),
+            ({"train_batch_size": 64}, (0, "f32", 8, 1)),
+        ):
+            with self.subTest(content):
+                self.write("ds.json", content)
+                run = self.run_of("run.yaml", text, *CONFIG)
+                self.assertEqual((run["zero"], run["compute"], run["micro"], run["micros"]), expected)
+        self.write("ds.json", {"zero_optimization": {"stage": 3, "mystery": 1}})
+        self.assertEqual(self.left(self.run_of("run.yaml", text, *CONFIG)), ["deepspeed_config_file.zero_optimization.mystery"])
+        self.refused("run.yaml", text.replace("ds.json", "other.json"), "'deepspeed_config.deepspeed_config_file' names a file that cannot be read", *CONFIG)
+
+    def test_sections(self):
+        for text, expected in (
+            ("fsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n", (2, [])),
+            ("fsdp_config:\n  fsdp_sharding_strategy: full_shard\n  fsdp_offload_params: true\n", (3, ["fsdp_config.fsdp_offload_params"])),
+            ("fsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n", (2, [])),
+            ("fsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n", (0, [])),
+            ("fsdp_config:\n  fsdp_mystery: 1\n", (3, ["fsdp_config.fsdp_mystery"])),
+            ("deepspeed_config:\n  zero_stage: 3\n", (3, [])),  # of another kind of run
+        ):
+            with self.subTest(text):
+                run = self.run_of("run.yaml", "distributed_type: FSDP\nnum_processes: 8\n" + text, *CONFIG)
+                self.assertEqual((run["zero"], self.left(run)), expected)
+
+
+class OtherProgramsTest(CasesTest):
+    def test_refused_by_name(self):
+        for program, texts in {
+            "NeMo": ("name: megatron_gpt\ntrainer:\n  devices: 8\n  num_nodes: 2\nmodel:\n  micro_batch_size: 4\n  global_batch_size: 64\n  tensor_model_parallel_size: 2\n",
+                     "exp_manager:\n  exp_dir: x\ntrainer:\n  devices: 8\n"),
+            "GPT-NeoX": ('{\n  "pipe-parallel-size": 2,\n  "num-layers": 12,\n  "train_micro_batch_size_per_gpu": 4,\n  "zero_optimization": { "stage": 1 }\n}\n',
+                         '# GPT-2\n{\n  # parallelism\n  "pipe_parallel_size": 1,\n  "model_parallel_size": 1,\n  "fp16": { "enabled": true }\n}\n', "pos_emb: rotary\nnum_layers: 12\n"),
+            "nanotron": ("parallelism:\n  dp: 2\n  pp: 1\n  tp: 4\n  pp_engine: 1f1b\n  tp_mode: REDUCE_SCATTER\ntokens:\n  micro_batch_size: 2\n",
+                         "tokens:\n  batch_accumulation_per_replica: 1\n  sequence_length: 256\n"),
+            "axolotl": ("base_model: NousResearch/Llama-2-7b-hf\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nfsdp:\n  - full_shard\nfsdp_config:\n  fsdp_offload_params: true\n",
+                        "base_model: x\nadapter: lora\ndeepspeed: zero2.json\n"),
+            "llm-foundry": ("max_seq_len: 2048\nglobal_train_batch_size: 256\ndevice_train_microbatch_size: 16\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n",
+                            "train_loader:\n  name: text\nmax_duration: 4800ba\n"),
+            "LLaMA-Factory": ("model_name_or_path: x\nstage: sft\nfinetuning_type: full\ndeepspeed: ds_z3_config.json\ntemplate: llama3\ncutoff_len: 2048\n", "cutoff_len: 1024\nbf16: true\n"),
+            "MaxText": ("base_emb_dim: 4096\nbase_num_decoder_layers: 32\nici_fsdp_parallelism: -1\n", "per_device_batch_size: 12\nmax_target_length: 2048\n"),
+        }.items():
+            for text in texts:
+                for name in ("run.yml", "run.json", "run"):
+                    with self.subTest((program, name, text)):
+                        self.refused(name, text, f"this is a file of {program}, which npar does not read", *CONFIG, "--world", 8)
+
+    def test_files_of_no_program(self):
+        """A key that several programs have makes none of them."""
+        for name, text in (("run.yaml", "num_processes: 8\nmixed_precision: bf16\n"), ("docker.yaml", "services:\n  web:\n    image: x\n"), ("package.json", '{"name": "x", "version": "1"}'),
+                           ("run.json", '{"optimizer": {"type": "AdamW"}, "seed": 1}'), ("pyproject.toml", '[project]\nname = "x"\n[tool.black]\nline-length = 100\n'),
+                           ("run.sh", "python train.py --learning_rate 1e-4 --per_device_train_batch_size 2 --bf16 true\n"), ("tool.sh", "curl --silent --output x https://example.org\n")):
+            with self.subTest(name):
+                self.refused(name, text, "unknown kind of file", *CONFIG, "--world", 8)
+
+    def test_nothing_understood(self):
+        for name, text, program in (("run.json", '{"a": 1}', "deepspeed"), ("run.toml", "[tool]\na = 1\n", "torchtitan"), ("run.sh", "curl --silent x\n", "megatron")):
+            self.refused(name, text, "npar understands no setting of this file", *CONFIG, "--world", 8, "--from-format", program)
+
+
+if __name__ == "__main__":
+    unittest.main()

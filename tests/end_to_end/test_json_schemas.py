@@ -1,0 +1,263 @@
+"""Every JSON document of npar has a schema in tools/api/schemas: each command with --json runs, and what it prints has no member without one."""
+
+import collections
+import concurrent.futures
+import copy
+import json
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import time
+import unittest
+
+import json_schema
+from driver import NPAR, ROOT, DriverTest, safetensors_file
+from json_schema import Schema
+from test_positions import LARGE
+from test_process_flags import Together
+
+TOKENS = """
+import "Embedding"
+import "Linear"
+model Tiny(vocab = 256, width = 8, length = 8) {
+    axis batch, seq = length, vocab, embed = width, hidden = 2 * width
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    up    = Linear(embed, hidden)
+    head  = Linear(hidden, vocab)
+    loss cross_entropy(head(relu(up(table(tokens)))), targets, over = vocab, ignore = -100)
+}
+train base for Tiny { batch 8 optimizer AdamW(lr = 1e-2) for "table.*" as "tables" { } }
+plan pair(dp = 2, tp = 2) for Tiny {
+    mesh dp, tp
+    micro 2
+    split { batch -> dp
+            hidden, vocab -> tp }
+    store { optimizer -> dp }
+}
+"""
+# Several losses and a metric, frozen parameters, a data block with a part for evaluation.
+SAMPLES = """
+model Guesser(channels = 8, labels = 3) {
+    axis batch, channel = channels, label = labels
+    input x: f32[batch, channel]
+    input answer: i32[batch]
+    param w: [channel, label] = normal(0.02)
+    param fixed: [label] = zeros
+    scores = project(x, w) + fixed
+    loss answer = cross_entropy(scores, answer, over = label) where answer != 2
+    loss size = mean(scores * scores, over = label) weight 0.01
+    metric right = accuracy(argmax(scores, over = label), answer)
+    output scores
+}
+data all for Guesser { file "samples.safetensors" x, answer split 0.75, 0.25 seed 3 }
+train base for Guesser { batch 4 optimizer Sgd(lr = 0.1) freeze "fixed" }
+plan one for Guesser { mesh dp = 1 micro 4 split { batch -> dp } }
+"""
+MIXED = 'machine mixed {\n    hosts 1 of "dgx-h100"\n    hosts 1 of "dgx-a100"\n    link cluster { bandwidth 20 GB/s  latency 10 us }\n}\n'
+DEADLOCK = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"
+GPT2 = ROOT / "tests" / "reference" / "huggingface" / "gpt2"
+FOREIGN = ROOT / "tests" / "end_to_end" / "foreign"
+RUN = "train tiny.npx --data text.txt --tokens bytes --quiet"
+
+# (schema, command without --json[, exit code]): first what makes the files that the others read, in order, then the others, at the same time.
+FIRST = [
+    ("train", f"{RUN} --steps 2 --checkpoint run --log run.jsonl --output w.safetensors --trace trace.json"),
+    ("train", f"{RUN} --steps 3 --checkpoint other --seed 5"),
+    ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
+    ("train", "train two.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
+]
+THEN = [
+    ("train", f"{RUN} --steps 1 --backend null"),
+    ("checkpoint-show", "checkpoint show run"),
+    ("checkpoint-verify", "checkpoint verify run"),
+    ("checkpoint-diff", "checkpoint diff run other", 3),
+    ("checkpoint-diff", "checkpoint diff w.safetensors two.safetensors", 3),
+    ("checkpoint-consolidate", "checkpoint consolidate run -o all.safetensors"),
+    ("checkpoint-reshard", "checkpoint reshard run --shards 2 -o cut"),
+    ("eval", "eval tiny.npar --weights w.safetensors --data text.txt --tokens bytes --quiet"),
+    ("eval", "eval two.npar --weights two.safetensors --log eval.jsonl --quiet"),
+    ("generate", "generate tiny.npar --weights w.safetensors --prompt abc --count 2 --top 2 --quiet"),
+    ("data-show", "data show tiny.npar --data text.txt --tokens bytes --count 1"),
+    ("devices", "devices"),
+    ("inspect", "inspect two.npar"),
+    ("inspect", "inspect gpt2 --set depth=2 --set width=8 --set heads=2 --set vocab=64 --set context=8"),
+    ("inspect", "inspect why tiny.npx"),
+    ("inspect", "inspect bytes tiny.npx"),
+    ("inspect", "inspect hosts tiny.npx --hosts 2 --per-host 2"),
+    ("inspect", "inspect compare tiny.npx two.npar"),
+    ("inspect", "inspect actual tiny.npx trace.json"),
+    ("inspect-annotate", "inspect annotate tiny.npar"),
+    ("inspect-saved", "inspect saved tiny.npar"),
+    ("explain", "explain two.npar --machine dgx-a100 --hosts 1"),
+    ("plan", "plan two.npar --machine dgx-a100 --hosts 1"),
+    ("plan", f"plan --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1 --fix mesh.tp=8 --fix micro=16 --fix recompute=none"),
+    ("simulate", "simulate tiny.npar --machine dgx-a100 --slow rank=1:1.5 --jitter 5% --mtbf 50000 --checkpoint-seconds 30 --restart-seconds 600 --total-tokens 300B"),
+    ("simulate", "simulate tiny.npar --machine mixed.npar --set mesh.dp=8 --set batch=16"),
+    ("simulate", "simulate --from run.sh --machine p4d --hosts 1"),
+    ("sweep", "sweep tiny.npar --machine dgx-a100 --over micro=1,3"),
+    ("schedule", "schedule --kind 1f1b --stages 2 --microbatches 2"),
+    ("schedule", "schedule --from-csv deadlock.csv --check --format=json", 3),
+    ("schedule-diff", "schedule diff gpipe 1f1b --stages 2 --microbatches 3"),
+    ("schedule-explain", "schedule explain --kind zb_h1 --stages 2 --microbatches 2"),
+    ("verify", "verify two.npar"),
+    ("verify", "verify large.npar", 3),
+    ("verify-pairs", "verify --pairs two.npar --features dp"),
+    ("verify-all", "verify --all two.npar --plans 1"),
+    ("tokens", "tokens bytes --text text.txt --count 2"),
+    ("import", f"import {GPT2}"),
+    ("export", f"export {GPT2} -o exported"),
+    ("machine-show", "machine show reference"),
+    ("machine-show", "machine show mixed.npar"),
+]
+# Commands that other tests run and check by their schema, since they take long.
+ELSEWHERE = {"machine measure": "test_machine.py"}
+# Members that no case has, by schema: failures that a sound npar does not have, GPUs, and what ELSEWHERE and test_embedding.py check.
+UNSEEN = {
+    "checkpoint-diff": {"other_type"},
+    "log": {"checkpoint_error", "peak_share"},
+    "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
+    "parts": {"error", "step"},
+    "plan": {"from_run"},
+    "verify": {"one_rank_too"},
+    "verify-all": {"again", "output"},
+    "verify-pairs": {"again", "output"},
+    **dict.fromkeys(("error", "machine-measure", "program-hosts", "program-inputs", "program-mesh", "program-parameters")),
+}
+
+
+def missing_cases(commands):
+    """Commands with --json, of {command: its help}, that no case runs."""
+    run = [words for _, words, *_ in (*FIRST, *THEN)] + ["autopsy records", *ELSEWHERE]
+    return [name for name, text in commands.items() if re.search(r"^ +--json\b", text, re.M) and not any(f"{words} ".startswith(f"{name} ") for words in run)]
+
+
+def damaged(document, chance):
+    """A copy in which a value somewhere is missing or of another kind."""
+    copied = copy.deepcopy(document)
+    at, key = copied, chance.choice(list(copied))
+    while isinstance(at[key], (dict, list)) and at[key] and chance.random() < 0.8:
+        at = at[key]
+        key = chance.choice(list(at) if isinstance(at, dict) else range(len(at)))
+    if isinstance(at, dict) and chance.random() < 0.5:
+        del at[key]
+    else:
+        at[key] = chance.choice([None, True, -1, 0.5, "text", [], {}])
+    return copied
+
+
+class JsonSchemasTest(Together, DriverTest):
+    def setUp(self):
+        super().setUp()
+        for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
+            (self.folder / name).write_text(text)
+        (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text()} --frobnicate 1")
+        self.text_file(600)
+        values = [(i * 7 % 11) / 11 for i in range(24 * 8)]
+        safetensors_file.write_values(self.folder / "samples.safetensors", {"x": ("F32", [24, 8], values), "answer": ("I32", [24], [i % 3 for i in range(24)])})
+        self.documents = collections.defaultdict(list)
+
+    def check(self, schema, text, command):
+        document = json.loads(text)
+        self.assertEqual(json_schema.validate(document, schema), [], command)
+        self.documents[schema].append(document)
+
+    def run_case(self, case):
+        schema, command, code = (*case, 0)[:3]
+        words = shlex.split(command)
+        result = self.npar(*words, *([] if "--format=json" in words else ["--json"]), code=code)
+        self.check(schema, result.output, command)
+
+    def run_together(self):
+        """Trains in two processes, then again, and kills one of them: the other prints a report in place of the summary, and the flight records show the same."""
+        folders = [self.folder, self.folder / "second"]
+        folders[1].mkdir()
+        for name in ("tiny.npx", "text.txt"):
+            shutil.copy(self.folder / name, folders[1])
+        words = f"{RUN} --steps 1 --threads 1 --json".split()
+        (code, output, error), _ = self.over("tcp", words, folders)
+        self.assertEqual(code, 0, error)
+        self.check("train", output, "a job")
+        words = f"{RUN} --steps 1000000 --threads 1 --log failed.jsonl --flight records --json".split()
+        started = self.start_over_tcp(words, folders)
+        rows = self.folder / "failed.jsonl.partial"
+        until = time.monotonic() + 60
+        while not (rows.exists() and rows.stat().st_size) and started[0].poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        started[1].kill()
+        (code, output, error), _ = self.ended(started, words)
+        self.assertEqual(code, 4, error)
+        self.check("failure", output, "a job that failed")
+        self.run_case(("autopsy", "autopsy records", 3))
+
+    def help_of(self, *path):
+        """{command: its help}, of a command and those inside it."""
+        text = subprocess.run([NPAR, *path, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
+        inner = re.findall(r"^  ([a-z]+)  ", text, re.M)
+        return {" ".join(path): text, **{name: help for word in inner for name, help in self.help_of(*path, word).items()}}
+
+    def test_documents(self):
+        self.npar("compile", "tiny.npar", "-o", "tiny.npx")
+        for case in FIRST:
+            self.run_case(case)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            helps = pool.submit(self.help_of)
+            running = [pool.submit(self.run_together), *(pool.submit(self.run_case, case) for case in THEN)]
+            for (name, *_), one in zip([("failure",), *THEN], running):
+                with self.subTest(name):
+                    one.result()
+        for log in ("run.jsonl", "half.jsonl", "two.jsonl", "eval.jsonl"):
+            for line in (self.folder / log).read_text().splitlines():
+                self.check("log", line, log)
+        self.assertEqual(missing_cases(helps.result()), [], "add a case above and a schema in tools/api/schemas")
+        ran = {*self.documents, *(name for name, unseen in UNSEEN.items() if unseen is None), "parts"}
+        self.assertEqual(sorted(ran), json_schema.names(), "a schema without a case")
+        for name in json_schema.names():
+            with self.subTest(name):
+                self.assert_members_are_seen(name)
+        self.compare_with_jsonschema()
+
+    def assert_members_are_seen(self, name):
+        """A misspelt name in a schema is a member that no document has."""
+        if UNSEEN.get(name, set()) is not None:
+            unseen = {member for part in Schema.of(name).parts() for member, schema in part.members().items() if not schema.is_applied()}
+            self.assertLessEqual(unseen, UNSEEN.get(name, set()), name)
+
+    def compare_with_jsonschema(self):
+        """Documents, and copies with a fault, are right or wrong for the package jsonschema too, where it is installed."""
+        try:
+            import jsonschema
+            import referencing
+        except ImportError:
+            return
+        registry = referencing.Registry().with_resources((f"{name}{json_schema.SUFFIX}", referencing.Resource.from_contents(json_schema.read(name))) for name in json_schema.names())
+        chance = random.Random(7)
+        wrong = 0
+        for name, documents in self.documents.items():
+            jsonschema.Draft202012Validator.check_schema(json_schema.read(name))
+            validator = jsonschema.Draft202012Validator(json_schema.read(name), registry=registry)
+            for document in [documents[0], *(damaged(documents[0], chance) for _ in range(10))]:
+                right = not Schema.of(name).errors(document, closed=False)
+                self.assertEqual(validator.is_valid(document), right, f"{name}: {json.dumps(document)[:2000]}")
+                wrong += not right
+        self.assertGreater(wrong, 100)
+
+    def test_commands_without_a_case_are_found(self):
+        self.assertEqual(missing_cases({"train": "  --json   x", "made up": "  --json   x", "checkpoint": "", "inspect new": "  -h\n  --json"}), ["made up", "inspect new"])
+
+    def test_schemas_describe_each_member(self):
+        page = (ROOT / "tools" / "STABILITY.md").read_text()
+        for name in json_schema.names():
+            self.assertIn(f"`{name}`" if name != "parts" else "`parts.schema.json`", page)
+            whole = Schema.of(name)
+            self.assertEqual(whole.content["$schema"], "https://json-schema.org/draft/2020-12/schema")
+            for part in whole.parts():
+                self.assertTrue(all(each.content for each in part.referred()))
+                for member, schema in part.members().items():
+                    self.assertRegex(schema.content.get("description", ""), r"^[^\n]*[^\n.]$", f"{name}: {member}")
+
+
+if __name__ == "__main__":
+    unittest.main()
