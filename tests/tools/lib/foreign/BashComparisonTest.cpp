@@ -1,4 +1,5 @@
-// npar and bash find the same words of the training commands, in scripts by hand and at random. NPAR_SHELL_SCRIPTS sets how many.
+// npar and bash find the same words of the training commands, in scripts by hand and at random. NPAR_LONG makes more of them;
+// NPAR_SHELL_SCRIPTS and NPAR_SHELL_SEED set how many, and the first seed.
 #include "tests/tools/lib/foreign/FollowedScript.h"
 #include "tests/tools/lib/foreign/HandWrittenScripts.h"
 #include "tests/tools/lib/foreign/ScriptGenerator.h"
@@ -93,7 +94,8 @@ TEST(BashComparison, RandomScriptsHaveTheSameWords) {
   const char *count = std::getenv("NPAR_SHELL_SCRIPTS"), *seed = std::getenv("NPAR_SHELL_SEED");
   std::vector<std::string> scripts;
   uint64_t first = seed ? std::strtoull(seed, nullptr, 10) : 1;
-  for (uint64_t i = 0; i < (count ? std::strtoull(count, nullptr, 10) : 300); ++i)
+  uint64_t scriptCount = count ? std::strtoull(count, nullptr, 10) : std::getenv("NPAR_LONG") ? 5000 : 200;
+  for (uint64_t i = 0; i < scriptCount; ++i)
     scripts.push_back(ScriptGenerator(first + i).script());
   compare(scripts);
 }
