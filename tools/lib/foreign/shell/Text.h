@@ -45,6 +45,8 @@ public:
   Text slice(size_t begin, size_t end) const;
   /// The same, with another reason for the parts whose reason has no name.
   Text renamed(const UnknownPointer &reason) const;
+  /// The same without the parts that are unknown because nothing sets the variable `name`.
+  Text withoutUnset(const std::string &name) const;
   /// True if both have the same bytes; unknown parts are the same only for the same reason.
   bool operator==(const Text &other) const;
   bool operator!=(const Text &other) const { return !(*this == other); }
