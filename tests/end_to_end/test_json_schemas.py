@@ -114,9 +114,10 @@ THEN = [
 ]
 # Commands that other tests run and check by their schema, since they take long.
 ELSEWHERE = {"machine measure": "test_machine.py"}
-# Members that no case has, by schema: failures that a sound npar does not have, GPUs, and what ELSEWHERE and test_embedding.py check.
+# Members that no case has, by schema: failures that a sound npar does not have, GPUs, stragglers, and what ELSEWHERE and test_embedding.py check.
 UNSEEN = {
     "checkpoint-diff": {"other_type"},
+    "inspect": {"rank", "seconds", "stage", "typical_seconds"},
     "log": {"checkpoint_error"},
     "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
     "parts": {"error", "step"},
