@@ -63,7 +63,7 @@ class MegatronCasesTest(CasesTest):
             (llama + "--rotary-base 1000000 --norm-epsilon 1e-6", "Llama", "epsilon = 1e-06, kv_heads = 8, head_dim = 16, theta = 1000000"),
             ("--group-query-attention --num-query-groups 4 --untie-embeddings-and-output-weights", "Decoder", "kv_heads = 4, head_dim = 16, tied = false"),
             ("--position-embedding-type rope", "Decoder", 'positions = "rotary", activation = "gelu", gated = false, biased = true'),
-            (llama + "--qk-layernorm", "Decoder", 'norm = "rms", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = true'),
+            (llama + "--qk-layernorm", "Decoder", 'norm = "rms_norm", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = true'),
             (llama + "--add-qkv-bias", "Decoder", "biased = false, qkv_biased = true"),
             (llama + "--attention-dropout 0.2", "Decoder", "dropout = 0, probability_dropout = 0.2"),
             ("--squared-relu", "Decoder", 'activation = "squared_relu"'),
@@ -253,11 +253,11 @@ class TorchtitanCasesTest(CasesTest):
     def test_blocks_that_are_recomputed(self):
         """The last of every k blocks of each rank."""
         for more, line in (
-            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["*layers.1.*", "*layers.3.*", "*layers.5.*"'),
-            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["*layers.2.*", "*layers.5.*", "*layers.8.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["model.layers.1.*", "model.layers.3.*", "model.layers.5.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["model.layers.2.*", "model.layers.5.*", "model.layers.8.*"'),
             ("[activation_checkpoint]\nselective_ac_option = '1'\n", "recompute block\n"),
             ("[activation_checkpoint]\nmode = 'full'\n", "recompute block\n"),
-            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["*.mlp"]\n'),
+            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["model.layers.*.mlp"]\n'),
         ):
             with self.subTest(more):
                 self.assertIn(line, self.plan(more))

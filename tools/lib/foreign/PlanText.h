@@ -11,6 +11,7 @@ struct ForeignTarget {
   std::string name;                ///< "Gpt2"
   std::vector<std::string> axes;   ///< axes that operations loop over
   std::vector<std::string> chains; ///< labels of repeats
+  std::vector<std::string> blocks; ///< paths of their blocks, with "{}" for the number
   std::vector<std::string> vectors; ///< patterns of the parameters of one dimension
 };
 

@@ -203,6 +203,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   int64_t each = in.whole(local, 8), global = in.whole(batch, -1, -1, Reading::mostSize);
   if (!local)
     run.assumed.push_back("a rank's batch has 8 sequences, torchtitan's default");
+  in.keep(local); // a plan has one run of the pipeline, torchtitan one for each accumulated batch
   run.micro = run.pp > 1 ? in.whole(micro, 1) : each;
   if (each % run.micro != 0)
     in.diagnostics.error((micro ? micro : local)->at,

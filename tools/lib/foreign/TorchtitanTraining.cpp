@@ -40,7 +40,8 @@ void readTorchtitanRate(Reading &in) {
   if (ratio)
     decaying = std::min<int64_t>(after, std::llround(in.number(ratio, 0, 1) * static_cast<double>(training.steps.value)));
   if (decaying == 0) {
-    training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : training.schedule.origin};
+    training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : Origin::Program};
+    in.keep(type), in.keep(least);
   } else if (decaying < after) {
     in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
     in.keep(type), in.keep(least), in.keep(steps);

@@ -128,7 +128,8 @@ void readMegatronStorage(Reading &in) {
   }
   run.replicas = in.whole(instances, 1);
   run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
-  in.keep(overlap), in.keep(gather);
+  for (const ForeignEntry *one : {distributed, fsdp, strategy, instances, outer, overlap, gather}) // a plan on one rank has no shares
+    in.keep(one);
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");

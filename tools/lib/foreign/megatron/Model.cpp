@@ -147,7 +147,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   constant("tied", isTied, untie);
   if (isLlama)
     return;
-  constant("norm", isRms ? "rms" : "layer", norm);
+  constant("norm", isRms ? "rms_norm" : "layer_norm", norm);
   constant("positions", where, in.peek("position_embedding_type") || in.peek("use_rotary_position_embeddings"));
   bool isStated = in.peek("swiglu") || in.peek("squared_relu");
   constant("activation", function, isStated);
