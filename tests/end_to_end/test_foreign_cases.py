@@ -289,7 +289,7 @@ class AccelerateCasesTest(CasesTest):
 
     def test_one_device(self):
         for text in ("distributed_type: 'NO'\n", "distributed_type: NO\n", "distributed_type: 'NO'\nnum_processes: 1\n", "distributed_type: no\n",
-                     "{distributed_type: 'NO', mixed_precision: bf16}\n", "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\n"):
+                     '{"distributed_type": "NO", "mixed_precision": "bf16"}\n', "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\n"):
             with self.subTest(text):
                 self.assertEqual(self.run_of("run.yaml", text, *CONFIG)["mesh"]["dp"], 1)
 

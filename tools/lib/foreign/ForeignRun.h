@@ -15,6 +15,7 @@ struct NotTaken {
   dsl::Location at;
   std::string setting; ///< as in the file, with its value
   std::string why;
+  bool isDifference = false; ///< it is among the run's differences too
 };
 
 /// A setting of the file that npar's plan cannot hold.

@@ -55,15 +55,15 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
     text += "\n  assumed\n";
   for (const std::string &sentence : run.assumed)
     text += "    " + sentence + "\n";
-  if (!run.notTaken.empty())
-    text += "\n  not taken\n";
+  std::string others; // than the differences
   for (const NotTaken &one : run.notTaken)
-    text += fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
+    others += one.isDifference ? "" : fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
+  text += others.empty() ? "" : "\n  not taken\n" + others;
   bool isComplete = run.notTaken.empty() && run.assumed.empty() && run.differences.empty();
   text += fmt::format("{}{} settings were read; without effect on numbers, time and memory: {}\n\n",
-                      isComplete             ? "\n  everything was taken; "
-                      : run.notTaken.empty() ? "\n  "
-                                             : "  ",
+                      isComplete       ? "\n  everything was taken; "
+                      : others.empty() ? "\n  "
+                                       : "  ",
                       run.understood, run.immaterial);
   return text;
 }

@@ -95,6 +95,8 @@ double Reading::number(const ForeignEntry *entry, double otherwise, double most)
 void Reading::differs(const ForeignEntry *entry, const std::string &why) {
   run.differences.push_back(entry ? fmt::format("line {}, {}: {}", entry->at.line, shown(*entry), why) : why);
   leave(entry, why);
+  if (entry)
+    run.notTaken.back().isDifference = true;
 }
 
 void Reading::leave(const ForeignEntry *entry, const std::string &why) {
