@@ -324,6 +324,56 @@ class AccelerateCasesTest(CasesTest):
                 self.assertEqual((run["zero"], self.left(run)), expected)
 
 
+class TranslationTest(CasesTest):
+    """`npar simulate --from FILE --as PROGRAM`: to another program."""
+
+    def translated(self, name, content, program, *flags):
+        return self.npar("simulate", "--from", self.write(name, content), *A100, *flags, "--as", program)
+
+    def test_values_that_no_file_states_are_not_written(self):
+        training = ("--lr", "--adam-beta", "--weight-decay", "--seed", "--clip-grad", "--optimizer")
+        for name, content, left in (
+            ("run.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmixed_precision: bf16\n", training),
+            ("ds.json", {"train_batch_size": 64, "bf16": {"enabled": True}}, ("--lr", "--adam-beta", "--weight-decay", "--seed", "--optimizer")),
+            ("ds.json", {"train_batch_size": 64, "optimizer": {"type": "AdamW", "params": {"lr": 3e-5}}}, ("--seed", "--lr-decay")),
+        ):
+            with self.subTest(content):
+                result = self.translated(name, content, "megatron", *CONFIG, *(("--world", 8) if name == "ds.json" else ()))
+                for flag in left:
+                    self.assertNotIn(flag, result.output)
+                self.assertIn("not written, because the file of the run does not state them", result.error)
+                self.assertIn("--num-layers 4\n", result.output)
+        # What the first program's own defaults are is written for another program.
+        self.assertIn("--clip-grad 1\n", self.translated("ds.json", {"train_batch_size": 64}, "megatron", *CONFIG, "--world", 8).output)
+        found = json.loads(self.translated("run.sh", GPT + "--lr 1e-4 --train-iters 10", "deepspeed").output)
+        self.assertEqual(found["optimizer"]["params"], {"lr": 1e-4, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01})
+        self.assertEqual(found["gradient_clipping"], 1)
+
+    def test_values_arrive(self):
+        text = LLAMA3 + 'max_norm = 0.5\nsteps = 1000\n[optimizer]\nlr = 3e-4\nbeta2 = 0.99\n[activation_checkpoint]\nmode = "full"\n'
+        flags = self.translated("run.toml", text, "megatron", "--world", 8).output
+        for line in ("--lr 0.0003", "--adam-beta2 0.99", "--clip-grad 0.5", "--lr-decay-iters 1000", "--lr-warmup-iters 200", "--rotary-base 500000", "--num-query-groups 8",
+                     "--recompute-granularity full", "--use-megatron-fsdp", "--adam-beta1 0.9", "--weight-decay 0.1"):
+            self.assertIn(line + "\n", flags)
+        self.assertNotIn("--seed", flags)  # torchtitan's is none
+
+    def test_overlap_and_recomputation_of_the_own_plan(self):
+        plain = self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron").output
+        self.assertNotIn("overlap", plain)
+        self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--overlap-grad-reduce", "megatron").output)
+        flags = "--recompute-granularity full --recompute-method block --recompute-num-layers 2"
+        found = self.translated("run.sh", GPT + flags, "megatron").output
+        for line in ("--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 2"):
+            self.assertEqual(found.count(line + "\n"), 1)
+        # With a change the plan is no longer the file's: what npar's plan does is written.
+        self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron", "--set", "micro=1").output)
+
+    def test_flags_that_do_not_go_together(self):
+        self.npar("simulate", "gpt2", "--as", "megatron", code=2)
+        self.npar("simulate", "--from", self.write("run.sh", GPT), "--as", "megatron", "--json", code=2)
+        self.npar("simulate", "--from", self.write("run.sh", GPT), "--as", "megatron", "--print-plan", code=2)
+
+
 class OtherProgramsTest(CasesTest):
     def test_refused_by_name(self):
         for program, texts in {

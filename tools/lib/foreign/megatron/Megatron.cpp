@@ -120,6 +120,7 @@ void readMegatronStorage(Reading &in) {
                      *overlap = in.find("overlap_grad_reduce"), *gather = in.find("overlap_param_gather");
   run.zero = in.isTrue(distributed) ? 1 : 0;
   if (in.isTrue(fsdp)) {
+    in.keep(in.find("no_gradient_accumulation_fusion")); // which Megatron-LM's FSDP needs
     std::string how = in.word(strategy, "optim_grads_params");
     run.zero = how == "no_shard" ? 0 : how == "optim" ? 1 : how == "optim_grads" ? 2 : 3;
     run.gradientsPerStep = false;
