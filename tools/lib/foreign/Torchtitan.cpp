@@ -6,6 +6,7 @@
 #include "engine/files/BoundedText.h"
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
+#include "tools/lib/foreign/ModelFacts.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -254,7 +255,8 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
 
 /// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
 std::string flavorOf(const dsl::Program &program) {
-  if (program.model.name != "Llama")
+  if (program.model.name != "Llama" || attributeOf(program.model, "sinusoid", "base", 0) != 500000 || !hasParameter(program.model, "lm_head.weight") ||
+      attributeOf(program.model, "rms_norm", "epsilon", 0) != 1e-5)
     return "";
   auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
   for (const TorchtitanFlavor &flavor : torchtitanFlavors())
@@ -297,7 +299,7 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
   if (run.readFrom == run.program && !run.modelSettings.empty()) {
     for (const auto &[key, value] : run.modelSettings)
       toml.addWritten(key, value);
-  } else if (std::string flavor = flavorOf(program); flavor.empty()) {
+  } else if (std::string flavor = run.differences.empty() ? flavorOf(program) : ""; flavor.empty()) {
     diagnostics.warning(program.model.location,
                         "'" + program.model.name + "' is none of the torchtitan models that npar knows: [model] is left out");
   } else {
