@@ -33,7 +33,9 @@ struct FrontendOptions {
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
-  bool damped = false; ///< for a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer)
+  /// For a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without figures
+  /// of float64 has those of float32.
+  bool damped = false;
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.

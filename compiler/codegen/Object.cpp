@@ -26,7 +26,7 @@ Target hostTarget() {
       {"x86-64-v4",
        {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
       {"x86-64-v3", {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}},
-      {"x86-64", {}}};
+      {"x86-64-v2", {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}}}; // the oldest: engine/device/ProcessorFeatures.h
   if (llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64) {
     for (auto &[cpu, needed] : levels) {
       if (!llvm::all_of(needed, [&](const char *feature) { return features.lookup(feature); }))

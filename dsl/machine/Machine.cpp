@@ -121,6 +121,17 @@ bool computesIn(const Machine &machine, size_t type) {
   return (type >= productTypes || machine.products[type].rate > 0) && machine.attentions[type].rate > 0 && machine.gradients[type].rate > 0;
 }
 
+void standIn(Machine &machine, size_t lacking, size_t known) {
+  for (HostKind &kind : machine.kinds)
+    standIn(kind.machine, lacking, known);
+  if (!machine.kinds.empty() || computesIn(machine, lacking))
+    return;
+  if (lacking < productTypes && known < productTypes)
+    machine.products[lacking] = machine.products[known];
+  machine.attentions[lacking] = machine.attentions[known];
+  machine.gradients[lacking] = machine.gradients[known];
+}
+
 const std::vector<FigureUnit> &unitsOf(FigureKind kind) {
   static const std::vector<FigureUnit> cores = {{"core", 1}, {"cores", 1}}, ranks = {{"rank", 1}, {"ranks", 1}},
                                        devices = {{"device", 1}, {"devices", 1}}, hosts = {{"host", 1}, {"hosts", 1}},

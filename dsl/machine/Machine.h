@@ -141,6 +141,9 @@ struct Figure {
 /// Returns whether products and attention in a type, an index into machineTypes, have figures on all kinds of hosts.
 bool computesIn(const Machine &machine, size_t type);
 
+/// Gives the hosts that lack figures of a type those of another type.
+void standIn(Machine &machine, size_t lacking, size_t known);
+
 /// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);
 

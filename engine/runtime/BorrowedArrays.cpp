@@ -1,3 +1,4 @@
+// Reads and writes strided arrays element by element, and checks what feeds an input.
 #include "engine/runtime/BorrowedArrays.h"
 
 #include <algorithm>

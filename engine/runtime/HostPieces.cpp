@@ -1,3 +1,4 @@
+// Finds the piece that is a whole variable, and names the mesh axes that split one.
 #include "engine/runtime/HostPieces.h"
 
 #include "engine/runtime/BorrowedArrays.h"

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ NPAR = BUILD / "bin" / "npar"
 ALTER = BUILD / "bin" / "npar_alter"  # makes wrong programs (tests/tools/npar/AlterProgram.cpp)
 REFERENCE = ROOT / "tests" / "reference"
 LONG = bool(os.environ.get("NPAR_LONG"))
-SANITIZED = bool(os.environ.get("NPAR_SANITIZED"))  # set by test_sanitizers.py
+SANITIZED = os.environ.get("NPAR_SANITIZED", "")  # the sanitizers of this build, by test_sanitizers.py
 TIMEOUT = 900
 
 sys.path.insert(0, str(REFERENCE))
@@ -46,6 +47,11 @@ def sample(cases, *names):
     if LONG:
         return cases
     return {name: cases[name] for name in names} if isinstance(cases, dict) else list(names)
+
+
+def block(page, language, number=0):
+    """The text of a page's code block."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.M | re.S)[number]
 
 
 def mesh(**sizes):

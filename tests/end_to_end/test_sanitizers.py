@@ -32,9 +32,10 @@ NOT_UNDER = {
 }
 # Files of end-to-end tests, or tests of them, that run npar itself so. Those that put a library before the C library, or limit addresses, cannot.
 SAMPLE = {
-    "address": ["test_data", "test_inputs", "test_torchrun", "test_cut_files", "test_logs", "test_checkpoint_command", "test_tokens", "test_eval"],
+    "address": ["test_data", "test_inputs", "test_torchrun", "test_cut_files", "test_logs", "test_checkpoint_command", "test_tokens", "test_eval",
+                "test_embedding.EmbeddingTest.test_programs_with_find_package"],
     "thread": ["test_torchrun.TorchrunTest.test_processes_train_as_one", "test_torchrun.TorchrunTest.test_a_killed_process_is_named", "test_cut_files",
-               "test_data"],
+               "test_data", "test_embedding.EmbeddingTest.test_programs_with_find_package"],
 }
 
 
@@ -71,7 +72,7 @@ class SanitizersTest(unittest.TestCase):
             self.call(["ctest", "--test-dir", build, "-j", os.cpu_count(), "--output-on-failure", "--timeout", 1800, "-E", left_out], environment)
         for tests in SAMPLE[name]:
             with self.subTest(tests):
-                own = {**environment, "NPAR_BUILD": str(build), "NPAR_SANITIZED": "1"}
+                own = {**environment, "NPAR_BUILD": str(build), "NPAR_SANITIZED": sanitizers}
                 own.pop("NPAR_LONG", None)
                 self.call([sys.executable, "-m", "unittest", tests], own, HERE)
 

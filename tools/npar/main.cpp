@@ -1,5 +1,6 @@
 // npar, the only driver: registers the subcommands, parses the command line and turns the outcome into an exit code.
 #include "dsl/Suggestions.h"
+#include "engine/device/ProcessorFeatures.h"
 #include "engine/readable/Printable.h"
 #include "engine/readable/TableRow.h"
 #include "engine/status/Thrown.h"
@@ -169,6 +170,8 @@ ExitCode drive(int argc, char **argv) {
     return fail(ExitCode::Usage, std::string(error.what()) + "\nnpar: see 'npar --help'");
   }
 
+  if (engine::Status processor = engine::checkProcessor(); !processor.ok())
+    return fail(ExitCode::RunFailed, processor.message());
   for (const auto &[group, command] : commands)
     if (command.app->parsed()) {
       const CLI::App &deepest = command.app->get_subcommands().empty() ? *command.app : *command.app->get_subcommands().front();

@@ -49,7 +49,7 @@ private:
   std::unique_ptr<WorkerScratch> scratch; ///< memory for the products and attentions of the program
 };
 
-/// Refuses a program generated for features that this processor lacks.
-Status checkTargetFeatures(const std::string &features);
+/// Refuses a program that was generated for another architecture or for features that this processor lacks.
+Status checkTargetFeatures(const std::string &target);
 
 } // namespace npar::engine

@@ -192,7 +192,11 @@ TEST(ProductsTest, refusesWhatItCannotDo) {
 
 TEST(CpuBackendTest, missingFeaturesAreNamed) {
   EXPECT_TRUE(checkTargetFeatures("").ok());
-  EXPECT_TRUE(checkTargetFeatures("-avx512f,+unheardof").ok());
+  EXPECT_TRUE(checkTargetFeatures("x86_64-pc-linux-gnu x86-64 -avx512f,+sse3").ok());
+  EXPECT_EQ(checkTargetFeatures("x86_64-pc-linux-gnu x86-64-v9 +sse3,+unheardof").message(),
+            "the program's kernels need CPU features that this npar does not know: unheardof; compile the program with this npar");
+  EXPECT_EQ(checkTargetFeatures("aarch64-unknown-linux-gnu generic +neon").message(),
+            "the program's kernels are for aarch64-unknown-linux-gnu, not for this x86_64 processor; compile the program on this machine");
 }
 
 } // namespace

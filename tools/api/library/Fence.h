@@ -1,6 +1,7 @@
 // Every function of the C interface runs behind a fence: an exception never reaches the caller, and an error is an object of the caller.
 #pragma once
 
+#include "engine/device/ProcessorFeatures.h"
 #include "engine/status/Thrown.h"
 #include "npar/npar.h"
 
@@ -18,10 +19,11 @@ namespace npar::api {
 npar_code give(npar_error **error, const engine::Status &status, const std::string &diagnostics = "") noexcept;
 npar_code giveNoMemory(npar_error **error) noexcept;
 
-/// Runs a body that returns a Status, and converts everything that it throws.
+/// Runs a body that returns a Status, and converts everything that it throws. On a processor that is too old, gives an error instead.
 template <typename Body> npar_code fenced(npar_error **error, Body body) noexcept {
   try {
-    engine::Status status = body();
+    static const engine::Status processor = engine::checkProcessor();
+    engine::Status status = processor.ok() ? body() : processor;
     return status.ok() ? NPAR_OK : give(error, status, status.diagnostics());
   } catch (const std::bad_alloc &) {
     return giveNoMemory(error);

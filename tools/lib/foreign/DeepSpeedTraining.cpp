@@ -4,6 +4,8 @@
 
 #include "engine/json/Json.h"
 
+#include <fmt/format.h>
+
 namespace npar::foreign {
 namespace {
 

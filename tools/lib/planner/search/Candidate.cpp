@@ -249,8 +249,11 @@ engine::Result<PlanTypes> PlanTypes::of(const std::string &compute, const std::s
   PlanTypes types;
   types.tf32 = compute == "tf32";
   std::optional<program::ElementType> read = compute.empty() || types.tf32 ? types.compute : floatOf(compute);
-  if (!read)
-    return engine::Status::usage("'compute' is tf32, " + dsl::joined(floatWords()) + ", not '" + compute + "'");
+  if (!read) {
+    std::vector<std::string> words = floatWords();
+    words.emplace_back("tf32");
+    return engine::Status::usage("'compute' is " + dsl::joined(words) + ", not '" + compute + "'");
+  }
   types.compute = *read;
   types.gradients = floatOf(gradients), types.reduce = floatOf(reduce);
   bool isNarrow = program::isNarrow(types.compute), same = gradients == types.computeWord();
