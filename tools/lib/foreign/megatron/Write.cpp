@@ -94,7 +94,7 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
-  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which says it all
+  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which needs no other flag
     return;
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
