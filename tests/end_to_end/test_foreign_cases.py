@@ -343,7 +343,7 @@ class TranslationTest(CasesTest):
                     self.assertNotIn(flag, result.output)
                 self.assertIn("not written, because the file of the run does not state them", result.error)
                 self.assertIn("--num-layers 4\n", result.output)
-        # What the first program's own defaults are is written for another program.
+        # The first program's own defaults are written for another program.
         self.assertIn("--clip-grad 1\n", self.translated("ds.json", {"train_batch_size": 64}, "megatron", *CONFIG, "--world", 8).output)
         found = json.loads(self.translated("run.sh", GPT + "--lr 1e-4 --train-iters 10", "deepspeed").output)
         self.assertEqual(found["optimizer"]["params"], {"lr": 1e-4, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01})
@@ -365,7 +365,7 @@ class TranslationTest(CasesTest):
         found = self.translated("run.sh", GPT + flags, "megatron").output
         for line in ("--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 2"):
             self.assertEqual(found.count(line + "\n"), 1)
-        # With a change the plan is no longer the file's: what npar's plan does is written.
+        # A changed plan is no longer the file's, so npar writes the flags that its own plan needs.
         self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron", "--set", "micro=1").output)
 
     def test_flags_that_do_not_go_together(self):
