@@ -42,7 +42,10 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
                            microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
-  row("schedule", run.pp == 1 ? "no pipeline" : !run.schedulePath.empty() ? "that of '" + run.schedulePath + "'" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
+  row("schedule", run.pp == 1                 ? "no pipeline"
+                  : !run.schedulePath.empty() ? "that of '" + run.schedulePath + "'"
+                  : run.chunks > 1            ? fmt::format("{}, {} chunks", run.schedule, run.chunks)
+                                              : run.schedule);
   row("recomputed", recomputedText(run));
   row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
   row("sequence parallelism", run.sequenceParallel ? "yes" : "no");

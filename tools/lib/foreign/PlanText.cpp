@@ -123,8 +123,9 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
       blocks.push_back(std::to_string(count));
     bool isOpen = run.schedule == "interleaved" || run.schedule == "looped_bfs";
     std::string schedule = run.schedulePath.empty() ? run.schedule : '"' + run.schedulePath + '"';
-    rule(joined(target.chains), fmt::format("pp by {}{}{}", schedule, isOpen && run.schedulePath.empty() ? fmt::format("({})", run.chunks) : "",
-                                            blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
+    rule(joined(target.chains),
+         fmt::format("pp by {}{}{}", schedule, isOpen && run.schedulePath.empty() ? fmt::format("({})", run.chunks) : "",
+                     blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
   }
   text += "    }\n" + storeLines(run);
   if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
