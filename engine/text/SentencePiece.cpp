@@ -98,7 +98,7 @@ Result<ModelPointer> bytePairs(const Model &model, VocabularyPointer vocabulary,
 
 Result<ModelPointer> unigram(const Model &model, VocabularyPointer vocabulary, Renumber idOf) {
   UnigramSettings settings;
-  settings.sums = UnigramSettings::Sums::SentencePiece;
+  settings.findsUnknown = false;
   settings.byteFallback = model.byteFallback;
   settings.scores.resize(vocabulary->size());
   std::vector<bool> found(vocabulary->size());

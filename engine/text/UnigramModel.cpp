@@ -44,8 +44,7 @@ public:
   bool fallsBack = false;
 };
 
-/// `Sum`: the type of the sums of scores.
-template <typename Sum> class UnigramEncoder : public WordEncoder {
+class UnigramEncoder : public WordEncoder {
 public:
   explicit UnigramEncoder(std::shared_ptr<const UnigramModel> given) : model(std::move(given)) {}
 
@@ -56,7 +55,7 @@ public:
       path.push_back(end);
     for (size_t i = path.size(), begin = 0; i-- > 0; begin = path[i]) {
       bool unknown = nodes[path[i]].id == model->settings.unknown;
-      while (fuses && unknown && i > 0 && nodes[path[i - 1]].id == model->settings.unknown)
+      while (unknown && i > 0 && nodes[path[i - 1]].id == model->settings.unknown)
         --i; // unknown characters next to each other are one piece
       append(word.substr(begin, path[i] - begin), nodes[path[i]].id, ids);
     }
@@ -65,25 +64,23 @@ public:
 
 private:
   struct Node {
-    Sum score = 0;
+    double score = 0;
     uint32_t begin = none; ///< of the token that ends here
     int32_t id = -1;
   };
   static constexpr uint32_t none = UINT32_MAX;
-  static constexpr bool fuses = true;
 
   /// SentencePiece gives tokens that must be found a score above all others.
   double scoreOf(int32_t id, size_t length) const {
     if (model->isWhole[static_cast<size_t>(id)])
-      return static_cast<double>(static_cast<Sum>(static_cast<Sum>(length) * static_cast<Sum>(model->mostScore))) - 0.1;
+      return static_cast<double>(length) * model->mostScore - 0.1;
     return model->settings.scores[static_cast<size_t>(id)];
   }
 
   void offer(size_t begin, size_t end, int32_t id, double candidate) {
     Node &node = nodes[end];
-    if (node.begin != none && !(candidate > static_cast<double>(node.score)))
-      return;
-    node = {static_cast<Sum>(candidate), static_cast<uint32_t>(begin), id};
+    if (node.begin == none || candidate > node.score)
+      node = {candidate, static_cast<uint32_t>(begin), id};
   }
 
   Status findPath(std::string_view word) {
@@ -91,18 +88,18 @@ private:
     for (size_t at = 0; at < word.size();) {
       size_t after = at;
       characterAt(word, after); // the text was checked
-      const Sum score = nodes[at].score;
+      const double score = nodes[at].score;
       bool single = false;
       uint32_t node = model->trie.root();
       for (size_t i = at; i < word.size() && (node = model->trie.next(node, static_cast<uint8_t>(word[i]))) != PrefixTrie::none; ++i)
         if (int32_t id = model->trie.value(node); id >= 0) {
-          offer(at, i + 1, id, scoreOf(id, i + 1 - at) + static_cast<double>(score));
+          offer(at, i + 1, id, scoreOf(id, i + 1 - at) + score);
           single |= i + 1 == after;
         }
       if (!single) {
         if (model->settings.unknown < 0)
           return Status::badInput("a character has no token, and there is no 'unk_id', in the word");
-        offer(at, after, model->settings.unknown, static_cast<double>(static_cast<Sum>(static_cast<Sum>(model->unknownScore) + score)));
+        offer(at, after, model->settings.unknown, model->unknownScore + score);
       }
       at = after;
     }
@@ -110,7 +107,7 @@ private:
   }
 
   void append(std::string_view piece, int32_t id, std::vector<int32_t> &ids) {
-    if (id == model->settings.unknown && model->settings.sums == UnigramSettings::Sums::TokenizersPackage)
+    if (id == model->settings.unknown && model->settings.findsUnknown)
       if (int32_t whole = model->vocabulary->find(piece); whole >= 0) // the package looks its pieces up once more
         id = whole;
     if (id != model->settings.unknown || !model->fallsBack) {
@@ -127,9 +124,7 @@ private:
 };
 
 std::unique_ptr<WordEncoder> UnigramModel::encoder() const {
-  if (settings.sums == UnigramSettings::Sums::TokenizersPackage)
-    return std::make_unique<UnigramEncoder<double>>(shared_from_this());
-  return std::make_unique<UnigramEncoder<float>>(shared_from_this());
+  return std::make_unique<UnigramEncoder>(shared_from_this());
 }
 
 } // namespace

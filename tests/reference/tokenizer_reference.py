@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Makes the small tokenizers of tokenizers/ from page.txt with Python's `tokenizers` and `sentencepiece`, and records their ids.
 
-    tokenizer_reference.py                       # writes tokenizers/ anew (needs: pip install tokenizers sentencepiece==0.1.97)
+    tokenizer_reference.py                       # writes tokenizers/ anew (needs: pip install tokenizers sentencepiece==0.2.3)
     tokenizer_reference.py --compare NPAR FOLDER TEXT...   # any tokenizer: are npar's ids for these texts those of the Python packages?
 
 The tokenizers: `gpt2` (vocab.json and merges.txt), `llama3` (tokenizer.json with Llama 3's pattern, template, special tokens and
 ignore_merges), `tinyllama` (a tokenizer.json of characters with marked spaces and bytes), `llama2` (a SentencePiece model of byte pairs with
 bytes), `unigram` (one of the other kind, with rules that normalize).
-SentencePiece 0.1.97 is Debian 12's: later ones round the scores of unigram models otherwise, and so cut near ties in other places.
+Earlier versions of SentencePiece round the scores of unigram models otherwise, and so cut near ties in other places.
 recorded.json has, for each, the ids of every line of CASES and of the page, and the SHA-256 of those of a long text that `soup` makes.
 """
 
@@ -55,7 +55,6 @@ CASES = [
     "\u2581 a\u2581b \u2581\u2581",
 ]
 
-# Characters that Unicode 14 has: what later versions assign is unknown to Debian 12's libpcre2.
 SOUP = [(0x20, 0x7E), (0xA0, 0x24F), (0x370, 0x377), (0x400, 0x52F), (0x5D0, 0x5EA), (0x620, 0x66F), (0x904, 0x939), (0xE01, 0xE30), (0x2000, 0x2027),
         (0x20A0, 0x20BF), (0x2150, 0x2188), (0x3041, 0x3096), (0x4E00, 0x9FEF), (0xAC00, 0xD7A3), (0x1D400, 0x1D454), (0x1F300, 0x1F5FF)]  # fmt: skip
 
