@@ -39,6 +39,11 @@ FollowedScript follow(const std::string &script, const std::map<std::string, std
   if (!environment.good())
     result.failure = environment.failure().message;
   for (const Launch &launch : environment.state.launches) {
+    if (launch.words[0].empty()) { // flags alone
+      for (size_t i = 1; i < launch.words.size(); ++i)
+        result.flagsAlone.push_back(shown(launch.words[i], result.reasons));
+      continue;
+    }
     std::vector<std::string> &words = result.commands.emplace_back();
     for (size_t i = launch.program + 1; i < launch.words.size(); ++i)
       words.push_back(shown(launch.words[i], result.reasons));

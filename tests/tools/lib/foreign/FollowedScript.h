@@ -10,6 +10,7 @@ namespace npar::foreign::shell::test {
 /// What follows the program in each training command that the script runs. Unknown parts are in guillemets.
 struct FollowedScript {
   std::vector<std::vector<std::string>> commands;
+  std::vector<std::string> flagsAlone; ///< words of commands that begin with a flag
   std::string failure;                ///< message of the error that ended the reading; empty: none
   std::vector<std::string> reasons;   ///< why parts of the words are not known
   std::vector<std::string> decidedBy; ///< conditions that the commands depend on

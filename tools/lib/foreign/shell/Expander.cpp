@@ -86,7 +86,7 @@ Text Expander::joined(const std::vector<Text> &texts, Origin at) {
   for (const Text &one : texts) {
     if (&one != &texts.front())
       result.append(" ", at);
-    if (!environment.fits(result.size() + one.size(), at) || !environment.spend(1 + one.size(), at))
+    if (!environment.fits(result.size() + one.size(), at) || !environment.spend(1 + one.weight(), at))
       break;
     result.append(one);
   }
@@ -125,7 +125,7 @@ Text Expander::text(const Word &word, const Unit &unit) {
   Text result;
   for (const Piece &piece : pieces(word, unit)) {
     if (!environment.fits(result.size() + piece.text.size(), unit.source.originAt(word.begin)) ||
-        !environment.spend(piece.text.size(), unit.source.originAt(word.begin)))
+        !environment.spend(piece.text.weight(), unit.source.originAt(word.begin)))
       break;
     if (piece.isBreak)
       result.append(" ", unit.source.originAt(word.begin));
@@ -165,7 +165,7 @@ std::vector<Text> Expander::fields(const Word &word, const Unit &unit) {
     Text current;
     bool has = false;
     for (const Piece &piece : pieces(one, unit)) {
-      if (!environment.spend(1 + piece.text.size(), at) || !environment.fits(current.size() + piece.text.size(), at))
+      if (!environment.spend(1 + piece.text.weight(), at) || !environment.fits(current.size() + piece.text.size(), at))
         return {};
       if (piece.isBreak) {
         if (has)
@@ -265,7 +265,7 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
       value.elements.push_back(text);
     for (const auto &[index, text] : variable->map)
       value.elements.push_back(text);
-    environment.spend(value.elements.size(), at);
+    environment.spend(20 * value.elements.size(), at);
   } else if (variable->kind == Variable::Kind::Map) {
     Text index = text(part.index[0], unit);
     if (index.unknown())
@@ -502,12 +502,12 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
     if (assignment.adds && known && known->list.count(0))
       all = known->list.at(0);
     all.append(value);
-    if (environment.fits(all.size(), at) && environment.spend(all.size(), at))
+    if (environment.fits(all.size(), at) && environment.spend(all.weight(), at))
       environment.assign(assignment.name, std::move(all), at);
     return;
   }
   Variable variable = known && (assignment.adds || !assignment.elements) ? *known : Variable();
-  if (!environment.spend(variable.list.size() + variable.map.size(), at))
+  if (!environment.spend(20 * (variable.list.size() + variable.map.size()), at))
     return;
   variable.kind = isMap ? Variable::Kind::Map : Variable::Kind::List;
   int64_t next = 0; // the index after the last one that was set

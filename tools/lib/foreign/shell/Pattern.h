@@ -8,7 +8,7 @@
 
 namespace npar::foreign::shell {
 
-constexpr size_t mostPatternSteps = 20'000'000;
+constexpr size_t mostPatternSteps = 5'000'000;
 
 /// A pattern is a list of what each place may have.
 class Pattern {

@@ -193,7 +193,7 @@ private:
   Text joined(size_t first) {
     Text all;
     for (size_t i = first; i < words.size(); ++i) {
-      if (!environment.fits(all.size() + words[i].size(), at) || !environment.spend(1 + words[i].size(), at))
+      if (!environment.fits(all.size() + words[i].size(), at) || !environment.spend(1 + words[i].weight(), at))
         break;
       if (i > first)
         all.append(" ", at);
@@ -554,7 +554,7 @@ void Runner::launch(std::vector<Text> words, Origin at) {
 }
 
 void Runner::print(const Text &text) {
-  if (output && environment.fits(output->size() + text.size(), text.originAt(0)) && environment.spend(text.size(), text.originAt(0)))
+  if (output && environment.fits(output->size() + text.size(), text.originAt(0)) && environment.spend(text.weight(), text.originAt(0)))
     output->append(text);
 }
 

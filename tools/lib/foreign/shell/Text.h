@@ -37,6 +37,8 @@ public:
   const std::string &str() const { return text; }
   bool empty() const { return text.empty(); }
   size_t size() const { return text.size(); }
+  /// A price for copying it.
+  size_t weight() const { return text.size() + 16 * pieces.size(); }
   /// The first reason why a part is unknown; null if everything is known.
   UnknownPointer unknown() const;
   /// The same for the byte at an offset.
