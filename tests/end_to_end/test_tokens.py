@@ -87,7 +87,7 @@ class TokensTest(DriverTest):
         text = "All human beings<|endoftext|>\u20ac"
         summary = json.loads(self.tell("gpt2", text, "--count", "3", "--json").output)
         ids = self.tokens("gpt2", text)
-        self.assertEqual({"tokenizer": "byte-level BPE", "vocabulary": 757, "bytes": len(text.encode()), "tokens": len(ids), "largest": max(ids)},
+        self.assertEqual({"schema": 1, "tokenizer": "byte-level BPE", "vocabulary": 757, "bytes": len(text.encode()), "tokens": len(ids), "largest": max(ids)},
                          {key: value for key, value in summary.items() if key != "first"})  # fmt: skip
         self.assertEqual([each["token"] for each in summary["first"]], ids[:3])
         self.assertTrue(text.startswith("".join(each["text"] for each in summary["first"])))

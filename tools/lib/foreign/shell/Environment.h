@@ -9,7 +9,7 @@
 
 namespace npar::foreign::shell {
 
-constexpr size_t mostShellWork = 20'000'000; ///< bytes, commands and copies, each with a price; bounds the time
+constexpr size_t mostShellWork = 5'000'000;  ///< bytes, commands and copies, each with a price; bounds the time
 constexpr size_t longestShellText = 1 << 20; ///< bytes of a value
 constexpr int deepestShellCalls = 60;        ///< of commands, functions, expansions and scripts in each other
 
