@@ -7,7 +7,7 @@
 
 namespace npar::foreign::shell::test {
 
-/// What follows the program in each training command that the script runs. Unknown parts are in guillemets.
+/// The words after the program of each training command that the script runs. Unknown parts are in guillemets.
 struct FollowedScript {
   std::vector<std::vector<std::string>> commands;
   std::vector<std::string> flagsAlone; ///< words of commands that begin with a flag

@@ -1,4 +1,4 @@
-// What bash cannot tell: unknown values with their reasons, conditions that are not known, launchers, and limits.
+// Tests unknown values with their reasons, unknown conditions, launchers and limits, for which bash has no answer.
 #include "tests/tools/lib/foreign/FollowedScript.h"
 
 #include "tools/lib/foreign/shell/Parser.h"

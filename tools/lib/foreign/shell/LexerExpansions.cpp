@@ -134,7 +134,7 @@ bool Lexer::operands(Part &part, bool isQuoted) {
   return read(part.operands[1], Until::Brace, isQuoted && !isPattern);
 }
 
-/// Finds the end of `$(...)`, which is parsed only when it is looked at.
+/// Finds the end of `$(...)`, which is parsed only when it is expanded.
 bool Lexer::command(Word &word, bool isQuoted) {
   size_t begin = at;
   std::string open; // parentheses and quotes that are not closed yet

@@ -52,7 +52,7 @@ std::string setOf(std::string_view inside) {
   return others;
 }
 
-/// Where the bracket at `open` closes; npos if it does not.
+/// The place of the bracket that closes the one at `open`; npos without one.
 size_t closeOf(std::string_view text, size_t open) {
   size_t at = open + 1;
   if (at < text.size() && (text[at] == '!' || text[at] == '^'))

@@ -21,7 +21,7 @@ public:
   bool matches(std::string_view text, size_t &steps) const;
   /// Length of the shortest or longest match at the beginning; npos: none.
   size_t atBegin(std::string_view text, bool longest, size_t &steps) const;
-  /// Where the shortest or longest match at the end begins; npos: none.
+  /// The beginning of the shortest or longest match at the end; npos: none.
   size_t atEnd(std::string_view text, bool longest, size_t &steps) const;
 
 private:

@@ -267,11 +267,11 @@ void Runner::either(const UnknownPointer &why, const std::function<void()> &yes,
     return;
   }
   if (first != flow && !firstEnds && !otherEnds) {
-    environment.fail({at, "npar cannot know how the script goes on from here: that depends on " + why->why,
+    environment.fail({at, "npar cannot know how the script continues from here: that depends on " + why->why,
                       why->name.empty() ? "" : "--env " + why->name + "=VALUE gives it", {}, ""});
     return;
   }
-  if (firstEnds != otherEnds) { // one way has trained and is over, the other one goes on
+  if (firstEnds != otherEnds) { // one way has trained and is over, the other one continues
     State over = firstEnds ? std::move(after) : std::exchange(environment.state, std::move(after));
     if (otherEnds)
       flow = first, levels = firstLevels;
