@@ -101,6 +101,7 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
     Origin at = unit.source.originAt(part.begin);
     if (!environment.spend(1 + (part.end - part.begin), at))
       break;
+    size_t before = out.size();
     if (part.kind == Part::Kind::Literal || part.kind == Part::Kind::Braces) {
       out.push_back({literal(part, unit), part.isQuoted, false});
     } else if (part.kind == Part::Kind::Parameter) {
@@ -112,6 +113,11 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
     } else {
       out.push_back({outputOf(part, unit), part.isQuoted, false});
     }
+    size_t weight = 0; // of the copies
+    for (; before < out.size(); ++before)
+      weight += out[before].text.weight();
+    if (!environment.spend(weight, at))
+      break;
   }
   --depth;
   return out;
