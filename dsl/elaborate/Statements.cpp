@@ -1,7 +1,6 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
-#include "engine/status/OptionNames.h"
 
 #include <algorithm>
 
@@ -37,8 +36,7 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
     return;
   Helps helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())
-    helps.push_back(engine::optionsAreMembers ? "without a loss, compile it for evaluation, which computes its outputs"
-                                              : "without a loss, `npar eval --outputs` writes its outputs");
+    helps.push_back("without a loss it cannot be trained, but evaluated for its outputs");
   reporter.fail(model.name.location, name + " has no loss", helps);
 }
 

@@ -12,7 +12,7 @@
 
 namespace npar::engine {
 
-/// DataSource::stream of batches that a program which embeds npar hands over (tools/api): nobody can read them again.
+/// DataSource::stream of batches in the memory of a program that embeds npar (tools/api). npar cannot read them again.
 inline constexpr const char *hostStream = "host";
 
 /// Any batch can be requested at any time; the result depends only on the arguments, never on the plan. Thread-safe.

@@ -48,8 +48,9 @@ public:
       if (GivenFile file = GivenFile::of(text); !file.input.empty())
         TRY_STATUS(takeInput(file));
     TRY_STATUS(checkFed());
-    if (!given.order.empty())
+    if (!given.order.empty()) {
       TRY(plan->order, sampleOrder(given.order));
+    }
     if (!given.mask.empty() && !shape.ignoring())
       return Status::badInput(nameOf(Option::Mask) + " needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model "
                               "of the standard library " + nameOf(Option::Setting, "ignore=-100"));

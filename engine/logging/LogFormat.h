@@ -81,7 +81,7 @@ const LogFormat &tensorBoardEvents();
 /// The format by the file's name: events if it contains "tfevents", columns for ".csv", otherwise lines of JSON.
 const LogFormat &logFormatOf(const std::string &path);
 
-/// The line of a step without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
+/// The line of a step without its end: {"schema":1,"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
 /// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, with fp16
 /// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, "valid_tokens", "epoch" with "sample",
 /// and "batch_hash" where they are known; another unit replaces "tokens"; NaN and infinity are null.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t longestCharacter = 4;
 
-/// Where the character before `at` begins.
+/// The position of the character before `at`.
 size_t characterBefore(std::string_view text, size_t at) {
   do
     --at;

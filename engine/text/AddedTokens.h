@@ -31,7 +31,7 @@ public:
   bool empty() const { return edges.empty(); }
   size_t longest() const { return most; }
   bool stripsLeft() const { return anyLeft; }
-  /// The first token that begins in [from, until) and ends within the text; null if there is none.
+  /// The first token that begins in [from, until) and ends within the text; null without one.
   const Token *find(std::string_view text, size_t from, size_t until, Span &span) const;
 
 private:

@@ -1,4 +1,4 @@
-// What becomes of ASCII is looked up in a table; everything else asks the rule.
+// A table holds the results for ASCII; the rule computes all others.
 #include "engine/text/CharacterNormalizer.h"
 
 #include "engine/text/ByteCharacters.h"
@@ -47,11 +47,14 @@ void appendLowercase(char32_t c, std::string &out) {
     appendUtf8(each, out);
 }
 
-/// Appends the character unless it is to be removed; white space as a space.
+/// Appends the character unless it is to be removed; white space as a space. Some white space is a control character and removed.
 void appendClean(char32_t c, std::string &out) {
-  if (c == '\t' || c == '\n' || c == '\r' || setOf(Property::WhiteSpace).contains(c))
+  bool kept = c == '\t' || c == '\n' || c == '\r' || (c != 0 && c != 0xfffd && !setOf(Property::Other).contains(c));
+  if (!kept)
+    return;
+  if (c < ' ' || setOf(Property::WhiteSpace).contains(c))
     out += ' ';
-  else if (c != 0 && c != 0xfffd && !setOf(Property::Other).contains(c))
+  else
     appendUtf8(c, out);
 }
 

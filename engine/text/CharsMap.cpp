@@ -10,6 +10,7 @@
 namespace npar::engine {
 namespace {
 
+constexpr size_t longestText = 256; // bytes that may replace a text
 constexpr uint32_t labelBits = 1U << 31 | 0xffU, valueBits = 0x7fffffffU;
 
 size_t offsetOf(uint32_t unit) { return size_t{unit >> 10} << ((unit & (1U << 9)) >> 6); }
@@ -36,6 +37,8 @@ bool staysInside(const std::vector<uint32_t> &units, std::string_view texts) {
       if (endsHere(unit)) {
         size_t value = next < units.size() ? units[next] & valueBits : texts.size();
         if (value >= texts.size() || (static_cast<uint8_t>(texts[value]) & 0xc0) == 0x80)
+          return false;
+        if (texts.substr(value, longestText + 1).find('\0') == std::string_view::npos)
           return false;
       }
       ahead.push_back(next);

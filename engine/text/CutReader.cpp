@@ -6,6 +6,7 @@
 #include "engine/text/NormalizerReader.h"
 #include "engine/text/Quoted.h"
 #include "engine/text/Unicode.h"
+#include "engine/text/Utf8.h"
 
 namespace npar::engine {
 
@@ -31,8 +32,9 @@ Behavior readBehavior(Fields &fields, const char *otherwise) {
 Status addSplit(Fields &fields, std::vector<CutRule> &rules) {
   Behavior behavior = readBehavior(fields, "");
   bool inverted = fields.flag("invert");
+  const Json &where = fields.object("pattern");
   TRY_STATUS(fields.mistake());
-  TRY(FilePattern pattern, readFilePattern(fields.object("pattern"), "pre-tokenizer 'Split'"));
+  TRY(FilePattern pattern, readFilePattern(where, "pre-tokenizer 'Split'"));
   if (pattern.regex.empty()) {
     rules.push_back(splitRule(pattern.text, behavior));
     rules.back().inverted = inverted;
@@ -64,8 +66,9 @@ void addMetaspace(Fields &fields, std::vector<CutRule> &rules) {
   bool prefix = fields.flag("add_prefix_space", scheme != "never");
   if (scheme.empty())
     scheme = prefix ? "always" : "never";
-  if (mark.empty())
-    fields.refuse("has no 'replacement'");
+  size_t end = 0;
+  if (!characterAt(mark, end) || end < mark.size())
+    fields.refuse("has a 'replacement' that is not one character");
   if (!prefix && scheme != "never")
     fields.refuse("has the prepend_scheme " + inQuotes(scheme) + ", and a false 'add_prefix_space'");
   if (scheme != "first" && scheme != "always" && scheme != "never")
@@ -77,7 +80,7 @@ void addMetaspace(Fields &fields, std::vector<CutRule> &rules) {
     rules.push_back(splitRule(mark, Behavior::MergedWithNext));
 }
 
-/// Kinds that are made of sets of characters. False: it is of no such kind.
+/// Adds the rules of a kind that sets of characters define. Returns false for other kinds.
 bool addSets(const std::string &type, Fields &fields, std::vector<CutRule> &rules) {
   const CharacterSet &spaces = setOf(Property::WhiteSpace), &punctuation = setOf(Property::Punctuation);
   if (type == "Whitespace") {

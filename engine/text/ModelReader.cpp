@@ -19,6 +19,9 @@ Status readBpe(TokenizerJson &json, Fields &fields, bool bytes, PipelineParts &p
   settings.unknown = fields.text("unk_token");
   settings.prefix = fields.text("continuing_subword_prefix");
   settings.suffix = fields.text("end_of_word_suffix");
+  constexpr size_t longest = 64;
+  if (settings.prefix.size() > longest || settings.suffix.size() > longest)
+    fields.refuse("has a prefix or suffix of more than " + std::to_string(longest) + " bytes");
   if (bytes && (settings.byteFallback || !settings.prefix.empty() || !settings.suffix.empty()))
     fields.refuse("has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix', which npar does not know for words of bytes");
   parts.kind = bytes ? "byte-level BPE" : "BPE of characters";

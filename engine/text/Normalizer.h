@@ -4,6 +4,7 @@
 #include "engine/status/Status.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace npar::engine {
 /// Immutable. A text comes in parts; the result does not depend on them.
 class Normalizer {
 public:
-  /// What a normalizer remembers between the parts of one text.
+  /// The memory of a normalizer between the parts of one text.
   struct State {
     bool begins = true;      ///< nothing was consumed yet
     bool wrote = false;      ///< something but leading spaces was consumed
@@ -34,7 +35,8 @@ class NormalizerChain {
 public:
   explicit NormalizerChain(const Normalizers &normalizers);
   bool empty() const { return stages.empty(); }
-  /// Appends what the part adds to the normalized text. `ends`: it is the last part; the next one begins another text.
+  /// Appends what the part adds to the normalized text. `ends`: it is the last part; the next one begins another text. Refuses normalizers
+  /// that make very many bytes of few.
   Status push(std::string_view part, bool ends, std::string &out);
 
 private:
@@ -42,9 +44,11 @@ private:
     std::shared_ptr<const Normalizer> normalizer;
     Normalizer::State state;
     std::string waiting, made;
+    uint64_t written = 0;
     size_t enough = 0; ///< bytes that must wait before the next attempt, so that a long undecided text is read only a few times
   };
   std::vector<Stage> stages;
+  uint64_t given = 0; ///< bytes of the text so far
 };
 
 /// Normalizes a whole text.

@@ -15,8 +15,18 @@ namespace {
 
 using One = Result<std::shared_ptr<const Normalizer>>;
 
+constexpr size_t longestContent = 64;
+
+/// A text that is put into texts.
+std::string readContent(Fields &fields, const char *name) {
+  std::string text = fields.text(name);
+  if (text.size() > longestContent)
+    fields.refuse("has a '" + std::string(name) + "' of " + std::to_string(text.size()) + " bytes, more than " + std::to_string(longestContent));
+  return text.substr(0, longestContent);
+}
+
 One readReplace(Fields &fields) {
-  std::string by = fields.text("content");
+  std::string by = readContent(fields, "content");
   TRY(FilePattern pattern, readFilePattern(fields.object("pattern"), "normalizer 'Replace'"));
   if (pattern.regex.empty())
     return replaceNormalizer(pattern.text, by);
@@ -57,7 +67,7 @@ One readOne(const std::string &type, const Json &part, Fields &fields) {
     return stripNormalizer(left, right);
   }
   if (type == "Prepend")
-    return prependNormalizer(fields.text("prepend"));
+    return prependNormalizer(readContent(fields, "prepend"));
   if (type == "Replace")
     return readReplace(fields);
   if (type == "Precompiled")

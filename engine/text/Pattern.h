@@ -11,18 +11,15 @@
 namespace npar::engine {
 
 /// Translates a pattern of a tokenizer file, which is written for Oniguruma, for PCRE2. Constructs whose meaning differs, or is not known
-/// to be the same, are refused by name: `.`, `^`, `$`, `\w`, `\b`, nested classes and references. `\s` becomes an explicit class (PCRE2's
-/// also contains U+180E).
+/// to be the same, are refused by name: `.`, `^`, `$`, `\w`, `\b`, intersections of classes and references. `\s` becomes an explicit class
+/// (PCRE2's also contains U+180E); categories get the characters that Oniguruma's newer Unicode has in addition.
 Result<std::string> translatePattern(std::string_view pattern);
-/// The pattern that matches exactly this text.
-std::string patternOfText(std::string_view text);
 
 struct Span {
   size_t begin = 0, end = 0;
 };
 
-/// Compiled once; any number of threads may use it, each with a PatternMatcher of its own. With Debian 12's libpcre2 it knows the
-/// characters of Unicode 14: characters assigned in later versions are neither letters nor numbers to it.
+/// Compiled once; any number of threads may use it, each with a PatternMatcher of its own.
 class Pattern {
 public:
   /// Refuses what translatePattern or PCRE2 refuses, a pattern that can match the empty text, and one longer than 16 KiB.

@@ -236,14 +236,4 @@ private:
 
 Result<std::string> translatePattern(std::string_view pattern) { return Translator(pattern).run(); }
 
-std::string patternOfText(std::string_view text) {
-  std::string pattern;
-  for (char c : text) {
-    if (std::strchr("\\^$.[]|()?*+{}", c) && c)
-      pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 } // namespace npar::engine

@@ -58,11 +58,14 @@ Status Pipeline::addAdded() {
       return Status::badInput("id " + std::to_string(id) + " is that of two tokens, one of them " + inQuotes(token.text));
     addedIds.emplace(token.text, id);
     entry.exists = true, entry.special = token.special;
-    entry.text = {token.text, token.text};
+    bool spaced = parts.spelling.kind == Spelling::Kind::WordPiece || parts.spelling.kind == Spelling::Kind::Spaced;
+    entry.text = spaced ? textOfToken(parts.spelling, token.text) : TokenText{token.text, token.text};
     std::string sought = token.text;
     if (token.normalized) {
       TRY(sought, normalized(parts.normalizers, token.text));
     }
+    if (sought.size() > longestAdded)
+      return Status::badInput("added token " + inQuotes(token.text) + " has " + std::to_string(sought.size()) + " bytes when it is normalized");
     if (sought.empty())
       return Status::badInput("nothing is left of added token " + inQuotes(token.text) + " when it is normalized");
     (token.normalized ? second : first).add(sought, {id, token.singleWord, token.leftStrip, token.rightStrip});

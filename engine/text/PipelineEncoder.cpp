@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t leastPart = 1 << 16;           // bytes that are encoded together
 constexpr size_t longestWord = size_t{1} << 28; // a model has numbers of 32 bits and several of them for each byte
-constexpr size_t knownWords = 1 << 16, longestKnown = 48;
+constexpr size_t fewWords = 1 << 8, knownWords = 1 << 16, longestKnown = 48; // short texts need no large table
 
 } // namespace
 
@@ -19,7 +19,7 @@ constexpr size_t knownWords = 1 << 16, longestKnown = 48;
 class PipelineEncoder::Cutting : public AddedTokenSink {
 public:
   explicit Cutting(const Pipeline &tokenizer)
-      : cutter(tokenizer.parts.cuts), model(tokenizer.model->encoder()), known(knownWords), encodeWord([this](std::string_view word) {
+      : cutter(tokenizer.parts.cuts), model(tokenizer.model->encoder()), known(fewWords), encodeWord([this](std::string_view word) {
           inPiece = true;
           return encode(word);
         }),
@@ -39,6 +39,8 @@ public:
         return failure(status.message(), done);
       atBegin &= done == 0;
       passed += done;
+      if (passed > leastPart && known.size() == fewWords)
+        known.assign(knownWords, {});
       waiting.erase(0, std::min(done, waiting.size()));
       enough = std::max(leastPart, 2 * waiting.size());
       if (waiting.size() > longestWord)
@@ -74,7 +76,7 @@ private:
       return Status::badInput(tooLong());
     if (word.size() > longestKnown)
       return model->encode(word, *ids);
-    Known &entry = known[std::hash<std::string_view>()(word) % knownWords];
+    Known &entry = known[std::hash<std::string_view>()(word) & (known.size() - 1)];
     if (std::string_view(entry.word, entry.length) == word) {
       ids->insert(ids->end(), entry.ids, entry.ids + entry.count);
       return {};

@@ -29,11 +29,18 @@ void PrefixTrie::add(std::string_view token, int32_t value) {
   values[node] = value;
 }
 
-Status checkTrieBytes(size_t bytes) {
-  constexpr size_t most = size_t{16} << 20;
-  if (bytes <= most)
-    return {};
-  return Status::badInput("its tokens have " + std::to_string(bytes) + " bytes together, more than " + std::to_string(most));
+Result<size_t> trieBytes(const Vocabulary &vocabulary) {
+  constexpr size_t most = size_t{16} << 20, longest = 4096;
+  size_t bytes = 0;
+  for (size_t id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.text(id).size() > longest)
+      return Status::badInput("the token with id " + std::to_string(id) + " has " + std::to_string(vocabulary.text(id).size()) +
+                              " bytes, more than " + std::to_string(longest));
+    bytes += vocabulary.text(id).size();
+  }
+  if (bytes > most)
+    return Status::badInput("its tokens have " + std::to_string(bytes) + " bytes together, more than " + std::to_string(most));
+  return bytes;
 }
 
 } // namespace npar::engine

@@ -1,7 +1,7 @@
 // Finds the tokens that a text begins with.
 #pragma once
 
-#include "engine/status/Status.h"
+#include "engine/text/Vocabulary.h"
 
 #include <cstdint>
 #include <string_view>
@@ -18,7 +18,7 @@ public:
 
   static constexpr uint32_t none = UINT32_MAX;
   uint32_t root() const { return 0; }
-  /// The node after one more byte; `none` if no token goes on like this.
+  /// The node after one more byte; `none` if no token continues like this.
   uint32_t next(uint32_t node, uint8_t byte) const {
     uint64_t key = keyOf(node, byte);
     for (size_t slot = slotOf(key);; slot = (slot + 1) & mask)
@@ -32,7 +32,7 @@ public:
 
 private:
   struct Slot {
-    uint64_t key = 0; ///< never 0 where there is an edge
+    uint64_t key = 0; ///< 0 marks an empty slot
     uint32_t node = 0;
   };
   static uint64_t keyOf(uint32_t node, uint8_t byte) { return (uint64_t{node} << 8 | byte) + 1; }
@@ -45,7 +45,8 @@ private:
   std::vector<int32_t> values = {-1};
 };
 
-/// Refuses more bytes of tokens than a trie should have.
-Status checkTrieBytes(size_t bytes);
+/// The bytes of all tokens together. Refuses more than a trie should have, and a token longer than 4,096 bytes, which would make the search
+/// at each place of a text too long.
+Result<size_t> trieBytes(const Vocabulary &vocabulary);
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-// Reads the messages of sentencepiece_model.proto that say how texts are encoded.
+// Reads the messages of sentencepiece_model.proto that determine the ids of texts.
 #include "engine/text/SentencePieceModel.h"
 
 #include "engine/text/ProtocolBuffer.h"
@@ -70,7 +70,7 @@ Status readTraining(std::string_view message, SentencePieceModel &model) {
   Message fields(message);
   while (fields.next()) {
     if (fields.field == 3 && (fields.number < 1 || fields.number > 4))
-      return Status::badInput("it is of the kind " + std::to_string(fields.number) + ", which npar does not know");
+      return Status::badInput("it has the kind " + std::to_string(fields.number) + ", which npar does not know");
     if (fields.field == 3)
       model.kind = static_cast<SentencePieceModel::Kind>(fields.number);
     if (fields.field == 24 && fields.number != 0)

@@ -22,7 +22,7 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   std::string charsMap;                       ///< table of the normalizer (CharsMap.h)
   bool spaceBefore = true;                    ///< puts a space before every text
-  bool dropsExtraSpaces = true;               ///< at the ends, and all but one of several
+  bool dropsExtraSpaces = true;               ///< at the ends, and repeated ones
   bool marksSpaces = true;                    ///< writes them as U+2581
   bool byteFallback = false;                  ///< unknown characters are made of byte pieces
   std::string unknownText = " \xe2\x81\x87 "; ///< text of the unknown piece

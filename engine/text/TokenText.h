@@ -9,7 +9,7 @@
 
 namespace npar::engine {
 
-/// How a model spells its tokens.
+/// The spelling of tokens in a vocabulary.
 struct Spelling {
   enum class Kind {
     Plain,          ///< as they are

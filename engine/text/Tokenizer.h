@@ -66,9 +66,9 @@ private:
   std::string waiting;
 };
 
-/// Opens the tokenizer of a folder: its `tokenizer.json`, or `vocab.json` with `merges.txt`, or `tokenizer.model` (SentencePiece); or one
-/// of these files by its path; or "bytes", in which every byte is a token. Features that npar would compute differently are refused by
-/// name.
+/// Opens the tokenizer of a folder: its `tokenizer.json`, or `vocab.json` with `merges.txt`, or `vocab.txt`, or a SentencePiece model
+/// (`tokenizer.model`, `spiece.model`, `sentencepiece.bpe.model`); or one of these files by its path; or "bytes", in which every byte is a
+/// token. Features that npar would compute differently are refused by name.
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string &path);
 
 /// The end of the prefix of `text` that holds whole UTF-8 characters, or bytes that are none; the bytes after it begin a character.

@@ -65,8 +65,9 @@ Result<PipelineParts> partsOfTokenizerJson(TokenizerJson &json) {
     fields.refuse("has a 'truncation', which changes how many tokens a text has: set it to null");
   if (!changesNothing(fields.any("padding")))
     fields.refuse("has a 'padding', which changes how many tokens a text has: set it to null");
-  TRY_STATUS(fields.status());
+  TRY_STATUS(fields.mistake());
   TRY(parts.added, addedTokensOf(json.rest));
+  TRY_STATUS(fields.status());
   const Json &normalizer = member(json.rest, "normalizer");
   TRY(Cuts cuts, readCuts(member(json.rest, "pre_tokenizer")));
   TRY_STATUS(readModel(json, cuts.bytes, parts));

@@ -72,7 +72,7 @@ const Texts &canonicalTexts() {
   return texts;
 }
 
-/// Which two characters compose to one, from the decompositions that the package reverses.
+/// The pairs of characters that compose to one, made from the decompositions that the package reverses.
 struct Compositions {
   std::unordered_map<uint64_t, char32_t> pairs;
   CharacterSet seconds{{}};

@@ -41,7 +41,7 @@ enum class GraphemeBreak : uint8_t {
 };
 GraphemeBreak graphemeBreakOf(char32_t c);
 
-/// Characters of a general category, such as "L", that Oniguruma knows and PCRE2 10.42 does not; null if there are none.
+/// Characters of a general category, such as "L", that Oniguruma knows and PCRE2 10.42 does not; null without such characters.
 const CharacterSet *addedToCategory(std::string_view name);
 /// Characters of a script; null if the table lacks it.
 const CharacterSet *setOfScript(std::string_view name);
@@ -50,7 +50,7 @@ const CharacterSet *setOfScript(std::string_view name);
 uint8_t combiningClass(char32_t c);
 /// The complete decomposition; empty if the character has none. Hangul syllables are not in this table.
 std::u32string_view decomposition(char32_t c, bool compatible);
-/// The character that two characters compose to; 0 if there is none.
+/// The character that two characters compose to; 0 for other pairs.
 char32_t composition(char32_t first, char32_t second);
 /// True if a character is the second of a composition.
 bool composesBackwards(char32_t c);

@@ -135,10 +135,7 @@ std::unique_ptr<WordEncoder> UnigramModel::encoder() const {
 } // namespace
 
 Result<ModelPointer> unigramModel(VocabularyPointer vocabulary, UnigramSettings settings) {
-  size_t bytes = 0;
-  for (size_t id = 0; id < vocabulary->size(); ++id)
-    bytes += vocabulary->text(id).size();
-  TRY_STATUS(checkTrieBytes(bytes));
+  TRY(size_t bytes, trieBytes(*vocabulary));
   return ModelPointer(std::make_shared<UnigramModel>(std::move(vocabulary), std::move(settings), bytes));
 }
 

@@ -22,7 +22,7 @@ public:
   static Result<std::shared_ptr<const Vocabulary>> create(const TokenList &tokens);
   Vocabulary(const Vocabulary &) = delete;
 
-  /// The id of a token; -1 if there is none.
+  /// The id of a token; -1 for other texts.
   int32_t find(std::string_view token) const { return index.find(token); }
   /// One more than the largest id.
   size_t size() const { return texts.size(); }

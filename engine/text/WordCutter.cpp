@@ -22,7 +22,7 @@ CutRule splitRule(Delimiter delimiter, Behavior behavior, bool inverted) {
 
 bool beginsWith(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
-/// What stands before a piece that a rule rewrites.
+/// The text that a rule puts before a piece.
 std::string_view prefixOf(const CutRule &rule, std::string_view text, WordCutter::Place place) {
   if (place == WordCutter::Place::Within)
     return {};
@@ -34,7 +34,7 @@ std::string_view prefixOf(const CutRule &rule, std::string_view text, WordCutter
   return wanted ? std::string_view(rule.mark) : std::string_view();
 }
 
-/// Which events of a split become one piece.
+/// Returns true if the event joins the piece before it.
 bool joinsPiece(Behavior behavior, bool before, bool now) {
   switch (behavior) {
   case Behavior::Removed:
@@ -207,7 +207,7 @@ Status WordCutter::rewrite(size_t at, std::string_view text, Place place, bool g
   }
   size_t whole = 0;
   TRY_STATUS(apply(at + 1, to, place, goesOn, word, whole));
-  // How much of the text that is.
+  // Converts the position in the rewritten text back.
   done = whole == to.size() ? text.size() : 0;
   for (size_t made = prefix.size(); done < text.size() && made < whole; ++done)
     made += std::max<size_t>(replacement(text[done]).size(), 1);

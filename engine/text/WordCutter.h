@@ -19,7 +19,7 @@ struct Delimiter {
   std::string text;
 };
 
-/// What becomes of a delimiter.
+/// The fate of a delimiter.
 enum class Behavior {
   Removed,
   Isolated,           ///< a piece of its own

@@ -7,17 +7,10 @@
 namespace npar::engine {
 namespace {
 
-size_t bytesOf(const Vocabulary &vocabulary) {
-  size_t bytes = 0;
-  for (size_t id = 0; id < vocabulary.size(); ++id)
-    bytes += vocabulary.text(id).size();
-  return bytes;
-}
-
 class WordPieceModel : public WordModel, public std::enable_shared_from_this<WordPieceModel> {
 public:
-  WordPieceModel(const Vocabulary &vocabulary, const WordPieceSettings &settings, int32_t unknown)
-      : begins(bytesOf(vocabulary)), continues(bytesOf(vocabulary)), unknown(unknown), longest(static_cast<size_t>(settings.longestWord)) {
+  WordPieceModel(const Vocabulary &vocabulary, const WordPieceSettings &settings, int32_t unknown, size_t bytes)
+      : begins(bytes), continues(bytes), unknown(unknown), longest(static_cast<size_t>(settings.longestWord)) {
     for (size_t id = 0; id < vocabulary.size(); ++id) {
       std::string_view text = vocabulary.text(id);
       if (text.empty())
@@ -120,8 +113,8 @@ Result<ModelPointer> wordPieceModel(VocabularyPointer vocabulary, WordPieceSetti
     return Status::badInput("its 'max_input_chars_per_word' is " + std::to_string(settings.longestWord) + ": 0 to " +
                             std::to_string(mostCharacters) + " are possible");
   TRY(int32_t unknown, unknownIn(*vocabulary, settings.unknown));
-  TRY_STATUS(checkTrieBytes(bytesOf(*vocabulary)));
-  return ModelPointer(std::make_shared<WordPieceModel>(*vocabulary, settings, unknown));
+  TRY(size_t bytes, trieBytes(*vocabulary));
+  return ModelPointer(std::make_shared<WordPieceModel>(*vocabulary, settings, unknown, bytes));
 }
 
 Result<ModelPointer> wordLevelModel(VocabularyPointer vocabulary, const std::string &unknownToken) {

@@ -144,7 +144,7 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
     return refuse("data whose sample count is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;
   data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples));
-  if (before.batch != position.batch)
+  if (before.batch != position.batch && !plan.quiet)
     observer.remark(fmt::format("a batch now has {} samples instead of {}: training continues at sample {}", position.batch, before.batch,
                                 before.samples));
   return {};
@@ -185,11 +185,12 @@ Status RunCheckpoints::fill(job::Processes &processes, engine::Session &session,
     if (remarks.ok()) {
       saved = firstStep();
       store = nullptr; // closes its files: a removed file frees its disk space only when closed
-      observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), plan.steps));
-      for (const std::string &text : *remarks)
+      if (!plan.quiet)
+        observer.remark(fmt::format("resuming from '{}': {} of {} steps are done", origin->folder, firstStep(), plan.steps));
+      for (const std::string &text : plan.quiet ? std::vector<std::string>() : *remarks)
         observer.remark(text);
       std::string others = plan.given ? engine::otherSettings(origin->folder, *plan.given, constants) : "";
-      if (!others.empty())
+      if (!others.empty() && !plan.quiet)
         observer.remark("warning: the settings differ from those when the checkpoint was written: " + others);
       return {};
     }
@@ -335,7 +336,8 @@ void RunCheckpoints::spareBest() {
 
 void RunCheckpoints::sayRemarks() {
   for (const std::string &text : writer->takeRemarks())
-    observer.remark(text);
+    if (!plan.quiet)
+      observer.remark(text);
 }
 
 std::string RunCheckpoints::newest() const { return writer && !writer->newest().empty() ? writer->newest() : origin ? origin->folder : ""; }

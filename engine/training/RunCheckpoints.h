@@ -25,6 +25,7 @@ struct CheckpointPlan {
   std::optional<uint64_t> seed;               ///< of the command line
   int64_t steps = 0;                          ///< steps done at the end
   std::optional<engine::GivenSettings> given; ///< of the command line, to compare with the checkpoint's; nothing: a compiled program
+  bool quiet = false;                         ///< remarks on what went wrong only
 };
 
 /// The texts that a model was read from and the arguments that selected it, for a copy in every checkpoint.

@@ -10,7 +10,7 @@ import random_weights  # of tests/reference, as the driver has it on the path
 
 RECORDED = json.loads((REFERENCE / "decoder_recorded.json").read_text())
 SIZES = {"vocab": 61, "context": 32, "width": 16, "heads": 4, "kv_heads": 2, "depth": 2, "length": 8, "batch": 8, "theta": 100.0}
-LLAMA = {"norm": "rms", "activation": "silu", "gated": "true", "biased": "false", "tied": "false"}
+LLAMA = {"norm": "rms_norm", "activation": "silu", "gated": "true", "biased": "false", "tied": "false"}
 
 
 class DecoderTest(DriverTest):
@@ -43,7 +43,7 @@ class DecoderTest(DriverTest):
     def test_structures_under_plans(self):
         for structure, plan in (
             ({"positions": "table", "activation": "squared_relu", "dropout": 0.1, "probability_dropout": 0.1}, settings(mesh(dp=1, pp=2, tp=2), micro=4)),
-            ({"positions": "absent", "normed": "head", "norm": "rms", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
+            ({"positions": "absent", "normed": "head", "norm": "rms_norm", "kv_heads": 2, "gated": "true", "tied": "false"}, settings(mesh(dp=2, pp=1, tp=2), zero=3, micro=4)),
         ):
             with self.subTest(structure):
                 report = self.npar_json("verify", "decoder", *settings(CHECKED, structure), *plan, code=None)

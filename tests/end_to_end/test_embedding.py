@@ -147,6 +147,7 @@ class EmbeddingTest(unittest.TestCase):
                 run("cmake", "--build", f"{folder}/build")
         return " ".join((result.stdout + result.stderr).split())
 
+    @plain
     def test_components(self):
         for arguments in ("", "COMPONENTS Runtime", "COMPONENTS Runtime Compiler Development"):
             self.assertIn("compiler: 1, runtime: 1, development: 1", self.find(arguments, self.place))

@@ -241,10 +241,10 @@ class EvalTest(DriverTest):
         said = self.npar("eval", "curve.npar", "--weights", "w.safetensors", "--log", "eval.csv")
         self.assertRegex(said.output, r"^loss [\d.]+ over \d+ samples\n$")
         found = self.npar_json("eval", "curve.npar", "--weights", "w.safetensors")
-        self.assertEqual(set(found), {"loss", "samples", "batch"})
+        self.assertEqual(set(found), {"schema", "loss", "samples", "batch"})
         self.assertEqual((self.folder / "eval.csv").read_text().splitlines()[0].count("perplexity"), 0)
         evaluations = [line for line in map(json.loads, (self.folder / "log.jsonl").read_text().splitlines()) if "eval_loss" in line]
-        self.assertEqual([set(line) for line in evaluations], [{"step", "eval_loss", "eval_samples"}] * 2)
+        self.assertEqual([set(line) for line in evaluations], [{"schema", "step", "eval_loss", "eval_samples"}] * 2)
 
     def pictures(self, count):
         (self.folder / "p.npar").write_text(PICTURES)

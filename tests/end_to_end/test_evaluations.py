@@ -57,7 +57,7 @@ class EvaluationsTest(DriverTest):
             found = self.run_it("--eval-every", 3, "--log", f"{name}.jsonl", "--output", f"{name}.safetensors", plan=plan, steps=8)
             log = self.log(f"{name}.jsonl")
             self.assertEqual([entry["step"] for entry in log if "eval_loss" in entry], [3, 6, 8])
-            rated = {"step": 8, "eval_loss": found["eval"]["loss"], "eval_right": found["eval"]["metrics"]["right"], "eval_samples": 11}
+            rated = {"schema": 1, "step": 8, "eval_loss": found["eval"]["loss"], "eval_right": found["eval"]["metrics"]["right"], "eval_samples": 11}
             self.assertEqual((log[-1], found["eval"]["samples"]), (rated, 11))
             said[name] = found["eval"]["metrics"]["right"]
             if not plan:

@@ -65,12 +65,27 @@ class ForeignTest(DriverTest):
         self.assertEqual({key: run["model"][key] for key in ("kv_heads", "mlp", "tied", "vocab")}, {"kv_heads": "4", "mlp": "512", "tied": "false", "vocab": "1024"})
 
     def test_scripts_around_it(self):
-        """Megatron-DeepSpeed's stage and launcher; settings of no matter in a condition are counted, another script than GPT's is named."""
-        file = self.changed("small.sh", ("python pretrain_gpt.py", "if true; then EXTRA='--log-interval 5 --frobnicate 3'; fi\ndeepspeed --num_gpus 8 pretrain_bert.py --zero-stage 1"))
+        """Megatron-DeepSpeed's stage and launcher; a known condition is followed, another script than GPT's is named."""
+        file = self.changed("small.sh", ("python pretrain_gpt.py", "if true; then EXTRA='--log-interval 5 --frobnicate 3'; fi\ndeepspeed --num_gpus 8 pretrain_bert.py $EXTRA --zero-stage 1"))
         run = self.run_of(file)["from"]
         self.assertEqual((run["mesh"]["dp"], run["zero"]), (2, 1))
         self.assertEqual(self.left({"from": run}), {"pretrain_bert.py": 7, "--frobnicate": 6})
-        self.assertEqual([line for line in run["assumed"] if "condition" in line], ["line 6: --frobnicate 3 is in a condition, which npar assumes to be true"])
+
+    def test_shell_scripts(self):
+        """What a script leaves open is named with its line and the flag that gives it; --env gives it; one of two commands must be chosen."""
+        model = "--num-layers 4 --hidden-size 256 --num-attention-heads 4 --seq-length 128 --vocab-size 512"
+        open_tp = self.folder / "open.sh"
+        open_tp.write_text(f"TP=$TENSOR\nLOG=$(date)\ntorchrun --nproc_per_node 8 pretrain_gpt.py {model} --tensor-model-parallel-size $TP --save $LOG\n")
+        error = self.npar("simulate", "--from", open_tp, *MACHINE, code=1).error
+        self.assertIn("open.sh:3:", error)
+        self.assertIn("'--tensor-model-parallel-size $TENSOR' depends on 'TENSOR', which the script does not set", error)
+        self.assertIn("help: --env TENSOR=VALUE gives it", error)
+        self.assertEqual(self.run_of(open_tp, "--env", "TENSOR=2")["from"]["mesh"]["tp"], 2)
+        self.assertIn("'PP' of --env does not occur", self.npar("simulate", "--from", open_tp, *MACHINE, "--env", "TENSOR=2", "--env", "PP=2", code=1).error)
+        self.assertIn("--env needs --from FILE", self.npar("simulate", "gpt2", "--env", "A=1", code=2).error)
+        two = self.folder / "two.sh"
+        two.write_text(f"torchrun pretrain_gpt.py {model}\ntorchrun pretrain_gpt.py {model} --bf16\n")
+        self.assertIn("this script has 2 training commands: line 1 and line 2", self.npar("simulate", "--from", two, *MACHINE, code=1).error)
 
     def test_arguments_that_megatron_prints(self):
         """In the middle of a log; what is off, or None, is no setting."""
@@ -183,7 +198,7 @@ class ForeignProgramsTest(DriverTest):
         for text, key in (
             ("[training] # --num-layers 4\nseq_len = 64\n", "torchtitan"),
             ("distributed_type: NO # --num-layers 4\n", "accelerate"),
-            ("echo --micro-batch-size 1\n[job]\n", "megatron"),
+            ("--micro-batch-size 1\n[job]\n", "megatron"),
             ("debug: 1\n" + PRINTED, "megatron"),
             ("[job]\n" + PRINTED, "megatron"),
         ):

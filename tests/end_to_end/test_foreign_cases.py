@@ -63,7 +63,7 @@ class MegatronCasesTest(CasesTest):
             (llama + "--rotary-base 1000000 --norm-epsilon 1e-6", "Llama", "epsilon = 1e-06, kv_heads = 8, head_dim = 16, theta = 1000000"),
             ("--group-query-attention --num-query-groups 4 --untie-embeddings-and-output-weights", "Decoder", "kv_heads = 4, head_dim = 16, tied = false"),
             ("--position-embedding-type rope", "Decoder", 'positions = "rotary", activation = "gelu", gated = false, biased = true'),
-            (llama + "--qk-layernorm", "Decoder", 'norm = "rms", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = "head"'),
+            (llama + "--qk-layernorm", "Decoder", 'norm = "rms_norm", positions = "rotary", activation = "silu", gated = true, biased = false, qkv_biased = false, normed = "head"'),
             (llama + "--add-qkv-bias", "Decoder", "biased = false, qkv_biased = true"),
             (llama + "--attention-dropout 0.2", "Decoder", "dropout = 0, probability_dropout = 0.2"),
             ("--squared-relu", "Decoder", 'activation = "squared_relu"'),
@@ -253,11 +253,11 @@ class TorchtitanCasesTest(CasesTest):
     def test_blocks_that_are_recomputed(self):
         """The last of every k blocks of each rank."""
         for more, line in (
-            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["*layers.1.*", "*layers.3.*", "*layers.5.*"'),
-            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["*layers.2.*", "*layers.5.*", "*layers.8.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["model.layers.1.*", "model.layers.3.*", "model.layers.5.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["model.layers.2.*", "model.layers.5.*", "model.layers.8.*"'),
             ("[activation_checkpoint]\nselective_ac_option = '1'\n", "recompute block\n"),
             ("[activation_checkpoint]\nmode = 'full'\n", "recompute block\n"),
-            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["*.mlp"]\n'),
+            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["model.layers.*.mlp"]\n'),
         ):
             with self.subTest(more):
                 self.assertIn(line, self.plan(more))
@@ -289,7 +289,7 @@ class AccelerateCasesTest(CasesTest):
 
     def test_one_device(self):
         for text in ("distributed_type: 'NO'\n", "distributed_type: NO\n", "distributed_type: 'NO'\nnum_processes: 1\n", "distributed_type: no\n",
-                     "{distributed_type: 'NO', mixed_precision: bf16}\n", "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\n"):
+                     '{"distributed_type": "NO", "mixed_precision": "bf16"}\n', "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\n"):
             with self.subTest(text):
                 self.assertEqual(self.run_of("run.yaml", text, *CONFIG)["mesh"]["dp"], 1)
 
@@ -322,6 +322,56 @@ class AccelerateCasesTest(CasesTest):
             with self.subTest(text):
                 run = self.run_of("run.yaml", "distributed_type: FSDP\nnum_processes: 8\n" + text, *CONFIG)
                 self.assertEqual((run["zero"], self.left(run)), expected)
+
+
+class TranslationTest(CasesTest):
+    """`npar simulate --from FILE --as PROGRAM`: to another program."""
+
+    def translated(self, name, content, program, *flags):
+        return self.npar("simulate", "--from", self.write(name, content), *A100, *flags, "--as", program)
+
+    def test_values_that_no_file_states_are_not_written(self):
+        training = ("--lr", "--adam-beta", "--weight-decay", "--seed", "--clip-grad", "--optimizer")
+        for name, content, left in (
+            ("run.yaml", "distributed_type: MULTI_GPU\nnum_processes: 8\nmixed_precision: bf16\n", training),
+            ("ds.json", {"train_batch_size": 64, "bf16": {"enabled": True}}, ("--lr", "--adam-beta", "--weight-decay", "--seed", "--optimizer")),
+            ("ds.json", {"train_batch_size": 64, "optimizer": {"type": "AdamW", "params": {"lr": 3e-5}}}, ("--seed", "--lr-decay")),
+        ):
+            with self.subTest(content):
+                result = self.translated(name, content, "megatron", *CONFIG, *(("--world", 8) if name == "ds.json" else ()))
+                for flag in left:
+                    self.assertNotIn(flag, result.output)
+                self.assertIn("not written, because the file of the run does not state them", result.error)
+                self.assertIn("--num-layers 4\n", result.output)
+        # The first program's own defaults are written for another program.
+        self.assertIn("--clip-grad 1\n", self.translated("ds.json", {"train_batch_size": 64}, "megatron", *CONFIG, "--world", 8).output)
+        found = json.loads(self.translated("run.sh", GPT + "--lr 1e-4 --train-iters 10", "deepspeed").output)
+        self.assertEqual(found["optimizer"]["params"], {"lr": 1e-4, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.01})
+        self.assertEqual(found["gradient_clipping"], 1)
+
+    def test_values_arrive(self):
+        text = LLAMA3 + 'max_norm = 0.5\nsteps = 1000\n[optimizer]\nlr = 3e-4\nbeta2 = 0.99\n[activation_checkpoint]\nmode = "full"\n'
+        flags = self.translated("run.toml", text, "megatron", "--world", 8).output
+        for line in ("--lr 0.0003", "--adam-beta2 0.99", "--clip-grad 0.5", "--lr-decay-iters 1000", "--lr-warmup-iters 200", "--rotary-base 500000", "--num-query-groups 8",
+                     "--recompute-granularity full", "--use-megatron-fsdp", "--adam-beta1 0.9", "--weight-decay 0.1"):
+            self.assertIn(line + "\n", flags)
+        self.assertNotIn("--seed", flags)  # torchtitan's is none
+
+    def test_overlap_and_recomputation_of_the_own_plan(self):
+        plain = self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron").output
+        self.assertNotIn("overlap", plain)
+        self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--overlap-grad-reduce", "megatron").output)
+        flags = "--recompute-granularity full --recompute-method block --recompute-num-layers 2"
+        found = self.translated("run.sh", GPT + flags, "megatron").output
+        for line in ("--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 2"):
+            self.assertEqual(found.count(line + "\n"), 1)
+        # A changed plan is no longer the file's, so npar writes the flags that its own plan needs.
+        self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron", "--set", "micro=1").output)
+
+    def test_flags_that_do_not_go_together(self):
+        self.npar("simulate", "gpt2", "--as", "megatron", code=2)
+        self.npar("simulate", "--from", self.write("run.sh", GPT), "--as", "megatron", "--json", code=2)
+        self.npar("simulate", "--from", self.write("run.sh", GPT), "--as", "megatron", "--print-plan", code=2)
 
 
 class OtherProgramsTest(CasesTest):

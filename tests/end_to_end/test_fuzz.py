@@ -4,6 +4,7 @@ The long form lets libFuzzer look for more, minutes for each reader, where clang
 By hand: cmake -G Ninja -S tests/fuzz -B build/fuzz && ninja -C build/fuzz && build/fuzz/npar_fuzz_replay ModelText 0 stdlib/models/*.npar
 """
 
+import base64
 import importlib.util
 import json
 import os
@@ -180,6 +181,15 @@ class FuzzTest(DriverTest):
             needed = {"".join(pair) for pair in model["merges"]} | {word for pair in model["merges"] for word in pair} | {token["content"] for token in added}
             model["vocab"] = {word: id for word, id in model["vocab"].items() if len(word) == 1 or word.startswith("<0x") or word in needed}
             (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+        forms = json.loads((tokenizers / "forms.json").read_text())
+        for name in ("falcon", "qwen3", "gemma", "bert_uncased", "minilm", "albert", "t5"):
+            content = forms["forms"][name]["file"]
+            vocabulary = forms["vocabularies"][forms["forms"][name]["vocabulary"]]["vocab"]
+            few = vocabulary[:60] if isinstance(vocabulary, list) else {word: id for word, id in vocabulary.items() if id < 330}
+            content["model"].update({"vocab": few, **({"merges": []} if content["model"]["type"] == "BPE" else {})})
+            (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+        tokens = [bytes([byte]) for byte in range(256)] + [b"he", b"ll", b"hell"]
+        (folder / "tiktoken.model").write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)))
 
     # Damaged forms of each file.
     TARGETS = {"Config": 300, "Foreign": 50, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40, "Wire": 300}

@@ -28,7 +28,7 @@ class InspectTest(DriverTest):
 
     def test_json_fields(self):
         summary = self.npar_json("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2)))
-        self.assertEqual(list(summary), ["model", "plan", "parameters", "world", "mesh", "classes", "schedule", "span_seconds", "bubble"])
+        self.assertEqual(list(summary), ["schema", "model", "plan", "parameters", "world", "mesh", "classes", "schedule", "span_seconds", "bubble"])
         self.assertEqual(summary["world"], 8)
         self.assertEqual(summary["mesh"], {"dp": 2, "pp": 2, "tp": 2})
         ranks = sorted(rank for part in summary["classes"] for first, last in part["ranks"] for rank in range(first, last + 1))

@@ -67,7 +67,7 @@ FIRST = [
     ("train", f"{RUN} --steps 2 --checkpoint run --log run.jsonl --output w.safetensors --trace trace.json"),
     ("train", f"{RUN} --steps 3 --checkpoint other --seed 5"),
     ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
-    ("train", "train two.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
+    ("train", "train two.npar --machine own.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
 ]
 THEN = [
     ("train", f"{RUN} --steps 1 --backend null"),
@@ -114,10 +114,11 @@ THEN = [
 ]
 # Commands that other tests run and check by their schema, since they take long.
 ELSEWHERE = {"machine measure": "test_machine.py"}
-# Members that no case has, by schema: failures that a sound npar does not have, GPUs, and what ELSEWHERE and test_embedding.py check.
+# Members that no case has, by schema: failures that a sound npar does not have, GPUs, stragglers, and what ELSEWHERE and test_embedding.py check.
 UNSEEN = {
     "checkpoint-diff": {"other_type"},
-    "log": {"checkpoint_error", "peak_share"},
+    "inspect": {"rank", "seconds", "stage", "typical_seconds"},
+    "log": {"checkpoint_error"},
     "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
     "parts": {"error", "step"},
     "plan": {"from_run"},
@@ -154,6 +155,7 @@ class JsonSchemasTest(Together, DriverTest):
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
         (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text()} --frobnicate 1")
+        shutil.copy(ROOT / "stdlib" / "machines" / "reference.npar", self.folder / "own.npar")
         self.text_file(600)
         values = [(i * 7 % 11) / 11 for i in range(24 * 8)]
         safetensors_file.write_values(self.folder / "samples.safetensors", {"x": ("F32", [24, 8], values), "answer": ("I32", [24], [i % 3 for i in range(24)])})

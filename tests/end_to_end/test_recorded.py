@@ -22,7 +22,7 @@ def formats_of_this_npar():
 
 class RecordedTest(DriverTest):
     def recordings(self):
-        """What each recording expects; npar runs in a copy of it."""
+        """Yields the expectations of each recording; npar runs in a copy of it."""
         above = self.folder
         for expected in sorted(RECORDED.glob("*/expected.json")):
             self.folder = shutil.copytree(expected.parent, above / expected.parent.name)

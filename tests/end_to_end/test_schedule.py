@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 from driver import ROOT, SMALL, DriverTest, settings
 
 PYTORCH = ROOT / "tests" / "compiler" / "schedules" / "pytorch"
-KEYS = ["kind", "stages", "microbatches", "chunks", "makespan", "bubble_rate", "peak_live", "tasks", "ok", "errors"]
+KEYS = ["schema", "kind", "stages", "microbatches", "chunks", "makespan", "bubble_rate", "peak_live", "tasks", "ok", "errors"]
 TASK_KEYS = ["phase", "chunk", "micro_index", "start", "end"]
 
 
@@ -54,7 +54,7 @@ class ScheduleTest(DriverTest):
             text = self.schedule(*numbers, "--format=csv").output
             made, read = self.schedule_json(*numbers), self.schedule_json("--from-csv", self.write(text), "--check")
             self.assertEqual(read["kind"], "csv")
-            for key in KEYS[1:]:
+            for key in KEYS[2:]:
                 self.assertEqual(read[key], made[key], key)
             self.assertEqual(self.schedule("--from-csv", "mine.csv", "--format=csv").output, text)
 
@@ -237,7 +237,7 @@ class ScheduleTest(DriverTest):
         self.write(self.schedule("--kind=1f1b", "--stages=2", "--microbatches=4", "--format=csv").output)
         for pair in (("1f1b", "mine.csv"), ("mine.csv", "1f1b"), ("mine.csv", "./mine.csv")):
             found = self.npar_json("schedule", "diff", *pair)
-            self.assertEqual(list(found), ["a", "b", "same", "stages"])
+            self.assertEqual(list(found), ["schema", "a", "b", "same", "stages"])
             self.assertTrue(found["same"])
             self.assertEqual(found["a"]["messages"], 8)
 

@@ -50,7 +50,7 @@ void read(const std::string &path, const ForeignProgram *program, const ForeignH
     return checkRefused(sources, diagnostics);
   check(run->world == run->pp * run->dp * run->replicas * run->cp * run->tp);
   check(hints.batch > 0 || run->batch % (run->dp * run->replicas * run->micro) == 0);
-  ForeignTarget target{"llama", "Llama", {"head", "hidden", "vocab"}, {"h"}};
+  ForeignTarget target{"llama", "Llama", {"head", "hidden", "vocab"}, {"h"}, {"h.{}"}, {"*.bias"}};
   if (run->world <= 4096 && run->stages.size() < 1000) // the plan of a small run stands for all
     check(parses(planText(*run, target, "a\nrun")));
 }

@@ -1,8 +1,8 @@
 // An accepted tokenizer must cut texts into its own ids, the same for whole texts and parts, and give their bytes back.
 #include "tests/fuzz/FuzzTargets.h"
-#include "tests/fuzz/MemoryFile.h"
 
 #include "engine/text/SentencePiece.h"
+#include "engine/text/Tiktoken.h"
 #include "engine/text/TokenizerFile.h"
 
 namespace npar::fuzz {
@@ -32,19 +32,17 @@ void use(const Tokenizer &tokenizer) {
 } // namespace
 
 void fuzzTokenizer(const uint8_t *bytes, size_t size) {
-  if (size == 0 || bytes[0] != '{') {
-    MemoryFile memory(bytes, size);
-    auto tokenizer = openSentencePiece(memory.path());
-    check(tokenizer.ok() || !tokenizer.status().message().empty());
-    return tokenizer.ok() ? use(**tokenizer) : void();
-  }
-  auto json = parseTokenizerJson({reinterpret_cast<const char *>(bytes), size}, Vocabulary::InTheModel);
-  if (!json.ok())
-    return check(!json.status().message().empty());
-  auto parts = partsOfTokenizerJson(*json);
+  std::string_view text(reinterpret_cast<const char *>(bytes), size);
+  auto open = [&]() -> Result<PipelineParts> {
+    if (text.substr(0, 1) != "{")
+      return isTiktoken(text) ? partsOfTiktoken(text, {}) : partsOfSentencePiece(text, {});
+    TRY(TokenizerJson json, parseTokenizerJson(text, VocabularyPlace::InTheModel));
+    return partsOfTokenizerJson(json);
+  };
+  auto parts = open();
   if (!parts.ok())
     return check(!parts.status().message().empty());
-  auto tokenizer = BpeTokenizer::create(std::move(*parts));
+  auto tokenizer = Pipeline::create(std::move(*parts));
   check(tokenizer.ok() || !tokenizer.status().message().empty());
   if (tokenizer.ok())
     use(**tokenizer);

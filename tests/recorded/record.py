@@ -22,7 +22,7 @@ DOCUMENTS = {
     "checkpoint-show": ["checkpoint", "show", "checkpoint"],
     "checkpoint-verify": ["checkpoint", "verify", "checkpoint"],
     "eval": ["eval", "model.npar", "--weights", "weights.safetensors", *DATA],
-    "simulate": ["simulate", "model.npar", "--plan", "second", "--machine", "dgx-a100"],
+    "simulate": ["simulate", "model.npar", "--plan", "second", "--set", "compute=f32", "--machine", "dgx-a100"],
     "verify": ["verify", "model.npar", "--plan", "first"],
     "schedule": ["schedule", "--kind", "1f1b", "--stages", "2", "--microbatches", "2"],
     "machine-show": ["machine", "show", "reference"],

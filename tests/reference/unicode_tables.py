@@ -158,6 +158,7 @@ def main():
     classes = combining_classes(canonical)
     stable = [c for c in ALL if c not in canonical and not 0xAC00 <= c < 0xD7A4]
     bert = {"handle_chinese_chars": False, "lowercase": False}
+    clean = normalizers.BertNormalizer(clean_text=True, strip_accents=False, **bert)
     made = "// Made by tests/reference/unicode_tables.py."
     parts = [f"{made} Sets are ranges: the distance from the end of the one before, and the length."]
     sets = {
@@ -165,7 +166,7 @@ def main():
         "numeric": alone(pre_tokenizers.Digits(individual_digits=True)),
         "punctuation": punctuation(),
         "word": words(),
-        "other": removed(normalizers.BertNormalizer(clean_text=True, strip_accents=False, **bert)) - {0, 0xFFFD},
+        "other": {c for c in removed(clean) - {0, 0xFFFD} if clean.normalize_str(chr(c)) == ""},  # others become a space
         "nonspacingMark": removed(normalizers.BertNormalizer(clean_text=False, strip_accents=True, **bert), stable),
         "combiningMark": removed(normalizers.StripAccents()),
         "recomposed": composed(canonical),

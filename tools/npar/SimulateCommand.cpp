@@ -216,8 +216,8 @@ Command addSimulateCommand(CLI::App &driver) {
             if (flags->as && flags->foreign.from.empty())
               return fail(ExitCode::Usage, "--as needs --from FILE; `npar inspect --as` writes a plan of npar");
             if (flags->as && (flags->foreign.printPlan || flags->json))
-              return fail(ExitCode::Usage, fmt::format("--as and {} both write to standard output: give only one",
-                                                       flags->json ? "--json" : "--print-plan"));
+              return fail(ExitCode::Usage,
+                          fmt::format("--as and {} both write to standard output: give only one", flags->json ? "--json" : "--print-plan"));
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runSimulate(*flags) : code;
           }};

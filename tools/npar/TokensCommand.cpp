@@ -279,7 +279,8 @@ Command addTokensCommand(CLI::App &driver) {
                                                   "depth=4 --set length=64 --set batch=8 --steps 10\n");
   app->add_option(
          "TOKENIZER", flags->tokenizer,
-         "folder with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model; one of these files; or the word bytes")
+         "folder with tokenizer.json, with vocab.json and merges.txt, with vocab.txt, or with tokenizer.model; one of these files; or the word "
+         "bytes")
       ->type_name("FOLDER|FILE")
       ->required();
   app->add_option("--text", flags->text, "UTF-8 text to read; - reads standard input")->type_name("FILE|-")->check(notEmpty());

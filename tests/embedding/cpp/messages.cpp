@@ -25,7 +25,7 @@ void ofTexts() {
   says(npar::compile(wrong), "choose one with plan = NAME");
   wrong = request();
   wrong.text.replace(wrong.text.find("hidden, vocab ->"), 6, "hiden");
-  says(npar::compile(wrong), "unknown");
+  says(npar::compile(wrong), "hello.npar:17:9: error: ");
   wrong = request();
   wrong.text.replace(wrong.text.find("hidden, vocab -> tp"), 19, "hidden -> tp by 1f1b");
   says(npar::compile(wrong), "`repeat h[4] { ... }`");

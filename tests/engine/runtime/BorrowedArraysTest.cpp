@@ -79,8 +79,9 @@ TEST(BorrowedArrays, InputsHaveTheElementsOfAnyTypeAndStrides) {
       for (ElementType input : {ElementType::F32, ElementType::I32, ElementType::U8}) {
         Result<Batch> batch = batchFrom(taking(input, view.shape), {{"x", array}});
         ASSERT_EQ(batch.ok(), !isFloat || input == ElementType::F32);
-        if (batch.ok())
+        if (batch.ok()) {
           EXPECT_EQ(asDoubles(batch->front()), view.elements());
+        }
       }
     }
   });

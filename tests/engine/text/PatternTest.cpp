@@ -1,6 +1,7 @@
 // Patterns have the meaning that they have for Python's `tokenizers`, or are refused; and a text in parts is cut like the whole text.
 #include "engine/text/Pattern.h"
-#include "engine/text/TokenizerFile.h"
+#include "engine/text/CutReader.h"
+#include "engine/text/Unicode.h"
 #include "engine/text/Utf8.h"
 #include "engine/text/WordCutter.h"
 
@@ -18,7 +19,7 @@ constexpr const char *llama3 =
 std::vector<CutRule> rules(const char *pattern, bool keepsGaps = true) {
   auto compiled = Pattern::compile(pattern);
   EXPECT_TRUE(compiled.ok()) << compiled.status().message();
-  return {{*compiled, keepsGaps}};
+  return {splitRule(*compiled, keepsGaps ? Behavior::Isolated : Behavior::Removed, /*inverted=*/!keepsGaps)};
 }
 
 /// The words of a text that comes in parts of `part` bytes, with | between them.
@@ -60,7 +61,7 @@ TEST(PatternTest, spaceIsUnicodesWhiteSpace) {
     std::string text = utf8Of(c);
     for (auto *rule : {&space, &other, &negated, &inverse}) {
       Span span;
-      bool found = PatternMatcher(rule->front().pattern).next(text, 0, false, span) == PatternMatcher::Found::Match;
+      bool found = PatternMatcher(rule->front().delimiter.pattern).next(text, 0, false, span) == PatternMatcher::Found::Match;
       ASSERT_EQ(found, white == (rule == &space)) << std::hex << static_cast<unsigned>(c);
     }
     if (c == 0x3100)
@@ -80,11 +81,16 @@ TEST(PatternTest, whatMayMeanSomethingElseIsRefused) {
       {"\\x41", "has '\\x' without its number in braces"},
       {"\\x{110000000}", "has '\\x' without"},
       {"\\u0041", "has '\\u'"},
-      {"\\p{Han}", "has the property 'Han'"},
+      {"\\p{Greek}", "has the property 'Greek'"},
+      {"\\p{Mn}", "has the property 'Mn'"},
+      {"[\\P{L}]", "has a negated property in a class"},
       {"\\p{L", "has a property without its name in braces"},
       {"\\pL", "has a property without its name in braces"},
-      {"[a-z&&[^b]]", "has a class in a class"},
-      {"[[:alpha:]]", "has a class in a class"},
+      {"[a-z&&[^b]]", "has an intersection of classes"},
+      {"[a[^b]]", "has the class '[^' in a class"},
+      {"[[:alpha:]]", "has the class '[:' in a class"},
+      {"[a[]", "has an empty class"},
+      {"[a[b]", "has a class without its end"},
       {"[]", "has an empty class"},
       {"[^]", "has an empty class"},
       {"[abc", "has a class without its end"},
@@ -120,14 +126,53 @@ TEST(PatternTest, whatMayMeanSomethingElseIsRefused) {
 
 TEST(PatternTest, constructsThatBothHave) {
   for (const char *pattern :
-       {"[\\p{Lu}\\p{^Ll}\\P{N}]+", "a{2}|b{2,}|c{1,3}", "x++|y*+z|w?+v", "x+?y", "(?>a|ab)c", "(a|b)+", "[-a]|[a-]|[\\-a]",
+       {"[\\p{Lu}\\d]+", "\\p{^Ll}", "\\P{Han}", "a{2}|b{2,}|c{1,3}", "x++|y*+z|w?+v", "x+?y", "(?>a|ab)c", "(a|b)+", "[-a]|[a-]|[\\-a]",
         "\\x{4e00}[\\x{4e00}-\\x{9fa5}]", "\\.\\[\\{\\ \\'", "[.^$(){}+*?|]", "\\d+|\\D", "\\r\\n\\t\\f\\v", "]}", "(?i:'S)"})
     EXPECT_TRUE(Pattern::compile(pattern).ok()) << pattern << ": " << Pattern::compile(pattern).status().message();
 }
 
-TEST(PatternTest, aTextMeansItself) {
-  std::string text = "\\^$.[]|()?*+{}a \n#'-";
-  EXPECT_EQ(words(rules(patternOfText(text).c_str()), "x" + text + text + "y"), "x|" + text + "|" + text + "|y|");
+TEST(PatternTest, classesInClassesArePartsOfThem) {
+  EXPECT_EQ(words(rules("[a[bc]-]+", false), "xabc-x"), "abc-|");
+  EXPECT_EQ(words(rules("[a[b-]c]+", false), "xa-cbx"), "a-cb|"); // and no range from b to c
+  EXPECT_EQ(words(rules("[^(\\s|[.,])]+", false), "ab (c|d,e"), "ab|c|d|e|");
+}
+
+TEST(PatternTest, charactersThatAreNewerThanTheLibraryAreOfTheirCategory) {
+  EXPECT_EQ(words(rules("\\p{L}+", false), "a\U00010d50b"), "a\U00010d50b|"); // a letter since Unicode 16
+  EXPECT_EQ(words(rules("[^\\p{L}]+", false), "a\U00010d50."), ".|");
+  EXPECT_EQ(words(rules("\\P{L}+", false), "a\U00010d50."), ".|");
+  EXPECT_EQ(words(rules("\\p{Han}+", false), "a\u4eca\u3005\u3042"), "\u4eca\u3005|");
+}
+
+TEST(PatternTest, behaviorsOfSplits) {
+  auto cut = [](Behavior behavior, bool inverted = false) {
+    std::vector<CutRule> rule = rules("[,.]");
+    rule[0].behavior = behavior, rule[0].inverted = inverted;
+    std::string whole = words(rule, "a,b..c.");
+    for (size_t part : {1, 2, 3})
+      EXPECT_EQ(words(rule, "a,b..c.", part), whole);
+    return whole;
+  };
+  EXPECT_EQ(cut(Behavior::Removed), "a|b|c|");
+  EXPECT_EQ(cut(Behavior::Isolated), "a|,|b|.|.|c|.|");
+  EXPECT_EQ(cut(Behavior::MergedWithPrevious), "a,|b.|.|c.|");
+  EXPECT_EQ(cut(Behavior::MergedWithNext), "a|,b|.|.c|.|");
+  EXPECT_EQ(cut(Behavior::Contiguous), "a|,|b|..|c|.|");
+  EXPECT_EQ(cut(Behavior::Removed, true), ",|.|.|.|");
+  EXPECT_EQ(cut(Behavior::Contiguous, true), "a|,|b|..|c|.|");
+}
+
+TEST(PatternTest, setsTextsAndMarks) {
+  EXPECT_EQ(words({splitRule(setOf(Property::WhiteSpace), Behavior::Removed), splitRule(setOf(Property::Punctuation), Behavior::Isolated)},
+                  "it's\u3000a\u2014b "),
+            "it|'|s|a|\u2014|b|");
+  EXPECT_EQ(words({splitRule("ab", Behavior::MergedWithNext)}, "xababy"), "x|ab|aby|");
+  std::vector<CutRule> metaspace = {markRule("_", CutRule::Prepend::First), splitRule("_", Behavior::MergedWithNext)};
+  EXPECT_EQ(words(metaspace, "a  b"), "_a|_|_b|");
+  EXPECT_EQ(words(metaspace, "_a"), "_a|");
+  EXPECT_EQ(words({byteCharactersRule()}, "a \u00e9"), "a\u0120\u00c3\u00a9|");
+  CharacterSet joined({{0x2581, 0x2581}, {'x', 'x'}});
+  EXPECT_EQ(words({separateRule(joined)}, "a\u2581b\u2581\u2581c x\u2581d"), "a|\u2581b|\u2581\u2581c x\u2581d|");
 }
 
 TEST(PatternTest, whatLiesBetweenMatches) {
@@ -136,9 +181,9 @@ TEST(PatternTest, whatLiesBetweenMatches) {
   EXPECT_EQ(words(rules("b+"), "aaa"), "aaa|");
   EXPECT_EQ(words(rules("b+", false), "aaa"), "");
   EXPECT_EQ(words({}, "any text"), "any text|");
-  EXPECT_EQ(words({{}}, "any text"), " any text|");
-  EXPECT_EQ(words({{}}, " any text"), " any text|");
-  EXPECT_EQ(words({{}}, ""), "");
+  EXPECT_EQ(words({prefixSpaceRule()}, "any text"), " any text|");
+  EXPECT_EQ(words({prefixSpaceRule()}, " any text"), " any text|");
+  EXPECT_EQ(words({prefixSpaceRule()}, ""), "");
 }
 
 TEST(PatternTest, partsAreCutAsTheWhole) {
@@ -150,9 +195,11 @@ TEST(PatternTest, partsAreCutAsTheWhole) {
                                            rules("b+"),
                                            rules("ab|abab1", false),
                                            rules("\\s+(?!\\S)|[^\\s]{1,4}"),
-                                           {{}, rules(gpt2Pattern)[0]},
+                                           {prefixSpaceRule(), rules(gpt2Pattern)[0]},
                                            {rules("\\p{N}")[0], rules(gpt2Pattern)[0]},
-                                           {{}}};
+                                           {prefixSpaceRule()},
+                                           {markRule("\u2581", CutRule::Prepend::Always), splitRule("\u2581", Behavior::MergedWithNext)},
+                                           {splitRule(setOf(Property::Numeric), Behavior::Contiguous), rules(gpt2Pattern)[0]}};
   for (int trial = 0; trial < 400; ++trial) {
     std::string text;
     for (size_t i = chance() % 60; i > 0; --i)

@@ -1,4 +1,6 @@
 // Hostile SentencePiece models: data that the library would read without a check are refused first.
+#include "engine/text/CharsMap.h"
+#include "engine/text/SentencePiece.h"
 #include "engine/text/SentencePieceModel.h"
 
 #include <cstring>
@@ -35,25 +37,58 @@ std::string errorOf(const std::string &model) {
   auto read = readSentencePieceModel(model);
   return read.ok() ? "" : read.status().message();
 }
-bool cuts(const std::string &model) { return readSentencePieceModel(model)->cutsAtSpaces; }
-
-TEST(SentencePieceModelTest, whereATextMayBeCut) {
-  EXPECT_TRUE(cuts(good + bytePairs));
-  EXPECT_FALSE(cuts(good));                                        // unigram is what a model is that does not say
-  EXPECT_FALSE(cuts(good + piece("a" + space + "b") + bytePairs)); // a merge may join what the space parts
-  EXPECT_FALSE(cuts(good + piece("b" + space) + bytePairs));
-  EXPECT_FALSE(cuts(good + piece(space + "a" + space) + bytePairs));
-  EXPECT_TRUE(cuts(good + piece(space + space + space + "a") + bytePairs));
-  EXPECT_FALSE(cuts(piece("a") + bytePairs));                   // a space is unknown, and unknown characters are joined
-  EXPECT_FALSE(cuts(good + bytePairs + text(3, number(3, 0)))); // no space before a text
-  EXPECT_FALSE(cuts(good + bytePairs + text(3, number(5, 0)))); // spaces are not marked
+Result<std::shared_ptr<const Tokenizer>> open(const std::string &model, const TokenizerConfig &config = {}) {
+  auto parts = partsOfSentencePiece(model, config);
+  return parts.ok() ? Pipeline::create(std::move(*parts)) : parts.status();
 }
 
 TEST(SentencePieceModelTest, settings) {
   EXPECT_EQ(readSentencePieceModel(good)->unknownText, " \u2047 ");
   EXPECT_EQ(readSentencePieceModel(good + text(2, text(44, "?")))->unknownText, "?");
-  EXPECT_TRUE(readSentencePieceModel(good + text(3, number(3, 0)))->dropsFirstSpace);
-  EXPECT_FALSE(readSentencePieceModel(good + text(3, number(3, 0) + number(4, 0)))->dropsFirstSpace);
+  EXPECT_FALSE(readSentencePieceModel(good + text(3, number(3, 0)))->spaceBefore);
+  EXPECT_FALSE(readSentencePieceModel(good + text(3, number(4, 0)))->dropsExtraSpaces);
+}
+
+TEST(SentencePieceModelTest, bytePairsAndUnigrams) {
+  for (const std::string &kind : {std::string(), bytePairs}) {
+    auto tokenizer = open(piece("<unk>", 2) + piece("<s>", 3) + piece(space) + piece("a") + piece(space + "a") + piece("b", 4) + kind);
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    EXPECT_EQ((*tokenizer)->kind(), "SentencePiece");
+    EXPECT_EQ(*(*tokenizer)->encode("a  ab "), (std::vector<int32_t>{4, 4, 5}));
+    EXPECT_EQ(*(*tokenizer)->encode("xyz"), (std::vector<int32_t>{2, 0}));
+    EXPECT_EQ(*(*tokenizer)->decode({1, 4, 4, 0}), "a a \u2047 ");
+  }
+}
+
+TEST(SentencePieceModelTest, theClassTellsIdsAndTokensAround) {
+  std::string model = piece("<unk>", 2) + piece("<s>", 3) + piece("</s>", 3) + piece(space) + piece("a") + piece("[CLS]", 3) + piece("[SEP]", 3);
+  auto ids = [&](const std::string &type) {
+    TokenizerConfig config;
+    config.exists = true, config.type = type;
+    auto tokenizer = open(model, config);
+    return tokenizer.ok() ? *(*tokenizer)->encode("a<mask>") : std::vector<int32_t>();
+  };
+  EXPECT_EQ(ids("LlamaTokenizer"), (std::vector<int32_t>{1, 3, 4, 0, 4, 0}));
+  EXPECT_EQ(ids("T5Tokenizer"), (std::vector<int32_t>{3, 4, 0, 4, 0, 2}));
+  EXPECT_EQ(ids("AlbertTokenizer"), (std::vector<int32_t>{5, 3, 4, 0, 4, 0, 6}));
+  EXPECT_EQ(ids("XLMRobertaTokenizer"), (std::vector<int32_t>{0, 4, 5, 8, 2}));
+  EXPECT_EQ(ids("XLNetTokenizer"), std::vector<int32_t>());
+}
+
+TEST(SentencePieceModelTest, whatCannotBeEncodedIsRefused) {
+  const std::pair<std::string, const char *> cases[] = {
+      {piece("a"), "it has 0 unknown pieces instead of one"},
+      {good + piece("<u>", 2), "it has 2 unknown pieces"},
+      {good + piece("c", 3), "piece 5, 'c', is a character, and no text"},
+      {good + piece("b"), "token 'b' is there twice"},
+      {good + text(2, number(3, 3)), "it is a model of words"},
+      {good + text(2, number(3, 9)), "it has the kind 9"},
+      {good + bytePairs, "piece 2, '\u2581a', has the character 'a', which is no piece"},
+      {good + piece("a") + piece("a" + space, 5) + bytePairs, "is unused, which npar does not know in a model of byte pairs"},
+      {piece("<unk>", 2) + piece(space) + piece("a") + text(2, number(3, 2) + number(35, 1)), "lacks the byte token <0x00>"},
+  };
+  for (const auto &[model, reason] : cases)
+    EXPECT_NE(open(model).status().message().find(reason), std::string::npos) << open(model).status().message();
 }
 
 TEST(SentencePieceModelTest, hostileModels) {
@@ -77,15 +112,18 @@ TEST(SentencePieceModelTest, hostileModels) {
       {good + text(2, "\x0a\x7f"), "its training settings are damaged"},
       {good + text(3, "\x12\x7f"), "its normalizer is damaged"},
       {good + text(5, text(2, "rules")), "it has a denormalizer"},
-      {good + text(3, text(2, "x")), "the table of its normalizer is damaged"},
+      {good + piece("a", 7), "piece 5, 'a', has the type 7"},
   };
   for (const auto &[model, reason] : cases)
     EXPECT_NE(errorOf(model).find(reason), std::string::npos) << errorOf(model);
 }
 
 TEST(SentencePieceModelTest, tablesThatLeadOutsideOfThemselves) {
-  auto withTable = [](const std::string &bytes) { return errorOf(good + text(3, text(2, bytes))); };
-  constexpr const char *damaged = "the table of its normalizer is damaged";
+  auto withTable = [](const std::string &bytes) {
+    auto map = CharsMap::read(bytes);
+    return map.ok() ? "" : map.status().message();
+  };
+  const std::string damaged = "the table of its normalizer is damaged";
   std::vector<uint32_t> units(512, 1); // a label that no place has
   units[0] = 256 << 10;
   EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");

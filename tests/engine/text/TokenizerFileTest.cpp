@@ -16,28 +16,34 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
     const char *from, *to, *reason;
   };
   const Case cases[] = {
-      {"\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "its model is 'WordPiece': npar knows byte-level 'BPE'"},
-      {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", "its model is 'Unigram'"},
+      {"\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "its model has merges, and is 'WordPiece'"},
+      {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", "its model has no vocabulary"},
+      {"\"type\":\"BPE\"", "\"type\":\"Neural\"", "its model is 'Neural': npar knows 'BPE', 'WordPiece', 'Unigram' and 'WordLevel'"},
       {"\"type\":\"BPE\"", "\"type\":7", "its model is of no kind that it names"},
-      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}", "its normalizer is 'NFC'"},
-      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\"}]}",
-       "its normalizer is 'Prepend'"},
-      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"Metaspace\"", "its last pre-tokenizer is 'Metaspace'"},
-      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"Sequence\"", "its last pre-tokenizer is 'Sequence'"},
-      {"\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"WordPiece\"", "its decoder is 'WordPiece'"},
+      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFX\"}", "its normalizer is 'NFX': npar knows 'NFC'"},
+      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\",\"form\":1}", "normalizer 'NFC' has the field 'form'"},
+      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"\"}",
+       "the pattern of normalizer 'Replace' is empty, or both"},
+      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AA\"}",
+       "the 'precompiled_charsmap' of its normalizer is no base64"},
+      {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAAAA==\"}",
+       "the table of its normalizer is damaged"},
+      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"", "its pre-tokenizer is 'UnicodeScripts'"},
+      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"Sequence\"", "its pre-tokenizer is 'Sequence'"},
+      {"\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"CTC\"", "its decoder is 'CTC'"},
       {"\"post_processor\":{\"type\":\"TemplateProcessing\"", "\"post_processor\":{\"type\":\"BertProcessing\"",
-       "its post-processor is 'BertProcessing'"},
+       "post-processor 'BertProcessing' has a 'cls' that is no text and number"},
+      {"\"post_processor\":{\"type\":\"TemplateProcessing\"", "\"post_processor\":{\"type\":\"Other\"", "its post-processor is 'Other'"},
       {"\"truncation\":null", "\"truncation\":{\"max_length\":512}", "it has a 'truncation'"},
-      {"\"padding\":null", "\"padding\":{\"strategy\":\"BatchLongest\"}", "it has a 'padding'"},
+      {"\"padding\":null", "\"padding\":{\"strategy\":{\"Fixed\":8}}", "it has a 'padding'"},
+      {"\"padding\":null", "\"padding\":{\"strategy\":\"BatchLongest\",\"pad_to_multiple_of\":8}", "it has a 'padding'"},
       {"\"version\":\"1.0\"", "\"version\":\"2.0\"", "it has the version '2.0': npar reads '1.0'"},
       {"\"version\":\"1.0\"", "\"version\":\"1.0\",\"mode\":1", "it has the field 'mode', which npar does not know"},
       {"\"dropout\":null", "\"dropout\":0.1", "its model has a 'dropout'"},
-      {"\"byte_fallback\":false", "\"byte_fallback\":true", "its pre-tokenizer is 'ByteLevel': npar knows 'Metaspace'"},
+      {"\"byte_fallback\":false", "\"byte_fallback\":true", "its model has 'byte_fallback', 'continuing_subword_prefix' or"},
       {"\"byte_fallback\":false", "\"byte_fallback\":1", "its model has a 'byte_fallback' that is neither true nor false"},
       {"\"byte_fallback\":false", "\"new_setting\":false", "its model has the field 'new_setting'"},
-      {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"", "its model has the 'end_of_word_suffix' '</w>'"},
-      {"\"lstrip\":false", "\"lstrip\":true", "an added token '<end>' has 'lstrip', which npar does not know"},
-      {"\"single_word\":false", "\"single_word\":true", "an added token '<end>' has 'single_word'"},
+      {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"", "its model has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix'"},
       {"\"use_regex\":true}", "\"use_regex\":true,\"x\":1}", "pre-tokenizer 'ByteLevel' has the field 'x'"},
       {"\"ids\":[300]", "\"ids\":[999]", "puts the id 999 to every text, which no token has"},
       {"\"ids\":[300]", "\"ids\":[1.5]", "token '<end>' of the post-processor has an id that is no whole number"},
@@ -75,18 +81,18 @@ TEST(TokenizerFileTest, patternsOfSplits) {
   EXPECT_EQ(open(split("{\"String\":\"e\"}", "Isolated"), "hello"), "[h][e][ll][o]");
   EXPECT_EQ(open(split("{\"String\":\".\"}", "Isolated"), "he.ll"), "[he][.][ll]");
   EXPECT_EQ(open(split("{\"Regex\":\"l+\"}", "Removed", "true"), "hello hell"), "[ll][ll]");
+  EXPECT_EQ(open(split("{\"Regex\":\"l\"}", "MergedWithPrevious"), "hellell"), "[he][l][l][e][l][l]");
   EXPECT_EQ(open(withSplit("{\"type\":\"Digits\",\"individual_digits\":true}"), "ll12"), "[ll][1][2]");
   const std::pair<std::string, const char *> wrong[] = {
-      {split("{\"Regex\":\"l\"}", "MergedWithPrevious"), "has the behavior 'MergedWithPrevious': npar knows 'Isolated'"},
-      {split("{\"Regex\":\"l\"}", "Removed"), "has the behavior 'Removed': npar"},
+      {split("{\"Regex\":\"l\"}", "Merged"), "has the behavior 'Merged': npar knows 'Removed', 'Isolated'"},
       {split("{\"Regex\":\"l*\"}", "Isolated"), "can match an empty text"},
       {split("{\"Regex\":\"\\\\w\"}", "Isolated"), "has '\\w' at byte 0"},
       {split("{\"Regex\":\"\"}", "Isolated"), "is empty, or both"},
       {split("{\"Regex\":\"a\",\"String\":\"b\"}", "Isolated"), "is empty, or both"},
       {split("{\"Regex\":[]}", "Isolated"), "has a 'Regex' that is no text"},
       {split("7", "Isolated"), "has a 'pattern' that is no object"},
-      {withSplit("{\"type\":\"ByteLevel\"}"), "pre-tokenizer before the last is 'ByteLevel'"},
-      {withSplit("{\"type\":\"Whitespace\"}"), "its pre-tokenizer is 'Whitespace'"},
+      {withSplit("{\"type\":\"FixedLength\"}"), "its pre-tokenizer is 'FixedLength'"},
+      {withSplit("{\"type\":\"Whitespace\",\"x\":1}"), "pre-tokenizer 'Whitespace' has the field 'x'"},
       {withSplit("7"), "its pre-tokenizer is ''"},
   };
   for (const auto &[json, reason] : wrong)
@@ -119,7 +125,7 @@ TEST(TokenizerFileTest, hostileVocabularies) {
       {"[\"l\",\"l\"]", "7", "merge 1 (from 0) is no pair of tokens"},
       {"[\"l\",\"l\"]", "{\"l\":\"l\"}", "merge 1 (from 0) is no pair of tokens"},
       {"[\"l\",\"l\"]", "[[\"l\",\"l\"]]", "merge 1 (from 0) is no pair of tokens"},
-      {"[\"l\",\"l\"]", "\"h e\"", "merge 1 (from 0), of 'h' and 'e', is there twice"},
+      {"[\"l\",\"l\"]", "\"h e\"", "the merge of 'h' and 'e' is there twice"},
       {"\"merges\":", "\"merges\":[],\"merges\":", "the key 'merges' is there twice"},
       {"\"vocab\":", "\"vocab\":{},\"vocab\":", "the key 'vocab' is there twice"},
       {"\"model\":{", "\"model\":{},\"model\":{", "the key 'model' is there twice"},
@@ -149,13 +155,15 @@ TEST(TokenizerFileTest, whatIsNoJsonOrTooMuchOfIt) {
       {"7", "it is no JSON object"},
       {"{}", "it has the version ''"},
       {"{\"version\":\"1.0\"}", "it has no model"},
-      {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0}}}", "its last pre-tokenizer is missing"},
       {"{\"version\":\"1.0\",\"model\":[]}", "it has no model"},
       {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\"}}", "its model has no vocabulary"},
       {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":{}}}", "its merges are no list"},
       {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\",\"vocab\":[[\"a\",0]]}}", "its model has no vocabulary"},
-      {"{\"version\":\"1.0\",\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]]}}", "its model is 'Unigram'"},
-      {"{\"model\":{\"vocab\":" + std::string(100'000, '['), "it is nested deeper than 32"},
+      {"{\"version\":\"1.0\",\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0],[\"b\"]]}}",
+       "token 1 (from 0) of the vocabulary is no pair of a text and a score"},
+      {"{\"version\":\"1.0\",\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]],\"unk_id\":1}}",
+       "its model has the 'unk_id' 1, and 1 tokens"},
+      {"{\"model\":{\"vocab\":" + std::string(100'000, '['), "token 0 (from 0) of the vocabulary is no pair"},
       {std::string(100'000, '['), "it is nested deeper than 32"},
       {"{\"a\":" + std::string(100'000, '{'), "no valid JSON"},
       {"{\"\xff\":1}", "no valid JSON at byte"},
@@ -255,42 +263,76 @@ TEST(TokenizerFileTest, vocabularyAndMerges) {
   EXPECT_NE(errorWith("added_tokens.json", "{}").find("npar takes added tokens from"), std::string::npos);
 }
 
-/// Llama 2's folders have a tokenizer.json of another kind in addition to their SentencePiece model.
-TEST(TokenizerFileTest, aModelBesideAFileOfAnotherKind) {
+TEST(TokenizerFileTest, theClassOfTheFolderTellsHowItsVocabularyIsMeant) {
   TemporaryFolder folder;
-  std::filesystem::copy(std::string(NPAR_TOKENIZERS) + "/llama2/tokenizer.model", folder.path());
-  auto openWith = [&](int id, const std::string &token) {
-    Json json = Json::parse(tinyJson());
-    json["normalizer"] = {{"type", "Prepend"}};
-    json["added_tokens"] = Json::array({{{"id", id}, {"content", token}, {"special", true}}});
-    folder.write("tokenizer.json", json.dump());
-    return openTokenizer(folder.path());
+  std::string json = tinyJson();
+  size_t from = json.find("\"vocab\":") + 8, to = json.find("},\"merges\"");
+  folder.write("vocab.json", json.substr(from, to - from) + ",\"<s>\":260,\"</s>\":261,\"<mask>\":262}");
+  folder.write("merges.txt", "h e\nl l\nhe ll");
+  auto open = [&](const std::string &type, const std::string &text) {
+    folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"" + type + "\"}");
+    auto opened = openTokenizer(folder.path());
+    return opened.ok() ? pieces(**opened, text) : opened.status().message();
   };
-  auto opened = openWith(1, "<s>");
-  if (!opened.ok() && opened.status().message().find("was built without libsentencepiece") != std::string::npos) {
-    EXPECT_NE(opened.status().message().find("its normalizer is 'Prepend'"), std::string::npos);
-    GTEST_SKIP() << opened.status().message();
+  EXPECT_EQ(open("GPT2TokenizerFast", "h e\u0301"), "[h][ ][e][\xcc][\x81]");
+  EXPECT_EQ(open("Qwen2Tokenizer", "h e\u0301"), "[h][ ][\xc3][\xa9]");
+  EXPECT_EQ(open("RobertaTokenizer", "he <mask>"), "[<s>][he][<mask>][</s>]");
+  EXPECT_NE(open("CLIPTokenizer", "").find("its tokenizer_class is 'CLIPTokenizer': from vocab.json and merges.txt, npar reads"),
+            std::string::npos);
+}
+
+TEST(TokenizerFileTest, aVocabularyOfWordPieces) {
+  TemporaryFolder folder;
+  folder.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhe\n##ll\n##o\n,\ne\n");
+  auto open = [&](const std::string &text) {
+    auto opened = openTokenizer(folder.path());
+    return opened.ok() ? pieces(**opened, text) : opened.status().message();
+  };
+  EXPECT_EQ(open("H\u00c9LLO, hellox"), "[ [CLS]][ he][ll][o][,][ [UNK]][ [SEP]]");
+  EXPECT_EQ(*(*openTokenizer(folder.path()))->decode({4, 5, 6, 7}), "hello,");
+  folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":false}");
+  EXPECT_EQ(open("He he"), "[ [CLS]][ [UNK]][ he][ [SEP]]");
+  folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"MPNetTokenizer\"}");
+  EXPECT_NE(open("").find("its tokenizer_class is 'MPNetTokenizer': from vocab.txt, npar reads 'BertTokenizer'"), std::string::npos);
+  folder.write("tokenizer_config.json", "{}");
+  for (auto [text, reason] : {std::pair("he\n\nhe", "line 2 is empty"), std::pair("[UNK]\n[CLS]\n[SEP]\n[UNK]", "token '[UNK]' is there twice"),
+                              std::pair("he\n[CLS]\n[SEP]", "its unknown token '[UNK]' is not in the vocabulary"),
+                              std::pair("[UNK]\n[SEP]", "its 'cls_token' is not in the vocabulary"), std::pair("\xff", "is not UTF-8")}) {
+    folder.write("vocab.txt", text);
+    EXPECT_NE(open("").find(reason), std::string::npos) << open("");
   }
+}
+
+TEST(TokenizerFileTest, tokensInTiktokensText) {
+  TemporaryFolder folder;
+  std::string lines;
+  constexpr const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  int rank = 0;
+  for (int byte = 0; byte < 256; ++byte)
+    lines += std::string{digits[byte >> 2], digits[(byte & 3) << 4]} + "== " + std::to_string(rank++) + "\n";
+  for (const char *token : {"aGU=", "bGw=", "aGVsbA=="}) // he, ll, hell
+    lines += std::string(token) + " " + std::to_string(rank++) + "\n";
+  folder.write("tokenizer.model", lines);
+  auto opened = openTokenizer(folder.path());
   ASSERT_TRUE(opened.ok()) << opened.status().message();
-  EXPECT_EQ((*opened)->kind(), "SentencePiece");
-  folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"LlamaTokenizer\",\"add_eos_token\":true}");
-  opened = openTokenizer(folder.path());
-  ASSERT_TRUE(opened.ok()) << opened.status().message();
-  EXPECT_EQ(*(*opened)->encode(""), (std::vector<int32_t>{1, 2}));
-  EXPECT_EQ((*opened)->encode("a")->size(), (*opened)->encode("a", false)->size() + 2);
-  for (int id : {-1, 5, 1'000'000})
-    EXPECT_NE(openWith(id, "<user>")
-                  .status()
-                  .message()
-                  .find("tokenizer.json gives the id " + std::to_string(id) + " to '<user>', which the model does not"),
-              std::string::npos);
-  EXPECT_NE(openWith(1, "<user>").status().message().find("its normalizer is 'Prepend'"), std::string::npos);
+  EXPECT_EQ(pieces(**opened, "hell he\xe2\x82\xac<|eot_id|>"), "[<|begin_of_text|>][hell][ ][he][\xe2][\x82][\xac][<|eot_id|>]");
+  EXPECT_EQ((*opened)->idOf("<|begin_of_text|>"), 259);
+  EXPECT_EQ((*opened)->idOf("<|eot_id|>"), 268);
+  auto errorOf = [&](const std::string &text) {
+    folder.write("tokenizer.model", text);
+    return openTokenizer(folder.path()).status().message();
+  };
+  EXPECT_NE(errorOf(lines + "aGU 259\n").find("line 260 is no token in base64 with its rank"), std::string::npos);
+  EXPECT_NE(errorOf(lines + "YWI= 300\n").find("line 260 has the rank 300, and not 259"), std::string::npos);
+  EXPECT_NE(errorOf(lines + "aGU= 259\n").find("is there twice"), std::string::npos);
+  folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"QWenTokenizer\"}");
+  EXPECT_NE(errorOf(lines).find("npar reads tiktoken's text as Llama 3's only"), std::string::npos);
 }
 
 TEST(TokenizerFileTest, foldersAndOtherFiles) {
   TemporaryFolder folder;
   auto error = [](const std::string &path) { return openTokenizer(path).status().message(); };
-  EXPECT_NE(error(folder.path()).find("it has neither tokenizer.json, nor vocab.json with merges.txt, nor tokenizer.model"),
+  EXPECT_NE(error(folder.path()).find("it has neither tokenizer.json, nor vocab.json with merges.txt, nor vocab.txt, nor tokenizer.model"),
             std::string::npos);
   EXPECT_NE(error(folder.path() + "/none.json").find("No such file or directory"), std::string::npos);
   EXPECT_NE(error(folder.path() + "/none").find("give a folder, a tokenizer.json"), std::string::npos);

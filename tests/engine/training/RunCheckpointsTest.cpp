@@ -83,14 +83,27 @@ TEST_F(RunCheckpointsTest, ResumesWithTheSameBits) {
   EXPECT_EQ(heard.sentences[0], "resuming from '" + folder + "/step-3': 3 of 6 steps are done");
 }
 
-TEST_F(RunCheckpointsTest, QuietRunsSayNothingOfSuccess) {
-  CheckpointPlan quiet = plan(2, true);
-  quiet.quiet = true;
-  ASSERT_TRUE(train(quiet).ok());
-  quiet.steps = 4;
-  ASSERT_TRUE(train(quiet).ok());
-  EXPECT_EQ(first, 2);
-  EXPECT_TRUE(heard.sentences.empty());
+TEST_F(RunCheckpointsTest, SavesAnyStepNow) {
+  RunCheckpoints checkpoints(plan(0, false), heard);
+  ASSERT_TRUE(checkpoints.look().ok());
+  BatchShape shape = BatchShape::of(program->root());
+  std::unique_ptr<DataSource> data = DataSource::random(5, shape);
+  ASSERT_TRUE(checkpoints.goOn(program->root(), *data, shape).ok());
+  SessionOptions options;
+  options.threads = 1, options.seed = 5;
+  Result<std::unique_ptr<Session>> session = Session::create(program, options);
+  ASSERT_TRUE(session.ok());
+  ASSERT_TRUE(checkpoints.open(alone, **session, program).ok());
+  ASSERT_TRUE(checkpoints.atEnd(0, /*sound=*/true).ok());
+  EXPECT_FALSE(exists("step-0")); // a run that did nothing
+  for (int time = 0; time < 2; ++time) {
+    Status saved = checkpoints.saveNow(0);
+    ASSERT_TRUE(saved.ok()) << saved.message();
+    EXPECT_EQ(checkpoints.newest(), folder + "/step-0");
+  }
+  EXPECT_TRUE(exists("step-0.aside"));
+  ASSERT_FALSE(heard.sentences.empty());
+  EXPECT_EQ(heard.sentences.back(), "another '" + folder + "/step-0' was there: it is 'step-0.aside' now");
 }
 
 TEST_F(RunCheckpointsTest, RefusesToMixTrainings) {

@@ -29,7 +29,7 @@ static npar_error &noMemory() {
 /// Messages of this library speak of members.
 [[maybe_unused]] static const bool namedAtStart = engine::optionsAreMembers = true;
 
-/// What a terminal adds to a message is not for a host: the program's name before each further line, and the last line's end.
+/// A message without what the driver needs on a terminal: `npar: ` before each further line, and a newline at the end.
 static std::string plain(std::string text) {
   for (size_t at = 0; (at = text.find("\nnpar: ", at)) != std::string::npos;)
     text.erase(++at, 6);

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace npar::api {
@@ -35,7 +37,7 @@ struct npar_trainer {
   npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;
   int64_t done = 0;
-  std::string folder; ///< of its checkpoints, the last one; empty: none
+  std::optional<std::pair<uint64_t, uint64_t>> folder; ///< of its checkpoints, the last one: device and number
   npar_stop stop; ///< also of compilations for evaluation and generation
   std::atomic<bool> busy{false}; ///< a call is in progress
   std::atomic<int> users{1};     ///< the handle, and calls in progress

@@ -18,7 +18,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
+#include <sys/stat.h>
 
 using namespace npar;
 using npar::api::withTrainer;
@@ -41,16 +41,15 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
-/// One name for a folder, whatever path leads to it.
-static std::string placeOf(const std::string &folder) {
-  std::error_code failed;
-  std::string place = std::filesystem::weakly_canonical(folder, failed).string();
-  return failed ? folder : place;
+/// A folder by device and number, whatever path leads to it; nothing if there is none.
+static std::optional<std::pair<uint64_t, uint64_t>> identityOf(const std::string &path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 ? std::optional(std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino)) : std::nullopt;
 }
 
-void npar_trainer::usesFolder(const std::string &path) { folder = placeOf(path); }
+void npar_trainer::usesFolder(const std::string &path) { folder = identityOf(path); }
 
-bool npar_trainer::hasUsedFolder(const std::string &path) const { return !folder.empty() && folder == placeOf(path); }
+bool npar_trainer::hasUsedFolder(const std::string &path) const { return folder && folder == identityOf(path); }
 
 namespace npar::api {
 

@@ -115,8 +115,8 @@ void readDeepSpeedPlugin(Reading &in) {
   run.accumulation = in.whole(steps, run.accumulation);
   run.training.clip = in.numberSetting(clip, 1); // DeepSpeed's own default
   if (run.zero < 3)
-    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})",
-                                      run.zero));
+    run.assumed.push_back(fmt::format(
+        "gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})", run.zero));
   for (const char *what : {"offload_optimizer_device", "offload_param_device"})
     if (const ForeignEntry *device = at(what); device && device->value != "none")
       in.leave(device, "nothing is moved to the host's memory");

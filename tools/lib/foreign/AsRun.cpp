@@ -294,7 +294,7 @@ private:
   std::string name;
   Refusals refusals;
   ForeignRun result = startingRun();
-  std::string whole; ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
+  std::string whole;                 ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
   std::string outer, dp, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
   std::set<std::string> tensor;
   std::vector<std::pair<std::string, const dsl::Rule *>> sequence;

@@ -37,8 +37,8 @@ void readBatch(Reading &in, const std::string &prefix) {
     run.assumed.push_back("a micro-batch has one sequence: the file gives neither train_batch_size nor train_micro_batch_size_per_gpu");
   int64_t each = run.micro * run.accumulation;
   if (batch && micro && steps && run.batch % each != 0)
-    in.error(*batch, fmt::format("train_batch_size {} is not divisible by {} sequences of a micro-batch times {} steps", run.batch, run.micro,
-                                 run.accumulation));
+    in.error(*batch, fmt::format("train_batch_size {} is not divisible by {} sequences of a micro-batch times {} steps", run.batch,
+                                 run.micro, run.accumulation));
   else if (batch && micro && steps)
     run.dp = run.batch / each; // the three sizes determine dp
 }
@@ -73,8 +73,8 @@ void readZero(Reading &in, const std::string &prefix) {
   if (overlap && !in.isTrue(overlap) && overlap->value == "false")
     in.leave(overlap, "gradients are reduced as soon as they are computed");
   else if (!overlap && run.zero < 3)
-    run.assumed.push_back(fmt::format("gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})",
-                                      run.zero));
+    run.assumed.push_back(fmt::format(
+        "gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})", run.zero));
   if (const ForeignEntry *bucket = given("reduce_bucket_size")) {
     double elements = in.number(bucket, 5e8, 1e12);
     if (elements < 0)
@@ -85,7 +85,8 @@ void readZero(Reading &in, const std::string &prefix) {
   if (const ForeignEntry *shards = in.find(section + "mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
     in.leave(shards, "MiCS stores all state in shares over groups of ranks, and once in each group; here shares are over all ranks of dp");
   if (const ForeignEntry *shards = in.find(section + "zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
-    in.leave(shards, "hpZ stores a second copy of the parameters in shares over the ranks of a host; here parameters are stored once, over dp");
+    in.leave(shards,
+             "hpZ stores a second copy of the parameters in shares over the ranks of a host; here parameters are stored once, over dp");
   for (const char *what : {"offload_optimizer", "offload_param"}) {
     const ForeignEntry *device = given(std::string(what) + ".device");
     if (device && device->value != "none")
@@ -94,8 +95,8 @@ void readZero(Reading &in, const std::string &prefix) {
       in.skipSection(section + what + ".");
   }
   if (run.zero < 3) { // settings of parameters in shares
-    for (const char *key : {"stage3_", "prefetch_bucket_size", "param_persistence", "model_persistence", "max_live", "max_reuse", "sub_group_size",
-                            "module_granularity", "leaf_module.", "memory_efficient_linear"})
+    for (const char *key : {"stage3_", "prefetch_bucket_size", "param_persistence", "model_persistence", "max_live", "max_reuse",
+                            "sub_group_size", "module_granularity", "leaf_module.", "memory_efficient_linear"})
       in.skipSection(section + key);
   }
 }
@@ -156,8 +157,8 @@ void addWritten(OrderedJson &json, const std::string &key, const std::string &va
 
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   OrderedJson json = {{"train_batch_size", run.batch},
-                                 {"train_micro_batch_size_per_gpu", run.micro},
-                                 {"gradient_accumulation_steps", program.plan.microCount}};
+                      {"train_micro_batch_size_per_gpu", run.micro},
+                      {"gradient_accumulation_steps", program.plan.microCount}};
   addDeepSpeedTraining(json, run, program.train.location, diagnostics);
   if (run.precision != "f32")
     json[run.precision] = {{"enabled", true}};
@@ -201,8 +202,9 @@ public:
   }
   const KnownName *nameOf(const std::string &key) const override { return deepSpeedNames().find(key); }
   bool isOnlyHere(const std::string &key) const override {
-    static const std::set<std::string> names = {"train_batch_size", "train_micro_batch_size_per_gpu", "steps_per_print", "wall_clock_breakdown",
-                                                "bf16.enabled",     "fp16.enabled",                   "zero_allow_untested_optimizer"};
+    static const std::set<std::string> names = {
+        "train_batch_size", "train_micro_batch_size_per_gpu", "steps_per_print", "wall_clock_breakdown", "bf16.enabled",
+        "fp16.enabled",     "zero_allow_untested_optimizer"};
     bool isSection = key.rfind("zero_optimization.", 0) == 0 || key.rfind("activation_checkpointing.", 0) == 0;
     return names.count(key) != 0 || (isSection && nameOf(key));
   }

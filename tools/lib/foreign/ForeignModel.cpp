@@ -64,13 +64,13 @@ Result<dsl::Program> bareModel(const std::string &model, const std::vector<std::
 }
 
 ForeignTarget targetOf(const dsl::Program &program, const std::string &import) {
-  ForeignTarget target{import, program.model.name, {}, {}, vectorPatterns(program.model)};
+  ForeignTarget target{import, program.model.name, {}, {}, {}, vectorPatterns(program.model)};
   for (const dsl::Axis &axis : program.model.axes)
     target.axes.push_back(axis.name);
   for (const dsl::ProductAxis &axis : program.model.products)
     target.axes.push_back(axis.name);
   for (const dsl::Repeat &repeat : program.model.repeats)
-    target.chains.push_back(repeat.label);
+    target.chains.push_back(repeat.label), target.blocks.push_back(repeat.path);
   return target;
 }
 

@@ -15,6 +15,7 @@ struct NotTaken {
   dsl::Location at;
   std::string setting; ///< as in the file, with its value
   std::string why;
+  bool isDifference = false; ///< it is among the run's differences too
 };
 
 /// A setting of the file that npar's plan cannot hold.
@@ -35,17 +36,17 @@ struct Constant {
 };
 
 struct ForeignRun {
-  const ForeignProgram *program = nullptr; ///< whose run it is, or is written for
+  const ForeignProgram *program = nullptr;  ///< whose run it is, or is written for
   const ForeignProgram *readFrom = nullptr; ///< to be written: whose file the values come from; null: npar's own text
-  std::string model;                                          ///< model of the standard library; empty: not in the file
-  std::vector<Constant> constants;                            ///< the model's
-  std::vector<std::string> differences; ///< from the program's model, if npar's is only the nearest one; sentences
+  std::string model;                        ///< model of the standard library; empty: not in the file
+  std::vector<Constant> constants;          ///< the model's
+  std::vector<std::string> differences;     ///< from the program's model, if npar's is only the nearest one; sentences
   std::vector<std::pair<std::string, std::string>> modelSettings; ///< of the file that describe the model, as they are there
-  std::vector<KeptSetting> kept; ///< written again for the program that they come from
-  bool isOwnPlan = false;        ///< the plan is the file's own, as it is there: not a searched or changed one
-  int64_t layers = 0;                                         ///< 0: unknown
-  int64_t world = 0;                                          ///< number of ranks; 0: not in the file
-  int64_t length = 0;                                         ///< tokens per sequence; 0: the model's own
+  std::vector<KeptSetting> kept;                                  ///< written again for the program that they come from
+  bool isOwnPlan = false;       ///< the plan is the file's own, as it is there: not a searched or changed one
+  int64_t layers = 0;           ///< 0: unknown
+  int64_t world = 0;            ///< number of ranks; 0: not in the file
+  int64_t length = 0;           ///< tokens per sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
   bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
@@ -55,9 +56,9 @@ struct ForeignRun {
   int64_t accumulation = 1;
   std::string schedule = "1f1b";
   int64_t chunks = 1;
-  std::vector<int64_t> stages; ///< blocks in each part of the pipeline; empty: balanced by cost
-  std::string schedulePath;    ///< a file with the schedule, instead of `schedule`; empty: none
-  std::string recompute;       ///< "block", "every 2"; empty: nothing
+  std::vector<int64_t> stages;               ///< blocks in each part of the pipeline; empty: balanced by cost
+  std::string schedulePath;                  ///< a file with the schedule, instead of `schedule`; empty: none
+  std::string recompute;                     ///< "block", "every 2"; empty: nothing
   std::optional<RecomputedParts> recomputed; ///< instead of `recompute`
   int64_t zero = 0;
   bool gradientsPerStep = true; ///< sharded gradients are reduced once per step

@@ -42,7 +42,10 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
                            microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
-  row("schedule", run.pp == 1 ? "no pipeline" : !run.schedulePath.empty() ? "that of '" + run.schedulePath + "'" : run.chunks > 1 ? fmt::format("{}, {} chunks", run.schedule, run.chunks) : run.schedule);
+  row("schedule", run.pp == 1                 ? "no pipeline"
+                  : !run.schedulePath.empty() ? "that of '" + run.schedulePath + "'"
+                  : run.chunks > 1            ? fmt::format("{}, {} chunks", run.schedule, run.chunks)
+                                              : run.schedule);
   row("recomputed", recomputedText(run));
   row("ZeRO", fmt::format("{} ({} in shares)", run.zero, storedBy(run.zero)));
   row("sequence parallelism", run.sequenceParallel ? "yes" : "no");
@@ -55,15 +58,15 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
     text += "\n  assumed\n";
   for (const std::string &sentence : run.assumed)
     text += "    " + sentence + "\n";
-  if (!run.notTaken.empty())
-    text += "\n  not taken\n";
+  std::string others; // than the differences
   for (const NotTaken &one : run.notTaken)
-    text += fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
+    others += one.isDifference ? "" : fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
+  text += others.empty() ? "" : "\n  not taken\n" + others;
   bool isComplete = run.notTaken.empty() && run.assumed.empty() && run.differences.empty();
   text += fmt::format("{}{} settings were read; without effect on numbers, time and memory: {}\n\n",
-                      isComplete             ? "\n  everything was taken; "
-                      : run.notTaken.empty() ? "\n  "
-                                             : "  ",
+                      isComplete       ? "\n  everything was taken; "
+                      : others.empty() ? "\n  "
+                                       : "  ",
                       run.understood, run.immaterial);
   return text;
 }

@@ -61,16 +61,19 @@ std::vector<int64_t> recomputedBlocks(const ForeignRun &run, int64_t every) {
   return blocks;
 }
 
-std::string recomputeLine(const ForeignRun &run, const std::vector<std::string> &chains) {
+std::string recomputeLine(const ForeignRun &run, const std::vector<std::string> &blocks) {
   if (!run.recomputed)
     return run.recompute.empty() ? "" : "    recompute " + run.recompute + "\n";
   std::vector<std::string> patterns;
-  if (run.recomputed->every == 0)
-    patterns.push_back("\"*.mlp\"");
-  else
-    for (const std::string &chain : chains)
+  for (const std::string &path : blocks) {
+    size_t number = path.find("{}");
+    std::string before = path.substr(0, number), after = path.substr(number + 2);
+    if (run.recomputed->every == 0)
+      patterns.push_back(fmt::format("\"{}*{}.mlp\"", before, after));
+    else
       for (int64_t block : recomputedBlocks(run, run.recomputed->every))
-        patterns.push_back(fmt::format("\"*{}.{}.*\"", chain, block));
+        patterns.push_back(fmt::format("\"{}{}{}.*\"", before, block, after));
+  }
   return patterns.empty() ? "" : "    recompute [" + joined(patterns) + "]\n";
 }
 
@@ -120,13 +123,14 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
       blocks.push_back(std::to_string(count));
     bool isOpen = run.schedule == "interleaved" || run.schedule == "looped_bfs";
     std::string schedule = run.schedulePath.empty() ? run.schedule : '"' + run.schedulePath + '"';
-    rule(joined(target.chains), fmt::format("pp by {}{}{}", schedule, isOpen && run.schedulePath.empty() ? fmt::format("({})", run.chunks) : "",
-                                            blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
+    rule(joined(target.chains),
+         fmt::format("pp by {}{}{}", schedule, isOpen && run.schedulePath.empty() ? fmt::format("({})", run.chunks) : "",
+                     blocks.empty() ? "" : " stages [" + joined(blocks) + "]"));
   }
   text += "    }\n" + storeLines(run);
   if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
     text += fmt::format("    bucket {} B\n", run.bucketBytes);
-  text += recomputeLine(run, target.chains);
+  text += recomputeLine(run, target.blocks);
   text += "    compute " + run.precision;
   if (run.precision != "f32") {
     text += run.gradients.empty() ? "" : ", gradients " + run.gradients;

@@ -7,10 +7,11 @@ namespace npar::foreign {
 
 /// The model that the plan is for, with names from its text.
 struct ForeignTarget {
-  std::string import;              ///< argument of `import`
-  std::string name;                ///< "Gpt2"
-  std::vector<std::string> axes;   ///< axes that operations loop over
-  std::vector<std::string> chains; ///< labels of repeats
+  std::string import;               ///< argument of `import`
+  std::string name;                 ///< "Gpt2"
+  std::vector<std::string> axes;    ///< axes that operations loop over
+  std::vector<std::string> chains;  ///< labels of repeats
+  std::vector<std::string> blocks;  ///< paths of their blocks, with "{}" for the number
   std::vector<std::string> vectors; ///< patterns of the parameters of one dimension
 };
 

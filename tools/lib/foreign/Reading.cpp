@@ -100,6 +100,8 @@ bool Reading::reportUnknown(const ForeignEntry &entry) {
 void Reading::differs(const ForeignEntry *entry, const std::string &why) {
   run.differences.push_back(entry ? fmt::format("line {}, {}: {}", entry->at.line, shown(*entry), why) : why);
   leave(entry, why);
+  if (entry)
+    run.notTaken.back().isDifference = true;
 }
 
 void Reading::leave(const ForeignEntry *entry, const std::string &why) {

@@ -21,7 +21,7 @@ public:
   const ForeignEntry *findAny(std::initializer_list<const char *> keys);
   static constexpr int64_t mostCount = int64_t{1} << 20; ///< the product of three counts fits 64 bits
   static constexpr int64_t mostSize = int64_t{1} << 40;  ///< limit of sizes that are multiplied by one count: tokens, bytes, sequences
-  static constexpr double mostNumber = 3.4e38; ///< the largest that a train block takes
+  static constexpr double mostNumber = 3.4e38;           ///< the largest that a train block takes
   /// A whole number from `least` to `most`; `otherwise` without an entry. Any other value is reported and gives `otherwise`.
   int64_t whole(const ForeignEntry *entry, int64_t otherwise, int64_t least = 1, int64_t most = mostCount);
   /// A finite decimal number whose absolute value is at most `most`; `otherwise` without an entry. Any other value is reported.

@@ -75,7 +75,7 @@ int rankOf(const Launch &launch) {
   std::string name(shell::nameOf(launch.words[launch.program]));
   if (name.empty())
     return 0;
-  if (launch.words[launch.program].unknown())
+  if (const Text &word = launch.words[launch.program]; word.unknownAt(word.size() - 1)) // its folder alone need not be known
     return 1;
   return name.find("pretrain") != std::string::npos ? 4 : name.find("train") != std::string::npos || name.find("tune") != std::string::npos ? 3 : 2;
 }

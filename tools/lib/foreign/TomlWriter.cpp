@@ -14,7 +14,9 @@ bool isNumber(const std::string &text) {
 }
 
 /// A word, a number or a truth value in TOML's syntax.
-std::string scalarText(const std::string &value) { return value == "true" || value == "false" || isNumber(value) ? value : '"' + value + '"'; }
+std::string scalarText(const std::string &value) {
+  return value == "true" || value == "false" || isNumber(value) ? value : '"' + value + '"';
+}
 
 /// The same for a list of them too, `[a, b]`.
 std::string tomlText(const std::string &value) {

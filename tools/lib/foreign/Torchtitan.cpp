@@ -6,7 +6,7 @@
 #include "engine/files/BoundedText.h"
 #include "tools/lib/foreign/EntryList.h"
 #include "tools/lib/foreign/ForeignProgram.h"
-#include "tools/lib/foreign/PlainModel.h"
+#include "tools/lib/foreign/ModelFacts.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -121,17 +121,18 @@ void readTorchtitanSchedule(Reading &in, const ForeignHints &hints) {
     in.keep(schedule), in.keep(file);
     return readScheduleFile(in, *file);
   }
-  static const std::map<std::string, const char *> known = { // PyTorch compares them in lower case
-      {"1f1b", "1f1b"},          {"gpipe", "gpipe"},       {"interleaved1f1b", "interleaved"}, {"loopedbfs", "looped_bfs"},
+  static const std::map<std::string, const char *> known = {
+      // PyTorch compares them in lower case
+      {"1f1b", "1f1b"},          {"gpipe", "gpipe"},          {"interleaved1f1b", "interleaved"},      {"loopedbfs", "looped_bfs"},
       {"zbvzerobubble", "zb_v"}, {"dualpipev", "dualpipe_v"}, {"interleavedzerobubble", "interleaved"}};
   auto found = known.find(lowerCase(name));
   if (found == known.end())
     in.leave(schedule, "npar does not know this schedule: 1f1b is taken");
   else
     run.schedule = found->second;
-  run.chunks = run.schedule == "interleaved" || run.schedule == "looped_bfs"  ? chunks
-               : run.schedule == "zb_v" || run.schedule == "dualpipe_v" ? 2
-                                                                              : 1;
+  run.chunks = run.schedule == "interleaved" || run.schedule == "looped_bfs" ? chunks
+               : run.schedule == "zb_v" || run.schedule == "dualpipe_v"      ? 2
+                                                                             : 1;
   if (lowerCase(name) == "interleavedzerobubble")
     in.leave(schedule, "the interleaved schedule is taken, whose backwards are whole");
   if (layers == 0 || run.schedule == "zb_v" || run.schedule == "dualpipe_v") {
@@ -163,11 +164,13 @@ void readTorchtitanRecompute(Reading &in) {
       return 0LL;
     };
     // The block's input and the results of attention and of every second product: queries, values, the gate and the last one.
-    int64_t width = size("width"), heads = size("heads"), kept = 4 * width + (heads > 0 ? width / heads * size("kv_heads") : 0) + size("mlp");
-    in.leave(option, width > 0 ? fmt::format("the feed-forward layers are recomputed; torchtitan keeps {} bytes per token and block in "
-                                             "16 bits: the results of attention and of every second product",
-                                             2 * kept)
-                               : "the feed-forward layers are recomputed; torchtitan keeps the results of attention and of every second product");
+    int64_t width = size("width"), heads = size("heads"),
+            kept = 4 * width + (heads > 0 ? width / heads * size("kv_heads") : 0) + size("mlp");
+    in.leave(option, width > 0
+                         ? fmt::format("the feed-forward layers are recomputed; torchtitan keeps {} bytes per token and block in "
+                                       "16 bits: the results of attention and of every second product",
+                                       2 * kept)
+                         : "the feed-forward layers are recomputed; torchtitan keeps the results of attention and of every second product");
   } else if (how == "selective") {
     run.recomputed = RecomputedParts{in.whole(option, 2)};
   } else if (how != "none") {
@@ -204,6 +207,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   int64_t each = in.whole(local, 8), global = in.whole(batch, -1, -1, Reading::mostSize);
   if (!local)
     run.assumed.push_back("a rank's batch has 8 sequences, torchtitan's default");
+  in.keep(local); // a plan has one run of the pipeline, torchtitan one for each accumulated batch
   run.micro = run.pp > 1 ? in.whole(micro, 1) : each;
   if (each % run.micro != 0)
     in.diagnostics.error((micro ? micro : local)->at,
@@ -254,7 +258,8 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
 
 /// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
 std::string flavorOf(const dsl::Program &program) {
-  if (!isPlainLlama(program.model))
+  if (!isPlainLlama(program.model) || attributeOf(program.model, "sinusoid", "base", 0) != 500000 ||
+      !hasParameter(program.model, "lm_head.weight") || attributeOf(program.model, "rms_norm", "epsilon", 0) != 1e-5)
     return "";
   auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
   for (const TorchtitanFlavor &flavor : torchtitanFlavors())
@@ -297,7 +302,7 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
   if (run.readFrom == run.program && !run.modelSettings.empty()) {
     for (const auto &[key, value] : run.modelSettings)
       toml.addWritten(key, value);
-  } else if (std::string flavor = flavorOf(program); flavor.empty()) {
+  } else if (std::string flavor = run.differences.empty() ? flavorOf(program) : ""; flavor.empty()) {
     diagnostics.warning(program.model.location,
                         "'" + program.model.name + "' is none of the torchtitan models that npar knows: [model] is left out");
   } else {
@@ -354,10 +359,12 @@ public:
   void read(Reading &in, const ForeignHints &hints) const override { readTorchtitan(in, hints); }
   const KnownName *nameOf(const std::string &key) const override { return torchtitanNames().find(key); }
   bool isOnlyHere(const std::string &key) const override {
-    static const std::set<std::string> names = {"model.flavor", "model.converters", "training.local_batch_size", "training.seq_len",
-                                                "training.max_norm", "job.dump_folder", "job.config_file"};
+    static const std::set<std::string> names = {"model.flavor",     "model.converters",  "training.local_batch_size",
+                                                "training.seq_len", "training.max_norm", "job.dump_folder",
+                                                "job.config_file"};
     bool isSection = false;
-    for (const char *section : {"parallelism.", "activation_checkpoint.", "lr_scheduler.", "experimental.", "comm.", "float8.", "quantize."})
+    for (const char *section :
+         {"parallelism.", "activation_checkpoint.", "lr_scheduler.", "experimental.", "comm.", "float8.", "quantize."})
       isSection = isSection || key.rfind(section, 0) == 0;
     return names.count(key) != 0 || (isSection && nameOf(key));
   }

@@ -19,9 +19,9 @@ double quotient(double part, double whole) {
 
 void readTorchtitanRate(Reading &in) {
   Training &training = in.run.training;
-  const ForeignEntry *warmup = in.findAny({"lr_scheduler.warmup_steps", "training.warmup_steps"}), *total = in.find("lr_scheduler.total_steps"),
-                     *steps = in.find("training.steps"), *ratio = in.find("lr_scheduler.decay_ratio"),
-                     *type = in.find("lr_scheduler.decay_type"),
+  const ForeignEntry *warmup = in.findAny({"lr_scheduler.warmup_steps", "training.warmup_steps"}),
+                     *total = in.find("lr_scheduler.total_steps"), *steps = in.find("training.steps"),
+                     *ratio = in.find("lr_scheduler.decay_ratio"), *type = in.find("lr_scheduler.decay_type"),
                      *least = in.findAny({"lr_scheduler.min_lr_factor", "lr_scheduler.lr_min"});
   training.rate = in.numberSetting(in.find("optimizer.lr"), 8e-4);
   training.warmup = in.wholeSetting(warmup, 200);
@@ -31,7 +31,8 @@ void readTorchtitanRate(Reading &in) {
   std::string how = in.word(type, "linear");
   training.schedule = {how == "cosine" ? dsl::ScheduleKind::Cosine : dsl::ScheduleKind::Linear, type ? Origin::File : Origin::Program};
   if (training.warmup.value > training.steps.value) { // torchtitan shortens it too
-    in.run.assumed.push_back(fmt::format("the warm-up of {} steps ends with the {} steps of the run", training.warmup.value, training.steps.value));
+    in.run.assumed.push_back(
+        fmt::format("the warm-up of {} steps ends with the {} steps of the run", training.warmup.value, training.steps.value));
     training.warmup.value = training.steps.value;
     in.keep(warmup);
   }
@@ -40,7 +41,8 @@ void readTorchtitanRate(Reading &in) {
   if (ratio)
     decaying = std::min<int64_t>(after, std::llround(in.number(ratio, 0, 1) * static_cast<double>(training.steps.value)));
   if (decaying == 0) {
-    training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : training.schedule.origin};
+    training.schedule = {dsl::ScheduleKind::Constant, ratio ? Origin::File : Origin::Program};
+    in.keep(type), in.keep(least);
   } else if (decaying < after) {
     in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
     in.keep(type), in.keep(least), in.keep(steps);

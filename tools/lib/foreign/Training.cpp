@@ -136,9 +136,9 @@ std::vector<std::string> vectorPatterns(const dsl::Model &model) {
 
 std::string trainingLines(const Training &training, const ForeignProgram &program, const std::vector<std::string> &vectors) {
   std::string text = fmt::format("    optimizer {}(lr = {}", training.optimizer.value, rateText(training));
-  text += training.hasBetas() ? fmt::format(", betas = ({}, {}), epsilon = {}", training.beta1.value, training.beta2.value,
-                                            training.epsilon.value)
-                              : fmt::format(", momentum = {}", training.momentum.value);
+  text += training.hasBetas()
+              ? fmt::format(", betas = ({}, {}), epsilon = {}", training.beta1.value, training.beta2.value, training.epsilon.value)
+              : fmt::format(", momentum = {}", training.momentum.value);
   text += fmt::format(", decay = {})\n", training.decay.value);
   if (!training.decaysVectors && training.decay.value != 0 && !vectors.empty())
     text += fmt::format("    for \"{}\" {{ decay 0 }}\n", fmt::join(vectors, "\", \""));

@@ -14,7 +14,7 @@
  *              function of this header except functions of the trainer that is calling. They must not throw.
  * The process  The library never prints, exits, forks, changes the environment, the working folder or the limits of threads, and it
  *              installs no signal handler.
- * Open content What grows from version to version is JSON with a member `schema`: see STABILITY.md.
+ * Open content What grows from version to version is JSON with a member `schema`, described by share/npar/schemas: see STABILITY.md.
  */
 #ifndef NPAR_NPAR_H
 #define NPAR_NPAR_H
@@ -361,7 +361,7 @@ typedef struct npar_evaluate_options {
   npar_observer observer;
 } npar_evaluate_options;
 
-/* One pass over the data with the trainer's present parameters: the JSON of `npar eval --json`, with `schema`. */
+/* One pass over the data with the trainer's present parameters: the JSON of `npar eval --json`. */
 NPAR_API npar_code npar_trainer_evaluate(npar_trainer *trainer, const npar_evaluate_options *options, npar_buffer **json,
                                          npar_error **error);
 

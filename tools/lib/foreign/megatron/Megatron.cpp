@@ -14,8 +14,8 @@ std::string scheduleOf(Reading &in) {
   bool isH1 = in.isTrue(in.findAny({"enable_zbh1_pipeline", "enable_zbh1_exact_semantics"})),
        isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})), isV = in.isTrue(in.find("zero_bubble_v_schedule"));
   const ForeignEntry *memory = in.find("zero_bubble_v_schedule_mem_setup"), *v = in.find("enable_1f1b_v");
-  for (const char *flag : {"enable_zbh1_pipeline", "enable_zbh1_exact_semantics", "enable_zero_bubble", "enable_zb_runtime", "zero_bubble_v_schedule",
-                           "zero_bubble_v_schedule_mem_setup"})
+  for (const char *flag : {"enable_zbh1_pipeline", "enable_zbh1_exact_semantics", "enable_zero_bubble", "enable_zb_runtime",
+                           "zero_bubble_v_schedule", "zero_bubble_v_schedule_mem_setup"})
     in.keep(in.find(flag));
   if (in.isTrue(v))
     in.leave(v, "npar has no such schedule: the next flag's is taken, or 1f1b");
@@ -120,6 +120,7 @@ void readMegatronStorage(Reading &in) {
                      *overlap = in.find("overlap_grad_reduce"), *gather = in.find("overlap_param_gather");
   run.zero = in.isTrue(distributed) ? 1 : 0;
   if (in.isTrue(fsdp)) {
+    in.keep(in.find("no_gradient_accumulation_fusion")); // which Megatron-LM's FSDP needs
     std::string how = in.word(strategy, "optim_grads_params");
     run.zero = how == "no_shard" ? 0 : how == "optim" ? 1 : how == "optim_grads" ? 2 : 3;
     run.gradientsPerStep = false;
@@ -128,12 +129,14 @@ void readMegatronStorage(Reading &in) {
   }
   run.replicas = in.whole(instances, 1);
   run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
-  in.keep(overlap), in.keep(gather);
+  for (const ForeignEntry *one : {distributed, fsdp, strategy, instances, outer, overlap, gather}) // a plan on one rank has no shares
+    in.keep(one);
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
-    run.assumed.push_back("gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
+    run.assumed.push_back(
+        "gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
   if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
     in.keep(stage);
     run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
@@ -221,7 +224,9 @@ std::vector<ForeignEntry> readFunctionalTest(const std::string &text, uint32_t f
 }
 
 /// True if the text has a line that begins with MODEL_ARGS, as a functional test has.
-bool isFunctionalTest(const std::string &text) { return text.rfind("MODEL_ARGS:", 0) == 0 || text.find("\nMODEL_ARGS:") != std::string::npos; }
+bool isFunctionalTest(const std::string &text) {
+  return text.rfind("MODEL_ARGS:", 0) == 0 || text.find("\nMODEL_ARGS:") != std::string::npos;
+}
 
 /// True if the line has a flag: `... --num-layers 4`.
 bool hasFlag(std::string_view line) {

@@ -24,7 +24,7 @@ class MegatronFlags {
 public:
   void add(const std::string &flag) { text += "--" + flag + "\n"; }
   template <class Value> void add(const std::string &flag, const Value &value) { text += fmt::format("--{} {}\n", flag, value); }
-  /// Removes the line of a flag, if there is one.
+  /// Removes the line of a flag. Does nothing without one.
   void remove(const std::string &flag) {
     for (const char *end : {" ", "\n"})
       if (size_t at = ("\n" + text).find("\n--" + flag + end); at != std::string::npos)

@@ -52,7 +52,10 @@ std::string positions(Reading &in) {
   const ForeignEntry *kind = in.find("position_embedding_type"), *rotary = in.find("use_rotary_position_embeddings"),
                      *percent = in.find("rotary_percent");
   std::string word = in.word(kind, "learned_absolute");
-  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary" : word == "none" ? "absent" : word == "learned_absolute" ? "table" : "";
+  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary"
+                      : word == "none"                    ? "absent"
+                      : word == "learned_absolute"        ? "table"
+                                                          : "";
   if (found.empty())
     in.differs(kind, "the model has rotary positions"), found = "rotary";
   if (found == "rotary" && percent && in.number(percent, 1) != 1)
@@ -109,7 +112,9 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   int64_t mlp = in.whole(inner, isGated ? 4 * width * 2 / 3 / 64 * 64 : 4 * width), feature = in.whole(channels, width / heads);
   double residual = dropout(in, hiddenDropout), probabilities = dropout(in, attentionDropout);
   if (heads % kvHeads != 0)
-    in.error(older ? *older : groups ? *groups : *headsAt,
+    in.error(older    ? *older
+             : groups ? *groups
+                      : *headsAt,
              fmt::format("num_attention_heads {} is not divisible by num_query_groups {}", heads, kvHeads));
   if (isNormed && !isRms)
     in.differs(queryNorm, "queries and keys are normalized by their root mean square, not by LayerNorm");
@@ -147,7 +152,7 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   constant("tied", isTied, untie);
   if (isLlama)
     return;
-  constant("norm", isRms ? "rms" : "layer", norm);
+  constant("norm", isRms ? "rms_norm" : "layer_norm", norm);
   constant("positions", where, in.peek("position_embedding_type") || in.peek("use_rotary_position_embeddings"));
   bool isStated = in.peek("swiglu") || in.peek("squared_relu");
   constant("activation", function, isStated);

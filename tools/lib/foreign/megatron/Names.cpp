@@ -11,7 +11,7 @@ const NameTable &megatronNames() {
       {Part::Model, nullptr,
        "add_bias_linear add_qkv_bias apply_layernorm_rms attention_dropout decoder_num_layers decoder_seq_length disable_bias_linear "
        "encoder_num_layers encoder_seq_length ffn_hidden_size group_query_attention hidden_dropout hidden_size kv_channels "
-       "layernorm_epsilon make_vocab_size_divisible_by max_position_embeddings merge_file norm_epsilon normalization "
+       "layernorm_epsilon make_vocab_size_divisible_by max_position_embeddings norm_epsilon normalization "
        "num_attention_heads num_experts num_key_value_heads num_layers num_moe_experts num_query_groups padded_vocab_size "
        "position_embedding_type qk_layernorm quick_geglu rotary_base rotary_percent seq_length squared_relu swiglu tokenizer_type "
        "untie_embeddings_and_output_weights use_rotary_position_embeddings vocab_extra_ids vocab_size pad_vocab_size no_pad_vocab_size "
@@ -300,7 +300,7 @@ const NameTable &megatronNames() {
        "use_flash_attn_v2 use_gigatoken use_gloo_process_groups use_grouped_gemm_for_shared_expert use_layer_wise_param_layout "
        "use_legacy_models use_legacy_static_engine use_mamba_mem_eff_path use_mcore_models use_one_sent_docs use_persistent_ckpt_worker "
        "use_pytorch_profiler use_same_sampling_seed_across_dp_ranks use_tokenizer_model_from_checkpoint_args valid_data_path "
-       "validation_set_names verify_integrity vision_backbone_type vision_pretraining vision_pretraining_type vocab_file wandb_entity "
+       "validation_set_names verify_integrity vision_backbone_type vision_pretraining vision_pretraining_type merge_file vocab_file wandb_entity "
        "wandb_exp_name wandb_project wandb_save_dir warmup"},
   };
   // clang-format on

@@ -1,5 +1,5 @@
-// Reads and writes Megatron-LM's optimizer, learning rate, clipping and seed. Defaults come from megatron/core/optimizer/optimizer_config.py
-// and megatron/training/config/training_config.py.
+// Reads and writes Megatron-LM's optimizer, learning rate, clipping and seed. Defaults come from
+// megatron/core/optimizer/optimizer_config.py and megatron/training/config/training_config.py.
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include <cmath>

@@ -2,32 +2,13 @@
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "dsl/AxisSize.h"
-#include "tools/lib/foreign/PlainModel.h"
+#include "tools/lib/foreign/ModelFacts.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace npar::foreign {
 namespace {
-
-double attributeOf(const dsl::Model &model, const std::string &op, const std::string &name, double otherwise) {
-  for (const dsl::Node &node : model.nodes)
-    if (auto known = node.attributes.find(name); node.op == op && known != node.attributes.end())
-      if (const double *value = std::get_if<double>(&known->second))
-        return *value;
-  return otherwise;
-}
-
-bool hasParameter(const dsl::Model &model, const std::string &path) {
-  for (const dsl::Parameter &parameter : model.parameters)
-    if (parameter.path == path)
-      return true;
-  return false;
-}
-
-bool hasOp(const dsl::Model &model, const std::string &op) {
-  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) { return node.op == op; });
-}
 
 /// Tells whether flags can describe the structure of the model.
 bool hasFlags(const dsl::Model &model) {
@@ -113,7 +94,7 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
-  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which says it all
+  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which needs no other flag
     return;
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");

@@ -304,7 +304,7 @@ private:
       return {};
     if (value->unknown())
       return {0, value->unknown()};
-    if (!environment.spend(1 + value->size(), place))
+    if (!environment.spend(1 + value->weight(), place))
       return {};
     Text copy = *value;
     return Computation(copy, environment, place, depth).whole();
@@ -316,7 +316,7 @@ private:
     Text text = value.unknown ? Text::unknown("${" + target.name + "}", value.unknown) : Text(std::to_string(value.value), place);
     const Variable *known = environment.find(target.name);
     Variable variable = known ? *known : Variable();
-    if (!environment.spend(1 + variable.list.size() + variable.map.size(), place))
+    if (!environment.spend(1 + 20 * (variable.list.size() + variable.map.size()), place))
       return;
     if (target.index.unknown)
       variable.unknown = target.index.unknown;

@@ -19,7 +19,7 @@ constexpr std::array<Option, 7> options = {{{"--nodes", "-N", "SLURM_NNODES"},
                                             {"--gres", "", "SLURM_GPUS_ON_NODE"},
                                             {"--gpus", "-G", "SLURM_GPUS"}}};
 
-/// The number in "4", "4-4", "gpu:8" or "gpu:a100:8"; empty if there is none.
+/// The number in "4", "4-4", "gpu:8" or "gpu:a100:8"; empty for any other value.
 std::string_view countIn(std::string_view value, bool isDevices) {
   if (isDevices && value.find(',') != std::string_view::npos)
     return {};
@@ -77,7 +77,7 @@ void readBatchLines(const Text &source, Environment &environment) {
   }
   if (!isBatch)
     return;
-  // What Slurm computes of these. One task per host, if nothing says how many.
+  // Slurm computes the other variables. Without a number of tasks, each host has one.
   auto known = [&](const char *name) -> const Text * {
     const Variable *variable = environment.find(name);
     return variable && variable->list.count(0) && !variable->list.at(0).unknown() ? &variable->list.at(0) : nullptr;

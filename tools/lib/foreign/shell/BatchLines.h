@@ -1,4 +1,4 @@
-// Reads the `#SBATCH` lines at the top of a script, which say how many hosts, tasks and devices the job gets.
+// Reads the `#SBATCH` lines at the top of a script, which give the number of hosts, tasks and devices of the job.
 #pragma once
 
 #include "tools/lib/foreign/shell/Environment.h"

@@ -309,9 +309,9 @@ private:
       ExitCode result = equality(a, b, environment);
       return op == "!=" ? negated(result) : result;
     }
-    if (!environment.spend(pattern.pattern.price(a.str()), place))
-      return {failed, nullptr};
-    return known(pattern.pattern.matches(a.str()) == (op != "!="));
+    size_t steps = 0;
+    bool matches = pattern.pattern.matches(a.str(), steps);
+    return environment.spend(steps, place) ? known(matches == (op != "!=")) : ExitCode{failed, nullptr};
   }
 
   ExitCode regular(const Text &a, const std::string &expression, Origin place) {
@@ -320,8 +320,9 @@ private:
     if (expression == "^[0-9]+$")
       return known(!a.empty() && a.str().find_first_not_of("0123456789") == std::string::npos);
     std::optional<Pattern> pattern = patternOf(expression);
-    if (pattern && environment.spend(pattern->price(a.str()), place))
-      return known(pattern->matches(a.str()));
+    size_t steps = 0;
+    if (bool matches = pattern && pattern->matches(a.str(), steps); pattern && environment.spend(steps, place))
+      return known(matches);
     Unknown why;
     why.at = place, why.why = "a regular expression, which npar does not follow";
     return unknown(std::make_shared<Unknown>(std::move(why)));

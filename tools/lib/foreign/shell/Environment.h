@@ -1,4 +1,4 @@
-// What a shell script has set while it is followed: variables, arguments, functions, files that it wrote, and the training commands so far.
+// Keeps the state of a script that is followed: variables, arguments, functions, files that it wrote, and its training commands so far.
 #pragma once
 
 #include "tools/lib/foreign/shell/Syntax.h"
@@ -9,7 +9,7 @@
 
 namespace npar::foreign::shell {
 
-constexpr size_t mostShellWork = 20'000'000; ///< bytes, commands and copies, each with a price; bounds the time
+constexpr size_t mostShellWork = 5'000'000;  ///< bytes, commands and copies, each with a price; bounds the time
 constexpr size_t longestShellText = 1 << 20; ///< bytes of a value
 constexpr int deepestShellCalls = 60;        ///< of commands, functions, expansions and scripts in each other
 
@@ -107,7 +107,7 @@ public:
   void unset(const std::string &name) { state.variables[name] = nullptr; }
   /// Makes a variable local to the function that runs.
   void makeLocal(const std::string &name);
-  /// The value of `given` for a name, if there is one.
+  /// The value of `given` for a name; null without one.
   const std::string *giver(const std::string &name);
   /// Remembers that a variable counts as not set.
   void assumeUnset(const Unknown &unknown);

@@ -44,6 +44,14 @@ std::vector<std::string> alternatives(std::string_view inside) {
   return list;
 }
 
+/// "@" or "*" for an index that stands for all elements, else empty.
+std::string allOf(const Part &part) {
+  if (part.index.empty() || part.index[0].parts.size() != 1 || part.index[0].parts[0].kind != Part::Kind::Literal)
+    return "";
+  const std::string &text = part.index[0].parts[0].text;
+  return text == "@" || text == "*" ? text : "";
+}
+
 bool isDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 
 Text wordWithCase(const Text &text, bool upper, bool all, Origin at) {
@@ -78,7 +86,7 @@ Text Expander::joined(const std::vector<Text> &texts, Origin at) {
   for (const Text &one : texts) {
     if (&one != &texts.front())
       result.append(" ", at);
-    if (!environment.fits(result.size() + one.size(), at) || !environment.spend(1 + one.size(), at))
+    if (!environment.fits(result.size() + one.size(), at) || !environment.spend(1 + one.weight(), at))
       break;
     result.append(one);
   }
@@ -93,6 +101,7 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
     Origin at = unit.source.originAt(part.begin);
     if (!environment.spend(1 + (part.end - part.begin), at))
       break;
+    size_t before = out.size();
     if (part.kind == Part::Kind::Literal || part.kind == Part::Kind::Braces) {
       out.push_back({literal(part, unit), part.isQuoted, false});
     } else if (part.kind == Part::Kind::Parameter) {
@@ -104,6 +113,11 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
     } else {
       out.push_back({outputOf(part, unit), part.isQuoted, false});
     }
+    size_t weight = 0; // of the copies
+    for (; before < out.size(); ++before)
+      weight += out[before].text.weight();
+    if (!environment.spend(weight, at))
+      break;
   }
   --depth;
   return out;
@@ -117,7 +131,7 @@ Text Expander::text(const Word &word, const Unit &unit) {
   Text result;
   for (const Piece &piece : pieces(word, unit)) {
     if (!environment.fits(result.size() + piece.text.size(), unit.source.originAt(word.begin)) ||
-        !environment.spend(piece.text.size(), unit.source.originAt(word.begin)))
+        !environment.spend(piece.text.weight(), unit.source.originAt(word.begin)))
       break;
     if (piece.isBreak)
       result.append(" ", unit.source.originAt(word.begin));
@@ -157,7 +171,7 @@ std::vector<Text> Expander::fields(const Word &word, const Unit &unit) {
     Text current;
     bool has = false;
     for (const Piece &piece : pieces(one, unit)) {
-      if (!environment.spend(1 + piece.text.size(), at) || !environment.fits(current.size() + piece.text.size(), at))
+      if (!environment.spend(1 + piece.text.weight(), at) || !environment.fits(current.size() + piece.text.size(), at))
         return {};
       if (piece.isBreak) {
         if (has)
@@ -252,12 +266,12 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
   } else if (part.index.empty()) {
     if (auto first = variable->list.find(0); first != variable->list.end())
       value.elements = {first->second};
-  } else if (std::string key = part.index[0].plain(); key == "@" || key == "*") {
+  } else if (!allOf(part).empty()) {
     for (const auto &[index, text] : variable->list)
       value.elements.push_back(text);
     for (const auto &[index, text] : variable->map)
       value.elements.push_back(text);
-    environment.spend(value.elements.size(), at);
+    environment.spend(20 * value.elements.size(), at);
   } else if (variable->kind == Variable::Kind::Map) {
     Text index = text(part.index[0], unit);
     if (index.unknown())
@@ -274,12 +288,11 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
     else if (variable && variable->list.count(index.value))
       value.elements = {variable->list.at(index.value)};
   }
-  if (!part.index.empty())
-    if (std::string key = part.index[0].plain(); key == "@" || key == "*") {
-      value.isList = true, value.isJoined = key == "*";
-      if (value.unset && value.unset->isUnset) // no environment has lists
-        value.unset = nullptr;
-    }
+  if (std::string all = allOf(part); !all.empty()) {
+    value.isList = true, value.isJoined = all == "*";
+    if (value.unset && value.unset->isUnset) // no environment has lists
+      value.unset = nullptr;
+  }
   return value;
 }
 
@@ -396,10 +409,9 @@ Text Expander::changed(const Text &text, const Part &part, const Unit &unit) {
   KnownPattern known = pattern(part.operands[0], unit);
   if (known.unknown)
     return unknownPart(part, unit, known.unknown);
-  if (!environment.spend(known.pattern.price(all) * (1 + all.size()) / 4, at))
-    return text;
-  size_t place = part.op[0] == '#' ? known.pattern.atBegin(all, isDouble) : known.pattern.atEnd(all, isDouble);
-  if (place == std::string::npos)
+  size_t steps = 0;
+  size_t place = part.op[0] == '#' ? known.pattern.atBegin(all, isDouble, steps) : known.pattern.atEnd(all, isDouble, steps);
+  if (!environment.spend(steps, at) || place == std::string::npos)
     return text;
   return part.op[0] == '#' ? text.slice(place, all.size()) : text.slice(0, place);
 }
@@ -416,8 +428,8 @@ Text Expander::replaced(const Text &text, const Part &part, const Unit &unit) {
   Text result;
   bool isAll = part.op == "//", isBegin = part.op == "/#", isEnd = part.op == "/%";
   if (isEnd) {
-    size_t begin = environment.spend(known.pattern.price(all) * (1 + all.size()), at) ? known.pattern.atEnd(all, true) : std::string::npos;
-    if (begin == std::string::npos)
+    size_t steps = 0, begin = known.pattern.atEnd(all, true, steps);
+    if (!environment.spend(steps, at) || begin == std::string::npos)
       return text;
     result = text.slice(0, begin);
     result.append(by);
@@ -425,9 +437,9 @@ Text Expander::replaced(const Text &text, const Part &part, const Unit &unit) {
   }
   for (size_t i = 0; i < all.size();) {
     std::string_view rest = std::string_view(all).substr(i);
-    if (!environment.spend(known.pattern.price(rest) * (1 + rest.size()), at) || !environment.fits(result.size() + by.size(), at))
+    size_t steps = 0, size = known.pattern.atBegin(rest, true, steps);
+    if (!environment.spend(steps, at) || !environment.fits(result.size() + by.size(), at))
       return text;
-    size_t size = known.pattern.atBegin(rest, true);
     if (size == std::string::npos || size == 0) {
       if (isBegin)
         return text;
@@ -487,19 +499,24 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
   if (!assignment.elements && !assignment.index && !isMap && (!known || known->kind == Variable::Kind::Text)) {
     Text value = text(assignment.value, unit), all;
     known = environment.find(assignment.name);
-    if (assignment.adds && !known && !environment.isUnset(assignment.name))
+    bool isNew = !known && !environment.isUnset(assignment.name);
+    Text added = isNew ? value.withoutUnset(assignment.name) : value; // `A="$A x"` adds to what nothing sets
+    if (isNew && (assignment.adds || (added != value && !added.empty()))) {
       environment.assumeUnset(*environment.unsetReason(assignment.name, at));
+      value = added;
+    }
     if (assignment.adds && known && known->list.count(0))
       all = known->list.at(0);
     all.append(value);
-    if (environment.fits(all.size(), at) && environment.spend(all.size(), at))
+    if (environment.fits(all.size(), at) && environment.spend(all.weight(), at))
       environment.assign(assignment.name, std::move(all), at);
     return;
   }
   Variable variable = known && (assignment.adds || !assignment.elements) ? *known : Variable();
-  if (!environment.spend(variable.list.size() + variable.map.size(), at))
+  if (!environment.spend(20 * (variable.list.size() + variable.map.size()), at))
     return;
   variable.kind = isMap ? Variable::Kind::Map : Variable::Kind::List;
+  int64_t next = 0; // the index after the last one that was set
   auto set = [&](const Text &index, Text value, bool adds) {
     if (UnknownPointer why = index.unknown()) {
       variable.unknown = why;
@@ -515,12 +532,13 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
       all.append(value);
       if (environment.fits(all.size(), at))
         variable.list[number.value] = std::move(all);
+      next = number.value + 1;
     }
   };
   if (!assignment.elements) {
     set(assignment.index ? text(*assignment.index, unit) : Text("0", at), text(assignment.value, unit), assignment.adds);
   } else {
-    int64_t next = variable.list.empty() ? 0 : variable.list.rbegin()->first + 1;
+    next = variable.list.empty() ? 0 : variable.list.rbegin()->first + 1;
     for (const Word &word : *assignment.elements) {
       const std::string first = word.parts.empty() || word.parts[0].kind != Part::Kind::Literal || word.parts[0].isQuoted ? "" : word.parts[0].text;
       size_t close = !first.empty() && first[0] == '[' ? first.find("]=") : std::string::npos;
@@ -528,8 +546,6 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
         Word value = word;
         value.parts[0].text = first.substr(close + 2), value.parts[0].begin += close + 2;
         set(Text(first.substr(1, close - 1), at), text(value, unit), false);
-        if (!variable.list.empty())
-          next = variable.list.rbegin()->first + 1;
         continue;
       }
       for (Text &one : fields(word, unit))

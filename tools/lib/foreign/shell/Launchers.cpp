@@ -1,4 +1,4 @@
-// The innermost launcher says how many processes there are: `srun torchrun ...` has those of torchrun.
+// The innermost launcher determines the number of processes: in `srun torchrun ...`, that of torchrun counts.
 #include "tools/lib/foreign/shell/Launchers.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ public:
   }
 
 private:
-  /// The last value of an option with one of these names; null if there is none.
+  /// The last value of an option with one of these names; null without such an option.
   const Text *optionOf(std::initializer_list<std::string_view> names) {
     for (size_t i = end; i-- > begin;) {
       Option option = optionAt(words, i, end);

@@ -10,7 +10,7 @@ namespace npar::foreign::shell {
 constexpr size_t mostShellWords = 200'000; ///< words, operators and line ends of a script
 constexpr int deepestShellNesting = 32;    ///< of commands, and of expansions in each other
 
-/// What a script cannot be read for, and the byte.
+/// An error in the syntax of a script, at a byte.
 struct SyntaxError {
   size_t offset = 0;
   std::string message; ///< empty: none
@@ -46,7 +46,7 @@ public:
   void skip(size_t bytes) { at += bytes; }
 
 private:
-  /// What ends a text.
+  /// The end of a text.
   enum class Until { Blank, Quote, Brace, SlashOrBrace, Bracket, Sum, Semicolon, Limit };
   bool read(Word &word, Until until, bool isQuoted);
   bool ends(Until until, char c, int parentheses) const;

@@ -134,7 +134,7 @@ bool Lexer::operands(Part &part, bool isQuoted) {
   return read(part.operands[1], Until::Brace, isQuoted && !isPattern);
 }
 
-/// Finds the end of `$(...)`, which is parsed only when it is looked at.
+/// Finds the end of `$(...)`, which is parsed only when it is expanded.
 bool Lexer::command(Word &word, bool isQuoted) {
   size_t begin = at;
   std::string open; // parentheses and quotes that are not closed yet
@@ -148,6 +148,9 @@ bool Lexer::command(Word &word, bool isQuoted) {
       open.push_back(c);
     else if (c == ')' && inside == '(')
       open.pop_back();
+    else if (c == '\'' && inside != '"' && text[at - 1] == '$') // `$'...'` has escapes
+      for (++at; at < limit && text[at] != '\''; ++at)
+        at += text[at] == '\\' ? 1 : 0;
     else if (c == '\'' && inside != '"')
       at = std::min(text.find('\'', at + 1), limit);
     else if (c == '#' && inside != '"' && (text[at - 1] == ' ' || text[at - 1] == '\n' || text[at - 1] == '\t'))

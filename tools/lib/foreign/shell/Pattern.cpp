@@ -52,7 +52,7 @@ std::string setOf(std::string_view inside) {
   return others;
 }
 
-/// Where the bracket at `open` closes; npos if it does not.
+/// The place of the bracket that closes the one at `open`; npos without one.
 size_t closeOf(std::string_view text, size_t open) {
   size_t at = open + 1;
   if (at < text.size() && (text[at] == '!' || text[at] == '^'))
@@ -111,10 +111,12 @@ bool Pattern::fits(const Place &place, char c) {
   return false;
 }
 
-bool Pattern::matches(std::string_view text) const {
+bool Pattern::matches(std::string_view text, size_t &steps) const {
   constexpr size_t none = std::string_view::npos;
   size_t at = 0, place = 0, star = none, starAt = 0;
   while (at < text.size()) {
+    if (++steps > mostPatternSteps)
+      return false;
     if (place < places.size() && places[place].kind == Place::Kind::Many) {
       star = place++, starAt = at;
     } else if (place < places.size() && fits(places[place], text[at])) {
@@ -130,16 +132,16 @@ bool Pattern::matches(std::string_view text) const {
   return place == places.size();
 }
 
-size_t Pattern::atBegin(std::string_view text, bool longest) const {
-  for (size_t i = 0; i <= text.size(); ++i)
-    if (size_t size = longest ? text.size() - i : i; matches(text.substr(0, size)))
+size_t Pattern::atBegin(std::string_view text, bool longest, size_t &steps) const {
+  for (size_t i = 0; i <= text.size() && ++steps < mostPatternSteps; ++i)
+    if (size_t size = longest ? text.size() - i : i; matches(text.substr(0, size), steps))
       return size;
   return std::string_view::npos;
 }
 
-size_t Pattern::atEnd(std::string_view text, bool longest) const {
-  for (size_t i = 0; i <= text.size(); ++i)
-    if (size_t begin = longest ? i : text.size() - i; matches(text.substr(begin)))
+size_t Pattern::atEnd(std::string_view text, bool longest, size_t &steps) const {
+  for (size_t i = 0; i <= text.size() && ++steps < mostPatternSteps; ++i)
+    if (size_t begin = longest ? i : text.size() - i; matches(text.substr(begin), steps))
       return begin;
   return std::string_view::npos;
 }

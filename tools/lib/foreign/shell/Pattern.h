@@ -1,4 +1,4 @@
-// The shell's patterns: `*`, `?`, `[...]`, in time that grows with the product of both lengths.
+// The shell's patterns: `*`, `?`, `[...]`.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 
 namespace npar::foreign::shell {
 
+constexpr size_t mostPatternSteps = 5'000'000;
+
 /// A pattern is a list of what each place may have.
 class Pattern {
 public:
@@ -15,13 +17,12 @@ public:
   void addLiteral(std::string_view text);
   /// Adds a text in which `*`, `?`, `[...]` and `\` have their meaning.
   void add(std::string_view text);
-  bool matches(std::string_view text) const;
+  /// `steps` counts the comparisons; beyond `mostPatternSteps` nothing matches.
+  bool matches(std::string_view text, size_t &steps) const;
   /// Length of the shortest or longest match at the beginning; npos: none.
-  size_t atBegin(std::string_view text, bool longest) const;
-  /// Where the shortest or longest match at the end begins; npos: none.
-  size_t atEnd(std::string_view text, bool longest) const;
-  /// A bound on the time of one match.
-  size_t price(std::string_view text) const { return 1 + places.size() * (1 + text.size()); }
+  size_t atBegin(std::string_view text, bool longest, size_t &steps) const;
+  /// The beginning of the shortest or longest match at the end; npos: none.
+  size_t atEnd(std::string_view text, bool longest, size_t &steps) const;
 
 private:
   struct Place {

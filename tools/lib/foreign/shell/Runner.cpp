@@ -109,9 +109,10 @@ void Runner::items(const Case &all, const Text &subject, size_t item, const Unit
       KnownPattern pattern = expander.pattern(word, unit);
       bool isAny = word.plain() == "*";
       UnknownPointer unknown = isAny ? nullptr : subject.unknown() ? subject.unknown() : pattern.unknown;
-      if (!environment.spend(pattern.pattern.price(subject.str()), unit.source.originAt(word.begin)))
+      size_t steps = 1;
+      matches = matches || (!unknown && pattern.pattern.matches(subject.str(), steps));
+      if (!environment.spend(steps, unit.source.originAt(word.begin)))
         return;
-      matches = matches || (!unknown && pattern.pattern.matches(subject.str()));
       why = why ? why : unknown;
     }
     auto body = [&] {
@@ -162,6 +163,8 @@ void Runner::dispatch(const For &loop, const Unit &unit) {
 }
 
 void Runner::repeat(const std::function<ExitCode()> &condition, const std::function<void()> &body, Origin at) {
+  constexpr int mostRestarts = 100; // of a loop without end that starts the training again after a crash
+  int restarts = 0;
   while (environment.spend(10, at)) {
     ExitCode status = condition();
     if (status.unknown)
@@ -170,8 +173,8 @@ void Runner::repeat(const std::function<ExitCode()> &condition, const std::funct
       return;
     size_t launches = environment.state.launches.size();
     body();
-    bool hasTrained = environment.state.launches.size() > launches && !environment.state.launches.back().words[0].empty(); // a loop that starts it again after a crash
-    if (takeLoopEnd() || hasTrained)
+    bool hasTrained = environment.state.launches.size() > launches && !environment.state.launches.back().words[0].empty();
+    if (takeLoopEnd() || (hasTrained && ++restarts == mostRestarts))
       return;
   }
 }
@@ -264,11 +267,11 @@ void Runner::either(const UnknownPointer &why, const std::function<void()> &yes,
     return;
   }
   if (first != flow && !firstEnds && !otherEnds) {
-    environment.fail({at, "npar cannot know how the script goes on from here: that depends on " + why->why,
+    environment.fail({at, "npar cannot know how the script continues from here: that depends on " + why->why,
                       why->name.empty() ? "" : "--env " + why->name + "=VALUE gives it", {}, ""});
     return;
   }
-  if (firstEnds != otherEnds) { // one way has trained and is over, the other one goes on
+  if (firstEnds != otherEnds) { // one way has trained and is over, the other one continues
     State over = firstEnds ? std::move(after) : std::exchange(environment.state, std::move(after));
     if (otherEnds)
       flow = first, levels = firstLevels;
@@ -348,6 +351,7 @@ Text Runner::outputOf(const Part &part, const Unit &unit) {
   std::string_view shown = std::string_view(all).substr(part.begin, part.end - part.begin);
   Text source = all.compare(part.begin + 2, part.text.size(), part.text) == 0 ? unit.source.slice(part.begin + 2, part.begin + 2 + part.text.size())
                                                                                : Text(part.text, unit.source.originAt(part.begin + 1));
+  hasSubstituted = true;
   Text printed;
   bool isProcess = all.compare(part.begin, 1, "<") == 0 || all.compare(part.begin, 1, ">") == 0;
   SyntaxError error;
@@ -359,7 +363,7 @@ Text Runner::outputOf(const Part &part, const Unit &unit) {
     const Text *outerInput = std::exchange(input, nullptr);
     Flow outerFlow = std::exchange(flow, Flow::Normal);
     apart([&] { run(inside.commands, inside); });
-    output = outerOutput, input = outerInput, flow = outerFlow;
+    output = outerOutput, input = outerInput, flow = outerFlow, hasSubstituted = true;
   }
   UnknownPointer why = printed.unknown();
   if (!why && !isProcess && error.message.empty()) {

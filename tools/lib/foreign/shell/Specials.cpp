@@ -52,7 +52,7 @@ int numberOf(const Words &words, size_t at, int otherwise) {
 /// The shell's own commands. Each gets all words.
 class Specials {
 public:
-  Specials(Runner &runner, const Words &words, Origin at) : runner(runner), environment(runner.environment), words(words), at(at) {}
+  Specials(Runner &runner, const Words &words, Origin at) : runner(runner), environment(runner.environment), words(words), at(at), before(runner.environment.state.status) {}
 
   /// False if this is no command of the shell.
   bool run() {
@@ -175,21 +175,17 @@ private:
   }
 
   void exit() {
-    runner.finish(numberOf(words, 1, 0));
+    environment.state.status = words.size() > 1 ? ExitCode{numberOf(words, 1, 0), words[1].unknown()} : before;
     runner.flow = Runner::Flow::Exit, runner.lastExit = at, runner.hasExited = true;
   }
 
   void end() {
     const std::string &name = words[0].str();
     runner.flow = name == "return" ? Runner::Flow::Return : name == "break" ? Runner::Flow::Break : Runner::Flow::Continue;
-    if (name != "return") {
+    if (name != "return")
       runner.levels = std::max(1, numberOf(words, 1, 1));
-    } else if (words.size() > 1) {
-      if (words[1].unknown())
-        environment.state.status.unknown = words[1].unknown();
-      else
-        runner.finish(numberOf(words, 1, 0));
-    }
+    else
+      environment.state.status = words.size() > 1 ? ExitCode{numberOf(words, 1, 0), words[1].unknown()} : before;
   }
 
   void eval() { runner.evaluate(joined(1), at); }
@@ -197,7 +193,7 @@ private:
   Text joined(size_t first) {
     Text all;
     for (size_t i = first; i < words.size(); ++i) {
-      if (!environment.fits(all.size() + words[i].size(), at) || !environment.spend(1 + words[i].size(), at))
+      if (!environment.fits(all.size() + words[i].size(), at) || !environment.spend(1 + words[i].weight(), at))
         break;
       if (i > first)
         all.append(" ", at);
@@ -332,17 +328,19 @@ private:
   Environment &environment;
   const Words &words;
   Origin at;
+  ExitCode before; ///< of the command before this one
 };
 
 void Runner::dispatch(const Simple &simple, const Command &command, const Unit &unit) {
   Origin at = unit.source.originAt(command.begin);
-  finish(0);
+  hasSubstituted = false;
   std::string first = simple.words.empty() ? "" : simple.words[0].plain();
   bool declares = declarations.count(first) != 0;
   std::vector<Text> words = expander.fields(simple.words, unit);
   if (!environment.good())
     return;
   if (declares) {
+    finish(0);
     bool isMap = false, isList = false, isReference = false, isGlobal = false;
     std::vector<std::string> names;
     for (size_t i = 1; i < words.size(); ++i) {
@@ -383,6 +381,8 @@ void Runner::dispatch(const Simple &simple, const Command &command, const Unit &
   if (words.empty()) {
     for (const Assignment &assignment : simple.assignments)
       expander.assign(assignment, unit);
+    if (!hasSubstituted)
+      finish(0);
     return;
   }
   std::map<std::string, std::optional<VariablePointer>> before;
@@ -451,7 +451,6 @@ void Runner::call(const Routine &routine, std::vector<Text> arguments) {
   std::vector<Text> outer = std::exchange(environment.state.arguments, std::move(arguments));
   size_t level = environment.state.replaced.size();
   environment.state.replaced.emplace_back();
-  finish(0);
   run(*routine.body, *routine.unit);
   if (environment.state.replaced.size() > level) {
     for (const auto &[name, variable] : environment.state.replaced[level])
@@ -547,12 +546,15 @@ bool Runner::followScript(const std::vector<Text> &words, Origin at) {
 
 void Runner::launch(std::vector<Text> words, Origin at) {
   words.insert(words.begin(), launcher.begin(), launcher.end());
-  if (std::optional<Launch> launch = launchOf(std::move(words), environment, at))
+  if (std::optional<Launch> launch = launchOf(std::move(words), environment, at)) {
+    if (!launch->decidedBy) // the run that is asked about succeeds
+      finish(0);
     environment.state.launches.push_back(std::move(*launch));
+  }
 }
 
 void Runner::print(const Text &text) {
-  if (output && environment.fits(output->size() + text.size(), text.originAt(0)) && environment.spend(text.size(), text.originAt(0)))
+  if (output && environment.fits(output->size() + text.size(), text.originAt(0)) && environment.spend(text.weight(), text.originAt(0)))
     output->append(text);
 }
 

@@ -72,6 +72,17 @@ Text Text::renamed(const UnknownPointer &reason) const {
   return result;
 }
 
+Text Text::withoutUnset(const std::string &name) const {
+  Text result;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece &piece = pieces[i];
+    size_t end = i + 1 < pieces.size() ? pieces[i + 1].begin : text.size();
+    if (!piece.unknown || !piece.unknown->isUnset || piece.unknown->name != name)
+      result.append(std::string_view(text).substr(piece.begin, end - piece.begin), piece.origin, piece.unknown);
+  }
+  return result;
+}
+
 bool Text::operator==(const Text &other) const {
   UnknownPointer mine = unknown(), theirs = other.unknown();
   return text == other.text && mine == theirs;

@@ -37,6 +37,8 @@ public:
   const std::string &str() const { return text; }
   bool empty() const { return text.empty(); }
   size_t size() const { return text.size(); }
+  /// A price for copying it.
+  size_t weight() const { return text.size() + 16 * pieces.size(); }
   /// The first reason why a part is unknown; null if everything is known.
   UnknownPointer unknown() const;
   /// The same for the byte at an offset.
@@ -45,6 +47,8 @@ public:
   Text slice(size_t begin, size_t end) const;
   /// The same, with another reason for the parts whose reason has no name.
   Text renamed(const UnknownPointer &reason) const;
+  /// The same without the parts that are unknown because nothing sets the variable `name`.
+  Text withoutUnset(const std::string &name) const;
   /// True if both have the same bytes; unknown parts are the same only for the same reason.
   bool operator==(const Text &other) const;
   bool operator!=(const Text &other) const { return !(*this == other); }

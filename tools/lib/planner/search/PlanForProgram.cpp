@@ -41,7 +41,8 @@ engine::Status checkWords(const PlanTask &task, const Choices &fixes) {
 void barByWords(const PlanTask &task, ForeignPlan &own) {
   std::string refusal;
   engine::Observer nobody;
-  if (task.as && own.barred.empty() && own.tried.attempt.figures && !foreign::planAs(own.model.options, *task.as, &own.model.run, nobody, &refusal).ok())
+  if (task.as && own.barred.empty() && own.tried.attempt.figures &&
+      !foreign::planAs(own.model.options, *task.as, &own.model.run, nobody, &refusal).ok())
     own.barred = refusal;
 }
 
