@@ -239,7 +239,7 @@ class ImportTest(DriverTest):
             windows.append('nn.compare "less"' in nodes)
         self.assertEqual(windows, [True, False, True])
         (self.folder / "config.json").write_text(json.dumps({**families["qwen2"]["config"], "layer_types": ["full_attention", "sliding_attention"]}))
-        self.assertIn("'layer_types' is [\"full_attention\",\"sliding_attention\"], npar's Qwen2 computes \"full_attention\" or null only",
+        self.assertIn("'layer_types' is [\"full_attention\",\"sliding_attention\"], npar's Qwen2 computes null or \"full_attention\" only",
                       self.npar("import", "config.json", code=1).error)
 
     def test_a_family_of_ones_own(self):
