@@ -154,7 +154,7 @@ class JsonSchemasTest(Together, DriverTest):
         super().setUp()
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
-        (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text()} --frobnicate 1")
+        (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text().rstrip()} --frobnicate 1\n")
         shutil.copy(ROOT / "stdlib" / "machines" / "reference.npar", self.folder / "own.npar")
         self.text_file(600)
         values = [(i * 7 % 11) / 11 for i in range(24 * 8)]
