@@ -12,7 +12,7 @@ build = pathlib.Path(lit_config.params.get("build") or os.environ.get("NPAR_BUIL
 config.name = "npar"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".npar", ".test"]
-config.excludes = ["inputs", "Inputs", "reference", "end_to_end", "benchmark", "corpus"]
+config.excludes = ["inputs", "Inputs", "reference", "end_to_end", "benchmark", "corpus", "recorded"]
 config.test_source_root = str(root / "tests")
 config.test_exec_root = str(build / "tests" / "lit")
 

@@ -40,7 +40,7 @@ func.func @variables(%s: !s) {
   // CHECK: nn.sinusoid %{{.+}} along "half" base 1.000000e+04 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
   %c = nn.sinusoid %i along "half" base 10000.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
   // CHECK: nn.sinusoid %{{.+}} along "half" frequencies [1.000000e+00, 5.000000e-01] wave "sin" :
-  %s = nn.sinusoid %i along "half" frequencies [1.0, 0.5] wave "sin" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x2xf32, #nn.axes<seq, half>>
+  %listed = nn.sinusoid %i along "half" frequencies [1.0, 0.5] wave "sin" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x2xf32, #nn.axes<seq, half>>
   // CHECK: nn.fill 5.000000e-01 : tensor<16xf32, #nn.axes<embed>>
   %f = nn.fill 0.5 : !e
   return

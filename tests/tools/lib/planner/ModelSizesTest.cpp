@@ -77,8 +77,11 @@ TEST(ModelSizes, OwnAxesAreThoseOfWeightsThatBlocksKeep) {
 TEST(ModelSizes, TheLibraryHasNoOwnAxes) {
   int models = 0;
   for (const auto &entry : std::filesystem::directory_iterator(stdlib + "/models")) {
-    EXPECT_EQ(namesOf(ownAxesOf(dsl::test::program(elaborateFile(entry.path().string(), {}, "none")))), std::vector<std::string>())
-        << entry.path();
+    // Phi-3 keeps queries, keys and values as one weight, whose rows only a plan of its own can split.
+    std::vector<std::string> expected;
+    if (entry.path().filename() == "phi3.npar")
+      expected = {"mixed"};
+    EXPECT_EQ(namesOf(ownAxesOf(dsl::test::program(elaborateFile(entry.path().string(), {}, "none")))), expected) << entry.path();
     ++models;
   }
   EXPECT_GE(models, 8);
