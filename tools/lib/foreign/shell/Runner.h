@@ -48,6 +48,10 @@ private:
 
   // Commands whose words are known so far.
   void command(std::vector<Text> words, Origin at);
+  /// Tells whether a file or a command sets up tools and says nothing of the run.
+  static bool isTool(const std::string &text);
+  /// False if this is no command of the shell.
+  bool runSpecial(const std::vector<Text> &words, Origin at);
   void call(const Routine &routine, std::vector<Text> arguments);
   void evaluate(const Text &source, Origin at);
   void evaluateApart(const Text &source, std::vector<Text> arguments, std::vector<Text> before);
