@@ -52,10 +52,20 @@ const ForeignEntry *Reading::findAny(std::initializer_list<const char *> keys) {
   return found;
 }
 
+/// Digits in groups, as Python, TOML and YAML read them: 146_484_375.
+static std::string withoutGroups(const std::string &text) {
+  auto isDigitAt = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '_' || i == 0 || !isDigitAt(i - 1) || !isDigitAt(i + 1))
+      result += text[i];
+  return result;
+}
+
 int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t least, int64_t most) {
   if (!entry || reportUnknown(*entry))
     return otherwise;
-  const std::string &text = entry->value;
+  const std::string text = withoutGroups(entry->value);
   char *end = nullptr;
   errno = 0;
   long long value = std::strtoll(text.c_str(), &end, 10);
@@ -73,7 +83,7 @@ int64_t Reading::whole(const ForeignEntry *entry, int64_t otherwise, int64_t lea
 double Reading::number(const ForeignEntry *entry, double otherwise, double most) {
   if (!entry || reportUnknown(*entry))
     return otherwise;
-  const std::string &text = entry->value;
+  const std::string text = withoutGroups(entry->value);
   char *end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   bool isDecimal = !text.empty() && end == text.c_str() + text.size() && text.find_first_of("xXnN") == std::string::npos;

@@ -31,6 +31,14 @@ TEST(Shell, OutputsAreUnknown) {
   EXPECT_EQ(followed.reasons, (Words{"the output of 'scontrol show hostnames | wc -l'", "the output of 'hostname'"}));
 }
 
+TEST(Shell, OutputsStayUnknownInTextsThatAreReadAsCommands) {
+  FollowedScript followed =
+      follow("N=${K:-$(python -c \"print(8)\")}\nA=(--n $N --m 2)\nC=\"torchrun pretrain_gpt.py ${A[@]}\"\neval $C\nbash -c \"$C\"\n");
+  ASSERT_EQ(followed.commands.size(), 2U);
+  for (const Words &command : followed.commands)
+    EXPECT_EQ(command, (Words{"--n", "«?»", "--m", "2"}));
+}
+
 TEST(Shell, BothWaysOfAnUnknownConditionAreFollowed) {
   FollowedScript followed = follow("A=1 B=1\nif [ \"$X\" = 2 ]; then A=2; else C=3; fi\ntorchrun pretrain_gpt.py $A $B ${C:-none}\n");
   ASSERT_EQ(followed.commands.size(), 1U);

@@ -18,11 +18,11 @@ UnitPointer Runner::parsed(const Text &source) {
     return nullptr;
   SyntaxError error;
   auto unit = std::make_shared<Unit>();
-  unit->source = source;
-  unit->commands = parse(source.str(), error);
+  unit->source = source.asCommands();
+  unit->commands = parse(unit->source.str(), error);
   if (error.message.empty())
     return unit;
-  environment.fail({source.originAt(error.offset), error.message, "", {}, ""});
+  environment.fail({unit->source.originAt(error.offset), error.message, "", {}, ""});
   return nullptr;
 }
 

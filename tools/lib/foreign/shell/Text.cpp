@@ -83,6 +83,16 @@ Text Text::withoutUnset(const std::string &name) const {
   return result;
 }
 
+Text Text::asCommands() const {
+  Text result;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    size_t end = i + 1 < pieces.size() ? pieces[i + 1].begin : text.size();
+    bool isKnown = !pieces[i].unknown || pieces[i].unknown->isUnset;
+    result.append(isKnown ? std::string_view(text).substr(pieces[i].begin, end - pieces[i].begin) : "?", pieces[i].origin, pieces[i].unknown);
+  }
+  return result;
+}
+
 bool Text::operator==(const Text &other) const {
   UnknownPointer mine = unknown(), theirs = other.unknown();
   return text == other.text && mine == theirs;

@@ -49,6 +49,9 @@ public:
   Text renamed(const UnknownPointer &reason) const;
   /// The same without the parts that are unknown because nothing sets the variable `name`.
   Text withoutUnset(const std::string &name) const;
+  /// The same for a text that is read as commands: a part whose value is not known is one `?`, because its expression is no part of the
+  /// commands. Variables that nothing sets stay.
+  Text asCommands() const;
   /// True if both have the same bytes; unknown parts are the same only for the same reason.
   bool operator==(const Text &other) const;
   bool operator!=(const Text &other) const { return !(*this == other); }
