@@ -187,7 +187,7 @@ class MatrixTest(DriverTest):
         for setting in ("batch=3", "micro=1", "mesh.dp=4", "compute=bf16", "recompute=block"):
             for command in (("verify", "--all", "mlp", "--combine", "dp"), ("verify", "mlp", "--pairs", "--features", "dp")):
                 error = self.npar(*command, "--set", setting, code=2).error
-                self.assertIn(f"'--set {setting}' sets a plan, but this command makes its own plans", error)
+                self.assertIn(f"'--set {setting}' sets a plan, but npar makes its own plans here", error)
         self.npar("verify", "--all", "gpt2", "--print-plan", "random_9999", code=2)
 
 
