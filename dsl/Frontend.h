@@ -33,7 +33,7 @@ struct FrontendOptions {
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
-  /// For a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without figures
+  /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without figures
   /// of float64 has those of float32.
   bool damped = false;
 };

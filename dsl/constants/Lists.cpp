@@ -34,7 +34,7 @@ private:
 
 Value Evaluator::constants(const ast::Expression &e, Scope &scope) {
   if (e.items.size() > static_cast<size_t>(longest))
-    reporter.fail(e.location, "a list of " + std::to_string(e.items.size()) + " constants, at most " + std::to_string(longest));
+    reporter.fail(e.location, "a list of " + std::to_string(e.items.size()) + " entries, at most " + std::to_string(longest));
   ListBuilder list(reporter);
   for (const ast::ExpressionPtr &item : e.items)
     list.add(constant(item->location, evaluate(*item, scope)), item->location);

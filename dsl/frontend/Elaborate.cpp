@@ -279,7 +279,7 @@ private:
 
     Program program;
     program.idleSettings = idle;
-    if (machine && options.damped) // nobody trains in float64: its times only order the steps of the comparison
+    if (machine && options.damped) // no training uses float64: its times only order the steps of the comparison
       standIn(*machine, rowOf(program::ElementType::F64).machineIndex, rowOf(program::ElementType::F32).machineIndex);
     program.machine = machine ? std::make_shared<const Machine>(*machine) : nullptr;
     if (machine)

@@ -1,4 +1,4 @@
-// What this processor and its operating system can execute, by LLVM's names of x86 features, and the oldest processor that npar runs on.
+// Finds the x86 features of this processor and its operating system, by LLVM's names, and refuses processors that are too old.
 #pragma once
 
 #include "engine/status/Status.h"

@@ -1,4 +1,4 @@
-// Only the first splitting rule sees text that may go on; the later ones get its pieces whole.
+// Only the first splitting rule sees text that may continue; the later ones get its pieces whole.
 #include "engine/text/WordCutter.h"
 
 #include "engine/text/ByteCharacters.h"

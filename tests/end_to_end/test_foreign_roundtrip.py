@@ -10,7 +10,7 @@ from driver import LONG, DriverTest
 
 FILES = pathlib.Path(__file__).resolve().parent / "foreign"
 COUNT = 60 if LONG else 6
-# What npar always writes of a plan: sizes that the file may leave at 1, or to the launcher.
+# npar always writes these settings of a plan: sizes that the file may leave at 1, or to the launcher.
 PLAN = {
     "megatron": {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size", "micro-batch-size", "global-batch-size"},
     "torchtitan": {"training.local_batch_size", "training.global_batch_size", "training.seq_len", "training.mixed_precision_param",

@@ -37,7 +37,7 @@ def code_of(text):
     return re.sub(pattern, lambda match: "\n" * match.group().count("\n"), text, flags=re.DOTALL)
 
 
-# Folders with names for everybody, in plain `npar`: the headers of users, and the two JSON types.
+# These folders have the plain namespace `npar`: the headers of users, and the two JSON types, which all rooms use.
 PLAIN = ("tools/api/include/npar", "engine/json")
 
 # A namespace that opens at the start of a line, with or without code of its own.
@@ -131,7 +131,7 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(includes("engine/text", r"engine/(?!(text|files|json|status)/)"), [])
 
     def test_one_folder_sees_the_library_of_json(self):
-        """Its own types end the process when memory runs out; those of engine/json do not."""
+        """Its own types end the process when memory runs out; the types of engine/json do not."""
         tops = [*(f"engine/{path.name}" for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "json"), "compiler", "dsl", "tools"]
         self.assertEqual([line for top in tops for line in includes(top, r"nlohmann")], [])
         self.assertEqual(includes("engine/json", r"(engine/(?!json/)|compiler/|dsl/|tools/)"), [])

@@ -34,7 +34,7 @@ class InstructionsTest(unittest.TestCase):
             self.assertEqual([name for kind, name in symbols(path) if kind in "WVu"], [], path.name)
 
     def test_no_other_function_has_new_instructions(self):
-        own = {name for path in objects() for _, name in symbols(path)}
+        own = {name.split(".")[0] for path in objects() for _, name in symbols(path)}
         code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", BUILD / "lib" / "libnpar.so"], capture_output=True, text=True, check=True).stdout
         function, found, wide = None, set(), 0
         for line in code.splitlines():
@@ -75,7 +75,7 @@ class EmulatedTest(DriverTest):
     def test_a_processor_that_is_too_old_is_refused(self):
         old = self.run_on("core2duo", "train", *HELLO, *TRAIN)
         self.assertEqual(old.returncode, 4)
-        self.assertEqual(old.stderr, "npar: error: npar needs an x86-64-v2 processor (2009 or later); this one lacks popcnt, sse4.2\n")
+        self.assertEqual(old.stderr, "npar: error: npar needs an x86-64-v2 processor (2009 or later); this one lacks popcnt, sse4.1, sse4.2\n")
         self.assertEqual(self.run_on("core2duo", "--version").returncode, 0)
 
 

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-/// A request to stop, made by any thread or by a signal handler. It stays until somebody takes it.
+/// A request to stop, made by any thread or by a signal handler. It stays until the object is freed.
 struct npar_stop {
   std::atomic<bool> requested{false};
   static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not wait for a lock");

@@ -10,7 +10,7 @@ static long most = 40; /* failures of each call */
 
 typedef struct world {
   npar_program *program, *evaluation, *generation;
-  npar_trainer *trainer;
+  npar_trainer *trainer, *whole; /* the second of one rank, where no parameter is split */
   npar_str bytes, npx; /* the program, and the path of its file */
   batch one;
   npar_array into;   /* memory for a parameter */
@@ -115,7 +115,8 @@ static npar_code run(world *own, int which, npar_error **error) {
   if (which == 0)
     options.random_data = 1;
   else
-    options.data = &file, options.data_count = 1, options.tokens = str("bytes"), options.evaluate_every = 1, options.evaluate_data = &file,
+    options.data = &file, options.data_count = 1, options.tokens = str("bytes"), options.evaluation = own->evaluation,
+    options.evaluate_every = 1, options.evaluate_data = &file,
     options.evaluate_data_count = 1;
   return npar_trainer_run(own->trainer, &options, &own->text, error);
 }
@@ -153,7 +154,7 @@ static npar_code look(world *own, int which, npar_error **error) {
   const npar_str name = str("table.weight");
   switch (which) {
   case 0:
-    return npar_trainer_view(own->trainer, name, &array, error);
+    return npar_trainer_view(own->whole, name, &array, error);
   case 1:
     return npar_trainer_pieces(own->trainer, name, &pieces, &count, error);
   case 2:
@@ -172,7 +173,7 @@ typedef struct managed { /* the begin of struct DLManagedTensorVersioned */
 static npar_code exportTensor(world *own, int which, npar_error **error) {
   void *made = NULL;
   npar_array array;
-  npar_code code = npar_trainer_to_dlpack(own->trainer, str("table.weight"), which, 0, &made, error);
+  npar_code code = npar_trainer_to_dlpack(which == NPAR_EXPORT_VIEW ? own->whole : own->trainer, str("table.weight"), which, 0, &made, error);
   if (code == NPAR_OK)
     code = npar_array_from_dlpack(made, &array, error);
   if (made)
@@ -272,6 +273,12 @@ int main(int argc, char **argv) {
     fputc(i * 3 % VOCAB, text);
   fclose(text);
   own.trainer = freshTrainer(&own);
+  npar_request alone = requestOf(hello);
+  alone.plan = str("none");
+  npar_program *one = NULL;
+  OK(npar_compile(&alone, &one, &error));
+  own.whole = trainerOf(one);
+  npar_program_free(one);
   OK(npar_trainer_hash(own.trainer, own.hash, &error));
 
   failEach(&own, "save program", saveProgram, 0, nothing, nothing);
@@ -302,7 +309,7 @@ int main(int argc, char **argv) {
   npar_trainer_stop(own.trainer);
   CHECK(unwatch() == 0);
   printf("%d entries\n", entries());
-  npar_trainer_free(own.trainer);
+  npar_trainer_free(own.trainer), npar_trainer_free(own.whole);
   npar_program_free(own.program), npar_program_free(own.evaluation), npar_program_free(own.generation);
   return finish("allocation");
 }

@@ -74,7 +74,7 @@ int main(void) {
   npar_request long_ = requestOf(hello);
   long_.machine = str("dgx-a100"), long_.stop = stop;
   npar_simulate_options samples = {0};
-  samples.struct_size = sizeof samples, samples.jitter = 0.05, samples.jitter_samples = 100000000;
+  samples.struct_size = sizeof samples, samples.jitter = 0.05, samples.jitter_samples = 1000000;
   ringSoon();
   FAILS(NPAR_STOPPED, "stopped", npar_simulate(&long_, &samples, &json, &error));
   CHECK(rang);

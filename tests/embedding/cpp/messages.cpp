@@ -71,7 +71,7 @@ void ofTrainers() {
   says(npar::Trainer::create(program), "the program was moved to another object");
 }
 
-/// An opened program evaluates with a program of the same model, and says what is wrong with another one.
+/// An opened program evaluates with a program of the same model, and refuses one of another model.
 void ofEvaluation() {
   std::ofstream("text.txt") << std::string(2000, '\1');
   npar::Request forward = request();

@@ -1,4 +1,4 @@
-// What the processor can do, against the compiler's own detection, and the refusal of processors that are too old.
+// Compares the features of this processor with the compiler's own detection, and refuses processors that are too old.
 #include "engine/device/ProcessorFeatures.h"
 
 #include <gtest/gtest.h>

@@ -141,7 +141,7 @@ TEST(BorrowedArrays, IntegersThatDoNotFitAreNamedWithTheirPlace) {
             std::string::npos);
   int8_t negative[] = {-1};
   EXPECT_EQ(refusal(taking(ElementType::U8, {1, 1}), {{"x", {negative, ArrayType::I8, {1, 1}, {1, 1}}}}),
-            "input 'x' has the value -1 in sample 0 of the batch, but u8 holds 0 to 255");
+            "input 'x' has the value -1 in sample 0 of the batch at position 0, but u8 holds 0 to 255");
   uint32_t fits[] = {255, 0};
   EXPECT_TRUE(batchFrom(taking(ElementType::U8, {1, 2}), {{"x", {fits, ArrayType::U32, {1, 2}, {2, 1}}}}).ok());
 }

@@ -17,7 +17,7 @@ using Axes = std::vector<uint32_t>;
 
 constexpr int64_t rows = 5, columns = 7;
 
-/// How w [5, 7] is kept on a mesh a = 2, b = 3: the axes that split its dimensions, and those that deal out the rest.
+/// Says how w [5, 7] is kept on a mesh a = 2, b = 3: which axes split its dimensions, and which deal out the rest.
 struct Split {
   Axes rows, columns, flat;
 };

@@ -65,8 +65,9 @@ Status noVariable(const program::Program &program, const std::string &name) {
   if (program.results())
     for (const program::LogicalResult *result : *program.results())
       all.push_back(result->name()->str());
-  for (const std::string &each : all)
-    if (each.rfind(name + ".", 0) == 0 && inside.size() < mostNamed)
+  for (const program::Variable *variable : *program.variables())
+    if (std::string each = variable->name()->str();
+        variable->kind() == program::VariableKind::Parameter && each.rfind(name + ".", 0) == 0 && inside.size() < mostNamed)
       inside.push_back("'" + each + "'");
   std::string hint, nearest = dsl::nearest(name, all);
   if (!inside.empty())

@@ -41,7 +41,7 @@ npar_step_result npar_trainer::resultOf(const engine::StepResult &result, int64_
   return told;
 }
 
-/// A folder by device and number, whatever path leads to it; nothing if there is none.
+/// Identifies a folder by device and number, whatever path leads to it; nothing if it does not exist.
 static std::optional<std::pair<uint64_t, uint64_t>> identityOf(const std::string &path) {
   struct stat info;
   return ::stat(path.c_str(), &info) == 0 ? std::optional(std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino)) : std::nullopt;

@@ -27,7 +27,7 @@ template <class Visit, class... Trainings> void visitSettings(const Visit &visit
   visit("seed", trainings.seed...);
 }
 
-/// Tells whether the setting has an effect beside the others.
+/// Tells whether the setting has an effect together with the others.
 bool matters(const Training &training, const std::string &name) {
   if (name == "steps" || name == "final")
     return training.schedule.value != dsl::ScheduleKind::Constant;

@@ -41,7 +41,7 @@ struct Training {
   std::vector<std::string> settingsFrom(Origin origin) const;
 };
 
-/// What an elaborated train block says. All of it counts as the file's, except what `read` has from elsewhere and is unchanged.
+/// Collects the settings of an elaborated train block. All of it counts as the file's, except what `read` has from elsewhere and is unchanged.
 Training trainingOf(const dsl::Program &program, const Training *read = nullptr);
 
 /// Tells whether the train block decays some parameters differently from others, other than by leaving out all of one dimension.

@@ -127,7 +127,7 @@ struct PlanTypes {
   static engine::Result<PlanTypes> of(const std::string &compute, const std::string &gradients, const std::string &reduce);
 };
 
-/// How the train block treats the parameters that match some patterns.
+/// Says how the train block treats the parameters that match some patterns.
 struct TrainingRule {
   dsl::ParameterTraining training;
   std::vector<std::string> patterns;

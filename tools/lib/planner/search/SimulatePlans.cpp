@@ -55,7 +55,7 @@ StepFigures figuresOf(const Prediction &prediction) {
   return figures;
 }
 
-/// Ends the compilation of a plan whose figures nobody waits for any more.
+/// Ends the compilation of a plan whose figures are no longer needed.
 class UntilOver final : public engine::Observer {
 public:
   explicit UntilOver(const std::atomic<bool> &over) : over(over) {}
