@@ -370,7 +370,7 @@ class SignalTest(DriverTest):
     def test_verify_says_what_it_does_and_why_it_ends(self):
         check = self.start("verify", *MLP, "--set", "batch=4096", "--set", "micro=1", "--full")
         said = next((line for line in check.stderr if line.startswith(b"npar: comparing ")), None)
-        self.assertRegex(said or b"", rb"npar: comparing [a-z0-9 :]+, \d+ s")
+        self.assertRegex(said or b"", rb"npar: comparing [^\n]+, \d+ s")
         check.send_signal(signal.SIGTERM)
         self.assertEqual(check.communicate(timeout=60)[1].splitlines()[-1], b"npar: error: stopped by SIGTERM")
         self.assertEqual(check.returncode, 4)
