@@ -270,7 +270,7 @@ class TorchtitanCasesTest(CasesTest):
                 self.assertIn("-> pp " + line, self.plan(pp % name))
 
     def test_schedule_of_a_file(self):
-        csv = self.npar("schedule", "--kind", "1f1b", "--stages", 2, "--microbatches", 8, "--csv").output
+        csv = self.npar("schedule", "--kind", "1f1b", "--stages", 2, "--microbatches", 8, "--format", "csv").output
         (self.folder / "mine.csv").write_text(csv)
         more = ('[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = "PipelineScheduleMulti"\npipeline_parallel_schedule_csv = "%s"\n'
                 "[activation_checkpoint]\nmode = 'none'\n")
@@ -399,13 +399,15 @@ class OtherProgramsTest(CasesTest):
         """A key that several programs have makes none of them."""
         for name, text in (("run.yaml", "num_processes: 8\nmixed_precision: bf16\n"), ("docker.yaml", "services:\n  web:\n    image: x\n"), ("package.json", '{"name": "x", "version": "1"}'),
                            ("run.json", '{"optimizer": {"type": "AdamW"}, "seed": 1}'), ("pyproject.toml", '[project]\nname = "x"\n[tool.black]\nline-length = 100\n'),
-                           ("run.sh", "python train.py --learning_rate 1e-4 --per_device_train_batch_size 2 --bf16 true\n"), ("tool.sh", "curl --silent --output x https://example.org\n")):
+                           ("run.sh", "python train.py --learning_rate 1e-4 --per_device_train_batch_size 2 --bf16 true\n")):
             with self.subTest(name):
                 self.refused(name, text, "unknown kind of file", *CONFIG, "--world", 8)
+        self.refused("tool.sh", "curl --silent --output x https://example.org\n", "this script starts no training program", *CONFIG, "--world", 8)
 
     def test_nothing_understood(self):
-        for name, text, program in (("run.json", '{"a": 1}', "deepspeed"), ("run.toml", "[tool]\na = 1\n", "torchtitan"), ("run.sh", "curl --silent x\n", "megatron")):
+        for name, text, program in (("run.json", '{"a": 1}', "deepspeed"), ("run.toml", "[tool]\na = 1\n", "torchtitan")):
             self.refused(name, text, "npar understands no setting of this file", *CONFIG, "--world", 8, "--from-format", program)
+        self.refused("run.sh", "curl --silent x\n", "this script starts no training program", *CONFIG, "--world", 8, "--from-format", "megatron")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ class InferenceTest(DriverTest):
         self.write("bare", picture="picture")
         self.flags = self.flags[:2]
         found = json.loads(self.evaluate("bare", "--json", "--quiet", model="o.npx").output)
-        self.assertEqual(found, {"samples": SAMPLES, "batch": {"samples": 7, "chosen_by": "program"}})
+        self.assertEqual(found, {"schema": 1, "samples": SAMPLES, "batch": {"samples": 7, "chosen_by": "program"}})
         self.assertEqual(self.outputs("bare_said"), self.outputs("full_said"))
         wrong = self.npar("eval", "o.npx", *self.flags, "--data", "bare.safetensors", code=2)
         self.assertIn("the program computes only outputs: give --outputs FILE.safetensors", wrong.error)
@@ -125,7 +125,7 @@ class InferenceTest(DriverTest):
         (self.folder / "bare.npar").write_text("\n".join(lines) + "\ntrain base for Judge { batch 8 optimizer Sgd(lr = 0.5) }\n")
         wrong = self.npar("run", "bare.npar", "--random-data", "--steps", 1, code=1)
         self.assertIn("model 'Judge' has no loss", wrong.error)
-        self.assertIn("help: without a loss, `npar eval --outputs` writes its outputs", wrong.error)
+        self.assertIn("help: without a loss it cannot be trained, but evaluated for its outputs", wrong.error)
 
     def test_metrics_alone(self):
         """What is measured without a loss has no loss in its report."""

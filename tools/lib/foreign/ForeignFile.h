@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "tools/lib/foreign/shell/Characters.h"
 
 #include <map>
 #include <optional>
@@ -40,9 +41,8 @@ struct ForeignFile {
 std::optional<ForeignFile> readForeignFile(const std::string &path, const ForeignProgram *program, dsl::Sources &sources,
                                            dsl::Diagnostics &diagnostics, const std::map<std::string, std::string> &given = {});
 
-// Characters of names in files, whatever the locale.
-inline bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-inline bool isWord(char c) { return isLetter(c) || c == '_' || (c >= '0' && c <= '9'); }
+using shell::isLetter;
+using shell::isWord;
 
 // Parsers for one syntax each, within the limits of EntryList.h; errors have locations. `file` is the text's index in the sources.
 

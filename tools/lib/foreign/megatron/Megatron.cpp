@@ -271,8 +271,7 @@ public:
   void read(Reading &in, const ForeignHints &hints) const override { readMegatron(in, hints); }
   const KnownName *nameOf(const std::string &key) const override { return megatronNames().find(key); }
   bool isOnlyHere(const std::string &key) const override {
-    static const std::set<std::string> names = {"",
-                                                "num_layers",
+    static const std::set<std::string> names = {"num_layers",
                                                 "encoder_num_layers",
                                                 "hidden_size",
                                                 "num_attention_heads",

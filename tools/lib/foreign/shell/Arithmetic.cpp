@@ -1,7 +1,7 @@
 // Computes while it parses, by the precedence of operators.
 #include "tools/lib/foreign/shell/Arithmetic.h"
 
-#include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/shell/Characters.h"
 
 #include <array>
 #include <limits>

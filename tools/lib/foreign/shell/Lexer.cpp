@@ -1,7 +1,6 @@
 // Words and operators. One function reads all texts that may contain expansions; they differ in what ends them.
 #include "tools/lib/foreign/shell/Lexer.h"
 
-#include "tools/lib/foreign/ForeignFile.h"
 
 #include <algorithm>
 #include <array>

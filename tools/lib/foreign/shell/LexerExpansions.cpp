@@ -1,7 +1,7 @@
 // The lexer's part for quotes and for what begins with `$`.
 #include "tools/lib/foreign/shell/Lexer.h"
 
-#include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/shell/Characters.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Parses by recursive descent, one function per rule of the shell's grammar (POSIX.1-2017, 2.10, with the extensions of bash).
 #include "tools/lib/foreign/shell/Parser.h"
 
-#include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/shell/Characters.h"
 
 #include <algorithm>
 #include <set>
@@ -46,7 +46,7 @@ std::optional<Assignment> assignmentOf(const Word &word) {
     return std::nullopt;
   const std::string &first = word.parts[0].text;
   size_t end = 0, part = 0;
-  while (end < first.size() && foreign::isWord(first[end]) && (end > 0 || first[0] < '0' || first[0] > '9'))
+  while (end < first.size() && isWord(first[end]) && (end > 0 || first[0] < '0' || first[0] > '9'))
     ++end;
   if (end == 0 || end == first.size())
     return std::nullopt;

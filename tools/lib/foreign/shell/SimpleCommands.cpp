@@ -1,5 +1,5 @@
 // Simple commands: functions, other scripts, and what may start a training run.
-#include "tools/lib/foreign/ForeignFile.h"
+#include "tools/lib/foreign/shell/Characters.h"
 #include "tools/lib/foreign/shell/Conditions.h"
 #include "tools/lib/foreign/shell/Launchers.h"
 #include "tools/lib/foreign/shell/Parser.h"

@@ -1,5 +1,4 @@
 // The shell's own commands.
-#include "tools/lib/foreign/ForeignFile.h"
 #include "tools/lib/foreign/shell/Conditions.h"
 #include "tools/lib/foreign/shell/Launchers.h"
 #include "tools/lib/foreign/shell/Parser.h"
