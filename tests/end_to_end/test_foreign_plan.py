@@ -222,8 +222,9 @@ class OtherProgramTest(DriverTest):
         best = self.npar_json("simulate", "best.npar", "--machine", "quartet.npar")
         self.assertEqual(back["from"]["not_taken"], [])
         self.assertEqual((back["from"]["mesh"]["pp"], back["from"]["zero"], back["from"]["micro"]), (2, 1, 1))
-        for name in ("memory_bytes", "model_flops"):
-            self.assertEqual(back[name], best[name])
+        self.assertEqual(back["model_flops"], best["model_flops"])
+        # Megatron-LM decays no vectors, so that a few of their updates have another layout.
+        self.assert_close(back["memory_bytes"], best["memory_bytes"], 1e-3)
 
     def test_types_of_torchtitan(self):
         """Its gradients are f32 under bf16, so those of the plans are."""
