@@ -20,6 +20,8 @@ using engine::Result;
 using engine::Status;
 
 Status OpenFolder::failure(const std::string &what, const std::string &name, int error) const {
+  if (error == ENOMEM)
+    return Status::runFailed("not enough memory");
   return Status::badInput("cannot " + what + " '" + path + (name.empty() ? "" : "/" + name) + "': " + std::strerror(error));
 }
 

@@ -24,7 +24,12 @@ static long unwatch(void) {
   return counted;
 }
 
-static int fails(void) { return watched && counted++ == failing; }
+static int fails(void) {
+  if (!watched || counted++ != failing)
+    return 0;
+  errno = ENOMEM;
+  return 1;
+}
 
 static void *given(void *memory) {
   if (memory)
