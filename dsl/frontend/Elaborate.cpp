@@ -117,7 +117,7 @@ private:
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
   }
 
-  /// The declaration that an option asks for, ignoring case, or the only one; null if there is none and no option asks.
+  /// Finds the declaration that an option names, ignoring case, or the only declaration. Null without an option and a declaration.
   /// `others`: further values that the option can have.
   template <typename T>
   const T *pick(const char *what, engine::Option option, const std::optional<std::string> &name, const Found<T> &all,
