@@ -11,6 +11,16 @@ constexpr size_t longestAdded = 512; // bytes; every place of a text where one m
 
 } // namespace
 
+std::optional<int64_t> PipelineParts::idOf(const std::string &token) const {
+  for (const AddedToken &one : added)
+    if (one.text == token)
+      return one.id;
+  for (const auto &[text, id] : vocabulary)
+    if (text == token)
+      return id;
+  return std::nullopt;
+}
+
 Result<std::shared_ptr<const Tokenizer>> Pipeline::create(PipelineParts parts) {
   std::shared_ptr<Pipeline> made(new Pipeline(std::move(parts)));
   TRY(made->vocabulary, Vocabulary::create(made->parts.vocabulary));

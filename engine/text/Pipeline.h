@@ -27,6 +27,9 @@ struct PipelineParts {
   std::vector<std::pair<int64_t, std::string>> texts; ///< decoded texts that do not follow from the spelling
   Spelling spelling;
   std::optional<std::string> endOfText;
+
+  /// The id of a token that is added or in the vocabulary.
+  std::optional<int64_t> idOf(const std::string &token) const;
 };
 
 class Pipeline : public Tokenizer, public std::enable_shared_from_this<Pipeline> {

@@ -140,16 +140,6 @@ Status addPieces(const Model &model, Renumber idOf, PipelineParts &parts, TokenT
   return unknown == 1 ? Status() : Status::badInput("it has " + std::to_string(unknown) + " unknown pieces instead of one");
 }
 
-std::optional<int64_t> idOfToken(const PipelineParts &parts, const std::string &name) {
-  for (const AddedToken &token : parts.added)
-    if (token.text == name)
-      return token.id;
-  for (const auto &[token, id] : parts.vocabulary)
-    if (token == name)
-      return id;
-  return std::nullopt;
-}
-
 /// Tokens that are not the model's own.
 Status addTokens(const TokenizerConfig &config, const Family &family, const Model &model, PipelineParts &parts) {
   bool fairseq = family.idOf == fairseqId;
@@ -159,7 +149,7 @@ Status addTokens(const TokenizerConfig &config, const Family &family, const Mode
     parts.added = {padding, mask};
   }
   for (const AddedToken &token : config.added) {
-    std::optional<int64_t> known = idOfToken(parts, token.text);
+    std::optional<int64_t> known = parts.idOf(token.text);
     if (known && *known != token.id)
       return Status::badInput("tokenizer_config.json gives the id " + std::to_string(token.id) + " to " + inQuotes(token.text) +
                               ", which the model does not");
@@ -187,7 +177,7 @@ Result<PipelineParts> partsOfSentencePiece(std::string_view bytes, const Tokeniz
   parts.spelling.kind = Spelling::Kind::Marked, parts.spelling.mark = spaceMark, parts.spelling.byteNames = true;
   parts.spelling.dropsFirstSpace = model.spaceBefore || model.dropsExtraSpaces;
   for (auto [name, around] : {std::pair(&family.before, &parts.before), std::pair(&family.after, &parts.after)})
-    if (std::optional<int64_t> id = name->empty() ? std::nullopt : idOfToken(parts, *name))
+    if (std::optional<int64_t> id = name->empty() ? std::nullopt : parts.idOf(*name))
       around->push_back(*id);
   parts.endOfText = model.end;
   parts.model = [model = std::move(model), idOf = family.idOf](VocabularyPointer vocabulary) {

@@ -62,20 +62,10 @@ Result<std::vector<std::pair<std::string, std::string>>> readMerges(std::string_
   return merges;
 }
 
-std::optional<int64_t> idIn(const PipelineParts &parts, const std::string &name) {
-  for (const AddedToken &token : parts.added)
-    if (token.text == name)
-      return token.id;
-  for (const auto &[token, id] : parts.vocabulary)
-    if (token == name)
-      return id;
-  return std::nullopt;
-}
-
 /// Adds tokens of the vocabulary that the files of old folders do not name as special.
 void addSpecial(PipelineParts &parts, const std::vector<AddedToken> &tokens) {
   for (AddedToken token : tokens)
-    if (std::optional<int64_t> id = idIn(parts, token.text)) {
+    if (std::optional<int64_t> id = parts.idOf(token.text)) {
       token.id = *id, token.special = true;
       parts.added.push_back(token);
     }
@@ -88,7 +78,7 @@ AddedToken special(const std::optional<std::string> &text, const char *otherwise
 }
 
 Status addAround(const std::string &folder, const std::string &name, const char *what, PipelineParts &parts, std::vector<int64_t> &around) {
-  std::optional<int64_t> id = idIn(parts, name);
+  std::optional<int64_t> id = parts.idOf(name);
   if (!id)
     return tokenizerFailure(inFolder(folder, "tokenizer_config.json"), std::string("its '") + what + "' is not in the vocabulary");
   around.push_back(*id);
