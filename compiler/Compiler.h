@@ -39,7 +39,7 @@ struct CompileOptions {
 /// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
   std::string text;                                      ///< text of the stage at which `stopAfter` stopped
-  memory::SavedActivations saved;                                ///< set if `stopAfter` is "saved"
+  memory::SavedActivations saved;                        ///< set if `stopAfter` is "saved"
   std::shared_ptr<const program::LoadedProgram> program; ///< set otherwise
 };
 

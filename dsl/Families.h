@@ -17,8 +17,8 @@ using ConfigValue = std::variant<std::monostate, bool, int64_t, double, std::str
 /// One entry of a configuration file. The key of an entry in a nested object starts with the object's key: "rope_parameters.rope_theta".
 struct ConfigEntry {
   /// Family: an entry that a line of the family must cover, unless it is null, false or empty. General: an entry found in files of any
-  /// family, which does not affect the computation unless a line covers it. Absent: a feature that no model has unless a line covers it; `text` is then its description in
-  /// the file.
+  /// family, which does not affect the computation unless a line covers it. Absent: a feature that no model has unless a line covers it;
+  /// `text` is then its description in the file.
   enum class Scope { Family, General, Absent };
   std::string key;
   ConfigValue value;

@@ -105,8 +105,8 @@ using program::MeasureKind;
 struct Metric {
   std::string name;
   MeasureKind kind = MeasureKind::Mean; ///< not Loss
-  std::vector<int> nodes; ///< one; predicted and actual truth values (F1) or the two that are correlated
-  int condition = -1;     ///< truth values over axes of the nodes; -1: everywhere
+  std::vector<int> nodes;               ///< one; predicted and actual truth values (F1) or the two that are correlated
+  int condition = -1;                   ///< truth values over axes of the nodes; -1: everywhere
   Location location;
 };
 
@@ -153,7 +153,7 @@ struct ParameterTraining {
 
 struct Train {
   std::string name;
-  int64_t batch = 0; ///< sequences per training step, B
+  int64_t batch = 0;                    ///< sequences per training step, B
   std::vector<Optimizer> optimizers{1}; ///< the train block's own, then those that rules ask for
   const Optimizer &optimizer() const { return optimizers.front(); }
   std::optional<double> clip; ///< global norm

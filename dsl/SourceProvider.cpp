@@ -9,7 +9,8 @@ namespace npar::dsl {
 namespace fs = std::filesystem;
 
 static std::string tooLong(uintmax_t size, size_t most) {
-  return "it has " + std::to_string(size) + " bytes, at most " + std::to_string(most) + " (" + std::to_string(most >> 20) + " MiB) are read";
+  return "it has " + std::to_string(size) + " bytes, at most " + std::to_string(most) + " (" + std::to_string(most >> 20) +
+         " MiB) are read";
 }
 
 bool DiskTexts::has(const std::string &path) const {

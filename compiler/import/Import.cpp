@@ -134,7 +134,7 @@ private:
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
       variable.setFrozen(!used.count(parameter.path)); // kept for other programs alone
-      if (index < program.train.parameters.size()) // a program that is made by hand may have no rules
+      if (index < program.train.parameters.size())     // a program that is made by hand may have no rules
         setTraining(variable, program.train.parameters[index]);
     }
     // Their names begin with a '#', which no path of a parameter can have.
@@ -350,8 +350,8 @@ private:
     place(ResultOp::create(builder, location(at.location), name, value), at);
   }
 
-  /// Tells whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and an input over the same
-  /// positions is looked up in as many classes. Only such a loss has a perplexity and bits per token.
+  /// Tells whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and an input over the
+  /// same positions is looked up in as many classes. Only such a loss has a perplexity and bits per token.
   bool isOfTokens(const dsl::Loss &loss) const {
     const dsl::Node &entropy = nodeOf(loss);
     if (entropy.op != "cross_entropy" || entropy.operands.size() < 2)
@@ -438,7 +438,7 @@ private:
 } // namespace
 
 OwningOpRef<ModuleOp> npar::compiler::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
-                                          program::ProgramKind kind, ArrayRef<int> unrounded) {
+                                                    program::ProgramKind kind, ArrayRef<int> unrounded) {
   context.loadDialect<NnDialect, dist::DistDialect, func::FuncDialect>();
   return Importer(context, program, sources, kind, unrounded).run();
 }

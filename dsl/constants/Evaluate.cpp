@@ -45,8 +45,9 @@ std::string textOf(const Value &value) {
 }
 
 std::string kindOf(const Value &value) {
-  static const char *const words[] = {"nothing",  "an integer",  "a number", "a truth value", "a text",    "an axis",
-                                      "a tensor", "a parameter", "a layer",  "none",          "a formula", "several numbers", "several texts"};
+  static const char *const words[] = {"nothing",   "an integer",      "a number",     "a truth value", "a text",
+                                      "an axis",   "a tensor",        "a parameter",  "a layer",       "none",
+                                      "a formula", "several numbers", "several texts"};
   if (auto *axis = std::get_if<AxisValue>(&value); axis && axis->group)
     return "a list of axes";
   return words[value.index()];

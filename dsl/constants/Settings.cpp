@@ -232,8 +232,7 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       continue;
     }
     if (std::find(settingNames().begin(), settingNames().end(), p.name.text) != settingNames().end())
-      evaluator.reporter.error(p.name.location,
-                               "a constant cannot be called '" + p.name.text + "': a setting has this name",
+      evaluator.reporter.error(p.name.location, "a constant cannot be called '" + p.name.text + "': a setting has this name",
                                {"give it another name"});
     const Setting *setting = settings.find(p.name.text);
     const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);

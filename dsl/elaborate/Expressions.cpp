@@ -153,8 +153,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
       if (graph.size(name) == *number)
         sameSize.push_back("'" + name + "'");
   reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
-                sameSize.empty() ? Helps()
-                                 : Helps{joined(sameSize) + " is an axis of this size"});
+                sameSize.empty() ? Helps() : Helps{joined(sameSize) + " is an axis of this size"});
 }
 
 int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::string &what) {

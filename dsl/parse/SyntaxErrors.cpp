@@ -144,7 +144,8 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
   const Tokens tokens = tokensOf(parser);
   auto index = static_cast<size_t>(std::find(tokens.begin(), tokens.end(), token) - tokens.begin());
   if (index == tokens.size()) // a token that the parser has made up
-    index = static_cast<size_t>(std::count_if(tokens.begin(), tokens.end(), [&](antlr4::Token *each) { return each->getTokenIndex() < token->getTokenIndex(); }));
+    index = static_cast<size_t>(
+        std::count_if(tokens.begin(), tokens.end(), [&](antlr4::Token *each) { return each->getTokenIndex() < token->getTokenIndex(); }));
   std::string before = index > 0 ? tokens[index - 1]->getText() : "";
   std::string after = index + 1 < tokens.size() ? tokens[index + 1]->getText() : "";
   if (isReservedWord(before) && (token->getText() == "=" || before == "repeat" || before == "param"))

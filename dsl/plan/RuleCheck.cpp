@@ -101,9 +101,10 @@ void RuleCheck::checkDivision(const PlanRule &e) {
   if (!e.rule.by.empty())
     checkWay(e);
   else if (e.schedule)
-    reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
-                   {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`",
-                    "stages are made of the blocks of a repeat, by its name: `repeat h[4] { ... }` in the model, and `h -> pp by 1f1b` here"});
+    reporter.error(
+        e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
+        {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`",
+         "stages are made of the blocks of a repeat, by its name: `repeat h[4] { ... }` in the model, and `h -> pp by 1f1b` here"});
   if (!e.counts.empty())
     reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
   if (e.live > 0)

@@ -2,9 +2,9 @@
 #include "engine/checkpoint/CheckpointStore.h"
 
 #include "engine/checkpoint/PieceGrid.h"
-#include "engine/files/StreamHash.h"
 #include "engine/device/ParallelFor.h"
 #include "engine/files/Folders.h"
+#include "engine/files/StreamHash.h"
 
 #include <algorithm>
 #include <array>

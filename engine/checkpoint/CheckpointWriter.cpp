@@ -4,9 +4,9 @@
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/OwnFiles.h"
-#include "engine/files/StreamHash.h"
 #include "engine/checkpoint/SessionNews.h"
 #include "engine/checkpoint/Shard.h"
+#include "engine/files/StreamHash.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
 

@@ -50,8 +50,8 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
   std::optional<IndexedTensor> indexed = indexedTensor(variable);
   if (!indexed || found.count(-1)) {
     if (found.size() > 1)
-      names.ambiguous.push_back(files::quotedName(found.begin()->second.name) + " and " + files::quotedName(found.rbegin()->second.name) + " for '" +
-                                variable.name()->str() + "'");
+      names.ambiguous.push_back(files::quotedName(found.begin()->second.name) + " and " + files::quotedName(found.rbegin()->second.name) +
+                                " for '" + variable.name()->str() + "'");
     return;
   }
   for (uint64_t index = 0; index < indexed->count; ++index)

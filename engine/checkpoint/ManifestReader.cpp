@@ -3,8 +3,8 @@
 
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/OwnFiles.h"
-#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/StreamHash.h"
 #include "engine/safetensors/Safetensors.h"
 
 #include <algorithm>

@@ -145,7 +145,8 @@ Result<FolderRemoval> removeOwnFiles(const OpenFolder &parent, const std::string
   std::optional<OwnNames> own = ownNames(*folder, name);
   if (!own) {
     Result<std::vector<std::string>> names = folder->names();
-    if (names.ok() && (names->empty() || (names->size() == 1 && hasCutMark(*folder)))) { // the process ended, or the disk was full, right then
+    if (names.ok() &&
+        (names->empty() || (names->size() == 1 && hasCutMark(*folder)))) { // the process ended, or the disk was full, right then
       Status status = folder->removeFile(UnfinishedMark::fileName);
       if (status.ok())
         status = parent.removeEmptyFolder(name);

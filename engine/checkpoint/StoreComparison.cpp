@@ -117,7 +117,8 @@ uint64_t StoreComparison::bytes() const {
 }
 
 Status StoreComparison::run(const std::function<void(uint64_t)> &progress) {
-  TRY(found, compareStores(*left.store, *right.store, [this](const std::string &name) { return takes(name); }, progress));
+  TRY(found, compareStores(
+                 *left.store, *right.store, [this](const std::string &name) { return takes(name); }, progress));
   omitted = leaveOutState(left, right, found);
   return {};
 }

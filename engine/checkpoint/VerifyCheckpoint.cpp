@@ -2,9 +2,9 @@
 #include "engine/checkpoint/VerifyCheckpoint.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/Folders.h"
+#include "engine/files/StreamHash.h"
 
 #include <set>
 

@@ -72,17 +72,18 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
                                         ? std::vector<int64_t>(each.parameter->stored()->begin(), each.parameter->stored()->end())
                                         : indexedTensor(*each.parameter)->shape;
       if (each.tensor->shape != stored)
-        wrong +=
-            "\n  tensor " + files::quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
+        wrong += "\n  tensor " + files::quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " +
+                 shapeText(stored);
       else if (!SafetensorsFile::isFloating(each.tensor->type))
-        wrong += "\n  tensor " + files::quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
+        wrong +=
+            "\n  tensor " + files::quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
       if (const NamedTensor *first = each.index < 0 ? nullptr : loaded.at(each.parameter);
           first && first->tensor->type != each.tensor->type)
-        wrong += "\n  tensors " + files::quotedName(first->name) + " and " + files::quotedName(each.name) + " of one parameter have the types " +
-                 first->tensor->type + " and " + each.tensor->type;
+        wrong += "\n  tensors " + files::quotedName(first->name) + " and " + files::quotedName(each.name) +
+                 " of one parameter have the types " + first->tensor->type + " and " + each.tensor->type;
       if (!loaded.count(each.parameter))
-        wrong +=
-            "\n  tensor " + files::quotedName(each.name) + " must equal '" + each.parameter->name()->str() + "', which is missing in the file";
+        wrong += "\n  tensor " + files::quotedName(each.name) + " must equal '" + each.parameter->name()->str() +
+                 "', which is missing in the file";
     }
   append(wrong, "missing in the file", quoted(names.missing));
   append(wrong, "unknown to the model", quoted(names.unknown));
@@ -110,8 +111,8 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
     if (!values.ok())
       return values.status();
     if (*values)
-      wrong +=
-          "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) + " must hold the same values and differ: " + **values;
+      wrong += "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) +
+               " must hold the same values and differ: " + **values;
   }
   return wrong;
 }

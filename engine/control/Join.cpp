@@ -122,8 +122,8 @@ private:
       bool near = !eachHasAnAddress && peer.identity == job.peers[process].identity;
       std::string whom = "process " + std::to_string(hub) + " on host '" + peer.name.host + "'";
       HandshakeTerms terms = termsOf(hub);
-      Result<files::Descriptor> socket = connectProven(near ? std::vector<uint32_t>{loopbackAddress} : peer.addresses, hubsAt[hub].port, terms, hub,
-                                                nowhere, whom, deadline);
+      Result<files::Descriptor> socket = connectProven(near ? std::vector<uint32_t>{loopbackAddress} : peer.addresses, hubsAt[hub].port,
+                                                       terms, hub, nowhere, whom, deadline);
       if (!socket.ok())
         return Status(Code::RunFailed, "process " + std::to_string(process) + " on host '" + job.peers[process].name.host +
                                            "' does not reach the control channel: " + socket.status().message());

@@ -52,8 +52,10 @@ public:
       TRY(plan->order, sampleOrder(given.order));
     }
     if (!given.mask.empty() && !shape.ignoring())
-      return Status::badInput(nameOf(Option::Mask) + " needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model "
-                              "of the standard library " + nameOf(Option::Setting, "ignore=-100"));
+      return Status::badInput(nameOf(Option::Mask) +
+                              " needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model "
+                              "of the standard library " +
+                              nameOf(Option::Setting, "ignore=-100"));
     plan->mask = given.mask;
     return std::move(*plan);
   }
@@ -76,13 +78,12 @@ private:
       return {};
     }
     if (tensors == plan->isStream())
-      return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out",
-                                          block, plan->isStream() ? "a stream of tokens" : "tensors", path,
+      return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out", block,
+                                          plan->isStream() ? "a stream of tokens" : "tensors", path,
                                           tensors ? "a file of tensors" : "a stream of tokens", nameOf(Option::Setting, "data=none")));
     if (plan->groups.size() > 1)
-      return Status::badInput(
-          fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}", block, path,
-                      nameOf(Option::Data, shape.inputs[0].name + "=" + path)));
+      return Status::badInput(fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}",
+                                          block, path, nameOf(Option::Data, shape.inputs[0].name + "=" + path)));
     plan->groups[0].files = {{path, *format}};
     return {};
   }
@@ -147,7 +148,8 @@ GivenFile GivenFile::of(const std::string &text) {
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
 Status GivenData::check() const {
-  if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || *format == DataFormat::Tensors))
+  if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens);
+      !tokens.empty() && (!format || *format == DataFormat::Tensors))
     return Status::usage(nameOf(Option::Tokens) + " is '" + tokens + "': bytes, u16 or i32");
   if (!order.empty() && !sampleOrder(order).ok())
     return Status::usage(nameOf(Option::DataOrder) + " is '" + order + "': shuffled or sequential");
@@ -192,10 +194,10 @@ Status noTokens() {
 }
 
 Status noData(bool mayBeRandom) {
-  return Status::usage("no data: give " + nameOf(Option::Data, "FILE") + (optionsAreMembers ? " and " : " ") +
-                       nameOf(Option::Tokens, "bytes|u16|i32") + ", or " + nameOf(Option::Data, "FILE.safetensors") +
-                       " with a tensor per input" +
-                       (mayBeRandom ? ", or " + nameOf(Option::RandomData) + " for a trial run" : ", or write a data block in the model file"));
+  return Status::usage(
+      "no data: give " + nameOf(Option::Data, "FILE") + (optionsAreMembers ? " and " : " ") + nameOf(Option::Tokens, "bytes|u16|i32") +
+      ", or " + nameOf(Option::Data, "FILE.safetensors") + " with a tensor per input" +
+      (mayBeRandom ? ", or " + nameOf(Option::RandomData) + " for a trial run" : ", or write a data block in the model file"));
 }
 
 Result<DataPlan> planOf(const GivenData &given, const program::Program &program, const BatchShape &shape) {

@@ -27,8 +27,8 @@ Status MaskFile::read(int64_t first, int64_t number, uint8_t *targets) const {
     return status;
   const uint8_t *end = targets + number, *wrong = std::find_if(targets, targets + number, [](uint8_t byte) { return byte > 1; });
   return wrong == end ? Status()
-                      : Status::badInput("cannot read " + file.description() + ": byte " + std::to_string(first + (wrong - targets)) + " is " +
-                                         std::to_string(*wrong) + "; 0 (not a target) and 1 (a target) are allowed");
+                      : Status::badInput("cannot read " + file.description() + ": byte " + std::to_string(first + (wrong - targets)) +
+                                         " is " + std::to_string(*wrong) + "; 0 (not a target) and 1 (a target) are allowed");
 }
 
 } // namespace npar::engine

@@ -21,13 +21,13 @@ struct Feature {
 };
 
 constexpr Feature features[] = {
-    {"sse3", 1, Ecx, 0, none},           {"ssse3", 1, Ecx, 9, none},         {"fma", 1, Ecx, 12, vectors},
-    {"cx16", 1, Ecx, 13, none},          {"sse4.1", 1, Ecx, 19, none},       {"sse4.2", 1, Ecx, 20, none},
-    {"movbe", 1, Ecx, 22, none},         {"popcnt", 1, Ecx, 23, none},       {"avx", 1, Ecx, 28, vectors},
-    {"f16c", 1, Ecx, 29, vectors},       {"bmi", 7, Ebx, 3, none},           {"avx2", 7, Ebx, 5, vectors},
-    {"bmi2", 7, Ebx, 8, none},           {"avx512f", 7, Ebx, 16, masks},     {"avx512dq", 7, Ebx, 17, masks},
-    {"avx512cd", 7, Ebx, 28, masks},     {"avx512bw", 7, Ebx, 30, masks},    {"avx512vl", 7, Ebx, 31, masks},
-    {"amx-bf16", 7, Edx, 22, tiles},     {"amx-tile", 7, Edx, 24, tiles},    {"sahf", 0x80000001, Ecx, 0, none},
+    {"sse3", 1, Ecx, 0, none},           {"ssse3", 1, Ecx, 9, none},      {"fma", 1, Ecx, 12, vectors},
+    {"cx16", 1, Ecx, 13, none},          {"sse4.1", 1, Ecx, 19, none},    {"sse4.2", 1, Ecx, 20, none},
+    {"movbe", 1, Ecx, 22, none},         {"popcnt", 1, Ecx, 23, none},    {"avx", 1, Ecx, 28, vectors},
+    {"f16c", 1, Ecx, 29, vectors},       {"bmi", 7, Ebx, 3, none},        {"avx2", 7, Ebx, 5, vectors},
+    {"bmi2", 7, Ebx, 8, none},           {"avx512f", 7, Ebx, 16, masks},  {"avx512dq", 7, Ebx, 17, masks},
+    {"avx512cd", 7, Ebx, 28, masks},     {"avx512bw", 7, Ebx, 30, masks}, {"avx512vl", 7, Ebx, 31, masks},
+    {"amx-bf16", 7, Edx, 22, tiles},     {"amx-tile", 7, Edx, 24, tiles}, {"sahf", 0x80000001, Ecx, 0, none},
     {"lzcnt", 0x80000001, Ecx, 5, none},
 };
 

@@ -27,7 +27,7 @@ using engine::Status;
 namespace {
 
 constexpr const char *title = "npar lock 1";
-constexpr size_t largest = 1024;   ///< bytes of a record
+constexpr size_t largest = 1024;  ///< bytes of a record
 constexpr int counterDigits = 20; ///< digits of the counter at its end
 
 std::string firstLine(const std::string &path) {

@@ -14,9 +14,9 @@ namespace npar::files {
 
 /// How often a holder moves its counter, and how long an observer waits for that. Tests set their own clock and need no thread.
 struct HeartbeatTimes {
-  double stale = 60;   ///< seconds of the observer's clock after which a counter that has not moved gives the lock up
-  double beat = 5;     ///< seconds between two beats of the holder; 0: the caller beats
-  double settle = 0.2; ///< seconds after a takeover in which another process that took over at the same moment shows
+  double stale = 60;                   ///< seconds of the observer's clock after which a counter that has not moved gives the lock up
+  double beat = 5;                     ///< seconds between two beats of the holder; 0: the caller beats
+  double settle = 0.2;                 ///< seconds after a takeover in which another process that took over at the same moment shows
   std::function<double()> now;         ///< seconds of a clock that never goes back; null: the system's
   std::function<void(double)> sleep;   ///< waits for that number of seconds; null: the system's
   std::function<std::string()> holder; ///< identity of this process; null: boot, process namespace, process and its start

@@ -27,7 +27,8 @@ void StreamHash::reset() { XXH3_128bits_reset(state.get()); }
 std::string StreamHash::text() const {
   Digest hash = digest();
   char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high), static_cast<unsigned long long>(hash.low));
+  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high),
+                static_cast<unsigned long long>(hash.low));
   return text;
 }
 

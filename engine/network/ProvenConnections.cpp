@@ -224,8 +224,8 @@ Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &ow
 }
 
 Result<files::Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
-                                 const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
-                                 const Deadline &deadline) {
+                                        const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
+                                        const Deadline &deadline) {
   for (auto pause = std::chrono::milliseconds(5);; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
     Result<files::Descriptor> socket = connectTo(addresses, port, deadline.at);
     std::string why = socket.ok() ? "" : socket.status().message();

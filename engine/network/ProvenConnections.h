@@ -35,8 +35,8 @@ Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &ow
 /// address of its own end of the connection; called before the proof, again for each attempt. `whom`: the process in messages. BadInput:
 /// one side refuses.
 Result<files::Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
-                                 const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
-                                 const Deadline &deadline);
+                                        const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
+                                        const Deadline &deadline);
 
 /// Send or receive `size` bytes on a non-blocking socket.
 Status sendExactly(int socket, const void *bytes, size_t size, const std::string &whom, const Deadline &deadline);

@@ -1,8 +1,8 @@
 // Prints the tables of a program: everything that is the same for all ranks.
 #include "engine/program/PrintText.h"
 
-#include "engine/program/Precision.h"
 #include "engine/program/HostPlacement.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
 

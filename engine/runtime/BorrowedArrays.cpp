@@ -246,7 +246,9 @@ Result<ElementSource> sourceOf(const BorrowedArray &array, const std::string &va
                        }};
 }
 
-void copyInto(const BorrowedArray &array, uint64_t first, const double *values, size_t count) { writeElements(array, first, values, count); }
+void copyInto(const BorrowedArray &array, uint64_t first, const double *values, size_t count) {
+  writeElements(array, first, values, count);
+}
 void copyInto(const BorrowedArray &array, uint64_t first, const float *values, size_t count) { writeElements(array, first, values, count); }
 
 } // namespace npar::engine

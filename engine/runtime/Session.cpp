@@ -362,8 +362,8 @@ Result<std::vector<ElementsHash>> LocalSession::hashPieces(const std::vector<Own
     parallelFor(pieces.size(), [&](uint64_t i) {
       parts.backend->enterThread();
       files::StreamHash hash;
-      results[i] = variables->visitPiece(pieces[i].variable, pieces[i].rank,
-                                         [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
+      results[i] =
+          variables->visitPiece(pieces[i].variable, pieces[i].rank, [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
       files::StreamHash::Digest digest = hash.digest();
       hashes[i] = {digest.high, digest.low};
     });

@@ -75,10 +75,12 @@ std::string summaryTable(const Summary &summary) {
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
   std::string text =
       fmt::format("model       {}\nparameters  {}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
-                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "", summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
+                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "", summary.plan,
+                  summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
   bool isShared = summary.batch > summary.micro * summary.microCount; // by data-parallel ranks
-  text += fmt::format("batch       {} sample{}: {} micro-batch{} of {}{}\n", summary.batch, summary.batch == 1 ? "" : "s", summary.microCount,
-                      summary.microCount == 1 ? "" : "es", summary.micro, isShared ? " on each data-parallel rank" : "");
+  text +=
+      fmt::format("batch       {} sample{}: {} micro-batch{} of {}{}\n", summary.batch, summary.batch == 1 ? "" : "s", summary.microCount,
+                  summary.microCount == 1 ? "" : "es", summary.micro, isShared ? " on each data-parallel rank" : "");
   if (summary.stages > 1)
     text += fmt::format("pipeline    {} stages, {}\n", summary.stages, summary.schedule);
   for (const ClassSummary &one : summary.classes) {
@@ -96,7 +98,12 @@ std::string summaryTable(const Summary &summary) {
     text += fmt::format("  per {}: {} program step{}, {} flop\n", summary.step, one.programSteps, one.programSteps == 1 ? "" : "s",
                         humanFlops(one.flops));
     auto count = [&](const std::string &kind, const std::string &way, uint64_t times, uint64_t bytes) {
-      text += TableRow(4).left(kind, 16).left(way, 15).right(fmt::format("{} time{}", times, times == 1 ? " " : "s"), 14).right(human(bytes), 13).str();
+      text += TableRow(4)
+                  .left(kind, 16)
+                  .left(way, 15)
+                  .right(fmt::format("{} time{}", times, times == 1 ? " " : "s"), 14)
+                  .right(human(bytes), 13)
+                  .str();
     };
     for (const CollectiveSummary &collective : one.collectives)
       count(collective.kind, "over " + collective.over, collective.count, collective.bytes);

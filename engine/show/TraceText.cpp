@@ -71,7 +71,16 @@ public:
   bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &) { return false; }
 
 private:
-  enum Field : unsigned { HasRank = 1, HasTask = 2, HasStep = 4, HasTrainingStep = 8, HasName = 16, HasBegin = 32, HasLength = 64, HasAll = 127 };
+  enum Field : unsigned {
+    HasRank = 1,
+    HasTask = 2,
+    HasStep = 4,
+    HasTrainingStep = 8,
+    HasName = 16,
+    HasBegin = 32,
+    HasLength = 64,
+    HasAll = 127
+  };
 
   bool inEvent() const { return inList && depth == 3; }
   bool inArguments() const { return inList && depth == 4 && argumentsAreOpen; }

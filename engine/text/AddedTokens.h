@@ -14,9 +14,9 @@ namespace npar::engine {
 struct AddedToken {
   std::string text;
   int64_t id = 0;
-  bool special = false;    ///< represents no text
-  bool normalized = false; ///< found in the normalized text, after the others
-  bool singleWord = false; ///< found only where no character of a word is next to it
+  bool special = false;                       ///< represents no text
+  bool normalized = false;                    ///< found in the normalized text, after the others
+  bool singleWord = false;                    ///< found only where no character of a word is next to it
   bool leftStrip = false, rightStrip = false; ///< takes the white space on this side
 };
 

@@ -37,9 +37,9 @@ private:
   VocabularyPointer vocabulary;
   BpeSettings settings;
   MergeTable merges;
-  ByteTokens byteTokens;              ///< names of bytes, if the alphabet is Characters
-  std::array<int32_t, 256> bytes{};   ///< tokens of single bytes, if it is Bytes
-  std::array<int32_t, 128> ascii{};   ///< tokens of single characters
+  ByteTokens byteTokens;            ///< names of bytes, if the alphabet is Characters
+  std::array<int32_t, 256> bytes{}; ///< tokens of single bytes, if it is Bytes
+  std::array<int32_t, 128> ascii{}; ///< tokens of single characters
   TokenTrie whole;
   int32_t unknown = -1;
   bool cuttable = false;

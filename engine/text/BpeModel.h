@@ -23,19 +23,19 @@ struct PairMerge {
 struct BpeSettings {
   Alphabet alphabet = Alphabet::Bytes;
   std::vector<PairMerge> merges;
-  bool byteFallback = false; ///< characters without a token are made of byte tokens
-  bool fuseUnknown = false;  ///< unknown characters next to each other are one token
-  bool wholeWords = false;   ///< a word that is a token becomes that token, whatever its merges (`ignore_merges`)
-  std::string unknown;       ///< the token of unknown characters; if the vocabulary lacks it, they are refused
+  bool byteFallback = false;  ///< characters without a token are made of byte tokens
+  bool fuseUnknown = false;   ///< unknown characters next to each other are one token
+  bool wholeWords = false;    ///< a word that is a token becomes that token, whatever its merges (`ignore_merges`)
+  std::string unknown;        ///< the token of unknown characters; if the vocabulary lacks it, they are refused
   std::string prefix, suffix; ///< spelling of characters that do not begin, or that end a word
-  std::vector<int32_t> whole;  ///< tokens that are found in a text first, the longest first, and take part in no merge
+  std::vector<int32_t> whole; ///< tokens that are found in a text first, the longest first, and take part in no merge
 };
 
 /// Refuses duplicate merges, and a byte fallback without all byte tokens.
 Result<ModelPointer> bpeModel(VocabularyPointer vocabulary, BpeSettings settings);
 
-/// Merges as files list them, in order of priority. `prefix`: what the right token loses. Refuses tokens that are not in the vocabulary, and
-/// duplicates.
+/// Merges as files list them, in order of priority. `prefix`: what the right token loses. Refuses tokens that are not in the vocabulary,
+/// and duplicates.
 Result<std::vector<PairMerge>> listedMerges(const Vocabulary &vocabulary, const std::vector<std::pair<std::string, std::string>> &merges,
                                             const std::string &prefix);
 /// All pairs of tokens that together are one of `results`, whose ranks are given.

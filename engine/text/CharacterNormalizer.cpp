@@ -58,9 +58,7 @@ void appendClean(char32_t c, std::string &out) {
     appendUtf8(c, out);
 }
 
-bool isControlOfNmt(char32_t c) {
-  return (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
-}
+bool isControlOfNmt(char32_t c) { return (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f; }
 
 bool isSpaceOfNmt(char32_t c) {
   return c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 || (c >= 0x200b && c <= 0x200f) || c == 0x2028 || c == 0x2029 ||

@@ -11,7 +11,8 @@ namespace npar::engine {
 /// A double array (darts-clone) of the texts to replace, and the texts that replace them. Immutable.
 class CharsMap {
 public:
-  /// Refuses tables with references outside of themselves and texts that are not UTF-8 or longer than 256 bytes. An empty table changes nothing.
+  /// Refuses tables with references outside of themselves and texts that are not UTF-8 or longer than 256 bytes. An empty table changes
+  /// nothing.
   static Result<std::shared_ptr<const CharsMap>> read(std::string_view bytes);
 
   struct Entry {

@@ -21,7 +21,8 @@ constexpr size_t longestContent = 64;
 std::string readContent(Fields &fields, const char *name) {
   std::string text = fields.text(name);
   if (text.size() > longestContent)
-    fields.refuse("has a '" + std::string(name) + "' of " + std::to_string(text.size()) + " bytes, more than " + std::to_string(longestContent));
+    fields.refuse("has a '" + std::string(name) + "' of " + std::to_string(text.size()) + " bytes, more than " +
+                  std::to_string(longestContent));
   return text.substr(0, longestContent);
 }
 

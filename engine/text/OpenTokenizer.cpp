@@ -81,8 +81,8 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   bool isFolder = fs::is_directory(path, unknown);
   fs::path folder = isFolder ? path : folderOf(path);
   std::vector<std::string> files;
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
-                           "tokenizer_config.json"})
+  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model",
+                           "sentencepiece.bpe.model", "tokenizer_config.json"})
     if (fs::exists(folder / name, unknown))
       files.push_back((folder / name).string());
   if (!isFolder)
@@ -106,8 +106,9 @@ Opened openTokenizer(const std::string &path) {
   if (file.extension() == ".model")
     return openModel(path);
   std::string there = fs::exists(path, unknown) ? "" : "there is no such file or folder; ";
-  return tokenizerFailure(path, there + "give a folder, a tokenizer.json, a vocab.json with its merges.txt, a vocab.txt, a tokenizer.model, or "
-                                        "the word bytes");
+  return tokenizerFailure(path, there +
+                                    "give a folder, a tokenizer.json, a vocab.json with its merges.txt, a vocab.txt, a tokenizer.model, or "
+                                    "the word bytes");
 }
 
 } // namespace npar::engine

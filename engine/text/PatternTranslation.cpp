@@ -19,8 +19,8 @@ constexpr const char *otherThanSpaces =
 
 /// True for general categories except C, which contains unassigned characters, and Mn, which lost one after Unicode 14.
 bool isCategory(std::string_view name) {
-  static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "N",  "Nd", "Nl", "No", "P",  "Pc",
-                                                   "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
+  static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "N",  "Nd", "Nl", "No", "P",  "Pc",
+                                                   "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
   return names.count(name) != 0;
 }
 

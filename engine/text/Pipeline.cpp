@@ -75,7 +75,8 @@ Status Pipeline::addAdded() {
       TRY(sought, normalized(parts.normalizers, token.text));
     }
     if (sought.size() > longestAdded)
-      return Status::badInput("added token " + inQuotes(token.text) + " has " + std::to_string(sought.size()) + " bytes when it is normalized");
+      return Status::badInput("added token " + inQuotes(token.text) + " has " + std::to_string(sought.size()) +
+                              " bytes when it is normalized");
     if (sought.empty())
       return Status::badInput("nothing is left of added token " + inQuotes(token.text) + " when it is normalized");
     (token.normalized ? second : first).add(sought, {id, token.singleWord, token.leftStrip, token.rightStrip});

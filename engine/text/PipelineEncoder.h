@@ -5,8 +5,8 @@
 
 namespace npar::engine {
 
-/// Text -> parts between added tokens -> normalized text -> parts between further added tokens -> words -> ids. Every stage keeps the end of
-/// its text that later text may change.
+/// Text -> parts between added tokens -> normalized text -> parts between further added tokens -> words -> ids. Every stage keeps the end
+/// of its text that later text may change.
 class PipelineEncoder : public TextEncoder {
 public:
   PipelineEncoder(std::shared_ptr<const Pipeline> tokenizer, bool additions);

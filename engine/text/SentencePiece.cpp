@@ -35,9 +35,10 @@ Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
     return Family{fairseqId, "<s>", "</s>"};
   constexpr const char *plain[] = {"", "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "PreTrainedTokenizer"};
   if (std::find(std::begin(plain), std::end(plain), config.type) == std::end(plain))
-    return Status::badInput("the tokenizer_class of tokenizer_config.json is " + inQuotes(config.type) +
-                            ": from a SentencePiece model, npar reads 'LlamaTokenizer', 'CodeLlamaTokenizer', 'GemmaTokenizer', 'T5Tokenizer', "
-                            "'MT5Tokenizer', 'AlbertTokenizer' and 'XLMRobertaTokenizer'");
+    return Status::badInput(
+        "the tokenizer_class of tokenizer_config.json is " + inQuotes(config.type) +
+        ": from a SentencePiece model, npar reads 'LlamaTokenizer', 'CodeLlamaTokenizer', 'GemmaTokenizer', 'T5Tokenizer', "
+        "'MT5Tokenizer', 'AlbertTokenizer' and 'XLMRobertaTokenizer'");
   return Family{sameId, config.exists && config.addBegin.value_or(true) ? model.begin : "", config.addEnd ? model.end : ""};
 }
 
@@ -79,8 +80,9 @@ Result<ModelPointer> bytePairs(const Model &model, VocabularyPointer vocabulary,
     const Model::Piece &piece = model.pieces[i];
     int32_t id = idOf(static_cast<int32_t>(i));
     if (piece.type == Model::Type::Unused)
-      return Status::badInput("piece " + std::to_string(i) + ", " + inQuotes(piece.text) + ", is unused, which npar does not know in a model "
-                                                                                       "of byte pairs");
+      return Status::badInput("piece " + std::to_string(i) + ", " + inQuotes(piece.text) +
+                              ", is unused, which npar does not know in a model "
+                              "of byte pairs");
     if (piece.type == Model::Type::Normal) {
       results.emplace_back(id, ranks[piece.score]);
       frozen[static_cast<size_t>(id)] = false;
@@ -91,7 +93,9 @@ Result<ModelPointer> bytePairs(const Model &model, VocabularyPointer vocabulary,
     }
   }
   TRY(settings.merges, mergesInto(*vocabulary, results));
-  auto isFrozen = [&](const PairMerge &merge) { return frozen[static_cast<size_t>(merge.left)] || frozen[static_cast<size_t>(merge.right)]; };
+  auto isFrozen = [&](const PairMerge &merge) {
+    return frozen[static_cast<size_t>(merge.left)] || frozen[static_cast<size_t>(merge.right)];
+  };
   settings.merges.erase(std::remove_if(settings.merges.begin(), settings.merges.end(), isFrozen), settings.merges.end());
   return bpeModel(std::move(vocabulary), std::move(settings));
 }

@@ -8,7 +8,8 @@
 namespace npar::engine {
 
 /// Encodes as the `sentencepiece` package, with the ids and the tokens around every text that the class in `config` asks for. Tokens that
-/// the config adds to the model's are found in the text first; the model's own control tokens are plain text. Refuses other classes by name.
+/// the config adds to the model's are found in the text first; the model's own control tokens are plain text. Refuses other classes by
+/// name.
 Result<PipelineParts> partsOfSentencePiece(std::string_view bytes, const TokenizerConfig &config);
 
 } // namespace npar::engine

@@ -29,8 +29,8 @@ struct SentencePieceModel {
   std::string begin = "<s>", end = "</s>";
 };
 
-/// Refuses an invalid protocol buffer, no or more than 4,194,304 pieces, pieces that are empty, longer than 4,096 bytes or not UTF-8, a piece
-/// of no known type, and settings that npar does not know: a denormalizer, and spaces at the end of pieces.
+/// Refuses an invalid protocol buffer, no or more than 4,194,304 pieces, pieces that are empty, longer than 4,096 bytes or not UTF-8, a
+/// piece of no known type, and settings that npar does not know: a denormalizer, and spaces at the end of pieces.
 Result<SentencePieceModel> readSentencePieceModel(std::string_view bytes);
 
 } // namespace npar::engine

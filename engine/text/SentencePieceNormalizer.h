@@ -8,6 +8,7 @@
 namespace npar::engine {
 
 /// `whole`: texts of user-defined pieces, which stay as they are.
-std::shared_ptr<const Normalizer> sentencePieceNormalizer(const SentencePieceModel &model, std::shared_ptr<const CharsMap> map, TokenTrie whole);
+std::shared_ptr<const Normalizer> sentencePieceNormalizer(const SentencePieceModel &model, std::shared_ptr<const CharsMap> map,
+                                                          TokenTrie whole);
 
 } // namespace npar::engine

@@ -35,8 +35,8 @@ Line lineOf(std::string_view line) {
 /// The names of Llama 3's special tokens, which have the ids after the ranks.
 std::vector<std::string> llama3Special() {
   auto reserved = [](int number) { return "<|reserved_special_token_" + std::to_string(number) + "|>"; };
-  std::vector<std::string> names = {"<|begin_of_text|>",   "<|end_of_text|>",     reserved(0), reserved(1), reserved(2), reserved(3),
-                                    "<|start_header_id|>", "<|end_header_id|>", reserved(4), "<|eot_id|>"};
+  std::vector<std::string> names = {"<|begin_of_text|>", "<|end_of_text|>",     reserved(0),         reserved(1), reserved(2),
+                                    reserved(3),         "<|start_header_id|>", "<|end_header_id|>", reserved(4), "<|eot_id|>"};
   for (int number = 5; names.size() < 256; ++number)
     names.push_back(reserved(number));
   return names;

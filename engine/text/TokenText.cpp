@@ -16,9 +16,9 @@ std::string replaced(std::string text, std::string_view from, std::string_view b
 }
 
 std::string cleanedUp(std::string text) {
-  constexpr std::pair<const char *, const char *> rules[] = {
-      {" .", "."},     {" ?", "?"},   {" !", "!"},           {" ,", ","},   {" ' ", "'"},  {" n't", "n't"},
-      {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  constexpr std::pair<const char *, const char *> rules[] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                                             {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                                             {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (auto [from, by] : rules)
     text = replaced(std::move(text), from, by);
   return text;

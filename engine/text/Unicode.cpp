@@ -110,8 +110,8 @@ const Compositions &compositions() {
 
 const CharacterSet &setOf(Property property) {
   static const CharacterSet sets[] = {
-      CharacterSet(rangesOf(whiteSpaceTable)),     CharacterSet(rangesOf(numericTable)), CharacterSet(rangesOf(punctuationTable)),
-      CharacterSet(rangesOf(wordTable)),           CharacterSet(rangesOf(otherTable)),   CharacterSet(rangesOf(nonspacingMarkTable)),
+      CharacterSet(rangesOf(whiteSpaceTable)),    CharacterSet(rangesOf(numericTable)), CharacterSet(rangesOf(punctuationTable)),
+      CharacterSet(rangesOf(wordTable)),          CharacterSet(rangesOf(otherTable)),   CharacterSet(rangesOf(nonspacingMarkTable)),
       CharacterSet(rangesOf(combiningMarkTable)),
   };
   return sets[static_cast<size_t>(property)];

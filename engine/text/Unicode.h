@@ -1,5 +1,5 @@
-// Properties of characters, as Python's `tokenizers` 0.23 has them. It combines tables of several Unicode versions: tests/reference/unicode_tables.py
-// asked it for every code point.
+// Properties of characters, as Python's `tokenizers` 0.23 has them. It combines tables of several Unicode versions:
+// tests/reference/unicode_tables.py asked it for every code point.
 #pragma once
 
 #include "engine/text/CharacterSet.h"

@@ -7,9 +7,9 @@
 #include "engine/text/NormalForm.h"
 #include "engine/text/Quoted.h"
 #include "engine/text/ReadFile.h"
-#include "engine/text/Utf8.h"
 #include "engine/text/TokenizerConfig.h"
 #include "engine/text/Unicode.h"
+#include "engine/text/Utf8.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -30,13 +30,14 @@ Status refuseOldFile(const std::string &folder) {
   std::string path = inFolder(folder, "added_tokens.json");
   if (!fs::exists(path, unknown))
     return {};
-  return tokenizerFailure(path, "npar takes added tokens from tokenizer_config.json or tokenizer.json only: save the tokenizer again with a "
-                                "newer transformers package");
+  return tokenizerFailure(path,
+                          "npar takes added tokens from tokenizer_config.json or tokenizer.json only: save the tokenizer again with a "
+                          "newer transformers package");
 }
 
 Status unknownClass(const std::string &folder, const std::string &type, const std::string &files, const std::string &known) {
   return tokenizerFailure(inFolder(folder, "tokenizer_config.json"), "its tokenizer_class is " + inQuotes(type) + ": from " + files +
-                                                                          ", npar reads " + known + "; save a tokenizer.json");
+                                                                         ", npar reads " + known + "; save a tokenizer.json");
 }
 
 /// Lines of two tokens with a space between them; the first may be "#version: 0.2".
@@ -171,8 +172,8 @@ Result<PipelineParts> partsOfWordPieceVocabulary(const std::string &folder) {
   parts.kind = "WordPiece";
   parts.model = [settings](VocabularyPointer tokens) { return wordPieceModel(std::move(tokens), settings); };
   parts.spelling.kind = Spelling::Kind::WordPiece, parts.spelling.mark = settings.prefix, parts.spelling.cleansUp = true;
-  parts.normalizers = bertNormalizers({/*cleanText=*/true, config.splitsChinese, config.stripsAccents.value_or(config.lowercase),
-                                       config.lowercase});
+  parts.normalizers =
+      bertNormalizers({/*cleanText=*/true, config.splitsChinese, config.stripsAccents.value_or(config.lowercase), config.lowercase});
   parts.cuts = {splitRule(setOf(Property::WhiteSpace), Behavior::Removed), splitRule(setOf(Property::Punctuation), Behavior::Isolated)};
   parts.added = std::move(config.added);
   if (parts.added.empty())

@@ -128,9 +128,9 @@ PatternMatcher::Found WordCutter::next(Step &step, std::string_view text, size_t
 Status WordCutter::split(size_t at, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done) {
   Step &step = steps[at];
   const Behavior behavior = step.rule.behavior;
-  Span piece;             // the piece so far
-  bool last = false;      // whether its last event was a delimiter
-  bool pending = false;   // there is a piece
+  Span piece;           // the piece so far
+  bool last = false;    // whether its last event was a delimiter
+  bool pending = false; // there is a piece
   auto flush = [&]() -> Status {
     bool given = pending && !(behavior == Behavior::Removed && last);
     pending = false, done = piece.begin;

@@ -32,8 +32,8 @@ enum class Behavior {
 struct CutRule {
   enum class Kind {
     Split,
-    PrefixSpace,   ///< puts a space before pieces that begin without one (ByteLevel)
-    Mark,          ///< writes spaces as `mark` (Metaspace)
+    PrefixSpace,    ///< puts a space before pieces that begin without one (ByteLevel)
+    Mark,           ///< writes spaces as `mark` (Metaspace)
     ByteCharacters, ///< writes bytes as printable characters (ByteLevel, if other rules follow it)
     Separate        ///< cuts before each U+2581 that does not follow a character of `joined`
   };

@@ -23,8 +23,6 @@ ByteTokens::ByteTokens(const Vocabulary &vocabulary) {
     ids[byte] = vocabulary.find(nameOf(static_cast<uint8_t>(byte)));
 }
 
-bool ByteTokens::complete() const {
-  return std::find(std::begin(ids), std::end(ids), -1) == std::end(ids);
-}
+bool ByteTokens::complete() const { return std::find(std::begin(ids), std::end(ids), -1) == std::end(ids); }
 
 } // namespace npar::engine

@@ -127,10 +127,12 @@ Status RunCheckpoints::goOn(const program::Program &program, engine::DataSource 
   if (origin->manifest.data.empty())
     return {};
   const engine::DataPosition &before = origin->manifest.data.front();
-  const std::string help = fmt::format("start a new training with its weights in another folder: {}", nameOf(Option::LoadWeights, origin->folder));
+  const std::string help =
+      fmt::format("start a new training with its weights in another folder: {}", nameOf(Option::LoadWeights, origin->folder));
   if (before.stream == engine::hostStream && position.stream != engine::hostStream)
-    return Status::badInput(fmt::format("{} was trained with step(), whose data npar cannot find again\nnpar: help: continue it with step(), or {}",
-                                        origin->description, help));
+    return Status::badInput(
+        fmt::format("{} was trained with step(), whose data npar cannot find again\nnpar: help: continue it with step(), or {}",
+                    origin->description, help));
   auto refuse = [&](const std::string &what, const std::string &there, const std::string &here) {
     return Status::badInput(fmt::format("{} has trained on {} {}, but this run uses {}: its position in the data, sample "
                                         "{}, would refer to other samples\nnpar: help: give the same data, or {}",

@@ -55,9 +55,8 @@ Status RunEvaluations::open(job::Processes &processes, const engine::SessionOpti
 Status RunEvaluations::run(const engine::Session &training, const program::Program &root, int64_t done, const Progress &progress) {
   TRY_STATUS(copyParameters(training, root, *session));
   Evaluation evaluation(compiled->root());
-  TRY_STATUS(evaluation.run(*session, *data, [&](int64_t first, int64_t samples) {
-    return progress ? progress(first + samples, data->samples()) : Status();
-  }));
+  TRY_STATUS(evaluation.run(
+      *session, *data, [&](int64_t first, int64_t samples) { return progress ? progress(first + samples, data->samples()) : Status(); }));
   if (evaluation.counted() == 0)
     return Status::badInput("no target of the evaluation data counts in the loss");
   judge(evaluation, done);

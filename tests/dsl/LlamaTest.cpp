@@ -28,15 +28,20 @@ TEST(Llama, SettingsOverrideAConfiguration) {
   EXPECT_EQ(std::get<double>(nodesOf(p, "sinusoid")[0]->attributes.at("base")), 500000.0);
 }
 
-// The frequencies of Llama 3.1, against Hugging Face's function (float32, hence the bound): high ones stay, low ones are divided by the factor.
+// The frequencies of Llama 3.1, against Hugging Face's function (float32, hence the bound): high ones stay, low ones are divided by the
+// factor.
 TEST(Llama, ScalesFrequencies) {
   Program p = program(elaborateFile(llama, {{"depth", "1"}, {"length", "16"}}, "none", {}, "Llama-3.1-8B"));
   const Node &node = *nodesOf(p, "sinusoid")[0];
   EXPECT_EQ(node.attributes.count("base"), 0u);
   const auto &frequencies = std::get<std::vector<double>>(node.attributes.at("frequencies"));
   ASSERT_EQ(frequencies.size(), 64u);
-  const std::pair<size_t, double> expected[] = {{0, 1.0}, {20, 0.016560440883040428}, {29, 0.0021665706299245358},
-                                                {32, 0.0005248460220173001}, {40, 3.428102354519069e-05}, {63, 3.068925877869333e-07}};
+  const std::pair<size_t, double> expected[] = {{0, 1.0},
+                                                {20, 0.016560440883040428},
+                                                {29, 0.0021665706299245358},
+                                                {32, 0.0005248460220173001},
+                                                {40, 3.428102354519069e-05},
+                                                {63, 3.068925877869333e-07}};
   for (const auto &[i, value] : expected)
     EXPECT_NEAR(frequencies[i] / value, 1, 5e-7) << i;
 }

@@ -336,12 +336,13 @@ TEST(Language, KeepsWhatTheLossDoesNotNeed) {
 
 // Lists of constants: written out, computed, and read by number; `--set` takes them too.
 TEST(Language, HasListsOfConstants) {
-  const std::string text = "import \"Linear\"\nmodel M(width = 8, scales = none, kinds = [\"b\", \"a\"]) {\n axis batch, seq = 4, embed = width, half = 3\n"
-                           " input x: f32[batch, seq, embed]\n squares = [float32(0.1 * i * i) for i in half]\n"
-                           " if kinds[1] == \"a\" { y = x * squares[2] } else { y = x }\n"
-                           " if scales != none { y = y * scales[ceil(0.5)] * floor(2.5) }\n"
-                           " table = sinusoid(index(seq), half, frequencies = [1.0, 0.5, 0.1])\n"
-                           " loss y * sum(table, over = half)\n}\ntrain base for M { batch 4 optimizer Sgd(lr = 0.1) }\n";
+  const std::string text =
+      "import \"Linear\"\nmodel M(width = 8, scales = none, kinds = [\"b\", \"a\"]) {\n axis batch, seq = 4, embed = width, half = 3\n"
+      " input x: f32[batch, seq, embed]\n squares = [float32(0.1 * i * i) for i in half]\n"
+      " if kinds[1] == \"a\" { y = x * squares[2] } else { y = x }\n"
+      " if scales != none { y = y * scales[ceil(0.5)] * floor(2.5) }\n"
+      " table = sinusoid(index(seq), half, frequencies = [1.0, 0.5, 0.1])\n"
+      " loss y * sum(table, over = half)\n}\ntrain base for M { batch 4 optimizer Sgd(lr = 0.1) }\n";
   Program p = program(elaborateText(text));
   EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "scale")[0]->attributes.at("factor")), static_cast<double>(0.4F));
   EXPECT_EQ(std::get<std::vector<double>>(nodesOf(p, "sinusoid")[0]->attributes.at("frequencies")),

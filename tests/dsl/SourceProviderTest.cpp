@@ -88,7 +88,8 @@ TEST(SourceProvider, TheLibraryInsideTheProgramIsTheFolder) {
 TEST(SourceProvider, TheLibraryInsideTheProgramCompilesItsModels) {
   for (const std::string &text : installedTexts()->textsIn(std::string(embeddedLibrary) + "/models")) {
     FrontendOptions options;
-    options.file = text, options.librarySearch = {embeddedLibrary}, options.schedules = compiler::knownSchedules(), options.plan = "none", options.purpose = Purpose::Evaluation;
+    options.file = text, options.librarySearch = {embeddedLibrary}, options.schedules = compiler::knownSchedules(), options.plan = "none",
+    options.purpose = Purpose::Evaluation;
     Sources sources;
     Diagnostics diagnostics(sources);
     std::ostringstream messages;
@@ -103,7 +104,8 @@ TEST(SourceProvider, MemoryHidesTheDisk) {
   std::ofstream(path) << "nonsense";
   auto disk = std::make_shared<DiskTexts>();
   EXPECT_FALSE(read(path.string(), {disk}).program);
-  EXPECT_TRUE(read(path.string(), {memory({{path.string(), layer + model("nothing").substr(model("nothing").find("model"))}}), disk}).program);
+  EXPECT_TRUE(
+      read(path.string(), {memory({{path.string(), layer + model("nothing").substr(model("nothing").find("model"))}}), disk}).program);
   fs::remove(path);
 }
 

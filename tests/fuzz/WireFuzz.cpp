@@ -81,8 +81,8 @@ void readFiles(const Bytes &bytes) {
 } // namespace
 
 void fuzzWire(const uint8_t *bytes, size_t size) {
-  constexpr void (*readers[])(const Bytes &) = {readMessage, readRecord, readTables, readNews, readIntroduction, readNote,
-                                               readVerdict, readFiles};
+  constexpr void (*readers[])(const Bytes &) = {readMessage,      readRecord, readTables,  readNews,
+                                                readIntroduction, readNote,   readVerdict, readFiles};
   if (size > 0)
     readers[bytes[0] % std::size(readers)](Bytes(bytes + 1, bytes + size));
 }

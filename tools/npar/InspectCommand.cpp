@@ -312,11 +312,10 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "a view, give its path: ./why.\n");
   addCommon(*app, *flags, /*anyKind=*/true);
   app->get_option("MODEL")->required(false);
-  addProgramFlag(
-      *app, "--as", flags->as,
-      "print the plan in the format of another program: " + foreign::programFiles(/*written=*/true) +
-          "; an error names a line of the plan that the program does not support",
-      /*written=*/true);
+  addProgramFlag(*app, "--as", flags->as,
+                 "print the plan in the format of another program: " + foreign::programFiles(/*written=*/true) +
+                     "; an error names a line of the plan that the program does not support",
+                 /*written=*/true);
   addPictures(*app, *flags);
   // Flags before a view's name belong to the view where it has them too.
   auto views = std::make_shared<std::vector<std::pair<CLI::App *, InspectView>>>();

@@ -243,7 +243,8 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option("--html", flags->html, "write a self-contained page: time against memory of all plans, each with its text")
       ->type_name("FILE.html");
   addProgramFlag(*app, "--as", flags->as,
-                 "search plans that another program supports, and print the best one in its format: " + foreign::programFiles(/*written=*/true),
+                 "search plans that another program supports, and print the best one in its format: " +
+                     foreign::programFiles(/*written=*/true),
                  /*written=*/true);
   app->add_flag("--json", flags->json, "print the result as one JSON object");
   return {app, [flags] {

@@ -277,10 +277,10 @@ Command addTokensCommand(CLI::App &driver) {
                                                   "  npar tokens gpt2-folder --text book.txt --output book.u16\n"
                                                   "  npar train gpt2 --data book.u16 --tokens u16 --set width=64 --set heads=4 --set "
                                                   "depth=4 --set length=64 --set batch=8 --steps 10\n");
-  app->add_option(
-         "TOKENIZER", flags->tokenizer,
-         "folder with tokenizer.json, with vocab.json and merges.txt, with vocab.txt, or with tokenizer.model; one of these files; or the word "
-         "bytes")
+  app->add_option("TOKENIZER", flags->tokenizer,
+                  "folder with tokenizer.json, with vocab.json and merges.txt, with vocab.txt, or with tokenizer.model; one of these "
+                  "files; or the word "
+                  "bytes")
       ->type_name("FOLDER|FILE")
       ->required();
   app->add_option("--text", flags->text, "UTF-8 text to read; - reads standard input")->type_name("FILE|-")->check(notEmpty());

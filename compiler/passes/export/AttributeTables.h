@@ -9,8 +9,8 @@ namespace npar::compiler {
 /// Fills in the rules of the names in files with weights from `npar.checkpoint`, as import sets it.
 mlir::LogicalResult fillCheckpointRules(mlir::ModuleOp module, program::ProgramT &program);
 
-/// Fills in the sources of the inputs from `npar.data`, as import sets it, for the inputs that the program has: one that only goes forward may
-/// have fewer.
+/// Fills in the sources of the inputs from `npar.data`, as import sets it, for the inputs that the program has: one that only goes forward
+/// may have fewer.
 mlir::LogicalResult fillData(mlir::ModuleOp module, program::ProgramT &program);
 
 /// Fills in measures and predictions from `npar.measures` and `npar.predictions`; the program must already have its results. Fails with an

@@ -50,7 +50,7 @@ private:
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
   std::optional<int64_t> openBucket; ///< bucket of the collective that was read last
-  double bucketBytes = 0; ///< bytes of its action so far
+  double bucketBytes = 0;            ///< bytes of its action so far
 
   memory::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
@@ -189,7 +189,8 @@ private:
     while (model.values[value].alias != memory::none)
       value = model.values[value].alias;
     memory::ValueModel &made = model.values[value];
-    bool elsewhere = made.variable != memory::none || made.input != memory::none || made.event != memory::none || made.result != memory::none || !made.unstash.empty();
+    bool elsewhere = made.variable != memory::none || made.input != memory::none || made.event != memory::none ||
+                     made.result != memory::none || !made.unstash.empty();
     if (!elsewhere) {
       made.result = index;
       return success();

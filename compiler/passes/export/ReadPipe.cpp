@@ -1,6 +1,6 @@
 // Reads a scheduled module: classes of stages with their variables, prologue, fragments and tasks.
-#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/passes/export/ReadPipe.h"
+#include "compiler/attributes/ModuleAttributes.h"
 
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/ops/VariableName.h"

@@ -2,8 +2,8 @@
 #include "compiler/passes/schedule/OpCost.h"
 
 #include "compiler/dialects/dist/ModuleMachine.h"
-#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Axes.h"
+#include "compiler/dialects/nn/base/Elements.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

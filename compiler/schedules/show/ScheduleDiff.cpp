@@ -64,7 +64,8 @@ std::string diffText(const TimedSchedule &a, const TimedSchedule &b) {
   text += TableRow().left("", 14).right("A", 14).right("B", 14).right("B - A", 14).str();
   auto line = [&](const char *name, double left, double right) {
     auto number = [](double value) { return fmt::format("{:.6g}", value); };
-    text += TableRow().left(name, 14).right(number(left), 14).right(number(right), 14).right(fmt::format("{:+.6g}", right - left), 14).str();
+    text +=
+        TableRow().left(name, 14).right(number(left), 14).right(number(right), 14).right(fmt::format("{:+.6g}", right - left), 14).str();
   };
   line("makespan", a.times->timeline.makespan, b.times->timeline.makespan);
   line("bubble rate %", 100 * a.bubbleRate, 100 * b.bubbleRate);

@@ -16,7 +16,8 @@ Status checkTargetFeatures(const std::string &target) {
   std::string triple, word;
   words >> triple;
   if (std::string own = "x86_64-"; !triple.empty() && triple.compare(0, own.size(), own) != 0)
-    return Status::badInput("the program's kernels are for " + triple + ", not for this x86_64 processor; compile the program on this machine");
+    return Status::badInput("the program's kernels are for " + triple +
+                            ", not for this x86_64 processor; compile the program on this machine");
   while (words >> word) {
     if (word[0] != '+')
       continue;

@@ -14,7 +14,8 @@ struct RegionLoop {
   uint64_t count = 1, stride = 0;
 };
 
-/// A part of a member's buffer, contiguous in a message. Three loops around a run: for i, j, k: `run` bytes at base + i * stride + ... A message has them in this order.
+/// A part of a member's buffer, contiguous in a message. Three loops around a run: for i, j, k: `run` bytes at base + i * stride + ... A
+/// message has them in this order.
 class Region {
 public:
   using Loops = std::array<RegionLoop, 3>; ///< the outermost first

@@ -131,7 +131,8 @@ Result<TcpMeeting> Meeting::asOther() {
   for (uint32_t process = 1; process < job.process; ++process) {
     const Place &place = (*places)[process];
     std::vector<uint32_t> at = place.address ? std::vector<uint32_t>{place.address} : first;
-    Result<files::Descriptor> socket = connectProven(at, static_cast<uint16_t>(place.port), terms, process, nowhere, nameOf(process), deadline);
+    Result<files::Descriptor> socket =
+        connectProven(at, static_cast<uint16_t>(place.port), terms, process, nowhere, nameOf(process), deadline);
     if (!socket.ok())
       return socket.status();
     meeting.sockets[process] = std::move(*socket);

@@ -21,7 +21,7 @@ struct TcpJob {
 
 struct TcpMeeting {
   std::vector<files::Descriptor> sockets; ///< by process: a connection to it; none for this process
-  uint32_t address = 0;            ///< address of this host over which the others reach this process
+  uint32_t address = 0;                   ///< address of this host over which the others reach this process
 };
 
 /// Process 0 listens at the port, on the address of its host that `address` names. Each other process listens at a port of its own, on the

@@ -29,12 +29,16 @@ TYPED_TEST(ElementaryKernel, ElementaryFunctions) {
           << op << " of " << x[i] << ": " << y[i] << " " << expected;
     }
   };
-  check("nn.exp %x", [](double v) { return std::exp(v); }, 2e-7);
-  check("nn.tanh %x", [](double v) { return std::tanh(v); }, 5e-7);
+  check(
+      "nn.exp %x", [](double v) { return std::exp(v); }, 2e-7);
+  check(
+      "nn.tanh %x", [](double v) { return std::tanh(v); }, 5e-7);
   for (float &v : x)
     v = std::abs(v) + 1e-20f;
-  check("nn.log %x", [](double v) { return std::log(v); }, 3e-7);
-  check("nn.rsqrt %x", [](double v) { return 1 / std::sqrt(v); }, 2e-7);
+  check(
+      "nn.log %x", [](double v) { return std::log(v); }, 3e-7);
+  check(
+      "nn.rsqrt %x", [](double v) { return 1 / std::sqrt(v); }, 2e-7);
 }
 
 TYPED_TEST(ElementaryKernel, NotANumberAndInfinityPassThrough) {
@@ -143,8 +147,9 @@ TYPED_TEST(ElementaryKernel, SinusoidOfAList) {
     for (int64_t position = 0; position < 5; ++position)
       for (int64_t i = 0; i < n; ++i)
         expected.push_back(std::cos(static_cast<double>(position) * (static_cast<double>(i) + 1.5)));
-    CompiledFunction f(function("", table, "%i = nn.index : " + seq + "\n%c = nn.sinusoid %i along \"half\" frequencies [" + list +
-                                               "] wave \"cos\" : (" + seq + ") -> " + table + "\nreturn %c : " + table));
+    CompiledFunction f(function("", table,
+                                "%i = nn.index : " + seq + "\n%c = nn.sinusoid %i along \"half\" frequencies [" + list +
+                                    "] wave \"cos\" : (" + seq + ") -> " + table + "\nreturn %c : " + table));
     ASSERT_TRUE(f.ok());
     expectNear(f.run({}, {0, 0, 1}, 3)[0].template as<T>(), expected, sizeof(T) == 4 ? 6e-8 : 1e-15);
   }

@@ -40,7 +40,8 @@ static void saving(npar_program *program) {
   CHECK(isThere("s/step-1/manifest.json") && isThere("s/step-1.aside"));
 
   step(second);
-  FAILS(NPAR_BAD_INPUT, "'s' contains checkpoints of a training, the newest of step 1: give 'resume' to continue from it, or name another folder",
+  FAILS(NPAR_BAD_INPUT,
+        "'s' contains checkpoints of a training, the newest of step 1: give 'resume' to continue from it, or name another folder",
         npar_trainer_save(second, str("s"), &error));
   OK(npar_trainer_save(second, str("t"), &error));
   OK(npar_trainer_resume(second, str("s"), &error));
@@ -81,7 +82,8 @@ static void running(npar_program *program) {
   CHECK(one.saved == 2 && npar_trainer_steps(second) == 4); /* and not 3: nothing was written at step 2 */
 
   run.checkpoint = str("s"), run.steps = 9, json = NULL;
-  FAILS(NPAR_BAD_INPUT, "was trained with step(), whose data npar cannot find again\nhelp: ", npar_trainer_run(second, &run, &json, &error));
+  FAILS(NPAR_BAD_INPUT,
+        "was trained with step(), whose data npar cannot find again\nhelp: ", npar_trainer_run(second, &run, &json, &error));
   FAILS(NPAR_BAD_INPUT, "load_weights = s/step-1", npar_trainer_run(second, &run, &json, &error));
   CHECK(!json);
   npar_trainer_free(first), npar_trainer_free(second);

@@ -68,9 +68,11 @@ static void trainers(npar_program *program, npar_trainer *trainer) {
   FAILS(NPAR_USAGE, "npar_evaluate_options: data is null, and its count is 1", npar_trainer_evaluate(trainer, &evaluation, &json, &error));
   npar_generate_options generation = {0};
   generation.struct_size = sizeof generation, generation.prompt_count = 4;
-  FAILS(NPAR_USAGE, "npar_generate_options: prompt is null, and its count is 4", npar_trainer_generate(trainer, &generation, &json, &error));
+  FAILS(NPAR_USAGE, "npar_generate_options: prompt is null, and its count is 4",
+        npar_trainer_generate(trainer, &generation, &json, &error));
   generation.prompt_count = 0, generation.prompt_text = nothing;
-  FAILS(NPAR_USAGE, "npar_generate_options: prompt_text is null, and its length is 3", npar_trainer_generate(trainer, &generation, &json, &error));
+  FAILS(NPAR_USAGE, "npar_generate_options: prompt_text is null, and its length is 3",
+        npar_trainer_generate(trainer, &generation, &json, &error));
   FAILS(NPAR_USAGE, "npar_trainer_step: inputs is null, and its count is 2", npar_trainer_step(trainer, NULL, 2, NULL, &error));
   FAILS(NPAR_USAGE, "npar_trainer_run: options is null", npar_trainer_run(trainer, NULL, &json, &error));
 

@@ -45,7 +45,8 @@ void ofTrainers() {
   npar::Program program = good(npar::compile(request()));
   npar::Trainer one = trainer(program);
   std::vector<int32_t> ten(10), full(128);
-  says(one.step({{"tokens", {ten, {16, 8}}}, {"targets", {full, {16, 8}}}}), "input 'tokens': the shape has 128 elements, and the vector 10");
+  says(one.step({{"tokens", {ten, {16, 8}}}, {"targets", {full, {16, 8}}}}),
+       "input 'tokens': the shape has 128 elements, and the vector 10");
   says(one.write("up.weight", {std::vector<float>(3).data(), {3}}), "'up.weight' has the shape");
   std::vector<float> three(3);
   says(one.write("up.weight", {three, {8, 32}}), "'up.weight': the shape has 256 elements, and the vector 3");

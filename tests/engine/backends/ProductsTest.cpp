@@ -105,7 +105,8 @@ template <typename Out> void expectNear(program::MatmulT p, double halfUnit) {
       size_t place = at(i * p.c_row + j);
       double sum = p.accumulate ? static_cast<float>(before[place]) : 0, size = std::abs(sum);
       for (int64_t k = 0; k < p.k; ++k) {
-        double term = double(static_cast<float>(a[at(i * p.a_row + k * p.a_column)])) * static_cast<float>(b[at(k * p.b_row + j * p.b_column)]);
+        double term =
+            double(static_cast<float>(a[at(i * p.a_row + k * p.a_column)])) * static_cast<float>(b[at(k * p.b_row + j * p.b_column)]);
         sum += term, size += std::abs(term);
       }
       ASSERT_NEAR(static_cast<float>(c[place]), sum, halfUnit * std::abs(sum) * 1.001 + 1e-6 * size) << text(p) << " at " << i << ", " << j;
@@ -147,8 +148,8 @@ void expectSameBitsForAnyWorkers(ElementType type, int64_t m, int64_t n, int64_t
       ::setenv("NPAR_INSTRUCTIONS", set, 1); // what the processor lacks is masked anyway
       std::vector<float> c(at(6 * m * n), NAN);
       bool wide = type == ElementType::F32;
-      run(p, {threads, threads > 1}, wide ? static_cast<void *>(a.data()) : narrowA.data(), wide ? static_cast<void *>(b.data()) : narrowB.data(),
-          c.data());
+      run(p, {threads, threads > 1}, wide ? static_cast<void *>(a.data()) : narrowA.data(),
+          wide ? static_cast<void *>(b.data()) : narrowB.data(), c.data());
       if (first.empty())
         first = c;
       EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * 4), 0) << threads << " workers, " << set;

@@ -1,9 +1,9 @@
 // Checkpoints damaged at random: every one is refused, with the file named, and the tensor where a shard is damaged.
 // NPAR_LONG tries 10,000, else a sample.
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/files/StreamHash.h"
 #include "engine/checkpoint/Reshard.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
+#include "engine/files/StreamHash.h"
 #include "engine/safetensors/Safetensors.h"
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 
@@ -146,9 +146,8 @@ public:
 };
 
 using Form = Damage (CorruptionTest::*)();
-const Form forms[] = {&CorruptionTest::flip,      &CorruptionTest::overwrite,   &CorruptionTest::truncate,
-                      &CorruptionTest::lengthen,  &CorruptionTest::swapShards,  &CorruptionTest::removeFile,
-                      &CorruptionTest::moveBytes, &CorruptionTest::editManifest};
+const Form forms[] = {&CorruptionTest::flip,       &CorruptionTest::overwrite,  &CorruptionTest::truncate,  &CorruptionTest::lengthen,
+                      &CorruptionTest::swapShards, &CorruptionTest::removeFile, &CorruptionTest::moveBytes, &CorruptionTest::editManifest};
 
 int trialsOf(int sample, int many) {
   const char *isLong = std::getenv("NPAR_LONG");

@@ -1,7 +1,7 @@
 // Removing a checkpoint takes the files that npar has written, and nothing that a link, a name or a bad manifest leads to.
+#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/CheckpointFolder.h"
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/checkpoint/OwnFiles.h"
 #include "engine/checkpoint/Reshard.h"
 #include "tests/engine/checkpoint/SmallCheckpoint.h"
 

@@ -1,6 +1,6 @@
 // Tests locks on file systems without `flock`: holding, taking over, and detecting a loss. Time is simulated.
-#include "engine/files/Folders.h"
 #include "engine/files/HeartbeatFile.h"
+#include "engine/files/Folders.h"
 
 #include <filesystem>
 #include <fstream>
@@ -83,9 +83,9 @@ TEST_F(HeartbeatFileTest, OfTwoThatTakeOverAtOnceOneGetsIt) {
   engine::Result<std::unique_ptr<files::HeartbeatFile>> third = engine::Status();
   bool inside = false;
   auto second = files::HeartbeatFile::take(path, "taken", far("b", [&](double time) {
-                                      if (time < 0.5 && !inside) // b has renamed its file into place and waits for a later one
-                                        inside = true, third = files::HeartbeatFile::take(path, "taken", far("c"));
-                                    }));
+                                             if (time < 0.5 && !inside) // b has renamed its file into place and waits for a later one
+                                               inside = true, third = files::HeartbeatFile::take(path, "taken", far("c"));
+                                           }));
   ASSERT_TRUE(third.ok()) << third.status().message();
   EXPECT_FALSE(second.ok());
   EXPECT_TRUE((*third)->check().ok());

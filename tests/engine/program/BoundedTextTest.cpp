@@ -1,6 +1,6 @@
 // Whole files are read up to a size; what has none, or says another one, ends there too.
-#include "engine/files/AtomicFile.h"
 #include "engine/files/BoundedText.h"
+#include "engine/files/AtomicFile.h"
 
 #include <cstdlib>
 #include <fstream>

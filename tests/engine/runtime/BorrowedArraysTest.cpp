@@ -38,8 +38,8 @@ struct View {
   }
 };
 
-const View views[] = {{"row-major", 0, {4, 6}, {6, 1}}, {"transposed", 0, {6, 4}, {1, 6}},       {"part", 7, {3, 4}, {6, 1}},
-                      {"backwards", 23, {4, 6}, {-6, -1}}, {"repeated", 3, {5, 4}, {0, 1}},       {"every second", 1, {3, 3}, {8, 2}},
+const View views[] = {{"row-major", 0, {4, 6}, {6, 1}},    {"transposed", 0, {6, 4}, {1, 6}},    {"part", 7, {3, 4}, {6, 1}},
+                      {"backwards", 23, {4, 6}, {-6, -1}}, {"repeated", 3, {5, 4}, {0, 1}},      {"every second", 1, {3, 3}, {8, 2}},
                       {"one row", 6, {1, 6}, {99, 1}},     {"one column", 5, {4, 1}, {6, -1000}}};
 
 template <typename Check> void forEachType(Check check) {

@@ -67,8 +67,16 @@ std::vector<std::pair<int64_t, float>> elementsOf(const HostPiece &piece) {
 }
 
 TEST(HostPieces, OwnedPiecesAreAllOfTheVariableOnce) {
-  for (const Split &split : std::vector<Split>{{{}, {}, {}},  {{0}, {}, {}},   {{}, {1}, {}},   {{0}, {1}, {}}, {{1, 0}, {}, {}}, {{}, {0, 1}, {}},
-                                               {{}, {}, {0}}, {{}, {}, {1, 0}}, {{}, {0}, {1}}, {{1}, {}, {0}}}) {
+  for (const Split &split : std::vector<Split>{{{}, {}, {}},
+                                               {{0}, {}, {}},
+                                               {{}, {1}, {}},
+                                               {{0}, {1}, {}},
+                                               {{1, 0}, {}, {}},
+                                               {{}, {0, 1}, {}},
+                                               {{}, {}, {0}},
+                                               {{}, {}, {1, 0}},
+                                               {{}, {0}, {1}},
+                                               {{1}, {}, {0}}}) {
     World world = keep(split);
     ASSERT_TRUE(world.session);
     std::vector<double> values;

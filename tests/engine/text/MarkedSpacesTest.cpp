@@ -133,7 +133,10 @@ TEST(MarkedSpacesTest, othersAreRefusedByName) {
   };
   const std::pair<void (*)(Json &), const char *> cases[] = {
       {[](Json &json) { json["model"]["vocab"].erase("<0x41>"); }, "its vocabulary lacks the byte token <0x41>"},
-      {[](Json &json) { json["normalizer"]["normalizers"][1]["pattern"] = {{"Regex", "."}}; }, "has '.' at byte 0"},
+      {[](Json &json) {
+         json["normalizer"]["normalizers"][1]["pattern"] = {{"Regex", "."}};
+       },
+       "has '.' at byte 0"},
       {[](Json &json) { json["normalizer"] = nullptr, json["pre_tokenizer"] = metaspace("last"); }, "has the prepend_scheme 'last'"},
       {[](Json &json) {
          json["normalizer"] = nullptr, json["pre_tokenizer"] = metaspace("first"), json["pre_tokenizer"]["add_prefix_space"] = false;

@@ -1,7 +1,7 @@
 // Hostile SentencePiece models: data that the library would read without a check are refused first.
+#include "engine/text/SentencePieceModel.h"
 #include "engine/text/CharsMap.h"
 #include "engine/text/SentencePiece.h"
-#include "engine/text/SentencePieceModel.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -61,7 +61,8 @@ TEST(SentencePieceModelTest, bytePairsAndUnigrams) {
 }
 
 TEST(SentencePieceModelTest, theClassTellsIdsAndTokensAround) {
-  std::string model = piece("<unk>", 2) + piece("<s>", 3) + piece("</s>", 3) + piece(space) + piece("a") + piece("[CLS]", 3) + piece("[SEP]", 3);
+  std::string model =
+      piece("<unk>", 2) + piece("<s>", 3) + piece("</s>", 3) + piece(space) + piece("a") + piece("[CLS]", 3) + piece("[SEP]", 3);
   auto ids = [&](const std::string &type) {
     TokenizerConfig config;
     config.exists = true, config.type = type;

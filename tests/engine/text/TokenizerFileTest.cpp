@@ -28,7 +28,8 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
        "the 'precompiled_charsmap' of its normalizer is no base64"},
       {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAAAA==\"}",
        "the table of its normalizer is damaged"},
-      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"", "its pre-tokenizer is 'UnicodeScripts'"},
+      {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"",
+       "its pre-tokenizer is 'UnicodeScripts'"},
       {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"Sequence\"", "its pre-tokenizer is 'Sequence'"},
       {"\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"CTC\"", "its decoder is 'CTC'"},
       {"\"post_processor\":{\"type\":\"TemplateProcessing\"", "\"post_processor\":{\"type\":\"BertProcessing\"",
@@ -43,7 +44,8 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
       {"\"byte_fallback\":false", "\"byte_fallback\":true", "its model has 'byte_fallback', 'continuing_subword_prefix' or"},
       {"\"byte_fallback\":false", "\"byte_fallback\":1", "its model has a 'byte_fallback' that is neither true nor false"},
       {"\"byte_fallback\":false", "\"new_setting\":false", "its model has the field 'new_setting'"},
-      {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"", "its model has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix'"},
+      {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"",
+       "its model has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix'"},
       {"\"use_regex\":true}", "\"use_regex\":true,\"x\":1}", "pre-tokenizer 'ByteLevel' has the field 'x'"},
       {"\"ids\":[300]", "\"ids\":[999]", "puts the id 999 to every text, which no token has"},
       {"\"ids\":[300]", "\"ids\":[1.5]", "token '<end>' of the post-processor has an id that is no whole number"},
@@ -295,9 +297,10 @@ TEST(TokenizerFileTest, aVocabularyOfWordPieces) {
   folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"MPNetTokenizer\"}");
   EXPECT_NE(open("").find("its tokenizer_class is 'MPNetTokenizer': from vocab.txt, npar reads 'BertTokenizer'"), std::string::npos);
   folder.write("tokenizer_config.json", "{}");
-  for (auto [text, reason] : {std::pair("he\n\nhe", "line 2 is empty"), std::pair("[UNK]\n[CLS]\n[SEP]\n[UNK]", "token '[UNK]' is there twice"),
-                              std::pair("he\n[CLS]\n[SEP]", "its unknown token '[UNK]' is not in the vocabulary"),
-                              std::pair("[UNK]\n[SEP]", "its 'cls_token' is not in the vocabulary"), std::pair("\xff", "is not UTF-8")}) {
+  for (auto [text, reason] :
+       {std::pair("he\n\nhe", "line 2 is empty"), std::pair("[UNK]\n[CLS]\n[SEP]\n[UNK]", "token '[UNK]' is there twice"),
+        std::pair("he\n[CLS]\n[SEP]", "its unknown token '[UNK]' is not in the vocabulary"),
+        std::pair("[UNK]\n[SEP]", "its 'cls_token' is not in the vocabulary"), std::pair("\xff", "is not UTF-8")}) {
     folder.write("vocab.txt", text);
     EXPECT_NE(open("").find(reason), std::string::npos) << open("");
   }

@@ -117,8 +117,8 @@ struct Alteration {
   bool (*apply)(ProgramT &program);
 };
 
-constexpr Alteration alterations[] = {{"operand", breakOperand},    {"event", retagReceive},  {"operator", disagree},
-                                      {"order", reorder},           {"owner", disown},        {"reuse", forgetReuse},
+constexpr Alteration alterations[] = {{"operand", breakOperand},    {"event", retagReceive},   {"operator", disagree},
+                                      {"order", reorder},           {"owner", disown},         {"reuse", forgetReuse},
                                       {"maximum", reduceByMaximum}, {"scale", raiseLossScale}, {"terminal", obeyed}};
 
 } // namespace

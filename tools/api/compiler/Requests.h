@@ -34,7 +34,8 @@ private:
   bool stopped = false;
 };
 
-/// The model that a checked request (library/Arguments.h) names, with the machine to plan for. Usage for a target that npar has no kernels for.
+/// The model that a checked request (library/Arguments.h) names, with the machine to plan for. Usage for a target that npar has no kernels
+/// for.
 engine::Result<models::ModelOptions> modelOf(const npar_request &request, engine::Observer &observer);
 
 } // namespace npar::api

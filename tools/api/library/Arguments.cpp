@@ -23,7 +23,8 @@ Arguments &Arguments::content(npar_str value, const std::string &member) {
 Arguments &Arguments::text(npar_str value, const std::string &member) {
   content(value, member);
   const void *zero = value.ptr && value.len > 0 ? std::memchr(value.ptr, 0, value.len) : nullptr;
-  return require(!zero, member, fmt::format("has a zero byte, number {} of {}", zero ? static_cast<const char *>(zero) - value.ptr : 0, value.len));
+  return require(!zero, member,
+                 fmt::format("has a zero byte, number {} of {}", zero ? static_cast<const char *>(zero) - value.ptr : 0, value.len));
 }
 
 Arguments &Arguments::filled(npar_str value, const std::string &member) {
@@ -61,7 +62,8 @@ Result<npar_request> requestOf(const npar_request *given, const char *function) 
     checks.text(value, member);
   checks.content(request.machine, "machine").array(request.settings, request.setting_count, "settings");
   for (size_t i = 0; request.settings && i < request.setting_count; ++i)
-    checks.filled(request.settings[i].key, fmt::format("settings[{}].key", i)).filled(request.settings[i].value, fmt::format("settings[{}].value", i));
+    checks.filled(request.settings[i].key, fmt::format("settings[{}].key", i))
+        .filled(request.settings[i].value, fmt::format("settings[{}].value", i));
   checks.texts(request.targets, request.target_count, "targets");
   TRY_STATUS(checks.status());
   int models = (request.text.ptr != nullptr) + (request.file.len > 0) + (request.folder.len > 0);

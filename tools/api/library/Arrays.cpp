@@ -85,9 +85,7 @@ struct Named {
   std::vector<int64_t> shape;
 };
 
-template <typename Found> Named namedOf(const Found &found) {
-  return {found.type(), {found.shape()->begin(), found.shape()->end()}};
-}
+template <typename Found> Named namedOf(const Found &found) { return {found.type(), {found.shape()->begin(), found.shape()->end()}}; }
 
 Result<Named> find(const npar_trainer &trainer, const std::string &name) {
   for (const program::Variable *variable : *trainer.root().variables())

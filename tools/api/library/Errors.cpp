@@ -74,8 +74,10 @@ npar_code npar_check_abi(uint32_t abi, npar_error **error) {
     auto words = [](uint32_t version) { return std::to_string(version >> 16) + "." + std::to_string(version & 0xFFFF); };
     if (abi >> 16 == NPAR_ABI >> 16 && (abi & 0xFFFF) <= (NPAR_ABI & 0xFFFF))
       return {};
-    return engine::Status::usage("the program was compiled with npar.h of interface version " + words(abi) + ", and the libnpar that was "
-                                 "loaded (npar " NPAR_VERSION ") has version " + words(NPAR_ABI) + ": compile it again, or load a newer libnpar");
+    return engine::Status::usage("the program was compiled with npar.h of interface version " + words(abi) +
+                                 ", and the libnpar that was "
+                                 "loaded (npar " NPAR_VERSION ") has version " +
+                                 words(NPAR_ABI) + ": compile it again, or load a newer libnpar");
   });
 }
 

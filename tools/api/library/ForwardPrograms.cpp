@@ -39,9 +39,10 @@ Status checkForward(const program::Program &trainer, const program::Program &giv
   for (const Shapes *shapes : {&there, &here})
     for (const auto &[name, shape] : *shapes)
       if (std::string mine = shapeIn(here, name), theirs = shapeIn(there, name); mine != theirs)
-        return Status::usage(fmt::format("{} has other parameters than the trainer's program: '{}' is {} there and {} in the trainer's; compile "
-                                         "both from the same model with the same settings",
-                                         member, name, mine, theirs));
+        return Status::usage(
+            fmt::format("{} has other parameters than the trainer's program: '{}' is {} there and {} in the trainer's; compile "
+                        "both from the same model with the same settings",
+                        member, name, mine, theirs));
   return {};
 }
 

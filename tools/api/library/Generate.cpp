@@ -31,12 +31,14 @@ struct Programs {
 Result<Programs> programsFor(npar_trainer &trainer, const npar_generate_options &given, int64_t prompt) {
   Programs programs;
   if (given.program) {
-    TRY_STATUS(checkForward(trainer.root(), given.program->program->root(), program::ProgramKind::Generation, "npar_generate_options.program"));
+    TRY_STATUS(
+        checkForward(trainer.root(), given.program->program->root(), program::ProgramKind::Generation, "npar_generate_options.program"));
     programs.whole = given.program->program;
     return programs;
   }
   if (!trainer.request)
-    return Status::usage("the trainer's program was opened, not compiled: compile its text for generation and give it as npar_generate_options.program");
+    return Status::usage(
+        "the trainer's program was opened, not compiled: compile its text for generation and give it as npar_generate_options.program");
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
   compiler->generate(trainer.request->replaying(NPAR_GENERATION, given.observer, &trainer.stop), prompt, given.count, answer.receiver());
@@ -121,14 +123,15 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   const training::GeneratorShape &shape = sessions.parts.front().shape;
   for (int32_t token : prompt)
     if (token < 0 || token >= shape.classes)
-      return Status::badInput("token " + std::to_string(token) + " of the prompt is not one of the model's " + std::to_string(shape.classes));
+      return Status::badInput("token " + std::to_string(token) + " of the prompt is not one of the model's " +
+                              std::to_string(shape.classes));
   int64_t length = programs.whole ? shape.positions : programs.length, needed = static_cast<int64_t>(prompt.size()) + given.count - 1;
   if (needed > length)
     return Status::badInput(std::to_string(given.count) + " tokens after a prompt of " + std::to_string(prompt.size()) +
                             " need a sequence of " + std::to_string(needed) + ", but the model's length is " + std::to_string(length));
 
-  training::Generator generator = programs.whole ? training::Generator(sessions.parts.front(), prompt)
-                                                 : training::Generator(sessions.parts, programs.length, prompt);
+  training::Generator generator =
+      programs.whole ? training::Generator(sessions.parts.front(), prompt) : training::Generator(sessions.parts, programs.length, prompt);
   training::Sampling sampling;
   sampling.temperature = given.temperature, sampling.topK = given.top_k, sampling.seed = given.seed;
   sampling.topP = given.top_p > 0 ? given.top_p : 1;

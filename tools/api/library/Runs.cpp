@@ -24,7 +24,8 @@ namespace npar::api {
 namespace {
 
 /// The data of a struct of options, whose files are called `member` there, checked.
-Result<engine::GivenData> dataOf(const std::string &owner, const std::string &member, const npar_str *files, size_t count, npar_str tokens) {
+Result<engine::GivenData> dataOf(const std::string &owner, const std::string &member, const npar_str *files, size_t count,
+                                 npar_str tokens) {
   TRY_STATUS(Arguments(owner).texts(files, count, member).text(tokens, "tokens").status());
   engine::GivenData data;
   for (size_t i = 0; i < count; ++i)
@@ -48,7 +49,8 @@ Result<program::ProgramPointer> forwardProgram(npar_trainer &trainer, GivenProgr
   if (trainer.root().kind() == program::ProgramKind::Evaluation)
     return trainer.memory->program;
   if (!trainer.request)
-    return Status::usage(fmt::format("the trainer's program was opened, not compiled: compile its text for evaluation and give it as {}", given.member));
+    return Status::usage(
+        fmt::format("the trainer's program was opened, not compiled: compile its text for evaluation and give it as {}", given.member));
   TRY(const CompilerTable *compiler, compilerLibrary());
   CompilerAnswer answer;
   compiler->compile(trainer.request->replaying(NPAR_EVALUATION, observer, &trainer.stop), answer.receiver());
@@ -162,8 +164,9 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
     return Status::usage("npar_trainer_run: the trainer's program was not compiled for training");
   TRY_STATUS(check(given));
   if (given.steps <= trainer.done)
-    return Status::usage(fmt::format("npar_run_options: steps is {}, and {} steps are done: it must be larger, because it counts those before",
-                                     given.steps, trainer.done));
+    return Status::usage(
+        fmt::format("npar_run_options: steps is {}, and {} steps are done: it must be larger, because it counts those before", given.steps,
+                    trainer.done));
   TRY(engine::GivenData data, dataOf("npar_run_options", "data", given.data, given.data_count, given.tokens));
   data.order = textOf(given.data_order), data.random = given.random_data != 0, data.mayBeRandom = true;
   TRY_STATUS(data.check());

@@ -38,13 +38,13 @@ struct npar_trainer {
   npar::engine::BatchShape shape;
   int64_t done = 0;
   std::optional<std::pair<uint64_t, uint64_t>> folder; ///< of its checkpoints, the last one: device and number
-  npar_stop stop; ///< also of compilations for evaluation and generation
-  std::atomic<bool> busy{false}; ///< a call is in progress
-  std::atomic<int> users{1};     ///< the handle, and calls in progress
-  npar::engine::StepResult last; ///< whose losses `named` point to
+  npar_stop stop;                                      ///< also of compilations for evaluation and generation
+  std::atomic<bool> busy{false};                       ///< a call is in progress
+  std::atomic<int> users{1};                           ///< the handle, and calls in progress
+  npar::engine::StepResult last;                       ///< whose losses `named` point to
   std::vector<npar_named_value> named;
-  std::vector<npar_piece> pieces; ///< the last that were given
-  std::vector<std::vector<int64_t>> sizes; ///< of `pieces`
+  std::vector<npar_piece> pieces;                        ///< the last that were given
+  std::vector<std::vector<int64_t>> sizes;               ///< of `pieces`
   std::map<std::string, std::vector<int64_t>> viewSizes; ///< shape and strides of views, by parameter
 
   const npar::program::Program &root() const { return memory->program->root(); }
@@ -69,7 +69,8 @@ template <typename Body> npar_code withTrainer(npar_trainer *trainer, const char
   ++trainer->users;
   npar_code code = fenced(error, [&]() -> engine::Status {
     if (trainer->busy.exchange(true))
-      return engine::Status::usage(std::string(name) + ": another call with this trainer is in progress; a trainer is for one thread at a time");
+      return engine::Status::usage(std::string(name) +
+                                   ": another call with this trainer is in progress; a trainer is for one thread at a time");
     struct Free {
       npar_trainer *trainer;
       ~Free() { trainer->busy = false; }

@@ -92,7 +92,8 @@ Status create(npar_program &program, const npar_trainer_options &given, npar_tra
   engine::MemoryRequest need;
   need.programs = {program.program};
   need.crew = job::Processes().crew(given.threads, trainer->options.backend);
-  TRY(std::string taken, engine::checkRoom(need, "reduce the size (micro = 1, a smaller batch, length, width or depth), or use fewer ranks"));
+  TRY(std::string taken,
+      engine::checkRoom(need, "reduce the size (micro = 1, a smaller batch, length, width or depth), or use fewer ranks"));
   trainer->observer.remark(taken);
   TRY(trainer->memory->session, engine::Session::create(program.program, trainer->options));
   trainer->options.onPhase = nullptr;

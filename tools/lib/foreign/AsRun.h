@@ -11,8 +11,8 @@
 namespace npar::foreign {
 
 /// The plan in terms that all programs share. A clause that the program cannot follow is an error at its line; one that it follows
-/// differently, or outside its flags, is a warning. Nothing when `diagnostics` got errors. `origin`: the run that the program comes from, whose
-/// defaults and unknown values are not written as if the user had chosen them; null: a text of npar.
+/// differently, or outside its flags, is a warning. Nothing when `diagnostics` got errors. `origin`: the run that the program comes from,
+/// whose defaults and unknown values are not written as if the user had chosen them; null: a text of npar.
 std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, const ForeignProgram &target,
                                     const ForeignRun *origin, dsl::Diagnostics &diagnostics);
 

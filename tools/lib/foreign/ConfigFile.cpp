@@ -259,9 +259,11 @@ Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std
 
 Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
   // Written as null because transformers would replace missing special tokens by those of the published models.
-  OrderedJson json = {
-      {"architectures", OrderedJson::array()}, {"model_type", config.family}, {"bos_token_id", nullptr}, {"eos_token_id", nullptr},
-      {"pad_token_id", nullptr}};
+  OrderedJson json = {{"architectures", OrderedJson::array()},
+                      {"model_type", config.family},
+                      {"bos_token_id", nullptr},
+                      {"eos_token_id", nullptr},
+                      {"pad_token_id", nullptr}};
   if (!base.empty()) {
     Result<std::string> text = readText(base);
     Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<Json>(text.status());

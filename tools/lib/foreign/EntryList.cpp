@@ -21,8 +21,8 @@ bool EntryList::add(std::string key, std::string value, dsl::Location at, std::o
     return refuse(at, fmt::format("this file has more than {} settings, the most that are read", mostForeignEntries));
   if (key.size() > longestForeignKey)
     return refuse(at, fmt::format("this name has {} bytes, at most {} are read", key.size(), longestForeignKey));
-  entries.push_back(
-      {readable::printableName(key), readable::printableName(value), at, std::move(unknown)}); // both are shown, and no setting has a line break
+  entries.push_back({readable::printableName(key), readable::printableName(value), at,
+                     std::move(unknown)}); // both are shown, and no setting has a line break
   return true;
 }
 

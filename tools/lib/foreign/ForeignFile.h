@@ -15,9 +15,9 @@ class ForeignProgram;
 
 /// Why the value of a setting is not known before the run.
 struct UnknownValue {
-  std::string why;  ///< completes "it depends on ...": "'TP', which the script does not set"
-  std::string help; ///< how to give it; empty: there is no way
-  dsl::Location at; ///< where it is read
+  std::string why;           ///< completes "it depends on ...": "'TP', which the script does not set"
+  std::string help;          ///< how to give it; empty: there is no way
+  dsl::Location at;          ///< where it is read
   bool isOfLauncher = false; ///< it only matters if the number of devices is asked for
 };
 

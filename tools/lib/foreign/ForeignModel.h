@@ -12,10 +12,10 @@
 namespace npar::foreign {
 
 struct ForeignRequest {
-  std::string from;                       ///< path of the file
-  std::optional<std::string> modelConfig; ///< config.json, or a folder that has it
-  const ForeignProgram *program = nullptr; ///< whose file it is; null: recognized by its content
-  int64_t world = 0; ///< number of devices; 0: as in the file
+  std::string from;                               ///< path of the file
+  std::optional<std::string> modelConfig;         ///< config.json, or a folder that has it
+  const ForeignProgram *program = nullptr;        ///< whose file it is; null: recognized by its content
+  int64_t world = 0;                              ///< number of devices; 0: as in the file
   std::map<std::string, std::string> environment; ///< values for variables that a shell script leaves open
 };
 

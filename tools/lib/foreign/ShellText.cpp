@@ -77,7 +77,9 @@ int rankOf(const Launch &launch) {
     return 0;
   if (const Text &word = launch.words[launch.program]; word.unknownAt(word.size() - 1)) // its folder alone need not be known
     return 1;
-  return name.find("pretrain") != std::string::npos ? 4 : name.find("train") != std::string::npos || name.find("tune") != std::string::npos ? 3 : 2;
+  return name.find("pretrain") != std::string::npos                                          ? 4
+         : name.find("train") != std::string::npos || name.find("tune") != std::string::npos ? 3
+                                                                                             : 2;
 }
 
 bool isSame(const Launch &a, const Launch &b) { return a.words == b.words && a.program == b.program && a.devices == b.devices; }
@@ -102,12 +104,12 @@ public:
     result.entries = entries.take();
     for (const shell::Unknown &one : environment.assumedUnset) {
       bool isArgument = one.name.find_first_not_of("0123456789") == std::string::npos;
-      result.assumed.push_back(fmt::format("{}'{}' counts as not set (line {}); --env {}=VALUE sets it", isArgument ? "argument " : "", one.name,
-                                           places.of(one.at).line, one.name));
+      result.assumed.push_back(fmt::format("{}'{}' counts as not set (line {}); --env {}=VALUE sets it", isArgument ? "argument " : "",
+                                           one.name, places.of(one.at).line, one.name));
     }
     if (!environment.unfollowed.empty())
-      result.assumed.push_back(fmt::format("npar does not have '{}', which the script reads: it changes nothing that the script sets",
-                                           environment.unfollowed));
+      result.assumed.push_back(
+          fmt::format("npar does not have '{}', which the script reads: it changes nothing that the script sets", environment.unfollowed));
     return result;
   }
 
@@ -195,7 +197,8 @@ private:
     if (those.empty()) {
       dsl::Diagnostic &error = diagnostics.error({file, 1, 1, 1}, "this script starts no training program");
       if (runner.hasExited)
-        error.note(places.of(runner.lastExit), "it ends here").help({file, 1, 1, 1}, "--env NAME=VALUE sets a variable, --env 1=VALUE the first argument");
+        error.note(places.of(runner.lastExit), "it ends here")
+            .help({file, 1, 1, 1}, "--env NAME=VALUE sets a variable, --env 1=VALUE the first argument");
       return std::nullopt;
     }
     if (best == 0)
@@ -207,8 +210,9 @@ private:
     }
     for (const Launch &one : all)
       if (rankOf(one) == 0 && one.words.size() > 1)
-        diagnostics.warning(places.of(one.words[1]), fmt::format("'{}' is a command of its own here: it does not reach the training program",
-                                                                one.words[1].str().substr(0, 60)))
+        diagnostics
+            .warning(places.of(one.words[1]), fmt::format("'{}' is a command of its own here: it does not reach the training program",
+                                                          one.words[1].str().substr(0, 60)))
             .help(places.of(one.words[1]), "the line above it ends the command: it has no '\\' at its end, or is a comment");
     if (those.size() == 1)
       return first;
@@ -219,7 +223,8 @@ private:
       }
     dsl::Location here = places.of(first.at), there = places.of(those[1].at);
     if (here.line == there.line && here.file == there.file) {
-      diagnostics.error(here, "this training command runs several times with different words").help(here, "keep one of the runs in the file");
+      diagnostics.error(here, "this training command runs several times with different words")
+          .help(here, "keep one of the runs in the file");
       return std::nullopt;
     }
     diagnostics.error(here, fmt::format("this script has {} training commands: line {} and line {}", those.size(), here.line, there.line))

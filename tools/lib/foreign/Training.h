@@ -23,15 +23,15 @@ template <class Value> struct Setting {
 };
 
 struct Training {
-  Setting<std::string> optimizer{"AdamW"};                             ///< one of the standard library
-  Setting<double> rate{1e-4};                                          ///< peak of the learning rate
-  Setting<dsl::ScheduleKind> schedule{dsl::ScheduleKind::Constant};    ///< of the learning rate
-  Setting<int64_t> warmup, steps;                                      ///< training steps; `steps`: unused by a constant schedule
-  Setting<double> final;                                               ///< the learning rate at `steps`
-  Setting<double> beta1{0.9}, beta2{0.999}, epsilon{1e-8};             ///< of AdamW and Adam
-  Setting<double> momentum;                                            ///< of Sgd
-  Setting<double> decay;                                               ///< weight decay
-  Setting<double> clip;                                                ///< largest norm of the gradients; 0: they are not clipped
+  Setting<std::string> optimizer{"AdamW"};                          ///< one of the standard library
+  Setting<double> rate{1e-4};                                       ///< peak of the learning rate
+  Setting<dsl::ScheduleKind> schedule{dsl::ScheduleKind::Constant}; ///< of the learning rate
+  Setting<int64_t> warmup, steps;                                   ///< training steps; `steps`: unused by a constant schedule
+  Setting<double> final;                                            ///< the learning rate at `steps`
+  Setting<double> beta1{0.9}, beta2{0.999}, epsilon{1e-8};          ///< of AdamW and Adam
+  Setting<double> momentum;                                         ///< of Sgd
+  Setting<double> decay;                                            ///< weight decay
+  Setting<double> clip;                                             ///< largest norm of the gradients; 0: they are not clipped
   Setting<uint64_t> seed;
   bool decaysVectors = true; ///< false: the weight decay leaves out parameters of one dimension (biases and norms)
 
@@ -41,7 +41,8 @@ struct Training {
   std::vector<std::string> settingsFrom(Origin origin) const;
 };
 
-/// Collects the settings of an elaborated train block. All of it counts as the file's, except what `read` has from elsewhere and is unchanged.
+/// Collects the settings of an elaborated train block. All of it counts as the file's, except what `read` has from elsewhere and is
+/// unchanged.
 Training trainingOf(const dsl::Program &program, const Training *read = nullptr);
 
 /// Tells whether the train block decays some parameters differently from others, other than by leaving out all of one dimension.

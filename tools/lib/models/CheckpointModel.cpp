@@ -2,8 +2,8 @@
 #include "tools/lib/models/FolderModel.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
-#include "engine/files/StreamHash.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/StreamHash.h"
 
 namespace npar::models {
 

@@ -16,8 +16,7 @@ static OrderedJson jsonOf(const dsl::Diagnostic &diagnostic, const dsl::Sources 
 static OrderedJson jsonOf(const dsl::Fix &fix, const dsl::Sources &sources) {
   OrderedJson edits = OrderedJson::array();
   for (const dsl::Fix::Edit &edit : fix.edits)
-    edits.push_back(
-        {{"file", sources.name(edit.span.file)}, {"begin", edit.span.begin}, {"end", edit.span.end}, {"text", edit.text}});
+    edits.push_back({{"file", sources.name(edit.span.file)}, {"begin", edit.span.begin}, {"end", edit.span.end}, {"text", edit.text}});
   return {{"title", fix.title}, {"trust", fix.trust == dsl::Fix::Trust::Likely ? "likely" : "template"}, {"edits", edits}};
 }
 

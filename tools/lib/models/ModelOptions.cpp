@@ -151,7 +151,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
   if (!importFolder.empty())
     options.librarySearch.push_back(importFolder);
   options.librarySearch.push_back(standardLibrary());
-  options.purpose = outputsAlone                                ? dsl::Purpose::Outputs
+  options.purpose = outputsAlone                               ? dsl::Purpose::Outputs
                     : kind == program::ProgramKind::Evaluation ? dsl::Purpose::Evaluation
                                                                : dsl::Purpose::Training;
   options.damped = damped;

@@ -52,7 +52,8 @@ std::vector<std::string> firstAndLastOfEachKind(const std::vector<std::string> &
 class LossAt {
 public:
   LossAt(Session &session, const program::Program &program, uint64_t seed, engine::Observer &observer)
-      : session(session), observer(observer), batch(dataFor(program, seed)->batch(0)), names(variablesOf(program, VariableKind::Parameter)) {}
+      : session(session), observer(observer), batch(dataFor(program, seed)->batch(0)),
+        names(variablesOf(program, VariableKind::Parameter)) {}
 
   Status remember() {
     for (const std::string &name : names) {

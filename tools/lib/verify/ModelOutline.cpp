@@ -18,7 +18,8 @@ engine::Status refusePlanSettings(const models::ModelOptions &options) {
   for (const std::string &setting : options.settings) {
     std::string key = setting.substr(0, setting.find('='));
     if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "compute" || key == "recompute")
-      return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) + "' sets a plan, but npar makes its own plans here: each has its own " + key);
+      return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) +
+                                   "' sets a plan, but npar makes its own plans here: each has its own " + key);
   }
   return {};
 }
@@ -148,7 +149,8 @@ engine::Result<ModelOutline> outline(const models::ModelOptions &options, bool i
     for (const std::string &setting : model.options.settings)
       for (const std::string &key : withoutPlan->idleSettings)
         if (setting.rfind(key + "=", 0) == 0)
-          return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) + "' sets a plan of the file, but npar makes its own plans here");
+          return engine::Status::usage("'" + nameOf(engine::Option::Setting, setting) +
+                                       "' sets a plan of the file, but npar makes its own plans here");
   TRY(dsl::Program program, models::Compilation(frontend, observer).elaborate());
   model.constants = program.model.constants;
   if (isSmall) {

@@ -2,13 +2,13 @@
 #include "tools/lib/verify/VerifyPlan.h"
 
 #include "engine/program/Words.h"
+#include "engine/show/Summary.h"
 #include "engine/status/OptionNames.h"
 #include "tools/lib/models/ParameterProgram.h"
 #include "tools/lib/verify/Equivalence.h"
 #include "tools/lib/verify/ModelOutline.h"
 #include "tools/lib/verify/OneRank.h"
 #include "tools/lib/verify/OneRankComparison.h"
-#include "engine/show/Summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

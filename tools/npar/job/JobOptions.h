@@ -17,9 +17,7 @@ struct JobOptions {
   std::string flight;               ///< folder for flight records; empty: a temporary one
   std::string check = "sampled";    ///< how much of data and weights the processes compare: sampled, full
 
-  files::FingerprintKind fingerprints() const {
-    return check == "full" ? files::FingerprintKind::Full : files::FingerprintKind::Sampled;
-  }
+  files::FingerprintKind fingerprints() const { return check == "full" ? files::FingerprintKind::Full : files::FingerprintKind::Sampled; }
 
   void addTo(CLI::App &app);
 };

@@ -40,18 +40,19 @@ void ForeignFlags::addTo(CLI::App &app) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->check(CLI::Validator(
-          [](const std::string &text) { return text.find('=') == std::string::npos || text[0] == '=' ? "it needs NAME=VALUE" : ""; }, "", "NAME=VALUE"));
+          [](const std::string &text) { return text.find('=') == std::string::npos || text[0] == '=' ? "it needs NAME=VALUE" : ""; }, "",
+          "NAME=VALUE"));
   app.add_flag("--print-plan", printPlan, "with --from: print the resulting plan, and stop");
 }
 
 ExitCode ForeignFlags::check(const ModelOptions &model) const {
   if (from.empty()) {
-    const char *flag = modelConfig ? "--model-config"
-                       : program   ? "--from-format"
-                       : world     ? "--world"
+    const char *flag = modelConfig            ? "--model-config"
+                       : program              ? "--from-format"
+                       : world                ? "--world"
                        : !environment.empty() ? "--env"
-                       : printPlan ? "--print-plan"
-                                   : nullptr;
+                       : printPlan            ? "--print-plan"
+                                              : nullptr;
     if (flag)
       return fail(ExitCode::Usage, std::string(flag) + " needs --from FILE");
     return model.model.empty() ? fail(ExitCode::Usage, "give MODEL or --from FILE") : ExitCode::Good;

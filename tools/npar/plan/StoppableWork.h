@@ -13,7 +13,8 @@ inline planner::ParallelWork stoppableWork(int jobs) {
   stopWhenAsked("", /*quiet=*/true);
   return {jobs, [](size_t tried, size_t all) {
             const char *signal = stopSignal();
-            return signal ? engine::Status::runFailed(fmt::format("stopped by {} after {} of {} plans", signal, tried, all)) : engine::Status();
+            return signal ? engine::Status::runFailed(fmt::format("stopped by {} after {} of {} plans", signal, tried, all))
+                          : engine::Status();
           }};
 }
 

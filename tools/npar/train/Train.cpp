@@ -184,8 +184,9 @@ ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &eva
   if (!evaluations.wanted() || !checkpoints.resumes())
     return ExitCode::Good;
   std::optional<std::pair<int64_t, double>> own = checkpoints.bestBefore(evaluations.watched());
-  Outcome<std::string> best =
-      reported(job.decide([&]() -> Result<std::string> { return own ? Json{own->first, own->second}.dump() : std::string("[]"); }));
+  Outcome<std::string> best = reported(job.decide([&]() -> Result<std::string> {
+    return own ? Json{own->first, own->second}.dump() : std::string("[]");
+  }));
   if (!best.ok())
     return best.code();
   Json json = Json::parse(*best, nullptr, /*allow_exceptions=*/false);

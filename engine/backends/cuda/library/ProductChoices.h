@@ -31,7 +31,7 @@ private:
   std::string text() const;
 
   std::optional<files::PrivateFolder> folder; ///< nothing: there is no place for the file
-  std::string name, title;                      ///< of the file; its first line
+  std::string name, title;                    ///< of the file; its first line
   Choices choices;
   bool changed = false;
   std::vector<std::string> said;

@@ -1,6 +1,6 @@
 // Attention by cuDNN, over a library that stands in for it: numbers, bits that repeat, what stays npar's own, engines that are rejected.
-#include "engine/backends/Backends.h"
 #include "engine/backends/cuda/library/LibraryAttention.h"
+#include "engine/backends/Backends.h"
 #include "engine/numbers/NarrowFloat.h"
 #include "engine/program/Elements.h"
 #include "tests/engine/backends/cuda/OneAttention.h"

@@ -45,8 +45,8 @@ std::vector<Commands> wordsOfBash(const std::vector<std::string> &scripts) {
       (set -f; cd "$2/work"; set --; . "../$script.sh") > /dev/null 2>&1 < /dev/null
       printf '\2\0' >&3
     done)";
-  std::string command = "env -i PATH=/usr/bin:/bin timeout 300 bash --norc " + (folder.path / "all.sh").string() + " " + std::to_string(scripts.size()) + " " +
-                        folder.path.string() + " 3> " + (folder.path / "out").string();
+  std::string command = "env -i PATH=/usr/bin:/bin timeout 300 bash --norc " + (folder.path / "all.sh").string() + " " +
+                        std::to_string(scripts.size()) + " " + folder.path.string() + " 3> " + (folder.path / "out").string();
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::ifstream file(folder.path / "out", std::ios::binary);
   std::stringstream out;

@@ -20,7 +20,8 @@ std::string shown(const Text &text, std::vector<std::string> &reasons) {
 
 } // namespace
 
-FollowedScript follow(const std::string &script, const std::map<std::string, std::string> &given, const std::map<std::string, std::string> &files) {
+FollowedScript follow(const std::string &script, const std::map<std::string, std::string> &given,
+                      const std::map<std::string, std::string> &files) {
   Environment environment;
   environment.given = given;
   environment.scriptName = "/home/me/run.sh";

@@ -10,10 +10,10 @@ namespace npar::foreign::shell::test {
 /// The words after the program of each training command that the script runs. Unknown parts are in guillemets.
 struct FollowedScript {
   std::vector<std::vector<std::string>> commands;
-  std::vector<std::string> flagsAlone; ///< words of commands that begin with a flag
-  std::string failure;                ///< message of the error that ended the reading; empty: none
-  std::vector<std::string> reasons;   ///< why parts of the words are not known
-  std::vector<std::string> decidedBy; ///< conditions that the commands depend on
+  std::vector<std::string> flagsAlone;                      ///< words of commands that begin with a flag
+  std::string failure;                                      ///< message of the error that ended the reading; empty: none
+  std::vector<std::string> reasons;                         ///< why parts of the words are not known
+  std::vector<std::string> decidedBy;                       ///< conditions that the commands depend on
   std::vector<std::pair<std::string, std::string>> devices; ///< of the last command
   std::vector<std::string> assumedUnset;
 };

@@ -33,16 +33,20 @@ inline constexpr const char *handWrittenScripts[] = {
     "A=$'tab\\there'\ntorchrun pretrain_gpt.py \"$A\" $A\n",
     "A=abc\ntorchrun pretrain_gpt.py ${A^} ${A^^} \"${A:(-2)}\" \"${A: -1}\" ${A:0:-1}\n",
     // Sums.
-    "TP=2 PP=4\nW=$((TP * PP * (1 + 3) / 2))\n((W > 8)) && M=1\nlet \"X = W << 2\"\ntorchrun pretrain_gpt.py $W $M $X $((0x10 + 010 + 2#101)) $((W % 3 ? 5 : 6))\n",
+    "TP=2 PP=4\nW=$((TP * PP * (1 + 3) / 2))\n((W > 8)) && M=1\nlet \"X = W << 2\"\ntorchrun pretrain_gpt.py $W $M $X $((0x10 + 010 + "
+    "2#101)) $((W % 3 ? 5 : 6))\n",
     "G=$(echo \"8 * 4\" | bc)\nH=$(expr 3 + 4)\nI=`expr $G / 2`\ntorchrun pretrain_gpt.py $G $H $I\n",
     "i=0\nwhile [ $i -lt 3 ]; do A=\"$A $i\"; i=$((i+1)); done\nuntil ((i == 5)); do ((i++)); done\ntorchrun pretrain_gpt.py $A $i\n",
-    "N=5; N2=$((N ** 2)); ((N += 2, N2 -= 1)); A=(1 2 3); ((A[1] *= 5))\ntorchrun pretrain_gpt.py $N $N2 ${A[1]} $((A[0] + A[2])) $((-7 / 2)) $((-7 % 3))\n",
+    "N=5; N2=$((N ** 2)); ((N += 2, N2 -= 1)); A=(1 2 3); ((A[1] *= 5))\ntorchrun pretrain_gpt.py $N $N2 ${A[1]} $((A[0] + A[2])) $((-7 / "
+    "2)) $((-7 % 3))\n",
     "for ((i = 0, j = 9; i < j; i += 2)); do S+=$i; done\ntorchrun pretrain_gpt.py $S\n",
     // Loops.
     "for x in a \"b c\" {1..3} {d,e}f; do S+=\"<$x>\"; done\ntorchrun pretrain_gpt.py \"$S\"\n",
-    "for x in 1 2 3; do for y in 1 2 3; do [ $y = 2 ] && continue 2; [ $x = 3 ] && break 2; S+=$x$y,; done; done\ntorchrun pretrain_gpt.py $S\n",
+    "for x in 1 2 3; do for y in 1 2 3; do [ $y = 2 ] && continue 2; [ $x = 3 ] && break 2; S+=$x$y,; done; done\ntorchrun pretrain_gpt.py "
+    "$S\n",
     "f() { local a=$1; shift; echo \"$a:$#\"; return 3; }\nX=$(f 1 2 3)\nf >/dev/null || Y=$?\ntorchrun pretrain_gpt.py $X $Y\n",
-    "set -- --a 1 --b\nwhile [[ $# -gt 0 ]]; do case $1 in --a) A=$2; shift 2;; *) R+=($1); shift;; esac; done\ntorchrun pretrain_gpt.py $A ${R[@]}\n",
+    "set -- --a 1 --b\nwhile [[ $# -gt 0 ]]; do case $1 in --a) A=$2; shift 2;; *) R+=($1); shift;; esac; done\ntorchrun pretrain_gpt.py "
+    "$A ${R[@]}\n",
     // Texts of several lines.
     "V=v\ncat > x.json <<EOF\n{ \"a\": $((1 + 1)), \"b\": \"$V\" }\nEOF\nX=$(cat x.json)\ntorchrun pretrain_gpt.py \"$X\"\n",
     "X=$(cat <<'EOF'\n--a $X\n  --b `y`\nEOF\n)\ntorchrun pretrain_gpt.py $X\n",

@@ -22,7 +22,8 @@ std::string ScriptGenerator::sum(int depth) {
   case 4:
     return "(" + number() + one({" = ", " += ", " -= ", " *= "}) + sum(depth - 1) + ")";
   default:
-    return sum(depth - 1) + " " + one({"+", "-", "*", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"}) + " " + sum(depth - 1);
+    return sum(depth - 1) + " " + one({"+", "-", "*", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"}) + " " +
+           sum(depth - 1);
   }
 }
 
@@ -40,7 +41,8 @@ std::string ScriptGenerator::expansion(int depth, bool isQuoted) {
   case 5:
     return "${" + name + one({"-", ":+", "+", ":="}) + (isQuoted ? plain() : word(depth - 1)) + "}";
   case 6:
-    return "${" + name + one({"#", "##", "%", "%%"}) + one({"a", "*a", "a*", "?", "*/", "/*", "[a-c]", "*[!x]", "b", "\"*\"", "x*.*"}) + "}";
+    return "${" + name + one({"#", "##", "%", "%%"}) + one({"a", "*a", "a*", "?", "*/", "/*", "[a-c]", "*[!x]", "b", "\"*\"", "x*.*"}) +
+           "}";
   case 7:
     return "${" + name + one({"/", "//", "/#", "/%"}) + one({"a", "b*", "?", "[0-9]", "x"}) + "/" + one({"", "Z", "$V1", "\"p q\""}) + "}";
   case 8:
@@ -121,7 +123,8 @@ std::string ScriptGenerator::condition(int depth) {
   case 2:
     return "[ " + one({"-z", "-n"}) + " \"" + quoted(1) + "\" ]";
   case 3:
-    return "[[ $" + variable() + " " + one({"=", "==", "!="}) + " " + one({"a*", "*b*", "?", "\"a b\"", "$V2", "\"$V1\"*", "[a-z]*", "8"}) + " ]]";
+    return "[[ $" + variable() + " " + one({"=", "==", "!="}) + " " + one({"a*", "*b*", "?", "\"a b\"", "$V2", "\"$V1\"*", "[a-z]*", "8"}) +
+           " ]]";
   case 4:
     return "(( " + sum(2) + " ))";
   case 5:
@@ -150,7 +153,9 @@ std::string ScriptGenerator::body(int depth) {
   return text;
 }
 
-std::string ScriptGenerator::launch(int depth) { return "torchrun pretrain_gpt.py " + words(depth) + one({"", " \\\n  --last 1", " # comment"}) + "\n"; }
+std::string ScriptGenerator::launch(int depth) {
+  return "torchrun pretrain_gpt.py " + words(depth) + one({"", " \\\n  --last 1", " # comment"}) + "\n";
+}
 
 std::string ScriptGenerator::statement(int depth) {
   switch (below(depth > 0 ? 24 : 8)) {
@@ -174,19 +179,23 @@ std::string ScriptGenerator::statement(int depth) {
     return "if " + condition(2) + "; then\n" + body(depth - 1) + (below(2) ? "elif " + condition(1) + "\nthen\n" + body(depth - 1) : "") +
            (below(2) ? "else\n" + body(depth - 1) : "") + "fi\n";
   case 10:
-    return "case \"$" + variable() + "\" in\n" + one({"a*", "b|c", "\"a b\"", "[0-9]*", "$V1"}) + ")\n" + body(depth - 1) + one({";;", ";&", ";;&"}) + "\n(" +
-           one({"*b*", "?", "''", "8"}) + ") " + body(depth - 1) + ";;\n" + (below(2) ? "*)\n" + body(depth - 1) + ";;\n" : "") + "esac\n";
+    return "case \"$" + variable() + "\" in\n" + one({"a*", "b|c", "\"a b\"", "[0-9]*", "$V1"}) + ")\n" + body(depth - 1) +
+           one({";;", ";&", ";;&"}) + "\n(" + one({"*b*", "?", "''", "8"}) + ") " + body(depth - 1) + ";;\n" +
+           (below(2) ? "*)\n" + body(depth - 1) + ";;\n" : "") + "esac\n";
   case 11: {
     std::string name = "L" + std::to_string(loops++);
-    return "for " + name + " in " + words(1) + "; do\nV5=\"$V5$" + name + "\"\n" + body(depth - 1) + (below(4) == 0 ? condition(0) + " && break\n" : "") + "done\n";
+    return "for " + name + " in " + words(1) + "; do\nV5=\"$V5$" + name + "\"\n" + body(depth - 1) +
+           (below(4) == 0 ? condition(0) + " && break\n" : "") + "done\n";
   }
   case 12: {
     std::string name = "L" + std::to_string(loops++);
-    return "for ((" + name + " = 0; " + name + " < " + std::to_string(below(4)) + "; " + name + "++)); do\n" + (below(3) == 0 ? condition(0) + " && continue\n" : "") + body(depth - 1) + "done\n";
+    return "for ((" + name + " = 0; " + name + " < " + std::to_string(below(4)) + "; " + name + "++)); do\n" +
+           (below(3) == 0 ? condition(0) + " && continue\n" : "") + body(depth - 1) + "done\n";
   }
   case 13: {
     std::string name = "L" + std::to_string(loops++);
-    return name + "=" + std::to_string(below(3)) + "\nwhile [ $" + name + " -lt 3 ]; do\n" + name + "=$((" + name + " + 1))\n" + body(depth - 1) + "done\n";
+    return name + "=" + std::to_string(below(3)) + "\nwhile [ $" + name + " -lt 3 ]; do\n" + name + "=$((" + name + " + 1))\n" +
+           body(depth - 1) + "done\n";
   }
   case 14: {
     std::string name = "f" + std::to_string(functions++);
@@ -215,10 +224,13 @@ std::string ScriptGenerator::statement(int depth) {
 }
 
 std::string ScriptGenerator::script() {
-  std::string text = "V0=a V1='a b' V2= V3=8 V4=path/to/x.y V5=\"B  c \"\nN0=3 N1=0 N2=16 N3=-2\nA0=() A1=(one 'two words' \"\") A2=($V3 x)\nR=V0\n";
+  std::string text =
+      "V0=a V1='a b' V2= V3=8 V4=path/to/x.y V5=\"B  c \"\nN0=3 N1=0 N2=16 N3=-2\nA0=() A1=(one 'two words' \"\") A2=($V3 x)\nR=V0\n";
   for (size_t i = 0, count = 3 + below(8); i < count; ++i)
     text += statement(2);
-  return text + launch(2) + "torchrun pretrain_gpt.py \"$V0\" \"$V1\" \"$V2\" \"$V3\" \"$V4\" \"$V5\" $N0 $N1 $N2 $N3 \"${A0[@]}\" , \"${A1[@]}\" , \"${A2[@]}\"\n";
+  return text + launch(2) +
+         "torchrun pretrain_gpt.py \"$V0\" \"$V1\" \"$V2\" \"$V3\" \"$V4\" \"$V5\" $N0 $N1 $N2 $N3 \"${A0[@]}\" , \"${A1[@]}\" , "
+         "\"${A2[@]}\"\n";
 }
 
 } // namespace npar::foreign::shell::test

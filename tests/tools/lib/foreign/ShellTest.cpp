@@ -70,15 +70,17 @@ TEST(Shell, QuestionsWhetherSomethingIsSetHaveAnAnswer) {
 }
 
 TEST(Shell, FilesNextToTheScriptAreRead) {
-  FollowedScript followed = follow("HERE=$(cd \"$(dirname \"$0\")\" && pwd)\nsource $HERE/sizes.sh small\n. ./more.sh\ntorchrun pretrain_gpt.py $L $H\n", {},
-                                   {{"sizes.sh", "L=2\n[ $1 = small ] && L=1\n"}, {"more.sh", "H=7; return; H=8\n"}});
+  FollowedScript followed =
+      follow("HERE=$(cd \"$(dirname \"$0\")\" && pwd)\nsource $HERE/sizes.sh small\n. ./more.sh\ntorchrun pretrain_gpt.py $L $H\n", {},
+             {{"sizes.sh", "L=2\n[ $1 = small ] && L=1\n"}, {"more.sh", "H=7; return; H=8\n"}});
   ASSERT_EQ(followed.commands.size(), 1U);
   EXPECT_EQ(followed.commands[0], (Words{"1", "7"}));
 }
 
 TEST(Shell, ScriptsThatRunScripts) {
   std::map<std::string, std::string> files = {{"inner.sh", "torchrun --nproc_per_node $2 pretrain_gpt.py --a $1 $X\n"}};
-  for (const char *how : {"bash inner.sh 3 8\n", "./inner.sh 3 8\n", "srun -N 2 bash ./inner.sh 3 8\n", "sbatch inner.sh 3 8\n", "nohup sh -x inner.sh 3 8 &\n"}) {
+  for (const char *how : {"bash inner.sh 3 8\n", "./inner.sh 3 8\n", "srun -N 2 bash ./inner.sh 3 8\n", "sbatch inner.sh 3 8\n",
+                          "nohup sh -x inner.sh 3 8 &\n"}) {
     FollowedScript followed = follow(std::string("export X=1\n") + how, {}, files);
     ASSERT_EQ(followed.commands.size(), 1U) << how;
     EXPECT_EQ(followed.commands[0], (Words{"--a", "3", "1"})) << how;
@@ -92,7 +94,8 @@ TEST(Shell, ScriptsThatRunScripts) {
 TEST(Shell, LaunchersSayHowManyDevices) {
   auto devices = [](const std::string &script) { return follow(script).devices; };
   EXPECT_EQ(devices("torchrun --nproc-per-node=8 --nnodes 2 pretrain_gpt.py\n"), (Devices{{"nproc_per_node", "8"}, {"nnodes", "2"}}));
-  EXPECT_EQ(devices("python -m torch.distributed.launch --nproc_per_node 4 pretrain_gpt.py\n"), (Devices{{"nproc_per_node", "4"}, {"nnodes", "1"}}));
+  EXPECT_EQ(devices("python -m torch.distributed.launch --nproc_per_node 4 pretrain_gpt.py\n"),
+            (Devices{{"nproc_per_node", "4"}, {"nnodes", "1"}}));
   EXPECT_EQ(devices("torchrun pretrain_gpt.py --nnodes 7\n"), (Devices{{"nproc_per_node", "1"}, {"nnodes", "1"}}));
   EXPECT_EQ(devices("torchrun --nproc_per_node gpu pretrain_gpt.py\n"), (Devices{{"nnodes", "1"}}));
   EXPECT_EQ(devices("torchrun $ARGS pretrain_gpt.py\n"), (Devices{{"nproc_per_node", "«$ARGS»"}, {"nnodes", "«$ARGS»"}}));
@@ -101,7 +104,8 @@ TEST(Shell, LaunchersSayHowManyDevices) {
   EXPECT_EQ(devices("mpirun -np 16 --bind-to none python pretrain_gpt.py\n"), (Devices{{"world_size", "16"}}));
   EXPECT_EQ(devices("srun -n32 python pretrain_gpt.py\n"), (Devices{{"world_size", "32"}}));
   EXPECT_EQ(devices("srun -N 4 --ntasks-per-node=8 python pretrain_gpt.py\n"), (Devices{{"world_size", "32"}}));
-  EXPECT_EQ(devices("srun -N 4 torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py\n"), (Devices{{"nproc_per_node", "8"}, {"nnodes", "4"}}));
+  EXPECT_EQ(devices("srun -N 4 torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py\n"),
+            (Devices{{"nproc_per_node", "8"}, {"nnodes", "4"}}));
   EXPECT_EQ(devices("python pretrain_gpt.py\n"), Devices{});
 }
 
@@ -116,7 +120,8 @@ TEST(Shell, BatchLinesGiveHostsAndTasks) {
   EXPECT_EQ(world("#SBATCH --ntasks 64\n"), "64");
   EXPECT_EQ(world("#SBATCH --nodes=4-4\n# a comment\n#SBATCH --ntasks-per-node 4\n"), "16");
   EXPECT_EQ(world("echo\n#SBATCH --nodes=4\n"), "");
-  EXPECT_EQ(wordsOf("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=a100:8\ntorchrun pretrain_gpt.py $SLURM_NNODES ${SLURM_GPUS_ON_NODE} $((SLURM_JOB_NUM_NODES * 8))\n"),
+  EXPECT_EQ(wordsOf("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=a100:8\ntorchrun pretrain_gpt.py $SLURM_NNODES ${SLURM_GPUS_ON_NODE} "
+                    "$((SLURM_JOB_NUM_NODES * 8))\n"),
             (Words{"4", "8", "32"}));
 }
 

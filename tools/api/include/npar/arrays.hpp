@@ -80,7 +80,9 @@ public:
                    : "";
   }
   /// For calls of npar.h; valid as long as this object.
-  npar_array raw() const { return {lacking ? nullptr : data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()}; }
+  npar_array raw() const {
+    return {lacking ? nullptr : data, dtype, static_cast<int32_t>(sizes.size()), sizes.data(), steps.empty() ? nullptr : steps.data()};
+  }
 
 private:
   explicit Array(const npar_array &from) : data(from.data), dtype(from.dtype), sizes(from.shape, from.shape + from.ndim) {

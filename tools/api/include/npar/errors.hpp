@@ -166,9 +166,9 @@ struct Event {
     Token = NPAR_EVENT_TOKEN
   };
   Kind kind = Phase;
-  std::string_view text;            ///< valid during the callback
-  int64_t done = 0, total = 0;      ///< kernels, candidates or steps; total 0: unknown
-  const StepResult *step = nullptr; ///< of Kind::Step
+  std::string_view text;                 ///< valid during the callback
+  int64_t done = 0, total = 0;           ///< kernels, candidates or steps; total 0: unknown
+  const StepResult *step = nullptr;      ///< of Kind::Step
   const JudgedPlan *candidate = nullptr; ///< of Kind::Candidate
 };
 
@@ -217,7 +217,9 @@ private:
 };
 
 inline Error usage(std::string text) { return {Code::Usage, std::move(text), {}}; }
-inline Error movedFrom(const char *what) { return usage(std::string("the ") + what + " was moved to another object, and this one is empty"); }
+inline Error movedFrom(const char *what) {
+  return usage(std::string("the ") + what + " was moved to another object, and this one is empty");
+}
 
 /// Does the library that was loaded fit this header? It is asked once.
 inline const Result<void> &abi() {

@@ -109,8 +109,8 @@ public:
   /// Steps done, those of a resumed checkpoint included.
   int64_t steps() const { return state ? npar_trainer_steps(state->trainer) : 0; }
 
-  /// Trains on data; npar_trainer_run in npar.h lists the members of the report, and what a run writes that is stopped. A run cannot continue
-  /// from a checkpoint of step(), whose data it cannot find again, nor from one of other data.
+  /// Trains on data; npar_trainer_run in npar.h lists the members of the report, and what a run writes that is stopped. A run cannot
+  /// continue from a checkpoint of step(), whose data it cannot find again, nor from one of other data.
   Result<Report> run(const RunOptions &options) {
     detail::Border border(options.observer);
     std::vector<npar_str> data = detail::strsOf(options.data), evaluateData = detail::strsOf(options.evaluateData);
@@ -158,8 +158,9 @@ public:
   Result<void> loadWeights(const std::string &path) { return withPath(&npar_trainer_load_weights, path); }
   /// All parameters as one .safetensors file, whole or not at all.
   Result<void> saveWeights(const std::string &path) { return withPath(&npar_trainer_save_weights, path); }
-  /// Writes the checkpoint step-N into the folder: parameters, optimizer states, number of steps done. A folder that has checkpoints is refused
-  /// unless this trainer resumed from it or saved to it last, so that trainings do not mix. See npar_trainer_save for a step saved twice.
+  /// Writes the checkpoint step-N into the folder: parameters, optimizer states, number of steps done. A folder that has checkpoints is
+  /// refused unless this trainer resumed from it or saved to it last, so that trainings do not mix. See npar_trainer_save for a step saved
+  /// twice.
   Result<void> save(const std::string &folder) { return withPath(&npar_trainer_save, folder); }
   /// Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it; steps() tells its step. Damaged ones are
   /// skipped: the trainer's observer hears a remark about each.
@@ -221,7 +222,8 @@ public:
       values.elements.assign(static_cast<const float *>(array.data), static_cast<const float *>(array.data) + count);
     return values;
   }
-  /// Gathers a parameter, an optimizer state or an output of the last step (npar_trainer_read says which there are) into memory of the host: row-major, of its shape.
+  /// Gathers a parameter, an optimizer state or an output of the last step (npar_trainer_read says which there are) into memory of the
+  /// host: row-major, of its shape.
   template <typename T> Result<void> read(std::string_view name, T *into, const std::vector<int64_t> &shape) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "npar reads as float or double");
     npar_array array = Array(into, shape).raw();
@@ -278,8 +280,8 @@ private:
     std::shared_ptr<State> held = state;
     if (!held)
       return detail::movedFrom("trainer");
-    Result<Report> made = detail::report(
-        &border, [&](npar_buffer **json, npar_error **error) { return function(held->trainer, &options, json, error); });
+    Result<Report> made =
+        detail::report(&border, [&](npar_buffer **json, npar_error **error) { return function(held->trainer, &options, json, error); });
     held->border.rethrow();
     return made;
   }

@@ -17,8 +17,24 @@ struct Operator {
   int precedence;
 };
 /// The longest come first. Assignments and `?` are apart.
-constexpr std::array<Operator, 18> binaries = {{{"**", 11}, {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1},
-                                                {"*", 10},  {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<", 7},  {">", 7},  {"&", 5},  {"^", 4}}};
+constexpr std::array<Operator, 18> binaries = {{{"**", 11},
+                                                {"<<", 8},
+                                                {">>", 8},
+                                                {"<=", 7},
+                                                {">=", 7},
+                                                {"==", 6},
+                                                {"!=", 6},
+                                                {"&&", 2},
+                                                {"||", 1},
+                                                {"*", 10},
+                                                {"/", 10},
+                                                {"%", 10},
+                                                {"+", 9},
+                                                {"-", 9},
+                                                {"<", 7},
+                                                {">", 7},
+                                                {"&", 5},
+                                                {"^", 4}}};
 constexpr Operator bitOr = {"|", 3};
 constexpr int power = 11;
 constexpr std::array<std::string_view, 11> assignments = {"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "="};
@@ -27,7 +43,8 @@ int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 
 class Computation {
 public:
-  Computation(const Text &text, Environment &environment, Origin at, int depth) : text(text), all(text.str()), environment(environment), place(at), depth(depth) {}
+  Computation(const Text &text, Environment &environment, Origin at, int depth)
+      : text(text), all(text.str()), environment(environment), place(at), depth(depth) {}
 
   Number whole() {
     if (all.find_first_not_of(" \t\r\n") == std::string::npos)
@@ -92,8 +109,8 @@ private:
     std::string_view rest = std::string_view(all).substr(at);
     for (const Operator &one : binaries)
       if (rest.substr(0, one.text.size()) == one.text)
-        return rest.substr(one.text.size(), 1) == "=" && one.precedence != 6 && one.text.back() != '=' && one.text != "<" && one.text != ">" &&
-                       one.text != "&&" && one.text != "||"
+        return rest.substr(one.text.size(), 1) == "=" && one.precedence != 6 && one.text.back() != '=' && one.text != "<" &&
+                       one.text != ">" && one.text != "&&" && one.text != "||"
                    ? nullptr // an assignment
                    : &one;
     return rest.substr(0, 1) == "|" && rest.substr(1, 1) != "=" ? &bitOr : nullptr;
@@ -244,7 +261,7 @@ private:
     if (base < 2 || base > 64 || digits == word.size())
       return wrong("no number");
     for (char c : word.substr(digits)) {
-      uint64_t digit = c >= '0' && c <= '9' ? static_cast<uint64_t>(c - '0')
+      uint64_t digit = c >= '0' && c <= '9'   ? static_cast<uint64_t>(c - '0')
                        : c >= 'a' && c <= 'z' ? static_cast<uint64_t>(c - 'a') + 10
                        : c >= 'A' && c <= 'Z' ? static_cast<uint64_t>(c - 'A') + (base <= 36 ? 10 : 36)
                        : c == '@'             ? 62

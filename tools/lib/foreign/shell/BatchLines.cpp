@@ -82,7 +82,9 @@ void readBatchLines(const Text &source, Environment &environment) {
     const Variable *variable = environment.find(name);
     return variable && variable->list.count(0) && !variable->list.at(0).unknown() ? &variable->list.at(0) : nullptr;
   };
-  auto number = [](const Text &text) { return text.size() < 7 && text.str().find_first_not_of("0123456789") == std::string::npos ? std::atol(text.str().c_str()) : 0L; };
+  auto number = [](const Text &text) {
+    return text.size() < 7 && text.str().find_first_not_of("0123456789") == std::string::npos ? std::atol(text.str().c_str()) : 0L;
+  };
   const Text *nodes = known("SLURM_NNODES"), *tasks = known("SLURM_NTASKS"), *perNode = known("SLURM_NTASKS_PER_NODE");
   if (!nodes && !tasks && !perNode)
     set("SLURM_NNODES", Text("1", source.originAt(0)), source.originAt(0));

@@ -19,21 +19,14 @@ ExitCode negated(ExitCode code) {
   return code;
 }
 
-const std::set<std::string> unaries = {"-z", "-n", "-v", "-f", "-d", "-e", "-s", "-r", "-w", "-x", "-h", "-L", "-p", "-t", "-a", "-b", "-c", "-S", "-O", "-G"};
-const std::set<std::string> binaries = {"=",   "==",  "!=",  "<",   ">",   "-eq", "-ne", "-lt",
-                                        "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"};
+const std::set<std::string> unaries = {"-z", "-n", "-v", "-f", "-d", "-e", "-s", "-r", "-w", "-x",
+                                       "-h", "-L", "-p", "-t", "-a", "-b", "-c", "-S", "-O", "-G"};
+const std::set<std::string> binaries = {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"};
 
-bool isNumeric(std::string_view op) {
-  return op == "-eq" || op == "-ne" || op == "-lt" || op == "-le" || op == "-gt" || op == "-ge";
-}
+bool isNumeric(std::string_view op) { return op == "-eq" || op == "-ne" || op == "-lt" || op == "-le" || op == "-gt" || op == "-ge"; }
 
 bool compares(std::string_view op, int64_t a, int64_t b) {
-  return op == "-eq"   ? a == b
-         : op == "-ne" ? a != b
-         : op == "-lt" ? a < b
-         : op == "-le" ? a <= b
-         : op == "-gt" ? a > b
-                       : a >= b;
+  return op == "-eq" ? a == b : op == "-ne" ? a != b : op == "-lt" ? a < b : op == "-le" ? a <= b : op == "-gt" ? a > b : a >= b;
 }
 
 /// The text in which variables that nothing sets count as empty; nothing if other parts are unknown. `last`: such a variable.

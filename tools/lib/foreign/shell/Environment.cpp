@@ -10,8 +10,9 @@ namespace npar::foreign::shell {
 namespace {
 
 /// Variables that every shell or login sets.
-constexpr std::array<std::string_view, 17> everSet = {"HOME",    "USER",   "PATH",   "PWD",     "HOSTNAME", "SHELL",         "RANDOM",  "SECONDS", "UID",
-                                                      "LOGNAME", "OLDPWD", "LINENO", "BASHPID", "PPID",     "EPOCHSECONDS", "HOSTTYPE", "EUID"};
+constexpr std::array<std::string_view, 17> everSet = {"HOME",    "USER",    "PATH",         "PWD",      "HOSTNAME", "SHELL",
+                                                      "RANDOM",  "SECONDS", "UID",          "LOGNAME",  "OLDPWD",   "LINENO",
+                                                      "BASHPID", "PPID",    "EPOCHSECONDS", "HOSTTYPE", "EUID"};
 
 VariablePointer textVariable(Text text) {
   auto variable = std::make_shared<Variable>();
@@ -78,10 +79,11 @@ UnknownPointer Environment::unsetReason(const std::string &name, Origin at) cons
   bool isArgument = !name.empty() && name[0] >= '0' && name[0] <= '9';
   bool isEverSet = std::find(everSet.begin(), everSet.end(), name) != everSet.end();
   unknown.isUnset = !isEverSet && unfollowed.empty();
-  unknown.why = isArgument            ? "'$" + name + "', an argument of the script"
-                : isEverSet           ? "'" + name + "', which each machine sets"
-                : !unfollowed.empty() ? "'" + name + "', which the script does not set (npar does not have '" + unfollowed + "', which it reads)"
-                                      : "'" + name + "', which the script does not set";
+  unknown.why = isArgument  ? "'$" + name + "', an argument of the script"
+                : isEverSet ? "'" + name + "', which each machine sets"
+                : !unfollowed.empty()
+                    ? "'" + name + "', which the script does not set (npar does not have '" + unfollowed + "', which it reads)"
+                    : "'" + name + "', which the script does not set";
   return std::make_shared<Unknown>(std::move(unknown));
 }
 

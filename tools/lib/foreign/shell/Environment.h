@@ -49,10 +49,10 @@ struct ExitCode {
 /// A command that may start a training run: its words, those of the launcher included.
 struct Launch {
   std::vector<Text> words;
-  size_t program = 0; ///< the word that names the program
+  size_t program = 0;                                ///< the word that names the program
   std::vector<std::pair<std::string, Text>> devices; ///< what the launcher says of their number, by names of torchrun and DeepSpeed
-  Origin at;                ///< of the command
-  UnknownPointer decidedBy; ///< it depends on this whether the command runs, or which program; null: nothing
+  Origin at;                                         ///< of the command
+  UnknownPointer decidedBy;                          ///< it depends on this whether the command runs, or which program; null: nothing
   bool operator==(const Launch &other) const {
     return words == other.words && program == other.program && devices == other.devices && decidedBy == other.decidedBy;
   }
@@ -60,7 +60,7 @@ struct Launch {
 
 /// All that a command can change.
 struct State {
-  std::map<std::string, VariablePointer> variables; ///< null: unset by the script
+  std::map<std::string, VariablePointer> variables;             ///< null: unset by the script
   std::vector<std::map<std::string, VariablePointer>> replaced; ///< per function that runs: what its local variables hide
   std::vector<Text> arguments;
   std::map<std::string, Routine> functions;

@@ -107,9 +107,7 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
   return out;
 }
 
-Number Expander::sum(const Word &word, const Unit &unit) {
-  return sumOf(text(word, unit), environment, unit.source.originAt(word.begin));
-}
+Number Expander::sum(const Word &word, const Unit &unit) { return sumOf(text(word, unit), environment, unit.source.originAt(word.begin)); }
 
 Text Expander::text(const Word &word, const Unit &unit) {
   Text result;

@@ -11,11 +11,13 @@ namespace {
 enum class Kind { None, Torch, DeepSpeed, Accelerate, Slurm, Mpi };
 
 bool startsWith(std::string_view text, std::string_view beginning) { return text.substr(0, beginning.size()) == beginning; }
-bool endsWith(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
+bool endsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
 
 Kind kindOf(std::string_view name) {
-  if (name == "torchrun" || name == "torch.distributed.run" || name == "torch.distributed.launch" || name == "torch.distributed.elastic_launch" ||
-      endsWith(name, "torch/distributed/launch.py") || name == "run_torchrun")
+  if (name == "torchrun" || name == "torch.distributed.run" || name == "torch.distributed.launch" ||
+      name == "torch.distributed.elastic_launch" || endsWith(name, "torch/distributed/launch.py") || name == "run_torchrun")
     return Kind::Torch;
   if (name == "deepspeed" || name == "deepspeed.launcher.runner" || name == "ds")
     return Kind::DeepSpeed;

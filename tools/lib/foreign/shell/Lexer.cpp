@@ -1,7 +1,6 @@
 // Words and operators. One function reads all texts that may contain expansions; they differ in what ends them.
 #include "tools/lib/foreign/shell/Lexer.h"
 
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -153,7 +152,8 @@ bool Lexer::read(Word &word, Until until, bool isQuoted) {
       parentheses += c == '(' ? 1 : c == ')' ? -1 : 0;
     if (c == '\\' && isLineEnd(at + 1)) {
       at += after == '\r' ? 3 : 2;
-    } else if (c == '\\' && at + 1 < limit && (!isQuoted || after == '$' || after == '`' || after == '\\' || (after == '"' && until != Until::Limit))) {
+    } else if (c == '\\' && at + 1 < limit &&
+               (!isQuoted || after == '$' || after == '`' || after == '\\' || (after == '"' && until != Until::Limit))) {
       literal(word, at + 1, at + 2, true);
       at += 2;
     } else if (c == '\\' && at + 1 == limit) {

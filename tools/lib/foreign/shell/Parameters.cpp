@@ -197,7 +197,8 @@ Text Expander::changed(const Text &text, const Part &part, const Unit &unit) {
   if (part.op[0] == '/')
     return replaced(text, part, unit);
   if (part.op[0] == '^' || part.op[0] == ',')
-    return part.operands[0].parts.empty() ? wordWithCase(text, part.op[0] == '^', isDouble, at) : unknownPart(part, unit, unfollowed(part, unit));
+    return part.operands[0].parts.empty() ? wordWithCase(text, part.op[0] == '^', isDouble, at)
+                                          : unknownPart(part, unit, unfollowed(part, unit));
   KnownPattern known = pattern(part.operands[0], unit);
   if (known.unknown)
     return unknownPart(part, unit, known.unknown);
@@ -332,7 +333,8 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
   } else {
     next = variable.list.empty() ? 0 : variable.list.rbegin()->first + 1;
     for (const Word &word : *assignment.elements) {
-      const std::string first = word.parts.empty() || word.parts[0].kind != Part::Kind::Literal || word.parts[0].isQuoted ? "" : word.parts[0].text;
+      const std::string first =
+          word.parts.empty() || word.parts[0].kind != Part::Kind::Literal || word.parts[0].isQuoted ? "" : word.parts[0].text;
       size_t close = !first.empty() && first[0] == '[' ? first.find("]=") : std::string::npos;
       if (close != std::string::npos) {
         Word value = word;

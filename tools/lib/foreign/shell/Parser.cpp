@@ -121,7 +121,8 @@ private:
   bool endsList() const {
     if (token.kind == Kind::Word)
       return closingWords.count(token.word.plain()) != 0;
-    return token.kind == Kind::End || (token.kind == Kind::Operator && (token.op == ")" || token.op.compare(0, 2, ";;") == 0 || token.op == ";&"));
+    return token.kind == Kind::End ||
+           (token.kind == Kind::Operator && (token.op == ")" || token.op.compare(0, 2, ";;") == 0 || token.op == ";&"));
   }
 
   Commands list() {
@@ -384,8 +385,7 @@ private:
       }
       if (token.kind != Kind::Word)
         break;
-      std::optional<Assignment> assignment =
-          simple.words.empty() || declares ? assignmentOf(token.word) : std::nullopt;
+      std::optional<Assignment> assignment = simple.words.empty() || declares ? assignmentOf(token.word) : std::nullopt;
       if (!assignment) {
         declares = declares || (simple.words.empty() && isDeclaration(token.word.plain()));
         simple.words.push_back(std::move(token.word));

@@ -45,7 +45,12 @@ void Runner::run(const Command &command, const Unit &unit) {
   if (!environment.spend(10, at))
     return;
   if (++depth > deepestShellCalls)
-    environment.fail({at, "npar does not follow this script further: its commands are more than " + std::to_string(deepestShellCalls) + " deep in each other", "", {}, ""});
+    environment.fail({at,
+                      "npar does not follow this script further: its commands are more than " + std::to_string(deepestShellCalls) +
+                          " deep in each other",
+                      "",
+                      {},
+                      ""});
   else if (command.isApart)
     apart([&] { redirected(command, unit, [&] { dispatch(command, unit); }); });
   else
@@ -168,7 +173,8 @@ void Runner::repeat(const std::function<ExitCode()> &condition, const std::funct
   while (environment.spend(10, at)) {
     ExitCode status = condition();
     if (status.unknown)
-      return either(status.unknown, [&] { body(), takeLoopEnd(); }, [] {});
+      return either(
+          status.unknown, [&] { body(), takeLoopEnd(); }, [] {});
     if (status.code != 0 || flow != Flow::Normal)
       return;
     size_t launches = environment.state.launches.size();
@@ -214,7 +220,9 @@ void Runner::dispatch(const Chain &chain, const Unit &unit) {
     bool isAnd = chain.operators[i] == "&&";
     auto next = [&] { run(*chain.commands[i + 1], unit); };
     if (status.unknown)
-      either(status.unknown, isAnd ? std::function<void()>(next) : [&] { finish(0); }, isAnd ? std::function<void()>([&] { finish(1); }) : next);
+      either(
+          status.unknown, isAnd ? std::function<void()>(next) : [&] { finish(0); },
+          isAnd ? std::function<void()>([&] { finish(1); }) : next);
     else if ((status.code == 0) == isAnd)
       next();
   }
@@ -267,8 +275,11 @@ void Runner::either(const UnknownPointer &why, const std::function<void()> &yes,
     return;
   }
   if (first != flow && !firstEnds && !otherEnds) {
-    environment.fail({at, "npar cannot know how the script continues from here: that depends on " + why->why,
-                      why->name.empty() ? "" : "--env " + why->name + "=VALUE gives it", {}, ""});
+    environment.fail({at,
+                      "npar cannot know how the script continues from here: that depends on " + why->why,
+                      why->name.empty() ? "" : "--env " + why->name + "=VALUE gives it",
+                      {},
+                      ""});
     return;
   }
   if (firstEnds != otherEnds) { // one way has trained and is over, the other one continues
@@ -349,8 +360,9 @@ Text Runner::outputOf(const Part &part, const Unit &unit) {
   const std::string &all = unit.source.str();
   Origin at = unit.source.originAt(part.begin);
   std::string_view shown = std::string_view(all).substr(part.begin, part.end - part.begin);
-  Text source = all.compare(part.begin + 2, part.text.size(), part.text) == 0 ? unit.source.slice(part.begin + 2, part.begin + 2 + part.text.size())
-                                                                               : Text(part.text, unit.source.originAt(part.begin + 1));
+  Text source = all.compare(part.begin + 2, part.text.size(), part.text) == 0
+                    ? unit.source.slice(part.begin + 2, part.begin + 2 + part.text.size())
+                    : Text(part.text, unit.source.originAt(part.begin + 1));
   hasSubstituted = true;
   Text printed;
   bool isProcess = all.compare(part.begin, 1, "<") == 0 || all.compare(part.begin, 1, ">") == 0;

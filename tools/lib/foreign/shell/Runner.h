@@ -69,7 +69,7 @@ private:
   Text *output = nullptr;    ///< where commands print; null: the terminal
   const Text *input = nullptr;
   bool hasSubstituted = false; ///< the command that runs has a `$(...)`, whose exit code is its own without a name of a command
-  std::vector<Text> launcher; ///< words in front of the script that is followed, as in `srun bash script.sh`
+  std::vector<Text> launcher;  ///< words in front of the script that is followed, as in `srun bash script.sh`
 };
 
 } // namespace npar::foreign::shell

@@ -16,19 +16,21 @@ namespace {
 
 const std::set<std::string> declarations = {"export", "declare", "typeset", "local", "readonly"};
 /// Commands that are taken to succeed, since a script that trains has got past them.
-const std::set<std::string> successful = {":",     "true",  "mkdir", "rm",      "cp",    "mv",      "ln",    "touch", "chmod",  "ulimit", "sleep",
-                                          "wait",  "pushd", "popd",  "pip",     "pip3",  "conda",   "module", "ml",   "git",    "wget",   "curl",
-                                          "make",  "tar",   "unzip", "trap",    "umask", "hostname", "date",  "echo", "printf", "cat",    "tee",
-                                          "shopt", "alias", "hash",  "history", "kill",  "pkill",   "disown", "enable"};
+const std::set<std::string> successful = {
+    ":",    "true", "mkdir",  "rm",     "cp",  "mv",    "ln",    "touch", "chmod",   "ulimit", "sleep", "wait",   "pushd", "popd",
+    "pip",  "pip3", "conda",  "module", "ml",  "git",   "wget",  "curl",  "make",    "tar",    "unzip", "trap",   "umask", "hostname",
+    "date", "echo", "printf", "cat",    "tee", "shopt", "alias", "hash",  "history", "kill",   "pkill", "disown", "enable"};
 /// Commands that run the command that follows.
 const std::set<std::string> wrappers = {"exec", "command", "builtin", "nohup", "env", "sudo", "stdbuf", "nice", "xargs"};
 const std::set<std::string> shells = {"bash", "sh", "zsh", "dash", "ksh"};
 /// Words in front of a script that is run by them.
-const std::set<std::string> starters = {"srun", "sbatch", "mpirun", "mpiexec", "nohup", "salloc", "time", "docker", "singularity", "apptainer"};
+const std::set<std::string> starters = {"srun",   "sbatch", "mpirun", "mpiexec",     "nohup",
+                                        "salloc", "time",   "docker", "singularity", "apptainer"};
 
 bool endsInSh(const Text &word) {
   const std::string &text = word.str();
-  return text.size() > 3 && text.compare(text.size() - 3, 3, ".sh") == 0 && text[0] != '-' && text.find_first_of(" =\n") == std::string::npos;
+  return text.size() > 3 && text.compare(text.size() - 3, 3, ".sh") == 0 && text[0] != '-' &&
+         text.find_first_of(" =\n") == std::string::npos;
 }
 
 } // namespace
@@ -192,7 +194,9 @@ void Runner::evaluateApart(const Text &source, std::vector<Text> arguments, std:
 
 /// Follows `bash -c TEXT`, `srun bash script.sh`, `./script.sh` and the like. False if this is no such command.
 bool Runner::followScript(const std::vector<Text> &words, Origin at) {
-  auto rest = [&](size_t from) { return std::vector<Text>(words.begin() + static_cast<ptrdiff_t>(std::min(from, words.size())), words.end()); };
+  auto rest = [&](size_t from) {
+    return std::vector<Text>(words.begin() + static_cast<ptrdiff_t>(std::min(from, words.size())), words.end());
+  };
   auto before = [&](size_t end) { return std::vector<Text>(words.begin(), words.begin() + static_cast<ptrdiff_t>(end)); };
   std::string name(nameOf(words[0]));
   bool starts = starters.count(name) != 0;

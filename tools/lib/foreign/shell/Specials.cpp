@@ -27,17 +27,18 @@ int numberOf(const Words &words, size_t at, int otherwise) {
 /// The shell's own commands. Each gets all words.
 class Specials {
 public:
-  Specials(Runner &runner, const Words &words, Origin at) : runner(runner), environment(runner.environment), words(words), at(at), before(runner.environment.state.status) {}
+  Specials(Runner &runner, const Words &words, Origin at)
+      : runner(runner), environment(runner.environment), words(words), at(at), before(runner.environment.state.status) {}
 
   /// False if this is no command of the shell.
   bool run() {
     static const std::map<std::string, void (Specials::*)()> all = {
-        {"[", &Specials::test},         {"test", &Specials::test},   {"cd", &Specials::cd},        {"pwd", &Specials::pwd},
-        {"set", &Specials::set},        {"shift", &Specials::shift}, {"unset", &Specials::unset},  {"let", &Specials::let},
-        {"exit", &Specials::exit},      {"return", &Specials::end},  {"break", &Specials::end},    {"continue", &Specials::end},
-        {"eval", &Specials::eval},      {"source", &Specials::source}, {".", &Specials::source},   {"read", &Specials::read},
-        {"cat", &Specials::cat},        {"tee", &Specials::tee},     {"false", &Specials::no},     {"getopts", &Specials::getopts},
-        {"mapfile", &Specials::lines},  {"readarray", &Specials::lines}, {"printf", &Specials::printf}};
+        {"[", &Specials::test},        {"test", &Specials::test},       {"cd", &Specials::cd},        {"pwd", &Specials::pwd},
+        {"set", &Specials::set},       {"shift", &Specials::shift},     {"unset", &Specials::unset},  {"let", &Specials::let},
+        {"exit", &Specials::exit},     {"return", &Specials::end},      {"break", &Specials::end},    {"continue", &Specials::end},
+        {"eval", &Specials::eval},     {"source", &Specials::source},   {".", &Specials::source},     {"read", &Specials::read},
+        {"cat", &Specials::cat},       {"tee", &Specials::tee},         {"false", &Specials::no},     {"getopts", &Specials::getopts},
+        {"mapfile", &Specials::lines}, {"readarray", &Specials::lines}, {"printf", &Specials::printf}};
     auto known = all.find(words[0].str());
     if (known == all.end())
       return false;
@@ -273,14 +274,16 @@ private:
     bool adds = words.size() > 1 && words[1].str() == "-a";
     for (size_t i = 1; i < words.size(); ++i)
       if (const std::string &path = words[i].str(); path[0] != '-' && path.compare(0, 5, "/dev/") != 0)
-        environment.state.files[path] = adds ? Text::unknown("$(cat " + path + ")", reason("what '" + path.substr(0, 60) + "' had before")) : text;
+        environment.state.files[path] =
+            adds ? Text::unknown("$(cat " + path + ")", reason("what '" + path.substr(0, 60) + "' had before")) : text;
     runner.print(text);
   }
 
   void printf() {
     if (words.size() > 3 && words[1].str() == "-v") {
       std::optional<Text> text = formatted(words[3], words, 4, environment);
-      environment.assign(words[2].str(), text ? *text : Text::unknown("$" + words[2].str(), reason("a format of printf, which npar does not follow")), at);
+      environment.assign(words[2].str(),
+                         text ? *text : Text::unknown("$" + words[2].str(), reason("a format of printf, which npar does not follow")), at);
     } else if (std::optional<Text> text = printedBy(words, runner.input, environment, at)) {
       runner.print(*text);
     } else {

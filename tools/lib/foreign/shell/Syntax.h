@@ -56,7 +56,7 @@ struct HereDocument {
 struct Redirection {
   std::string op;  ///< ">", ">>", "<<", "<<<" and so on
   int number = -1; ///< 0 for the standard input, 1 for the standard output and so on
-  Word target;    ///< of a here-document: its delimiter
+  Word target;     ///< of a here-document: its delimiter
   std::shared_ptr<HereDocument> document;
 };
 

@@ -88,7 +88,8 @@ Text Text::asCommands() const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     size_t end = i + 1 < pieces.size() ? pieces[i + 1].begin : text.size();
     bool isKnown = !pieces[i].unknown || pieces[i].unknown->isUnset;
-    result.append(isKnown ? std::string_view(text).substr(pieces[i].begin, end - pieces[i].begin) : "?", pieces[i].origin, pieces[i].unknown);
+    result.append(isKnown ? std::string_view(text).substr(pieces[i].begin, end - pieces[i].begin) : "?", pieces[i].origin,
+                  pieces[i].unknown);
   }
   return result;
 }

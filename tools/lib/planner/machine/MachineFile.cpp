@@ -51,7 +51,8 @@ Result<std::optional<std::string>> here(engine::Observer &observer) {
   constexpr uint64_t largest = uint64_t{1} << 20;
   std::string path = herePath();
   if (path.empty())
-    return Status::badInput("cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give " + nameOf(engine::Option::Machine, "FILE"));
+    return Status::badInput("cannot store this machine's file: set HOME or XDG_CACHE_HOME, or give " +
+                            nameOf(engine::Option::Machine, "FILE"));
   Result<files::PrivateFolder> folder = hereFolder();
   if (!folder.ok())
     return Status::badInput("cannot keep this machine's file: " + folder.status().message());
@@ -60,7 +61,8 @@ Result<std::optional<std::string>> here(engine::Observer &observer) {
     return Status::badInput("cannot use this machine's file: " + there.status().message());
   if (*there)
     return std::optional(path);
-  observer.remark(fmt::format("measuring this machine for {}; the result is stored in '{}'", nameOf(engine::Option::Machine, "here"), path));
+  observer.remark(
+      fmt::format("measuring this machine for {}; the result is stored in '{}'", nameOf(engine::Option::Machine, "here"), path));
   TRY(Measured measured, measureMachine(MeasureOptions(), observer));
   TRY_STATUS(writeMachineFile(path, measured.machine, measured.remark));
   return std::optional(path);

@@ -118,7 +118,7 @@ std::vector<std::string> floatWords();
 /// The element types of a plan.
 struct PlanTypes {
   program::ElementType compute = program::ElementType::F32;
-  bool tf32 = false;                                                ///< float32 whose products are rounded to TF32
+  bool tf32 = false;                                               ///< float32 whose products are rounded to TF32
   std::optional<program::ElementType> gradients = {}, reduce = {}; ///< nothing: as `compute` has them
 
   /// The word after `compute`.
@@ -146,8 +146,8 @@ struct PlanTask {
   double blockProducts = 0;                                               ///< multiplyAddsOfBlocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::vector<OwnAxis> ownAxes;
-  std::string importAs;                                                   ///< how a text next to the model's folder imports it
-  const foreign::ForeignProgram *as = nullptr;                            ///< a program that has to have words for each plan; null: none
+  std::string importAs;                        ///< how a text next to the model's folder imports it
+  const foreign::ForeignProgram *as = nullptr; ///< a program that has to have words for each plan; null: none
 
   int64_t ranks() const; ///< that the hosts hold
   /// The own axis of this name; null for an unknown one.

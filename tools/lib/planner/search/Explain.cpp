@@ -105,7 +105,9 @@ private:
                  sharesBatch(c);
         },
         vocabulary ? "No: no plan here has tensor parallelism and a batch that its ranks could share" : "No: the model has no vocabulary",
-        [](Candidate &c, bool with) { c.split = {with ? SplitKind::Vocabulary : SplitKind::All, ""}; });
+        [](Candidate &c, bool with) {
+          c.split = {with ? SplitKind::Vocabulary : SplitKind::All, ""};
+        });
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
         alone ? alone : "No: the model has no sequence that can be split this way");
@@ -134,9 +136,7 @@ private:
       if (!places.count(choicesOf(one)) && there.insert(choicesOf(one)).second)
         fresh.push_back(one);
     if (status.ok() && !fresh.empty())
-      status = tryCandidates(task, fresh, options.work, [&](size_t place, const Attempt &attempt) {
-        keep({fresh[place], attempt, ""});
-      });
+      status = tryCandidates(task, fresh, options.work, [&](size_t place, const Attempt &attempt) { keep({fresh[place], attempt, ""}); });
   }
   std::optional<Tried> find(const Candidate &candidate) const {
     auto place = places.find(choicesOf(candidate));

@@ -64,7 +64,8 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
                              gradients = models::takeSetting(request.model.settings, "gradients");
   TRY(task.types, PlanTypes::of(compute.value_or(""), gradients.value_or(""), ""));
   if (batch && request.batch)
-    return Status::usage(nameOf(engine::Option::Batch) + " and " + nameOf(engine::Option::Setting, "batch") + " mean the same: give only one");
+    return Status::usage(nameOf(engine::Option::Batch) + " and " + nameOf(engine::Option::Setting, "batch") +
+                         " mean the same: give only one");
   if (run) { // which has what --set says of batch and type
     request.model.model = run->import, request.model.settings = run->options.settings;
     for (const foreign::Constant &one : run->run.constants)
@@ -103,7 +104,8 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
   }
   task.blockProducts = multiplyAddsOfBlocks(program), task.ownAxes = ownAxesOf(program);
   task.sequence = std::max<int64_t>(1, dsl::axisSize(program.model, "seq"));
-  task.width = dsl::axisSize(program.model, "embed"), task.hidden = dsl::axisSize(program.model, "hidden"), task.heads = dsl::axisSize(program.model, "head");
+  task.width = dsl::axisSize(program.model, "embed"), task.hidden = dsl::axisSize(program.model, "hidden"),
+  task.heads = dsl::axisSize(program.model, "head");
   task.vocabulary = dsl::axisSize(program.model, "vocab");
   task.options.plan.reset(), task.options.train.reset();
   // Settings of the train block are part of the text that is written.

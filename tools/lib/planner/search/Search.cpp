@@ -341,8 +341,6 @@ Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candida
   });
 }
 
-engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options) {
-  return Search(task, options).run();
-}
+engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options) { return Search(task, options).run(); }
 
 } // namespace npar::planner

@@ -57,8 +57,8 @@ struct AttemptOptions {
 };
 
 /// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`
-/// returned false, or `work.check` an error, no other plan is started, and plans that are being compiled end before their next pass. RunFailed:
-/// the system refused to start a thread.
+/// returned false, or `work.check` an error, no other plan is started, and plans that are being compiled end before their next pass.
+/// RunFailed: the system refused to start a thread.
 engine::Status tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options, const ParallelWork &work,
                         const std::function<bool(size_t, const Attempt &)> &done);
 

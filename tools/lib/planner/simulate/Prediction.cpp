@@ -3,8 +3,8 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Classes.h"
-#include "engine/program/Precision.h"
 #include "engine/program/Elements.h"
+#include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/status/OptionNames.h"
@@ -177,8 +177,8 @@ engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &mach
     return engine::Status::badInput(fmt::format("the mesh has {} ranks, and the {} hosts of '{}' hold {}", ranks, dsl::hostCount(machine),
                                                 machine.name, dsl::placeCount(machine)));
   if (hosts != 0 && hosts != needed && dsl::isUneven(machine))
-    return engine::Status::badInput(
-        fmt::format("the mesh has {} ranks, which take the first {} of '{}'; {} says {}", ranks, them, machine.name, nameOf(engine::Option::Hosts), hosts));
+    return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take the first {} of '{}'; {} says {}", ranks, them,
+                                                machine.name, nameOf(engine::Option::Hosts), hosts));
   if (hosts != 0 && hosts != needed)
     return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; {} says {}", ranks, them,
                                                 machine.name, static_cast<int64_t>(machine.ranks), nameOf(engine::Option::Hosts), hosts));
