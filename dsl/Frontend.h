@@ -13,7 +13,7 @@ namespace npar::dsl {
 namespace ast {
 struct Plan; // dsl/Ast.h
 struct Train;
-}
+} // namespace ast
 
 /// The use of a program, which decides what its text must have.
 enum class Purpose {
@@ -33,12 +33,13 @@ struct FrontendOptions {
   std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< schedules that plans may name
   Purpose purpose = Purpose::Training;
-  /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without figures
-  /// of float64 has those of float32.
+  /// Prepares a comparison of two programs: optimizers ignore gradients that are only rounding (elaborateOptimizer), and a machine without
+  /// figures of float64 has those of float32.
   bool damped = false;
 };
 
-/// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.
+/// Reads and elaborates. Returns nothing when `diagnostics` got errors. No input crashes it; it throws only what the standard
+/// library throws, such as `std::bad_alloc`.
 std::optional<Program> elaborate(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics);
 
 /// Parses only and prints the syntax tree (`--emit=ast`). Returns false on errors.

@@ -2,8 +2,12 @@
 #include "dsl/EmbeddedLibrary.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <dirent.h>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <new>
 
 namespace npar::dsl {
 namespace fs = std::filesystem;
@@ -13,6 +17,11 @@ static std::string tooLong(uintmax_t size, size_t most) {
          " MiB) are read";
 }
 
+static bool isFile(const fs::path &path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
 bool DiskTexts::has(const std::string &path) const {
   std::error_code error;
   return fs::exists(path, error);
@@ -20,7 +29,7 @@ bool DiskTexts::has(const std::string &path) const {
 
 std::optional<std::string> DiskTexts::read(const std::string &path, size_t most, std::string &why) const {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
+  if (!isFile(path)) {
     why = fs::exists(path, error) ? "not a regular file" : "no such file";
     return std::nullopt;
   }
@@ -38,10 +47,13 @@ std::optional<std::string> DiskTexts::read(const std::string &path, size_t most,
 
 std::vector<std::string> DiskTexts::textsIn(const std::string &folder) const {
   std::vector<std::string> texts;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::error_code none; entry->path().extension() == ".npar" && entry->is_regular_file(none))
-      texts.push_back(entry->path().string());
+  // std::filesystem's iterator ends the process when there is no memory.
+  std::unique_ptr<DIR, int (*)(DIR *)> entries(::opendir(folder.c_str()), ::closedir);
+  if (!entries && errno == ENOMEM)
+    throw std::bad_alloc();
+  while (const dirent *entry = entries ? ::readdir(entries.get()) : nullptr)
+    if (fs::path path = fs::path(folder) / entry->d_name; path.extension() == ".npar" && isFile(path))
+      texts.push_back(path.string());
   std::sort(texts.begin(), texts.end());
   return texts;
 }

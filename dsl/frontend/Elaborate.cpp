@@ -200,8 +200,7 @@ private:
       return;
     names.push_back("none");
     Helps helps = didYouMean(name, names);
-    reporter.fail(asked->value->location, "unknown data block '" + name + "'",
-                  helps.empty() ? Helps{"there is " + joined(names)} : helps);
+    reporter.fail(asked->value->location, "unknown data block '" + name + "'", helps.empty() ? Helps{"there is " + joined(names)} : helps);
   }
 
   /// Leaves the plans that the model can have: its own, and those without `for`. Of these only the ones that the model's file or the first
@@ -242,7 +241,8 @@ private:
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
-      config = pick<ast::Config>("configuration", engine::Option::Config, options.config, filter(collect(root, &ast::File::configs), ofModel));
+      config =
+          pick<ast::Config>("configuration", engine::Option::Config, options.config, filter(collect(root, &ast::File::configs), ofModel));
     else if (modelFile != root) // a text that trains an imported model also chooses its size
       if (Found<ast::Config> own =
               filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
@@ -370,29 +370,19 @@ private:
 } // namespace
 
 std::optional<Program> elaborate(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics) {
-  try {
-    return Elaboration(options, sources, diagnostics).run();
-  } catch (const std::exception &e) { // out of memory, a file system that fails
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: elaboration failed: ") + e.what());
-    return std::nullopt;
-  }
+  return Elaboration(options, sources, diagnostics).run();
 }
 
 bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out) {
-  try {
-    if (options.texts)
-      sources.readFrom(options.texts);
-    uint32_t index = 0;
-    if (!readText(options.file, index, options.file, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
-      return false;
-    auto tree = parseFile(index, sources, diagnostics);
-    if (tree)
-      print(*tree, out);
-    return tree != nullptr;
-  } catch (const std::exception &e) {
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
+  if (options.texts)
+    sources.readFrom(options.texts);
+  uint32_t index = 0;
+  if (!readText(options.file, index, options.file, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
     return false;
-  }
+  auto tree = parseFile(index, sources, diagnostics);
+  if (tree)
+    print(*tree, out);
+  return tree != nullptr;
 }
 
 } // namespace npar::dsl

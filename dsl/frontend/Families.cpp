@@ -413,8 +413,6 @@ template <typename Body> auto guarded(Diagnostics &diagnostics, Body body) -> de
       return result;
   } catch (const Stop &) {
   } catch (const Abort &) {
-  } catch (const std::exception &e) { // out of memory
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: a family could not be read: ") + e.what());
   }
   return {};
 }

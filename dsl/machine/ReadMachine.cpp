@@ -313,8 +313,6 @@ std::optional<Machine> loadMachine(const std::string &path, const std::vector<st
       return std::nullopt;
     return DeclarationReader(path, librarySearch, sources, diagnostics).readOnly(index);
   } catch (const Abort &) { // too many errors to go on
-  } catch (const std::exception &e) {
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: reading a machine failed: ") + e.what());
   }
   return std::nullopt;
 }

@@ -135,23 +135,19 @@ bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostic
   if (!checkText(file, sources, diagnostics))
     return false;
   size_t before = diagnostics.errorCount();
-  try {
-    antlr4::ANTLRInputStream input(std::string(offset, ' ') + sources.text(file).substr(offset));
-    NparLexer lexer(&input);
-    lexer.removeErrorListeners();
-    antlr4::CommonTokenStream tokens(&lexer);
-    tokens.fill();
-    if (!checkTokens(file, tokens, diagnostics))
-      return false;
-    Grammar parser(&tokens);
-    parser.removeErrorListeners();
-    SyntaxErrors listener(file, offset > 0 ? "setting" : "file", diagnostics);
-    parser.addErrorListener(&listener);
-    FileBuilder builder(file, diagnostics);
-    parse(parser, builder);
-  } catch (const std::exception &e) {
-    diagnostics.error({file, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
-  }
+  antlr4::ANTLRInputStream input(std::string(offset, ' ') + sources.text(file).substr(offset));
+  NparLexer lexer(&input);
+  lexer.removeErrorListeners();
+  antlr4::CommonTokenStream tokens(&lexer);
+  tokens.fill();
+  if (!checkTokens(file, tokens, diagnostics))
+    return false;
+  Grammar parser(&tokens);
+  parser.removeErrorListeners();
+  SyntaxErrors listener(file, offset > 0 ? "setting" : "file", diagnostics);
+  parser.addErrorListener(&listener);
+  FileBuilder builder(file, diagnostics);
+  parse(parser, builder);
   return diagnostics.errorCount() == before;
 }
 

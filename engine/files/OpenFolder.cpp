@@ -2,11 +2,11 @@
 #include "engine/files/OpenFolder.h"
 
 #include "engine/files/Descriptor.h"
+#include "engine/files/FileFailure.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -20,9 +20,7 @@ using engine::Result;
 using engine::Status;
 
 Status OpenFolder::failure(const std::string &what, const std::string &name, int error) const {
-  if (error == ENOMEM)
-    return Status::runFailed("not enough memory");
-  return Status::badInput("cannot " + what + " '" + path + (name.empty() ? "" : "/" + name) + "': " + std::strerror(error));
+  return fileFailure(what, name.empty() ? path : path + "/" + name, error);
 }
 
 Result<OpenFolder> OpenFolder::open(const std::string &path) {

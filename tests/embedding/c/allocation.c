@@ -11,7 +11,7 @@ static long most = 40; /* failures of each call */
 typedef struct world {
   npar_program *program, *evaluation, *generation;
   npar_trainer *trainer, *whole; /* the second of one rank, where no parameter is split */
-  npar_str bytes, npx; /* the program, and the path of its file */
+  npar_str bytes, npx;           /* the program, and the path of its file */
   batch one;
   npar_array into;   /* memory for a parameter */
   npar_buffer *text; /* the last that was given */
@@ -77,9 +77,10 @@ static npar_code saveProgram(world *own, int which, npar_error **error) {
 static const struct {
   npar_view view;
   npar_format format;
-} views[] = {{NPAR_VIEW_SUMMARY, NPAR_TEXT},  {NPAR_VIEW_SUMMARY, NPAR_JSON}, {NPAR_VIEW_WHY, NPAR_TEXT},    {NPAR_VIEW_WHY, NPAR_JSON},
-             {NPAR_VIEW_BYTES, NPAR_TEXT},    {NPAR_VIEW_BYTES, NPAR_JSON},   {NPAR_VIEW_HOSTS, NPAR_TEXT},  {NPAR_VIEW_HOSTS, NPAR_JSON},
-             {NPAR_VIEW_TIMELINE, NPAR_SVG},  {NPAR_VIEW_TIMELINE, NPAR_JSON}, {NPAR_VIEW_PAGE, NPAR_HTML}, {NPAR_VIEW_INPUTS, NPAR_JSON},
+} views[] = {{NPAR_VIEW_SUMMARY, NPAR_TEXT},    {NPAR_VIEW_SUMMARY, NPAR_JSON}, {NPAR_VIEW_WHY, NPAR_TEXT},
+             {NPAR_VIEW_WHY, NPAR_JSON},        {NPAR_VIEW_BYTES, NPAR_TEXT},   {NPAR_VIEW_BYTES, NPAR_JSON},
+             {NPAR_VIEW_HOSTS, NPAR_TEXT},      {NPAR_VIEW_HOSTS, NPAR_JSON},   {NPAR_VIEW_TIMELINE, NPAR_SVG},
+             {NPAR_VIEW_TIMELINE, NPAR_JSON},   {NPAR_VIEW_PAGE, NPAR_HTML},    {NPAR_VIEW_INPUTS, NPAR_JSON},
              {NPAR_VIEW_PARAMETERS, NPAR_JSON}, {NPAR_VIEW_MESH, NPAR_JSON}};
 
 static npar_code describe(world *own, int which, npar_error **error) {
@@ -116,8 +117,7 @@ static npar_code run(world *own, int which, npar_error **error) {
     options.random_data = 1;
   else
     options.data = &file, options.data_count = 1, options.tokens = str("bytes"), options.evaluation = own->evaluation,
-    options.evaluate_every = 1, options.evaluate_data = &file,
-    options.evaluate_data_count = 1;
+    options.evaluate_every = 1, options.evaluate_data = &file, options.evaluate_data_count = 1;
   return npar_trainer_run(own->trainer, &options, &own->text, error);
 }
 
@@ -173,7 +173,8 @@ typedef struct managed { /* the begin of struct DLManagedTensorVersioned */
 static npar_code exportTensor(world *own, int which, npar_error **error) {
   void *made = NULL;
   npar_array array;
-  npar_code code = npar_trainer_to_dlpack(which == NPAR_EXPORT_VIEW ? own->whole : own->trainer, str("table.weight"), which, 0, &made, error);
+  npar_code code =
+      npar_trainer_to_dlpack(which == NPAR_EXPORT_VIEW ? own->whole : own->trainer, str("table.weight"), which, 0, &made, error);
   if (code == NPAR_OK)
     code = npar_array_from_dlpack(made, &array, error);
   if (made)
@@ -200,6 +201,22 @@ static npar_code wrongVersion(world *own, int which, npar_error **error) {
   npar_error_free(*error);
   *error = NULL;
   return code == NPAR_USAGE || code == NPAR_RUN_FAILED ? NPAR_OK : code;
+}
+
+/* What is wrong with a text is found before LLVM starts, which ends the process when it has no memory. */
+static npar_code wrongModel(world *own, int which, npar_error **error) {
+  static const char *const texts[] = {"model Wrong { loss nothing }", "model Open { loss sum(",
+                                      "import \"Linear\"\nplan alone for Nobody { mesh dp = 2 }"};
+  (void)own;
+  npar_request wrong = requestOf(texts[which]);
+  npar_program *program = NULL;
+  npar_code code = npar_compile(&wrong, &program, error);
+  CHECK(code != NPAR_OK && !program);
+  if (code != NPAR_BAD_INPUT)
+    return code;
+  npar_error_free(*error);
+  *error = NULL;
+  return NPAR_OK;
 }
 
 /* Two texts are equal, or this call gives none whose parts are all known before. */
@@ -290,6 +307,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < (int)(sizeof views / sizeof *views); ++i)
     failEach(&own, "describe", describe, i, freeText, nothing);
   failEach(&own, "check_abi", wrongVersion, 0, nothing, nothing);
+  for (int i = 0; i < 3; ++i)
+    failEach(&own, "wrong model", wrongModel, i, nothing, nothing);
   failEach(&own, "create", create, 0, nothing, nothing);
   failEach(&own, "hash", hash, 0, nothing, nothing);
   for (int i = 0; i < 4; ++i)

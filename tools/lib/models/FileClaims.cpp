@@ -67,9 +67,11 @@ void FileClaims::read(const std::string &what, const std::string &path) {
   if (path.empty())
     return;
   inputs.push_back({what, path, {}});
-  std::error_code ignored;
-  for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-    inputs.push_back({what, entry.path().string(), {}});
+  engine::Result<std::vector<std::string>> names = files::namesIn(path);
+  if (!names.ok()) // a file, or what cannot be read
+    return;
+  for (const std::string &name : *names)
+    inputs.push_back({what, path + "/" + name, {}});
 }
 
 void FileClaims::read(const dsl::Sources &texts, const std::optional<dsl::Data> &data) {
