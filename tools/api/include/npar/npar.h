@@ -1,20 +1,17 @@
 /* npar as a library: compile a model with its parallel plan, look at the result, verify it, train.
  *
- * Results      Every function that can fail returns an npar_code and takes an npar_error ** as its last argument, which may be null. After a
- *              failure it owns an error object (npar_error_free); its outputs are untouched.
- * Ownership    A function that fills a `T **` gives an object to the caller, who frees it with npar_..._free. All of these accept null.
- *              Objects can be freed in any order: what still needs another object holds it.
- * Strings      npar_str: UTF-8 with a length, not terminated. As an argument it is read during the call only. As a result it belongs to the
- *              object that it came from.
- * Options      A struct of options begins with `struct_size`; set it to sizeof, and all other members to zero: zero means the default.
- * Threads      An npar_program never changes: any number of threads may use it at once. An npar_trainer is for one thread at a time, except
- *              npar_trainer_stop, which any thread and any signal handler may call, as they may call npar_stop_request. An npar_buffer and
- *              an npar_error never change.
- * Callbacks    They come on the thread that called the library, between two phases or steps, and no lock is held. They may call every
- *              function of this header except functions of the trainer that is calling. They must not throw.
- * The process  The library never prints, exits, forks, changes the environment, the working folder or the limits of threads, and it
- *              installs no signal handler.
- * Open content What grows from version to version is JSON with a member `schema`, described by share/npar/schemas: see STABILITY.md.
+ * Results      Every function that can fail returns an npar_code and takes an npar_error ** as its last argument, which may be null. After
+ * a failure it owns an error object (npar_error_free); its outputs are untouched. Ownership    A function that fills a `T **` gives an
+ * object to the caller, who frees it with npar_..._free. All of these accept null. Objects can be freed in any order: what still needs
+ * another object holds it. Strings      npar_str: UTF-8 with a length, not terminated. As an argument it is read during the call only. As a
+ * result it belongs to the object that it came from. Options      A struct of options begins with `struct_size`; set it to sizeof, and all
+ * other members to zero: zero means the default. Threads      An npar_program never changes: any number of threads may use it at once. An
+ * npar_trainer is for one thread at a time, except npar_trainer_stop, which any thread and any signal handler may call, as they may call
+ * npar_stop_request. An npar_buffer and an npar_error never change. Callbacks    They come on the thread that called the library, between
+ * two phases or steps, and no lock is held. They may call every function of this header except functions of the trainer that is calling.
+ * They must not throw. The process  The library never prints, exits, forks, changes the environment, the working folder or the limits of
+ * threads, and it installs no signal handler. Open content What grows from version to version is JSON with a member `schema`, described by
+ * share/npar/schemas: see STABILITY.md.
  */
 #ifndef NPAR_NPAR_H
 #define NPAR_NPAR_H
@@ -70,8 +67,8 @@ NPAR_API npar_code npar_check_abi(uint32_t abi, npar_error **error);
 
 /* ---- Errors and buffers -------------------------------------------------------------------------------------------------------------- */
 
-/* One sentence, perhaps with lines of help, or the lines of all located errors of a text, each with its file, line, caret and helps. Without a
- * newline at its end. */
+/* One sentence, perhaps with lines of help, or the lines of all located errors of a text, each with its file, line, caret and helps.
+ * Without a newline at its end. */
 NPAR_API npar_str npar_error_text(const npar_error *error);
 /* {schema, code, message, diagnostics: [{severity, message, at: {file, begin, end, line, column}, notes: [...], fixes: [{title, trust,
  * edits: [{file, begin, end, text}]}]}]}; begin and end count bytes of the file's text. */
@@ -104,7 +101,8 @@ typedef struct npar_named_value {
   int64_t counted; /* positions of the batch that count; -1: all */
 } npar_named_value;
 
-/* One finished step. Set struct_size before npar_trainer_step, which fills as many bytes. A program that only goes forward has no gradient norm, learning rate and loss scale: they are 0. */
+/* One finished step. Set struct_size before npar_trainer_step, which fills as many bytes. A program that only goes forward has no gradient
+ * norm, learning rate and loss scale: they are 0. */
 typedef struct npar_step_result {
   uint32_t struct_size;
   int32_t skipped; /* 1: the gradient norm is not finite, and nothing was updated */
@@ -166,8 +164,8 @@ typedef struct npar_setting {
   npar_str key, value;
 } npar_setting;
 
-/* Looks up the text of an `import` by its name, before the folders and the standard library. Returns 1 and sets *text, whose ptr is not null and
- * which must stay valid until the compilation ends, or 0. */
+/* Looks up the text of an `import` by its name, before the folders and the standard library. Returns 1 and sets *text, whose ptr is not
+ * null and which must stay valid until the compilation ends, or 0. */
 typedef int (*npar_import)(void *user, npar_str name, npar_str *text);
 
 /* What to compile: exactly one of `text`, `file` and `folder`. */
@@ -183,8 +181,8 @@ typedef struct npar_request {
   npar_str plan, train, config; /* names; default: the text's only one. plan "none": one rank */
   const npar_setting *settings;
   size_t setting_count;
-  npar_str machine;        /* name, path or text (with braces) of the machine to plan for, such as "dgx-a100"; default: the reference machine,
-                            * which is one host: npar_simulate and npar_plan over several hosts need another */
+  npar_str machine; /* name, path or text (with braces) of the machine to plan for, such as "dgx-a100"; default: the reference machine,
+                     * which is one host: npar_simulate and npar_plan over several hosts need another */
   const npar_str *targets; /* further devices to compile for: "cuda:sm_80", "cuda:sm_86", "cuda:sm_89" or "cuda:sm_90" */
   size_t target_count;
   int32_t without_kernels; /* 1: a program to look at, which cannot run */
@@ -226,8 +224,8 @@ enum { NPAR_TEXT = 0, NPAR_JSON = 1, NPAR_SVG = 2, NPAR_HTML = 3 };
 
 typedef struct npar_view_options {
   uint32_t struct_size;
-  int32_t width;       /* columns of text; default 100 */
-  int64_t hosts;       /* NPAR_VIEW_HOSTS: number of hosts, at most one per rank; default 1 */
+  int32_t width;          /* columns of text; default 100 */
+  int64_t hosts;          /* NPAR_VIEW_HOSTS: number of hosts, at most one per rank; default 1 */
   int64_t ranks_per_host; /* default: the ranks divided by the hosts */
 } npar_view_options;
 
@@ -244,13 +242,13 @@ typedef struct npar_verify_options {
   int32_t any_size; /* 1: also models of more than 5 million parameters, which take long */
 } npar_verify_options;
 
-/* Does the plan compute what one rank computes? The report, {schema, ok, plan, checks: [...], warnings, rounding_error}, is given whether the
- * checks hold or not: NPAR_OK means that all were made, and npar_buffer_ok that all hold. */
+/* Does the plan compute what one rank computes? The report, {schema, ok, plan, checks: [...], warnings, rounding_error}, is given whether
+ * the checks hold or not: NPAR_OK means that all were made, and npar_buffer_ok that all hold. */
 NPAR_API npar_code npar_verify(const npar_request *request, const npar_verify_options *options, npar_buffer **json, npar_error **error);
 
 typedef struct npar_simulate_options {
   uint32_t struct_size;
-  int32_t jitter_samples; /* with jitter; default 200 */
+  int32_t jitter_samples; /* with jitter; default 100 */
   int64_t hosts;          /* default: as many as the ranks need */
   double jitter;          /* share by which times vary, such as 0.05, at most 10; 0: they do not */
   uint64_t jitter_seed;
@@ -262,11 +260,11 @@ NPAR_API npar_code npar_simulate(const npar_request *request, const npar_simulat
 
 typedef struct npar_plan_options {
   uint32_t struct_size;
-  int32_t jobs;    /* threads; default: the machine's */
-  int64_t hosts;   /* default: one, or all of an uneven machine */
-  int64_t batch;   /* default: the train block's */
-  double budget;   /* of compilations; default 52 */
-  npar_str goal;   /* "speed" (default), "memory" or "money" */
+  int32_t jobs;  /* threads; default: the machine's */
+  int64_t hosts; /* default: one, or all of an uneven machine */
+  int64_t batch; /* default: the train block's */
+  double budget; /* of compilations; default 52 */
+  npar_str goal; /* "speed" (default), "memory" or "money" */
 } npar_plan_options;
 
 /* Searches a plan for the request's model and machine: {schema, plan (its text), tried: [...]}, the JSON of `npar plan --json`. */
@@ -276,9 +274,18 @@ NPAR_API npar_code npar_plan(const npar_request *request, const npar_plan_option
 
 typedef int32_t npar_dtype;
 enum {
-  NPAR_F64 = 1, NPAR_F32 = 2, NPAR_F16 = 3, NPAR_BF16 = 4,
-  NPAR_I64 = 5, NPAR_I32 = 6, NPAR_I16 = 7, NPAR_I8 = 8,
-  NPAR_U64 = 9, NPAR_U32 = 10, NPAR_U16 = 11, NPAR_U8 = 12,
+  NPAR_F64 = 1,
+  NPAR_F32 = 2,
+  NPAR_F16 = 3,
+  NPAR_BF16 = 4,
+  NPAR_I64 = 5,
+  NPAR_I32 = 6,
+  NPAR_I16 = 7,
+  NPAR_I8 = 8,
+  NPAR_U64 = 9,
+  NPAR_U32 = 10,
+  NPAR_U16 = 11,
+  NPAR_U8 = 12,
   NPAR_BOOL = 13
 };
 
@@ -304,11 +311,11 @@ NPAR_API npar_code npar_array_from_dlpack(const void *managed, npar_array *array
 
 typedef struct npar_trainer_options {
   uint32_t struct_size;
-  int32_t threads;    /* workers; default: the machine's */
-  uint64_t seed;      /* of parameters, dropout and data order, if seed_given; else the program's */
+  int32_t threads; /* workers; default: the machine's */
+  uint64_t seed;   /* of parameters, dropout and data order, if seed_given; else the program's */
   int32_t seed_given;
-  int32_t uninitialised; /* 1: parameters begin as zeros, because weights will be loaded */
-  npar_str backend;      /* "cpu" (default), "cuda" or "null", which computes nothing */
+  int32_t uninitialised;  /* 1: parameters begin as zeros, because weights will be loaded */
+  npar_str backend;       /* "cpu" (default), "cuda" or "null", which computes nothing */
   double timeout_seconds; /* without any progress; default 300 */
   npar_observer observer; /* of setting up and of remarks while the trainer lives */
 } npar_trainer_options;
@@ -318,8 +325,8 @@ NPAR_API npar_code npar_trainer_create(npar_program *program, const npar_trainer
                                        npar_error **error);
 NPAR_API void npar_trainer_free(npar_trainer *trainer);
 
-/* Runs one step: an update, or one pass of a program that only goes forward. One array per input, in any order, with the global batch first;
- * integers of any type whose values are in range, floats of any type. The arrays are read during the call only. */
+/* Runs one step: an update, or one pass of a program that only goes forward. One array per input, in any order, with the global batch
+ * first; integers of any type whose values are in range, floats of any type. The arrays are read during the call only. */
 NPAR_API npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, size_t count, npar_step_result *result,
                                      npar_error **error);
 /* Steps done, those of a resumed checkpoint included. */
@@ -327,25 +334,25 @@ NPAR_API int64_t npar_trainer_steps(const npar_trainer *trainer);
 
 typedef struct npar_run_options {
   uint32_t struct_size;
-  int32_t random_data; /* 1: independent random values in place of data */
-  int64_t steps;       /* steps done at the end, those before included */
+  int32_t random_data;  /* 1: independent random values in place of data */
+  int64_t steps;        /* steps done at the end, those before included */
   const npar_str *data; /* each FILE or INPUT=FILE; default: the program's data block */
   size_t data_count;
   npar_str tokens;     /* what a token file holds: "bytes", "u16" or "i32" */
   npar_str data_order; /* "shuffled" or "sequential"; default: the data block's */
   npar_str checkpoint; /* folder of checkpoints; default: none are written */
   int64_t checkpoint_every, checkpoint_keep;
-  int32_t resume;         /* 1: continue from the newest checkpoint of that folder, if there is one */
-  int32_t evaluate_every; /* steps; 0: none */
+  int32_t resume;                /* 1: continue from the newest checkpoint of that folder, if there is one */
+  int32_t evaluate_every;        /* steps; 0: none */
   const npar_str *evaluate_data; /* default: the last part of the data block's split */
   size_t evaluate_data_count;
-  npar_observer observer; /* hears of each step */
+  npar_observer observer;   /* hears of each step */
   npar_program *evaluation; /* compiled with NPAR_EVALUATION, for evaluate_every; default: compiled from the trainer's own request */
 } npar_run_options;
 
-/* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds, parameter_hash}, and
- * `losses` if the model names its losses, `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an
- * evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
+/* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
+ * parameter_hash}, and `losses` if the model names its losses, `valid_tokens` if targets can be ignored, `epoch` if the data have an end,
+ * `eval` after an evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
  *
  * A run that is stopped returns NPAR_STOPPED and no report; with `checkpoint` it has written a last checkpoint. Checkpoints are written
  * while later steps run, so NPAR_EVENT_SAVED comes some steps after the step that it saves. Without `resume`, a folder that has checkpoints
@@ -376,7 +383,7 @@ typedef struct npar_generate_options {
   int32_t top_k;        /* 0: all */
   double top_p;         /* 0: all */
   uint64_t seed;
-  npar_program *program; /* compiled with NPAR_GENERATION; default: compiled from the trainer's own request */
+  npar_program *program;  /* compiled with NPAR_GENERATION; default: compiled from the trainer's own request */
   npar_observer observer; /* hears of each token */
 } npar_generate_options;
 
@@ -394,12 +401,12 @@ NPAR_API void npar_trainer_stop(npar_trainer *trainer);
 NPAR_API npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_error **error);
 /* All parameters as one .safetensors file, whole or not at all. */
 NPAR_API npar_code npar_trainer_save_weights(npar_trainer *trainer, npar_str path, npar_error **error);
-/* Writes the checkpoint step-N into the folder and waits for it: parameters, optimizer states, number of steps done. Before the first step it
- * is step-0. Trainings do not mix: a folder that has checkpoints is refused unless this trainer resumed from it or saved to it last. A
+/* Writes the checkpoint step-N into the folder and waits for it: parameters, optimizer states, number of steps done. Before the first step
+ * it is step-0. Trainings do not mix: a folder that has checkpoints is refused unless this trainer resumed from it or saved to it last. A
  * checkpoint of the same step is renamed to step-N.aside first, which a remark says; npar never reads or removes that copy. */
 NPAR_API npar_code npar_trainer_save(npar_trainer *trainer, npar_str folder, npar_error **error);
-/* Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it. npar_trainer_steps tells its step. Damaged ones
- * are skipped: the trainer's observer hears a remark about each. */
+/* Continues from the newest intact checkpoint of the folder, whatever the plan that wrote it. npar_trainer_steps tells its step. Damaged
+ * ones are skipped: the trainer's observer hears a remark about each. */
 NPAR_API npar_code npar_trainer_resume(npar_trainer *trainer, npar_str folder, npar_error **error);
 
 /* 32 hexadecimal digits and a zero over all parameters, equal for equal parameters under any plan. */
@@ -408,7 +415,7 @@ NPAR_API npar_code npar_trainer_hash(npar_trainer *trainer, char hash[33], npar_
 /* A rectangle of a parameter on one rank, or, with ZeRO, a range of its elements in row-major order. */
 typedef struct npar_piece {
   uint32_t struct_size;
-  int32_t owned;   /* 1: the pieces with 1 cover the parameter exactly once; 0: a replica */
+  int32_t owned; /* 1: the pieces with 1 cover the parameter exactly once; 0: a replica */
   int64_t rank;
   int32_t is_flat; /* 1: `array` has one dimension, of elements from number `first` on */
   int32_t reserved;
@@ -422,8 +429,8 @@ NPAR_API npar_code npar_trainer_view(npar_trainer *trainer, npar_str name, npar_
 /* The pieces of a parameter in place, in *pieces, which belongs to the trainer until the next call with it. */
 NPAR_API npar_code npar_trainer_pieces(npar_trainer *trainer, npar_str name, const npar_piece **pieces, size_t *count, npar_error **error);
 /* Gathers a parameter, an optimizer state or an output of the last step into memory of the caller: an array of its shape, NPAR_F32 or
- * NPAR_F64. NPAR_VIEW_PARAMETERS lists parameters and states. Only programs that go forward have outputs, such as "losses" (of each position),
- * "output.NAME" or "logits": NPAR_VIEW_INPUTS lists them. The losses of a training step are in npar_step_result. */
+ * NPAR_F64. NPAR_VIEW_PARAMETERS lists parameters and states. Only programs that go forward have outputs, such as "losses" (of each
+ * position), "output.NAME" or "logits": NPAR_VIEW_INPUTS lists them. The losses of a training step are in npar_step_result. */
 NPAR_API npar_code npar_trainer_read(npar_trainer *trainer, npar_str name, const npar_array *into, npar_error **error);
 /* Writes a parameter or an optimizer state on every rank that keeps a piece of it. */
 NPAR_API npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, const npar_array *from, npar_error **error);
@@ -431,9 +438,9 @@ NPAR_API npar_code npar_trainer_write(npar_trainer *trainer, npar_str name, cons
 typedef int32_t npar_export;
 enum { NPAR_EXPORT_VIEW = 0, NPAR_EXPORT_PIECE = 1, NPAR_EXPORT_COPY = 2 };
 
-/* The same as a managed DLPack tensor (struct DLManagedTensorVersioned, version 1) in *managed, whose deleter frees it. A view and a piece are
- * read-only and keep the trainer's memory until then. A copy can also be of an optimizer state or of an output of the last step. `piece`:
- * number of the piece of NPAR_EXPORT_PIECE. */
+/* The same as a managed DLPack tensor (struct DLManagedTensorVersioned, version 1) in *managed, whose deleter frees it. A view and a piece
+ * are read-only and keep the trainer's memory until then. A copy can also be of an optimizer state or of an output of the last step.
+ * `piece`: number of the piece of NPAR_EXPORT_PIECE. */
 NPAR_API npar_code npar_trainer_to_dlpack(npar_trainer *trainer, npar_str name, npar_export what, size_t piece, void **managed,
                                           npar_error **error);
 

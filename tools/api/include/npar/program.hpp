@@ -168,7 +168,7 @@ struct VerifyOptions {
 struct SimulateOptions {
   int64_t hosts = 0;         ///< default: as many as the ranks need
   double jitter = 0;         ///< share by which times vary, such as 0.05
-  int32_t jitterSamples = 0; ///< default 200
+  int32_t jitterSamples = 0; ///< default 100
   uint64_t jitterSeed = 0;
   double totalTokens = 0; ///< of the whole training, for its duration and price; 0: unknown
 };
