@@ -76,6 +76,20 @@ class MegatronCasesTest(CasesTest):
                 self.assertIn(constants, plan)
                 self.assertEqual(self.run_of("run.sh", GPT + more)["differences"], [])
 
+    def test_scaled_positions(self):
+        """Those of Llama 3.1, with low 1, high 4 and 8,192 positions; another model has none. A factor of 1 scales nothing."""
+        llama = GPT + "--swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --rotary-base 500000 "
+        for more, constants in (("--use-rope-scaling", "rope_factor = 8, "), ("--use-rope-scaling --rope-scaling-factor 32", "rope_factor = 32, ")):
+            plan = self.plan_of("run.sh", llama + more)
+            self.assertIn('rope = "llama3", ' + constants + "rope_low = 1, rope_high = 4, rope_original = 8192)", plan)
+        path = self.write("made.npar", plan)
+        flags = self.npar("inspect", path, "--config", "megatron", "--as", "megatron").output
+        self.assertIn("--rotary-base 500000\n--use-rope-scaling\n--rope-scaling-factor 32\n", flags)
+        rope = GPT + "--position-embedding-type rope "
+        self.assertEqual(len(self.run_of("run.sh", rope + "--use-rope-scaling")["differences"]), 1)
+        for more in ("--rope-scaling-factor 4", "--rotary-seq-len-interpolation-factor 1"):
+            self.assertEqual(self.run_of("run.sh", rope + more)["differences"], [])
+
     def test_a_model_that_is_only_near_is_named_first_and_not_written_elsewhere(self):
         for more in ("--window-size 128,0", "--multi-latent-attention", "--mtp-num-layers 1", "--position-embedding-type yarn", "--rotary-percent 0.5 --position-embedding-type rope",
                      "--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec"):
@@ -247,8 +261,72 @@ class TorchtitanCasesTest(CasesTest):
             ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n", ["activation_checkpoint.selective_ac_option"]),
         ):
             with self.subTest(more):
+                text = LLAMA3.replace("[model]", '[model]\nconverters = ["quantize.linear.float8"]') if "quantize" in more else LLAMA3
+                run = self.npar_json("simulate", "--from", self.write("run.toml", text + more), *self.H100)["from"]
+                self.assertEqual([one["setting"].split()[0] for one in run["not_taken"]], ["model.converters"] * ("quantize" in more) + keys)
+
+    def test_what_is_off_is_not_named(self):
+        for more in ('[compile]\nenable = false\ncomponents = ["model", "loss"]\n', '[compile]\ncomponents = ["loss"]\n',
+                     '[quantize.linear.float8]\nfilter_fqns = ["output"]\nenable_fsdp_float8_all_gather = true\n[quantize.grouped_mm.mx]\nfqns = ["experts"]\n',
+                     "[validation]\nenable = false\nall_timesteps = true\n", "[fault_tolerance]\nenable = false\nsync_steps = 10\n",
+                     '[activation_checkpoint]\nmode = "full"\nmemory_budget = 0.3\n'):
+            with self.subTest(more):
                 run = self.npar_json("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100)["from"]
-                self.assertEqual([one["setting"].split()[0] for one in run["not_taken"]], keys)
+                self.assertEqual(run["not_taken"], [])
+
+    def test_models(self):
+        """The flavors of llama3 have the scaled rotary positions of Llama 3.1, those of qwen3 have plain ones and no pipeline."""
+        scaled = ', rope_factor = 8.0, rope_low = 1.0, rope_high = 4.0, rope = "llama3", rope_original = 8192)'
+        for name, flavor, line in (
+            ("llama3", "8B", "Llama(vocab = 128256, context = 2048, length = 2048, width = 4096, heads = 32, depth = 32, mlp = 14336, kv_heads = 8, head_dim = 128, "
+                             "theta = 500000.0, tied = false" + scaled),
+            ("llama3", "debugmodel", "Llama(vocab = 2048, context = 2048, length = 2048, width = 256, heads = 16, depth = 6, mlp = 768, kv_heads = 16, head_dim = 16, "
+                                     "theta = 500000.0, tied = false" + scaled),
+            ("qwen3", "0.6B", "Qwen3(vocab = 151936, context = 2048, length = 2048, width = 1024, heads = 16, depth = 28, mlp = 3072, kv_heads = 8, head_dim = 128, "
+                              "theta = 1000000.0, tied = true)"),
+            ("qwen3", "32B", "Qwen3(vocab = 151936, context = 2048, length = 2048, width = 5120, heads = 64, depth = 64, mlp = 25600, kv_heads = 8, head_dim = 128, "
+                             "theta = 1000000.0, tied = false)"),
+        ):
+            with self.subTest((name, flavor)):
+                text = f'[model]\nname = "{name}"\nflavor = "{flavor}"\n[activation_checkpoint]\nmode = "none"\n'
+                plan = self.plan_of("run.toml", text, "--world", 8)
+                self.assertIn(line, plan)
+                path = self.write("made.npar", plan)  # by its sizes, not by what the file says
+                self.assertIn(f'name = "{name}"\nflavor = "{flavor}"\n', self.npar("inspect", path, "--config", "torchtitan", "--as", "torchtitan").output)
+        self.refused("run.toml", '[model]\nname = "qwen3"\nflavor = "8B"\n[parallelism]\npipeline_parallel_degree = 2\n', "torchtitan does not split qwen3 into stages", "--world", 8)
+        self.refused("run.toml", '[model]\nname = "llama4"\nflavor = "17bx16e"\n', "of torchtitan's models npar knows llama3 debugmodel, 8B, 70B, 405B and qwen3", "--world", 8)
+
+    def test_positions_that_no_flavor_has(self):
+        flags = ("--set", "sequence=true", "--set", "zero=3", "--as", "torchtitan")
+        self.assertIn('flavor = "8B"\n', self.npar("inspect", "llama", "--config", "Llama-3.1-8B", *flags).output)
+        plain = self.npar("inspect", "llama", "--config", "Llama-3-8B", *flags)
+        self.assertNotIn("[model]", plain.output)
+        self.assertIn("[model] is left out", plain.error)
+        self.assertIn("torchtitan's llama3 has the scaled rotary positions of Llama 3.1", plain.error)
+
+    def test_another_model(self):
+        run = self.run_of("run.toml", '[model]\nname = "flux"\nflavor = "flux-dev"\n[training]\nseq_len = 64\n', *CONFIG, "--world", 8)
+        self.assertIn("the model is that of --model-config, whatever 'flux flux-dev' of the file is", run["assumed"])
+
+    def test_the_own_plan_comes_back(self):
+        """Also what is torchtitan's default, and an option that is a word of digits."""
+        for more, world, lines in (
+            ("", 8, []),
+            ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n", 8, ['mode = "selective"', 'selective_ac_option = "2"']),
+            ("[activation_checkpoint]\nmode = 'none'\n", 8, ['mode = "none"']),
+            ("[parallelism]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 1\ncontext_parallel_degree = 2\n", 4,
+             ["data_parallel_replicate_degree = 2", "data_parallel_shard_degree = 1"]),
+            ("[fault_tolerance]\nenable = true\nsync_steps = 10\n", 8, ["sync_steps = 10"]),
+        ):
+            with self.subTest(more):
+                path = self.write("run.toml", LLAMA3 + more)
+                text = self.npar("simulate", "--from", path, *A100, "--world", world, "--as", "torchtitan").output
+                for line in lines:
+                    self.assertIn(line + "\n", text)
+                self.assertEqual("[activation_checkpoint]" in text, "activation" in more)
+                config, plan = (self.plan_of("run.toml", one, "--world", world).split("train torchtitan")[0::1] for one in (LLAMA3 + more, text))
+                self.assertEqual(config[0], plan[0])
+                self.assertEqual(config[1].split("plan torchtitan")[1], plan[1].split("plan torchtitan")[1])
 
     def test_blocks_that_are_recomputed(self):
         """The last of every k blocks of each rank."""
@@ -352,7 +430,8 @@ class TranslationTest(CasesTest):
     def test_values_arrive(self):
         text = LLAMA3 + 'max_norm = 0.5\nsteps = 1000\n[optimizer]\nlr = 3e-4\nbeta2 = 0.99\n[activation_checkpoint]\nmode = "full"\n'
         flags = self.translated("run.toml", text, "megatron", "--world", 8).output
-        for line in ("--lr 0.0003", "--adam-beta2 0.99", "--clip-grad 0.5", "--lr-decay-iters 1000", "--lr-warmup-iters 200", "--rotary-base 500000", "--num-query-groups 8",
+        for line in ("--lr 0.0003", "--adam-beta2 0.99", "--clip-grad 0.5", "--lr-decay-iters 1000", "--lr-warmup-iters 200", "--rotary-base 500000", "--use-rope-scaling", "--rope-scaling-factor 8",
+                     "--num-query-groups 8",
                      "--recompute-granularity full", "--use-megatron-fsdp", "--adam-beta1 0.9", "--weight-decay 0.1"):
             self.assertIn(line + "\n", flags)
         self.assertNotIn("--seed", flags)  # torchtitan's is none

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <tuple>
+#include <utility>
 
 namespace npar::foreign {
 namespace {
@@ -195,6 +196,8 @@ private:
       auto has = [&](const std::string &axis) { return !axis.empty() && std::find(mesh.begin(), mesh.end(), axis) != mesh.end(); };
       if (has(outer))
         result.dp *= result.replicas, result.replicas = 1;
+      if (has(cp) && !has(dp) && outer.empty()) // shares over context parallelism alone: all ranks of dp are replicas
+        std::swap(outer, dp), std::swap(result.dp, result.replicas);
       if ((!dp.empty() && !has(dp)) || (!cp.empty() && !has(cp)) || has(tp) || has(pp))
         error(first->location,
               fmt::format("{}'s shares are over data parallelism{}", name, cp.empty() ? "" : " and context parallelism together"));

@@ -3,7 +3,9 @@
 
 #include "dsl/Program.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace npar::foreign {
 
@@ -12,10 +14,15 @@ double attributeOf(const dsl::Model &model, const std::string &op, const std::st
 bool hasParameter(const dsl::Model &model, const std::string &path);
 bool hasOp(const dsl::Model &model, const std::string &op);
 
-/// Tells whether rotary positions turn by listed frequencies.
-bool hasScaledPositions(const dsl::Model &model);
+/// The listed frequencies by which rotary positions turn if they are scaled; null: they turn by a base, or there are none.
+const std::vector<double> *scaledPositions(const dsl::Model &model);
 
-/// Tells whether `model` is the standard library's Llama as it was first published: no biases, and rotary positions without scaling.
-bool isPlainLlama(const dsl::Model &model);
+/// The base and the factor of positions that Llama 3.1 scales from 8,192 on; nothing: the model's turn otherwise.
+struct Llama3Positions {
+  double base, factor;
+};
+std::optional<Llama3Positions> llama3Positions(const dsl::Model &model);
+
+bool hasBiases(const dsl::Model &model);
 
 } // namespace npar::foreign

@@ -122,10 +122,13 @@ void Reading::leave(const ForeignEntry *entry, const std::string &why) {
 }
 
 void Reading::keep(const ForeignEntry *entry) {
-  const KnownName *known = entry && !file.isDump ? file.program->nameOf(entry->key) : nullptr;
-  bool isKept = known && std::any_of(run.kept.begin(), run.kept.end(), [&](const KeptSetting &one) { return one.key == entry->key; });
-  if (known && known->part != Part::Run && known->part != Part::Model && !isKept)
-    run.kept.push_back({known->part, entry->key, entry->value});
+  if (!entry || file.isDump || entry->key.empty())
+    return;
+  const KnownName *known = file.program->nameOf(entry->key);
+  Part part = known ? known->part : Part::Training; // an unknown setting may belong to any part
+  bool isKept = std::any_of(run.kept.begin(), run.kept.end(), [&](const KeptSetting &one) { return one.key == entry->key; });
+  if (part != Part::Run && part != Part::Model && !isKept)
+    run.kept.push_back({part, entry->key, entry->value});
 }
 
 void Reading::keepSection(const std::string &prefix) {

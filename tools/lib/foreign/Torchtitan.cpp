@@ -17,49 +17,12 @@
 namespace npar::foreign {
 namespace {
 
-/// The sizes of a flavor of torchtitan's "llama3", whose vocabulary has 128,256 tokens.
-struct TorchtitanFlavor {
-  const char *name;
-  int64_t width, depth, heads, kvHeads, mlp;
-};
-
-const std::vector<TorchtitanFlavor> &torchtitanFlavors() {
-  static const std::vector<TorchtitanFlavor> flavors = {
-      {"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
-  return flavors;
-}
-
 /// Finds a name in its section, or in [experimental] or [training], where older files have it.
 const ForeignEntry *inParallelism(Reading &in, const std::string &name) {
   for (const char *section : {"parallelism.", "experimental.", "training."})
     if (const ForeignEntry *entry = in.find(section + name))
       return entry;
   return nullptr;
-}
-
-void readTorchtitanModel(Reading &in) {
-  ForeignRun &run = in.run;
-  const ForeignEntry *name = in.find("model.name"), *size = in.find("model.flavor");
-  for (const TorchtitanFlavor &flavor : torchtitanFlavors())
-    if (name && size && (name->value == "llama3" || name->value == "llama3_ft") && size->value == flavor.name) {
-      run.model = "llama", run.layers = flavor.depth;
-      for (const auto &[key, value] : {std::pair("vocab", int64_t{128256}),
-                                       {"context", std::max<int64_t>(run.length, 8192)},
-                                       {"length", run.length},
-                                       {"width", flavor.width},
-                                       {"heads", flavor.heads},
-                                       {"depth", flavor.depth},
-                                       {"mlp", flavor.mlp},
-                                       {"kv_heads", flavor.kvHeads}})
-        run.constants.push_back({key, std::to_string(value)});
-      run.constants.push_back({"theta", "500000.0"});
-    }
-  if (run.model.empty() && (name || size))
-    in.diagnostics
-        .error((size ? size : name)->at,
-               fmt::format("of torchtitan's models npar knows llama3 8B, 70B and 405B, not '{} {}'", in.word(name, ""), in.word(size, "")))
-
-        .help((size ? size : name)->at, "--model-config names the config.json of the model");
 }
 
 /// The number of blocks in each part of the pipeline when they are spread evenly. The layers before the first block count as `before`
@@ -181,6 +144,27 @@ void readTorchtitanRecompute(Reading &in) {
   in.keep(mode), in.keep(option);
 }
 
+/// Marks the settings of parts that the file does not turn on.
+void skipWhatIsOff(Reading &in) {
+  for (const char *section : {"compile.", "fault_tolerance.", "validation."})
+    if (!in.isTrue(in.peek(section + std::string("enable"))))
+      in.skipSection(section);
+  const std::string converters = in.word(in.peek("model.converters"), "");
+  for (const char *name : {"quantize.linear.float8", "quantize.linear.mx", "quantize.grouped_mm.float8", "quantize.grouped_mm.mx"}) {
+    std::string older = name + std::string(name).rfind('.') + 1; // as older files have it
+    if (converters.find(name) == std::string::npos && converters.find("[" + older) == std::string::npos &&
+        converters.find(" " + older) == std::string::npos)
+      in.skipSection(name + std::string("."));
+    if (converters.find(older) == std::string::npos && !in.isTrue(in.peek("float8.enable_float8_linear")))
+      in.skipSection(older + ".");
+  }
+  const std::string mode = in.word(in.peek("activation_checkpoint.mode"), "selective");
+  if (mode != "memory_budget")
+    in.skipSection("activation_checkpoint.memory_budget");
+  if (mode != "selective" || in.word(in.peek("activation_checkpoint.selective_ac_option"), "2") != "op")
+    in.skipSection("activation_checkpoint.per_op_sac");
+}
+
 void readTorchtitan(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *local = in.find("training.local_batch_size"), *older = in.find("training.batch_size"),
@@ -245,28 +229,17 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   if (dtype == "bf16")
     in.leave(in.find("training.dtype"), "the optimizer's state stays f32");
   readTorchtitanTraining(in);
-  if (hints.modelIsKnown)
-    in.find("model.name"), in.find("model.flavor");
-  else
+  if (!hints.modelIsKnown)
     readTorchtitanModel(in);
+  else if (const ForeignEntry *name = in.find("model.name"), *flavor = in.find("model.flavor"); name || flavor)
+    run.assumed.push_back(
+        fmt::format("the model is that of --model-config, whatever '{} {}' of the file is", in.word(name, ""), in.word(flavor, "")));
   readTorchtitanSchedule(in, hints);
   readTorchtitanRecompute(in);
+  skipWhatIsOff(in);
   if (const ForeignEntry *norm = in.find("model.norm_type"); norm && norm->value != "rmsnorm")
     in.differs(norm, "Llama has RMSNorm");
   in.finish();
-}
-
-/// The name of the torchtitan llama3 flavor that has the model's sizes, such as "8B"; empty if none has.
-std::string flavorOf(const dsl::Program &program) {
-  if (!isPlainLlama(program.model) || attributeOf(program.model, "sinusoid", "base", 0) != 500000 ||
-      !hasParameter(program.model, "lm_head.weight") || attributeOf(program.model, "rms_norm", "epsilon", 0) != 1e-5)
-    return "";
-  auto size = [&](const char *name) { return dsl::axisSize(program.model, name); };
-  for (const TorchtitanFlavor &flavor : torchtitanFlavors())
-    if (size("embed") == flavor.width && program.model.blocks == flavor.depth && size("kv_head") == flavor.kvHeads &&
-        size("group") * flavor.kvHeads == flavor.heads && size("hidden") == flavor.mlp && size("vocab") == 128256)
-      return flavor.name;
-  return "";
 }
 
 void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
@@ -302,13 +275,8 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
   if (run.readFrom == run.program && !run.modelSettings.empty()) {
     for (const auto &[key, value] : run.modelSettings)
       toml.addWritten(key, value);
-  } else if (std::string flavor = run.differences.empty() ? flavorOf(program) : ""; flavor.empty()) {
-    diagnostics.warning(program.model.location,
-                        "'" + program.model.name + "' is none of the torchtitan models that npar knows: [model] is left out");
-  } else {
-    toml.section("model");
-    toml.add("name", std::string("llama3"));
-    toml.add("flavor", flavor);
+  } else if (run.differences.empty()) {
+    addTorchtitanModel(toml, program, diagnostics);
   }
   addTorchtitanOptimizer(toml, run);
   toml.section("training");
@@ -322,14 +290,20 @@ std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, d
   toml.add("mixed_precision_param", std::string(run.precision == "bf16" ? "bfloat16" : "float32"));
   toml.add("mixed_precision_reduce", std::string("float32"));
   addTorchtitanParallelism(toml, run);
-  toml.section("activation_checkpoint");
-  toml.add("mode", std::string(run.recompute.empty() ? "none" : "full"));
+  if (!run.writesOwnPlan()) { // else it is kept, or torchtitan's default
+    toml.section("activation_checkpoint");
+    toml.add("mode", std::string(run.recompute.empty() ? "none" : "full"));
+  }
   if (run.writes(run.training.seed.origin)) {
     toml.section("debug");
     toml.add("seed", run.training.seed.value);
   }
+  const std::string option = "selective_ac_option"; // a word even if it is a number
   for (const KeptSetting &one : run.keptToWrite())
-    toml.addWritten(one.key, one.value);
+    if (one.key == "activation_checkpoint." + option)
+      toml.section("activation_checkpoint"), toml.add(option, one.value);
+    else
+      toml.addWritten(one.key, one.value);
   return toml.text();
 }
 

@@ -1,5 +1,5 @@
-// torchtitan in four files: the program with its parallel layout and model (Torchtitan), its optimizer and learning rate
-// (TorchtitanTraining), the classes of its names (TorchtitanNames), and TOML (TomlWriter).
+// torchtitan in five files: the program with its parallel layout (Torchtitan), its models (TorchtitanModels), its optimizer and learning
+// rate (TorchtitanTraining), the classes of its names (TorchtitanNames), and TOML (TomlWriter).
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"
@@ -32,6 +32,11 @@ private:
   std::vector<std::pair<std::string, Lines>> sections;
   size_t current = 0;
 };
+
+/// Reads [model]: its flavor is one of npar's models, or an error.
+void readTorchtitanModel(Reading &in);
+/// Writes [model], or warns that no flavor is the program's model.
+void addTorchtitanModel(Toml &toml, const dsl::Program &program, dsl::Diagnostics &diagnostics);
 
 void readTorchtitanTraining(Reading &in);
 /// Writes [optimizer] and [lr_scheduler].

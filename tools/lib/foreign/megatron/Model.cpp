@@ -88,7 +88,8 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *noBias = in.find("disable_bias_linear"), *bias = in.find("add_bias_linear"), *qkvBias = in.find("add_qkv_bias"),
                      *inner = in.find("ffn_hidden_size"), *channels = in.find("kv_channels"), *queryNorm = in.find("qk_layernorm");
   const ForeignEntry *hiddenDropout = in.find("hidden_dropout"), *attentionDropout = in.find("attention_dropout"),
-                     *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base");
+                     *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base"),
+                     *scaled = in.find("use_rope_scaling"), *factor = in.find("rope_scaling_factor");
   run.layers = in.whole(layers, 0);
   int64_t width = in.whole(hidden, 0), heads = in.whole(headsAt, 0);
   if (!layers || !hidden || !headsAt) {
@@ -150,6 +151,13 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (where == "rotary")
     constant("theta", in.number(base, 10000), base);
   constant("tied", isTied, untie);
+  if (in.isTrue(scaled) && isLlama) { // RotaryEmbedding._apply_scaling of megatron/core/models/common/embeddings
+    constant("rope", "llama3", scaled);
+    constant("rope_factor", in.number(factor, 8), factor);
+    constant("rope_low", 1), constant("rope_high", 4), constant("rope_original", 8192);
+  } else if (in.isTrue(scaled) && where == "rotary") {
+    in.differs(scaled, "rotary positions are plain");
+  }
   if (isLlama)
     return;
   constant("norm", isRms ? "rms_norm" : "layer_norm", norm);

@@ -13,8 +13,8 @@ const NameTable &megatronNames() {
        "encoder_num_layers encoder_seq_length ffn_hidden_size group_query_attention hidden_dropout hidden_size kv_channels "
        "layernorm_epsilon make_vocab_size_divisible_by max_position_embeddings norm_epsilon normalization "
        "num_attention_heads num_experts num_key_value_heads num_layers num_moe_experts num_query_groups padded_vocab_size "
-       "position_embedding_type qk_layernorm quick_geglu rotary_base rotary_percent seq_length squared_relu swiglu tokenizer_type "
-       "untie_embeddings_and_output_weights use_rotary_position_embeddings vocab_extra_ids vocab_size pad_vocab_size no_pad_vocab_size "
+       "position_embedding_type qk_layernorm quick_geglu rope_scaling_factor rotary_base rotary_percent seq_length squared_relu swiglu tokenizer_type "
+       "untie_embeddings_and_output_weights use_rope_scaling use_rotary_position_embeddings vocab_extra_ids vocab_size pad_vocab_size no_pad_vocab_size "
        "disable_pad_vocab_size"},
       {Part::Model, "the model has positions",
        "add_position_embedding=true no_position_embedding"},
@@ -23,8 +23,8 @@ const NameTable &megatronNames() {
       {Part::Model, "the model predicts one token",
        "mtp_detach_heads mtp_hsm mtp_hybrid_override_pattern mtp_num_layers mtp_standalone mtp_use_repeated_layer"},
       {Part::Model, "rotary positions are plain",
-       "mrope_section mscale=1.0 mscale_all_dim no_rope_freq no_yarn_correction_range_round_to_int rope_scaling_factor=8.0 rope_theta "
-       "rotary_interleaved rotary_scaling_factor=1.0 rotary_seq_len_interpolation_factor use_rope_scaling yarn_beta_fast yarn_beta_slow "
+       "mrope_section mscale=1.0 mscale_all_dim no_rope_freq no_yarn_correction_range_round_to_int rope_theta "
+       "rotary_interleaved rotary_scaling_factor=1.0 rotary_seq_len_interpolation_factor=1 yarn_beta_fast yarn_beta_slow "
        "yarn_correction_range_round_to_int yarn_original_max_position_embeddings"},
       {Part::Model, "attention is over the whole sequence",
        "experimental_attention_variant linear_attention_freq window_attn_skip_freq window_size"},

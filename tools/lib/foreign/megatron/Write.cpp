@@ -12,7 +12,8 @@ namespace {
 
 /// Tells whether flags can describe the structure of the model.
 bool hasFlags(const dsl::Model &model) {
-  return model.name == "Gpt2" || isPlainLlama(model) || ((model.name == "Qwen3" || model.name == "Decoder") && !hasScaledPositions(model));
+  bool isPlain = !scaledPositions(model), isLlama = model.name == "Llama" && !hasBiases(model) && (isPlain || llama3Positions(model));
+  return model.name == "Gpt2" || isLlama || ((model.name == "Qwen3" || model.name == "Decoder") && isPlain);
 }
 
 /// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag chooses it.
@@ -60,7 +61,10 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &p
     flags.add("qk-layernorm");
   if (isRotary) {
     flags.add("position-embedding-type", "rope");
-    flags.add("rotary-base", fmt::format("{:.0f}", attributeOf(model, "sinusoid", "base", 10000)));
+    std::optional<Llama3Positions> scaled = llama3Positions(model);
+    flags.add("rotary-base", fmt::format("{:.0f}", scaled ? scaled->base : attributeOf(model, "sinusoid", "base", 10000)));
+    if (scaled)
+      flags.add("use-rope-scaling"), flags.add("rope-scaling-factor", scaled->factor);
   } else if (!hasParameter(model, "model.embed_positions.weight")) {
     flags.add("position-embedding-type", "none");
   }
@@ -128,8 +132,10 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   else if (hasFlags(program.model))
     addModel(flags, run, program, diagnostics);
   else
-    diagnostics.warning(program.model.location, "no flags of Megatron-LM are written for the model '" + program.model.name +
-                                                    "': of npar's they describe Gpt2, Llama without biases, Qwen3 and Decoder, without scaled positions");
+    diagnostics.warning(program.model.location,
+                        "no flags of Megatron-LM are written for the model '" + program.model.name +
+                            "': of npar's they describe Gpt2, Llama without biases, Qwen3 and Decoder, whose positions are scaled as "
+                            "Llama 3.1's or not at all");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
   addMegatronTraining(flags, run);
