@@ -121,7 +121,10 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  Outcome<std::vector<program::HostRoom>> rooms = reported(planner::roomsFor(*machine, program::worldOf(program), flags.hosts));
+  bool isSpread = other && other->run.hosts > 1 && flags.hosts == 0;
+  Outcome<std::vector<program::HostRoom>> rooms =
+      reported(isSpread ? planner::roomsSpreadOver(*machine, program::worldOf(program), other->run.hosts)
+                        : planner::roomsFor(*machine, program::worldOf(program), flags.hosts));
   if (!rooms.ok())
     return rooms.code();
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);

@@ -6,14 +6,19 @@
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/Reading.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <utility>
 
 namespace npar::foreign {
 
 const ForeignProgram &deepSpeed();
 
 namespace {
+
+/// Buckets in which PyTorch's DistributedDataParallel reduces gradients during the backward pass (bucket_cap_mb; its first has 1 MiB).
+void takeDdpBuckets(ForeignRun &run) { run.bucketBytes = 25 << 20, run.bucketOf = "PyTorch"; }
 
 void readAccelerateFsdp(Reading &in) {
   ForeignRun &run = in.run;
@@ -28,7 +33,7 @@ void readAccelerateFsdp(Reading &in) {
   if (how == "SHARD_GRAD_OP" || how == "2" || how == "HYBRID_SHARD_ZERO2" || how == "5")
     run.zero = 2;
   else if (how == "NO_SHARD" || how == "3")
-    run.zero = 0;
+    run.zero = 0, takeDdpBuckets(run);
   else if (how != "FULL_SHARD" && how != "1" && how != "HYBRID_SHARD" && how != "4")
     in.leave(strategy, "npar does not know this strategy: everything is stored in shares");
   if (how.rfind("HYBRID", 0) == 0 || how == "4" || how == "5") {
@@ -39,9 +44,14 @@ void readAccelerateFsdp(Reading &in) {
     run.recompute = "block";
   if (!wrap || wrap->value == "NO_WRAP")
     run.assumed.push_back("each block is gathered by itself (without fsdp_auto_wrap_policy Accelerate gathers the whole model at once)");
-  if (run.precision == "bf16")
-    run.gradients = "f32", run.reduce = "bf16";
+  else if (wrap->value == "SIZE_BASED_WRAP")
+    in.leave(wrap, "each block is gathered by itself, not modules of at least fsdp_min_num_params parameters");
+  if (run.precision != "f32") // FullyShardedDataParallelPlugin.set_mixed_precision: parameters and gradients stay f32
+    run.gradients = "f32", run.reduce = run.precision;
 }
+
+/// The number of ranks of context parallelism. Since release 1.15 the plugin's default is 2.
+int64_t contextOfPlugin(const ForeignRun &run) { return run.world % (run.tp * run.pp * 2) == 0 ? 2 : 1; }
 
 void readMegatronPlugin(Reading &in) {
   ForeignRun &run = in.run;
@@ -49,18 +59,27 @@ void readMegatronPlugin(Reading &in) {
   const ForeignEntry *tp = at("tp_degree"), *pp = at("pp_degree"), *cp = at("context_parallel_size"),
                      *recompute = at("recompute_activations"), *how = at("recompute_granularity"), *method = at("recompute_method"),
                      *layers = at("recompute_num_layers"), *micros = at("num_micro_batches");
-  run.tp = in.whole(tp, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
+  run.tp = in.whole(tp, 1), run.pp = in.whole(pp, 1);
+  run.cp = in.whole(cp, contextOfPlugin(run));
   in.place("tp", tp), in.place("pp", pp), in.place("cp", cp);
   run.accumulation = in.whole(micros, 1);
   run.sequenceParallel = in.isTrue(at("sequence_parallelism")) && run.tp > 1;
   run.zero = in.isTrue(at("use_distributed_optimizer")) ? 1 : 0;
-  if (how && how->value == "full") {
+  // Defaults: MegatronLMPlugin.__post_init__, since release 1.15.
+  if (!cp)
+    run.assumed.push_back(run.cp > 1 ? "context parallelism has 2 ranks, as by default in Accelerate 1.15"
+                                     : "there is no context parallelism, although 2 ranks are the default in Accelerate 1.15");
+  if (!how)
+    run.assumed.push_back("blocks are recomputed, as by default in Accelerate 1.15");
+  if (in.isTrue(recompute) && (!how || how->value == "full"))
+    in.leave(recompute, "recompute_granularity alone decides in Accelerate 1.15: whole blocks are recomputed");
+  if (!how || how->value == "full") {
     int64_t each = in.whole(layers, 1);
     run.recompute = in.word(method, "uniform") == "uniform" && each > 1 ? fmt::format("every {}", each) : "block";
     if (in.word(method, "uniform") == "block")
       in.leave(method, fmt::format("all blocks are recomputed, not {} of each stage", each));
   }
-  if (run.recompute.empty() && (in.isTrue(recompute) || how))
+  if (run.recompute.empty())
     run.assumed.push_back("attention's probabilities are recomputed in any case: npar never keeps them");
   if (run.precision == "bf16")
     run.gradients = "f32";
@@ -89,23 +108,22 @@ void readAccelerateMesh(Reading &in) {
   }
 }
 
-/// The names that the settings of `deepspeed_config_file` get.
+constexpr const char *namesFile = "deepspeed_config.deepspeed_config_file";
+/// The names that the settings of that file get.
 constexpr const char *ofFile = "deepspeed_config_file.";
 
 /// Reads the file that `deepspeed_config_file` names, or else the plugin's own settings.
 void readDeepSpeedPlugin(Reading &in) {
   ForeignRun &run = in.run;
   auto at = [&](const char *key) { return in.find(std::string("deepspeed_config.") + key); };
-  const ForeignEntry *file = at("deepspeed_config_file"), *stage = at("zero_stage"), *steps = at("gradient_accumulation_steps"),
-                     *clip = at("gradient_clipping");
-  const std::string types = run.precision;
+  auto given = [&](const char *key) { return givenToDeepSpeed(in, std::string("deepspeed_config.") + key, "1"); };
+  const ForeignEntry *file = at("deepspeed_config_file"), *stage = at("zero_stage"), *steps = given("gradient_accumulation_steps"),
+                     *clip = given("gradient_clipping");
   if (file) {
-    readDeepSpeed(in, ofFile);
+    readDeepSpeed(in, ofFile, run.precision);
     run.micro = run.micro == 0 || in.peek(std::string(ofFile) + "train_micro_batch_size_per_gpu") ? run.micro : 1;
     for (const ForeignEntry *one : {stage, steps, clip})
       in.leave(one, "the settings of deepspeed_config_file count");
-    if (run.precision == "f32")
-      run.precision = types;
     return;
   }
   run.zero = in.whole(stage, 2, 0); // DeepSpeedPlugin.zero_stage
@@ -114,12 +132,23 @@ void readDeepSpeedPlugin(Reading &in) {
   run.gradientsPerStep = run.zero <= 1;
   run.accumulation = in.whole(steps, run.accumulation);
   run.training.clip = in.numberSetting(clip, 1); // DeepSpeed's own default
-  if (run.zero < 3)
-    run.assumed.push_back(fmt::format(
-        "gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})", run.zero));
+  takeDeepSpeedReduction(run);
   for (const char *what : {"offload_optimizer_device", "offload_param_device"})
     if (const ForeignEntry *device = at(what); device && device->value != "none")
       in.leave(device, "nothing is moved to the host's memory");
+}
+
+/// Reads on how many machines the processes are. The launcher starts equally many on each.
+void readMachines(Reading &in, bool isAlone) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *machines = in.find("num_machines");
+  int64_t hosts = in.whole(machines, 1);
+  if (isAlone || hosts == 1 || run.world == 0)
+    return;
+  if (run.world % hosts == 0)
+    run.hosts = hosts;
+  else
+    in.leave(machines, fmt::format("{} processes are not equally many on each: they fill one host after the other", run.world));
 }
 
 void readAccelerate(Reading &in) {
@@ -148,12 +177,15 @@ void readAccelerate(Reading &in) {
   } else {
     if (!isAlone && how.rfind("MULTI_", 0) != 0)
       in.leave(type, "npar does not know it: parameters are not stored in shares");
+    takeDdpBuckets(run);
     if (run.precision != "f32") // under autocast the parameters and their gradients stay f32
       run.gradients = "f32";
   }
-  if (!in.peek(std::string(ofFile) + "train_micro_batch_size_per_gpu"))
-    run.assumed.push_back("a micro-batch has one sequence, because an Accelerate file does not state it; --set micro=N changes it");
+  if (how != "DEEPSPEED" || !in.peek(namesFile))
+    run.assumed.push_back(
+        "a micro-batch has one sequence, because an Accelerate file does not state it; --set micro=N --set batch=M changes it");
   readAccelerateMesh(in);
+  readMachines(in, isAlone);
   // Sections of other values of distributed_type have no effect.
   for (const auto &[section, of] :
        {std::pair("fsdp_config.", "FSDP"), std::pair("deepspeed_config", "DEEPSPEED"), std::pair("megatron_lm_config.", "MEGATRON_LM")})
@@ -162,6 +194,17 @@ void readAccelerate(Reading &in) {
   if (word != "fp8")
     in.skipSection("fp8_config.");
   in.finish();
+}
+
+/// The name with the prefix that the launcher adds to the settings of some sections (_validate_launch_cmd in commands/launch.py), or
+/// without the one that the table of names leaves out.
+std::string inLaunchersTerms(const std::string &key) {
+  for (const auto &[section, prefix] : {std::pair("fsdp_config.", "fsdp"), std::pair("dynamo_config.", "dynamo_")})
+    if (size_t size = std::strlen(section); key.compare(0, size, section) == 0 && key.compare(size, std::strlen(prefix), prefix) != 0)
+      return key.substr(0, size) + (std::string(prefix) == "fsdp" ? "fsdp_" : prefix) + key.substr(size);
+  if (const std::string given = "fp8_config.fp8_"; key.compare(0, given.size(), given) == 0)
+    return "fp8_config." + key.substr(given.size());
+  return key;
 }
 
 /// True for a YAML key: `num_processes: 8`.
@@ -180,7 +223,17 @@ public:
   Sign signOfLine(std::string_view line) const override { return isKey(line) ? Sign::Whole : Sign::None; }
   bool hasEnding(const std::string &ending) const override { return ending == ".yaml" || ending == ".yml"; }
   std::vector<ForeignEntry> parse(const std::string &text, uint32_t file, bool, dsl::Diagnostics &diagnostics) const override {
-    return readYaml(text, file, diagnostics);
+    std::vector<ForeignEntry> entries = readYaml(text, file, diagnostics);
+    bool isDeepSpeed = false;
+    for (ForeignEntry &one : entries) {
+      one.key = inLaunchersTerms(one.key);
+      if (one.key == "distributed_type")
+        isDeepSpeed = upperCase(one.value) == "DEEPSPEED";
+    }
+    if (!isDeepSpeed) // its file is not read, and need not be there
+      entries.erase(std::remove_if(entries.begin(), entries.end(), [](const ForeignEntry &one) { return one.key == namesFile; }),
+                    entries.end());
+    return entries;
   }
   bool isNested() const override { return true; }
   std::string shown(const std::string &key, const std::string &value, bool) const override { return key + ": " + value; }
@@ -194,7 +247,7 @@ public:
     return key == "distributed_type" || key == "compute_environment" || key == "main_training_function" || (isSection && nameOf(key));
   }
   std::optional<ForeignReference> referenceOf(const ForeignEntry &entry) const override {
-    if (entry.key != "deepspeed_config.deepspeed_config_file")
+    if (entry.key != namesFile)
       return std::nullopt;
     return ForeignReference{&deepSpeed(), ofFile};
   }

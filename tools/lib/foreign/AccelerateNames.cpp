@@ -40,7 +40,7 @@ const NameTable &accelerateNames() {
       {Part::Plan, "npar's own kernels are timed",
        "dynamo_backend dynamo_config.dynamo_backend dynamo_config.dynamo_mode=default dynamo_config.dynamo_use_dynamic "
        "dynamo_config.dynamo_use_fullgraph dynamo_config.dynamo_use_regional_compilation ipex_config.* "
-       "megatron_lm_config.megatron_lm_attention_backend"},
+       "megatron_lm_config.megatron_lm_attention_backend parallelism_config.parallelism_config_sp_attn_implementation=sdpa"},
       {Part::Plan, "the optimizer's state is f32",
        "megatron_lm_config.megatron_lm_use_precision_aware_optimizer"},
       {Part::Plan, "shares are those of the optimizer's state, and blocks are balanced by cost",
@@ -49,7 +49,7 @@ const NameTable &accelerateNames() {
        "deepspeed_config.deepspeed_moe_layer_cls_names megatron_lm_config.megatron_lm_expert_model_parallel_size "
        "megatron_lm_config.megatron_lm_expert_tensor_parallel_size"},
       {Part::Plan, "the sequence is split over ranks of context parallelism alone",
-       "parallelism_config.parallelism_config_cp_backend=torch parallelism_config.parallelism_config_sp_attn_implementation=sdpa "
+       "parallelism_config.parallelism_config_cp_backend=torch "
        "parallelism_config.parallelism_config_sp_backend=deepspeed parallelism_config.parallelism_config_sp_seq_length "
        "parallelism_config.parallelism_config_sp_seq_length_is_variable=true"},
       {Part::Plan, "the run is on GPUs",

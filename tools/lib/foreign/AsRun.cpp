@@ -287,6 +287,10 @@ private:
     std::vector<std::string> unknown = result.training.settingsFrom(Origin::Npar);
     if (!unknown.empty() && result.readFrom != result.program)
       warning(train.location, fmt::format("not written, because the file of the run does not state them: {}", fmt::join(unknown, ", ")));
+    std::vector<std::string> replaced = result.training.settingsFrom(Origin::Instead);
+    if (!replaced.empty() && result.readFrom != result.program)
+      warning(train.location,
+              fmt::format("not written, because npar lacks what the file of the run states: {}", fmt::join(replaced, ", ")));
   }
 
   const dsl::Program &program;

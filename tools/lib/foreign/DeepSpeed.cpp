@@ -11,11 +11,11 @@
 
 namespace npar::foreign {
 
-const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name) {
+const ForeignEntry *givenToDeepSpeed(Reading &in, const std::string &name, const std::string &otherwise) {
   const ForeignEntry *entry = in.find(name);
   if (!entry || entry->value != "auto")
     return entry;
-  in.leave(entry, "the program that calls DeepSpeed decides it");
+  in.leave(entry, "the program that calls DeepSpeed decides it" + (otherwise.empty() ? "" : "; " + otherwise + " is taken"));
   return nullptr;
 }
 
@@ -24,9 +24,10 @@ namespace {
 /// Reads the three sizes of the batch, of which DeepSpeed derives those that are missing (DeepSpeedConfig._set_batch_related_parameters).
 void readBatch(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
-  auto given = [&](const char *key) { return givenToDeepSpeed(in, prefix + key); };
-  const ForeignEntry *batch = given("train_batch_size"), *micro = given("train_micro_batch_size_per_gpu"),
-                     *steps = given("gradient_accumulation_steps");
+  auto given = [&](const char *key, const char *otherwise) { return givenToDeepSpeed(in, prefix + key, otherwise); };
+  const ForeignEntry *batch = given("train_batch_size", "what the other sizes give"),
+                     *micro = given("train_micro_batch_size_per_gpu", "what the other sizes give (or 1)"),
+                     *steps = given("gradient_accumulation_steps", "what the other sizes give (or 1)");
   in.place("batch", batch), in.place("micro", micro);
   run.batch = in.whole(batch, 0, 1, Reading::mostSize), run.accumulation = in.whole(steps, 1);
   if (micro)
@@ -35,28 +36,88 @@ void readBatch(Reading &in, const std::string &prefix) {
     run.micro = 0; // computed later: batch / (accumulation * dp)
   else
     run.assumed.push_back("a micro-batch has one sequence: the file gives neither train_batch_size nor train_micro_batch_size_per_gpu");
-  int64_t each = run.micro * run.accumulation;
+  if (run.tp > 1 && run.pp == 1) // DeepSpeedConfig divides the batch by all ranks, unless a pipeline tells it the number of dp
+    run.countedRanks = run.tp;
+  int64_t each = run.micro * run.accumulation * run.countedRanks;
   if (batch && micro && steps && run.batch % each != 0)
-    in.error(*batch, fmt::format("train_batch_size {} is not divisible by {} sequences of a micro-batch times {} steps", run.batch,
-                                 run.micro, run.accumulation));
+    in.error(*batch,
+             fmt::format("train_batch_size {} is not divisible by {} sequences of a micro-batch times {} steps{}", run.batch, run.micro,
+                         run.accumulation, run.countedRanks > 1 ? fmt::format(" times {} ranks of tensor parallelism", run.tp) : ""));
   else if (batch && micro && steps)
     run.dp = run.batch / each; // the three sizes determine dp
 }
 
-void readPrecision(Reading &in, const std::string &prefix) {
+constexpr double bucketElements = 5e8; ///< default of reduce_bucket_size
+
+/// A type by PyTorch's name or DeepSpeed's own; empty for any other word.
+std::string typeIn(const ForeignEntry *entry) { return !entry ? "" : entry->value == "bfp16" ? "bf16" : elementType(entry->value); }
+
+void readPrecision(Reading &in, const std::string &prefix, const std::string &caller) {
   ForeignRun &run = in.run;
-  auto given = [&](const char *key) { return givenToDeepSpeed(in, prefix + key); };
-  const ForeignEntry *bf16 = given("bf16.enabled"), *older = given("bfloat16.enabled"), *fp16 = given("fp16.enabled");
-  bool isBf16 = in.isTrue(bf16) || in.isTrue(older);
-  if (isBf16 && in.isTrue(fp16))
-    in.error(*fp16, "DeepSpeed refuses bf16 and fp16 together");
-  run.precision = isBf16 ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
-  std::string sums = elementType(in.word(given("data_types.grad_accum_dtype"), "")),
-              sent = elementType(in.word(given("communication_data_type"), ""));
-  if (run.precision != "f32" && sums == "f32")
+  auto given = [&](const char *key) { return givenToDeepSpeed(in, prefix + key, "f32"); };
+  auto isOn = [&](const char *key, const char *type) {
+    const ForeignEntry *entry = in.find(prefix + key);
+    if (!caller.empty() && (!entry || entry->value == "auto"))
+      return caller == type;
+    return in.isTrue(given(key));
+  };
+  bool isBf16 = isOn(in.peek(prefix + "bfloat16.enabled") ? "bfloat16.enabled" : "bf16.enabled", "bf16"),
+       isFp16 = isOn("fp16.enabled", "fp16");
+  const ForeignEntry *sums = given("data_types.grad_accum_dtype"), *sent = given("communication_data_type"),
+                     *autocast = given("torch_autocast.enabled"), *cast = given("torch_autocast.dtype");
+  if (const ForeignEntry *one = in.peek(prefix + "fp16.enabled"); isBf16 && isFp16)
+    in.error(one ? *one : *in.peek(prefix + "bf16.enabled"), "DeepSpeed refuses bf16 and fp16 together");
+  run.precision = isBf16 ? "bf16" : isFp16 ? "fp16" : "f32";
+  if (in.isTrue(autocast)) {
+    std::string type = typeIn(cast);
+    if (run.precision != "f32" || (type != "bf16" && type != "fp16"))
+      in.leave(autocast, run.precision + " is taken");
+    else // parameters and their gradients stay f32; ZeRO sends gradients in the type of the computation
+      run.precision = type, run.gradients = "f32";
+  }
+  bool isNarrow = run.precision != "f32";
+  if (std::string type = typeIn(sums); isNarrow && type == "f32")
     run.gradients = "f32";
-  if (run.precision != "f32" && (sent == "f32" || sent == "bf16") && sent != run.precision)
-    run.reduce = sent;
+  else if (sums && type != run.sumType())
+    in.leave(sums, "gradients are added up in " + run.sumType());
+  const ForeignEntry *stage = in.peek(prefix + "zero_optimization.stage");
+  bool isSentAsComputed = isBf16 || isFp16 || (stage && stage->value != "0"); // without ZeRO those of an autocast are sent in f32
+  if (run.gradients == "f32" && typeIn(sent) != "f32" && isSentAsComputed)
+    run.reduce = run.precision;
+  if (!sent || typeIn(sent) == run.reduceType())
+    return;
+  if (isNarrow && typeIn(sent) == "f32") {
+    run.reduce = "f32";
+    in.leave(sent, fmt::format("ranks add gradients in f32, but send them as {}", run.precision));
+  } else {
+    in.leave(sent, "gradients are sent as " + run.reduceType());
+  }
+}
+
+/// Sets the buckets of as many elements. DeepSpeed's hooks reduce them during the backward pass: always if gradients are in shares, with
+/// overlap_comm if only the optimizer is, and never otherwise or in a pipeline.
+void takeBuckets(ForeignRun &run, double elements, bool overlaps) {
+  if (run.zero >= 2 || (run.zero == 1 && overlaps && run.pp == 1))
+    run.bucketBytes = static_cast<int64_t>(elements) * (run.sumType() == "f32" ? 4 : 2);
+}
+
+/// Reads when gradients are reduced.
+void readReduction(Reading &in, const std::string &section) {
+  ForeignRun &run = in.run;
+  auto given = [&](const char *key, const char *otherwise) { return givenToDeepSpeed(in, section + key, otherwise); };
+  const ForeignEntry *overlap = given("overlap_comm", run.zero == 3 ? "true" : "false"),
+                     *bucket = given("reduce_bucket_size", "DeepSpeed's default of 500000000");
+  in.keep(overlap), in.keep(bucket);
+  double elements = in.number(bucket, bucketElements, 1e12);
+  if (elements < 0)
+    in.error(*bucket, fmt::format("'{}' is {}, no bucket has fewer than 0 elements", bucket->key, bucket->value.substr(0, 60)));
+  if (!overlap)
+    takeDeepSpeedReduction(run);
+  if (overlap || bucket)
+    takeBuckets(run, elements, overlap ? in.isTrue(overlap) : run.zero == 3);
+  run.bucketOf = bucket ? "" : "DeepSpeed";
+  if (overlap && !in.isTrue(overlap) && run.zero >= 2)
+    in.leave(overlap, "gradients are reduced while the backward pass continues");
 }
 
 /// Reads which state is in shares, and how it is moved.
@@ -64,24 +125,14 @@ void readZero(Reading &in, const std::string &prefix) {
   ForeignRun &run = in.run;
   const std::string section = prefix + "zero_optimization.";
   auto given = [&](const std::string &key) { return givenToDeepSpeed(in, section + key); };
-  const ForeignEntry *stage = given("stage"), *overlap = given("overlap_comm");
-  run.zero = in.whole(stage, 0, 0);
+  const ForeignEntry *stage = given("stage"), *older = in.find(prefix + "zero_optimization"); // true: stage 1
+  run.zero = older ? in.isTrue(older) : in.whole(stage, 0, 0);
   if (run.zero > 3)
     in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
+  else if (run.zero >= 2 && run.pp > 1)
+    in.error(*stage, fmt::format("DeepSpeed refuses ZeRO {} with {} pipeline stages", run.zero, run.pp));
   run.gradientsPerStep = run.zero <= 1;
-  in.keep(overlap);
-  if (overlap && !in.isTrue(overlap) && overlap->value == "false")
-    in.leave(overlap, "gradients are reduced as soon as they are computed");
-  else if (!overlap && run.zero < 3)
-    run.assumed.push_back(fmt::format(
-        "gradients are reduced as soon as they are computed (overlap_comm of DeepSpeed is off by default in ZeRO {})", run.zero));
-  if (const ForeignEntry *bucket = given("reduce_bucket_size")) {
-    double elements = in.number(bucket, 5e8, 1e12);
-    if (elements < 0)
-      in.error(*bucket, fmt::format("'{}' is {}, no bucket has fewer than 0 elements", bucket->key, bucket->value.substr(0, 60)));
-    run.bucketBytes = static_cast<int64_t>(elements) * (run.precision == "f32" ? 4 : 2);
-    in.keep(bucket);
-  }
+  readReduction(in, section);
   if (const ForeignEntry *shards = in.find(section + "mics_shard_size"); shards && shards->value != "-1" && shards->value != "0")
     in.leave(shards, "MiCS stores all state in shares over groups of ranks, and once in each group; here shares are over all ranks of dp");
   if (const ForeignEntry *shards = in.find(section + "zero_hpz_partition_size"); shards && in.whole(shards, 1, 0) > 1)
@@ -103,7 +154,22 @@ void readZero(Reading &in, const std::string &prefix) {
 
 } // namespace
 
-void readDeepSpeed(Reading &in, const std::string &prefix) {
+void takeDeepSpeedReduction(ForeignRun &run) {
+  takeBuckets(run, bucketElements, /*overlaps=*/run.zero == 3);
+  run.bucketOf = "DeepSpeed";
+  if (run.zero == 2)
+    run.assumed.push_back(
+        "gradients are reduced while the backward pass continues (overlap_comm of DeepSpeed is off by default in ZeRO 2)");
+}
+
+void readDeepSpeedStorage(Reading &in, const std::string &prefix, const std::string &precision) {
+  readPrecision(in, prefix, precision);
+  readZero(in, prefix);
+  if (const ForeignEntry *cut = givenToDeepSpeed(in, prefix + "activation_checkpointing.partition_activations"); in.isTrue(cut))
+    in.leave(cut, "what is kept of a block's input is not cut over tp");
+}
+
+void readDeepSpeed(Reading &in, const std::string &prefix, const std::string &precision) {
   ForeignRun &run = in.run;
   auto given = [&](const std::string &key) { return givenToDeepSpeed(in, prefix + key); };
   const ForeignEntry *tp = given("tensor_parallel.autotp_size"), *pp = given("pipeline.stages"), *sp = given("sequence_parallel_size");
@@ -117,11 +183,14 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
     in.place("cp", sp);
   }
   readBatch(in, prefix);
-  readPrecision(in, prefix);
-  readZero(in, prefix);
+  readDeepSpeedStorage(in, prefix, precision);
   readDeepSpeedTraining(in, prefix);
-  if (const ForeignEntry *cut = given("activation_checkpointing.partition_activations"); in.isTrue(cut))
-    in.leave(cut, "what is kept of a block's input is not cut over tp");
+  if (const ForeignEntry *tuned = in.find(prefix + "autotuning.enabled"); in.isTrue(tuned))
+    in.leave(tuned, "DeepSpeed's launcher would choose the micro-batch and the ZeRO stage; npar takes the file's");
+  for (const char *what :
+       {"weight_quantization", "activation_quantization", "sparse_pruning", "row_pruning", "head_pruning", "channel_pruning"})
+    if (std::string part = prefix + "compression_training." + what + "."; !in.isTrue(in.peek(part + "shared_parameters.enabled")))
+      in.skipSection(part);
   run.assumed.push_back("nothing is recomputed: a script turns it on, --set recompute=block here");
 }
 
@@ -156,7 +225,7 @@ void addWritten(OrderedJson &json, const std::string &key, const std::string &va
 }
 
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
-  OrderedJson json = {{"train_batch_size", run.batch},
+  OrderedJson json = {{"train_batch_size", run.batch * (run.pp == 1 ? run.tp : 1)}, // DeepSpeed divides it by all ranks, see readBatch
                       {"train_micro_batch_size_per_gpu", run.micro},
                       {"gradient_accumulation_steps", program.plan.microCount}};
   addDeepSpeedTraining(json, run, program.train.location, diagnostics);
@@ -164,13 +233,14 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
     json[run.precision] = {{"enabled", true}};
   if (run.gradients == "f32")
     json["data_types"] = {{"grad_accum_dtype", "fp32"}};
-  if (!run.reduce.empty())
-    json["communication_data_type"] = run.reduce == "f32" ? "fp32" : run.reduce == "bf16" ? "bfp16" : "fp16";
+  if (run.reduceType() != run.precision) // which it has by default
+    json["communication_data_type"] = run.reduceType() == "f32" ? "fp32" : run.reduceType() == "bf16" ? "bfp16" : "fp16";
   json["zero_optimization"] = {{"stage", run.zero}};
-  if (run.zero < 3 && !run.writesOwnPlan()) // as npar's plans do
+  bool overlaps = run.zero == 2 || (run.zero == 1 && run.bucketBytes > 0); // as npar's plan does; in ZeRO 3 it is the default
+  if (overlaps && !run.writesOwnPlan())
     json["zero_optimization"]["overlap_comm"] = true;
-  if (run.bucketBytes > 0 && !run.writesOwnPlan())
-    json["zero_optimization"]["reduce_bucket_size"] = std::max<int64_t>(1, run.bucketBytes / (run.precision == "f32" ? 4 : 2));
+  if (run.bucketBytes > 0 && run.zero > 0 && !run.writesOwnPlan())
+    json["zero_optimization"]["reduce_bucket_size"] = std::max<int64_t>(1, run.bucketBytes / (run.sumType() == "f32" ? 4 : 2));
   if (run.tp > 1)
     json["tensor_parallel"] = {{"autotp_size", run.tp}};
   if (run.pp > 1)
@@ -218,7 +288,7 @@ public:
     return known;
   }
   std::vector<std::string> optimizers() const override { return {"AdamW", "Adam", "Sgd"}; }
-  bool expresses(const PlanShape &plan) const override { return plan.cp == 1 && !plan.sequence; }
+  bool expresses(const PlanShape &plan) const override { return plan.cp == 1 && !plan.sequence && (plan.pp == 1 || plan.zero < 2); }
 
   /// The training script also decides which blocks are in which part.
   void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
@@ -234,6 +304,14 @@ public:
   void checkStores(const dsl::Plan &, const dsl::Store *first, const ForeignRun &run, Refusals &refusals) const override {
     if (first && run.replicas > 1)
       refusals.error(first->location, "DeepSpeed's shares are over all ranks of data parallelism");
+    if (first && run.pp > 1 && run.zero >= 2)
+      refusals.error(first->location, "DeepSpeed refuses gradients or parameters in shares in a pipeline");
+  }
+  void checkBucket(const dsl::Plan &plan, Refusals &refusals) const override {
+    if (plan.stores.empty())
+      refusals.warning(plan.location, "without ZeRO DeepSpeed reduces gradients after the backward pass, whatever the bucket");
+    else if (plan.pipeline)
+      refusals.warning(plan.location, "in a pipeline DeepSpeed reduces gradients after the backward pass, whatever the bucket");
   }
   void checkRecompute(const dsl::Recompute &recompute, const ForeignRun &, Refusals &refusals) const override {
     refusals.warning(recompute.location, "DeepSpeed has no setting for recomputation: the training script calls its checkpointing");

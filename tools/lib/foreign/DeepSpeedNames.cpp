@@ -29,13 +29,13 @@ const NameTable &deepSpeedNames() {
        "compression_training.* eigenvalue.* quantize_training.* weight_quantization.*"},
       {Part::Training, "gradients are the mean over all ranks, scaled at the end",
        "gradient_allreduce_op=mean gradient_predivide_factor=1.0 prescale_gradients sparse_gradients"},
-      {Part::Training, "the batch is that of the file",
+      {Part::Training, "DeepSpeed would compute the batch from it: npar takes train_batch_size, or one sequence on each rank",
        "elasticity.*"},
       {Part::Plan, nullptr,
        "activation_checkpointing.partition_activations bf16.enabled bfloat16.enabled communication_data_type "
        "data_types.grad_accum_dtype fp16.enabled gradient_accumulation_steps pipeline.stages sequence_parallel_size "
        "tensor_parallel.autotp_size tensor_parallel.tensor_parallel.tp_size tensor_parallel.tp.tp_size tensor_parallel.tp_size "
-       "train_batch_size train_micro_batch_size_per_gpu zero_optimization.mics_shard_size zero_optimization.offload_optimizer.device "
+       "torch_autocast.dtype torch_autocast.enabled train_batch_size train_micro_batch_size_per_gpu zero_optimization zero_optimization.mics_shard_size zero_optimization.offload_optimizer.device "
        "zero_optimization.offload_param.device zero_optimization.overlap_comm zero_optimization.reduce_bucket_size "
        "zero_optimization.stage zero_optimization.zero_hpz_partition_size"},
       {Part::Plan, "gradients are reduced into shares as soon as they are computed",
@@ -76,8 +76,8 @@ const NameTable &deepSpeedNames() {
       {Part::Plan, "the optimizer's state is f32",
        "bf16.bf16_master_weights_and_grads bf16.bf16_optimizer_states bfloat16.bf16_master_weights_and_grads "
        "bfloat16.bf16_optimizer_states data_types.buffer_dtype data_types.param_dtype fp16.fp16_master_weights_and_grads"},
-      {Part::Plan, "the plan has no automatic precision: that of bf16 or fp16 is taken",
-       "amp.* fp16.auto_cast torch_autocast.enabled"},
+      {Part::Plan, "npar has no automatic precision: that of bf16 or fp16 is taken, else f32",
+       "amp.* fp16.auto_cast torch_autocast.lower_precision_safe_modules"},
       {Part::Plan, "attention is over the whole sequence",
        "sparse_attention.*"},
       {Part::Plan, "what is recomputed is kept nowhere",

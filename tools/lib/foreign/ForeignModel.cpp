@@ -170,7 +170,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   if (!model.file->why.empty())
     return Status::runFailed(model.file->why);
   model.options = std::move(options);
-  model.options.model = model.file->path;
+  model.options.model = run->textPath = model.file->path;
   model.options.plan = model.options.train = model.options.config = name;
   run->isOwnPlan = model.options.settings.empty() && changes.batch == 0 && changes.compute.empty();
   model.run = std::move(*run);

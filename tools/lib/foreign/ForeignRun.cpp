@@ -10,8 +10,12 @@ namespace {
 
 /// Completes the mesh: dp from the world, or the world from dp.
 void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
-  if (hints.world > 0)
-    run.world = hints.world;
+  if (hints.world > 0) {
+    if (run.world > 0 && run.world != hints.world)
+      run.assumed.push_back(
+          fmt::format("the mesh has {} devices, as --world or --hosts says, not the {} of the file", hints.world, run.world));
+    run.world = hints.world, run.hosts = 0;
+  }
   std::string sizes =
       fmt::format("tp {} * pp {} * cp {}{}", run.tp, run.pp, run.cp, run.replicas > 1 ? fmt::format(" * replicas {}", run.replicas) : "");
   int64_t inner = 1;
@@ -46,16 +50,27 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
 void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   int64_t rows = run.dp * run.replicas;
   dsl::Location at = run.has("batch") ? run.placeOf("batch") : run.placeOf("micro");
-  if (run.micro == 0) { // DeepSpeed: two of the three sizes are given
-    run.micro = run.batch / (rows * run.accumulation);
-    if (run.micro * rows * run.accumulation != run.batch) {
-      diagnostics.error(at,
-                        fmt::format("a batch of {} is not divisible by dp {} times {} micro-batches", run.batch, rows, run.accumulation));
+  int64_t counted = rows * run.countedRanks; // DeepSpeed: the ranks between which the file's batch is divided
+  std::string ranks = run.countedRanks > 1 ? fmt::format("dp {} * tp {}", rows, run.countedRanks) : fmt::format("dp {}", rows);
+  if (run.micro == 0) { // two of the three sizes are given
+    run.micro = run.batch / (counted * run.accumulation);
+    if (run.micro * counted * run.accumulation != run.batch) {
+      diagnostics.error(at, fmt::format("a batch of {} is not divisible by {} times {} micro-batches", run.batch, ranks, run.accumulation));
       return;
     }
   }
-  if (run.batch == 0)
+  if (run.batch == 0) {
     run.batch = rows * run.micro * run.accumulation;
+  } else if (run.countedRanks > 1 && run.batch % (counted * run.micro) == 0) {
+    run.assumed.push_back(fmt::format("a step trains {} sequences: the {} of train_batch_size count each {} times, once for every rank of "
+                                      "tensor parallelism, as {} does",
+                                      run.batch / run.countedRanks, run.batch, run.countedRanks, run.program->name()));
+    run.batch /= run.countedRanks;
+  } else if (run.countedRanks > 1) {
+    diagnostics.error(at,
+                      fmt::format("a batch of {} is not divisible by {} times {} sequences of a micro-batch", run.batch, ranks, run.micro));
+    return;
+  }
   if (hints.batch > 0)
     run.batch = hints.batch;
   else if (run.batch % (rows * run.micro) != 0)
@@ -95,7 +110,7 @@ bool ForeignRun::has(const std::string &name) const {
 
 std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   ForeignRun run;
-  run.program = file.program, run.assumed = file.assumed;
+  run.program = file.program, run.path = file.path, run.assumed = file.assumed;
   Reading in(file, run, diagnostics);
   file.program->read(in, hints);
   if (diagnostics.hasErrors())

@@ -38,6 +38,8 @@ struct Constant {
 struct ForeignRun {
   const ForeignProgram *program = nullptr;  ///< whose run it is, or is written for
   const ForeignProgram *readFrom = nullptr; ///< to be written: whose file the values come from; null: npar's own text
+  std::string path;                         ///< of the file, as it was given
+  std::string textPath;                     ///< of the file with npar's text of the run, which is removed after the command; empty: none
   std::string model;                        ///< model of the standard library; empty: not in the file
   std::vector<Constant> constants;          ///< the model's
   std::vector<std::string> differences;     ///< from the program's model, if npar's is only the nearest one; sentences
@@ -46,6 +48,7 @@ struct ForeignRun {
   bool isOwnPlan = false;       ///< the plan is the file's own, as it is there: not a searched or changed one
   int64_t layers = 0;           ///< 0: unknown
   int64_t world = 0;            ///< number of ranks; 0: not in the file
+  int64_t hosts = 0;            ///< hosts with as many of the ranks each; 0: not in the file, the ranks fill one host after the other
   int64_t length = 0;           ///< tokens per sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
@@ -54,6 +57,7 @@ struct ForeignRun {
   int64_t micro = 1;                 ///< sequences per rank and micro-batch
   int64_t batch = 0;                 ///< 0: `accumulation` micro-batches
   int64_t accumulation = 1;
+  int64_t countedRanks = 1; ///< ranks that `batch` of the file counts for each data-parallel rank
   std::string schedule = "1f1b";
   int64_t chunks = 1;
   std::vector<int64_t> stages;               ///< blocks in each part of the pipeline; empty: balanced by cost
@@ -66,6 +70,7 @@ struct ForeignRun {
   bool sequenceParallel = false;
   std::string precision = "f32", gradients, reduce; ///< gradients, reduce: empty for the default of the precision
   int64_t bucketBytes = 0;
+  std::string bucketOf; ///< the program whose default `bucketBytes` is; empty: the file states it
   Training training;
   // Locations of the sizes that the file sets ("world", "batch", "micro", "tp", "pp", "cp", "dp"), for errors about their combination.
   std::vector<std::pair<std::string, dsl::Location>> places;
@@ -88,6 +93,17 @@ struct ForeignRun {
   dsl::Location placeOf(const std::string &name) const;
   bool has(const std::string &name) const; ///< the file sets this size
 };
+
+/// Remarks about a run, under a heading.
+struct Remarks {
+  const char *heading;
+  std::vector<std::string> lines;
+};
+
+/// The differences from the program's model.
+Remarks differencesOf(const ForeignRun &run);
+/// The assumptions, and the settings that npar does not take.
+std::vector<Remarks> remarksOf(const ForeignRun &run);
 
 /// Values from flags that complete or override the file.
 struct ForeignHints {

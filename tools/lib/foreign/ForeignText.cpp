@@ -21,9 +21,26 @@ std::string recomputedText(const ForeignRun &run) {
   return run.recomputed->every == 0 ? "feed-forward layers" : fmt::format("one block in {}", run.recomputed->every);
 }
 
+std::string remarkLines(const Remarks &remarks) {
+  std::string text = fmt::format("  {}\n", remarks.heading);
+  for (const std::string &line : remarks.lines)
+    text += "    " + line + "\n";
+  return text;
+}
+
 int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.replicas * run.micro); }
 
 } // namespace
+
+Remarks differencesOf(const ForeignRun &run) { return {"npar has no such model, only a near one", run.differences}; }
+
+std::vector<Remarks> remarksOf(const ForeignRun &run) {
+  Remarks assumed = {"assumed", run.assumed}, notTaken = {"not taken", {}};
+  for (const NotTaken &one : run.notTaken)
+    if (!one.isDifference)
+      notTaken.lines.push_back(fmt::format("line {:<5} {}: {}", one.at.line, one.setting, one.why));
+  return {assumed, notTaken};
+}
 
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled) {
   const ForeignRun &run = model.run;
@@ -33,10 +50,7 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   for (const Constant &one : run.constants)
     sizes += (sizes.empty() ? "" : ", ") + one.name + " " + one.value;
   if (!run.differences.empty())
-    text += "  npar has no such model, only a near one\n";
-  for (const std::string &difference : run.differences)
-    text += "    " + difference + "\n";
-  text += run.differences.empty() ? "" : "\n";
+    text += remarkLines(differencesOf(run)) + "\n";
   row("model", sizes);
   row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
@@ -54,19 +68,14 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   if (!model.options.settings.empty())
     row("changed by --set", fmt::format("{}", fmt::join(model.options.settings, ", ")));
   row("order", compiled ? "checked: it cannot hang" : "not checked: the plan is refused");
-  if (!run.assumed.empty())
-    text += "\n  assumed\n";
-  for (const std::string &sentence : run.assumed)
-    text += "    " + sentence + "\n";
-  std::string others; // than the differences
-  for (const NotTaken &one : run.notTaken)
-    others += one.isDifference ? "" : fmt::format("    line {:<5} {}: {}\n", one.at.line, one.setting, one.why);
-  text += others.empty() ? "" : "\n  not taken\n" + others;
+  std::vector<Remarks> remarks = remarksOf(run);
+  for (const Remarks &one : remarks)
+    text += one.lines.empty() ? "" : "\n" + remarkLines(one);
   bool isComplete = run.notTaken.empty() && run.assumed.empty() && run.differences.empty();
   text += fmt::format("{}{} settings were read; without effect on numbers, time and memory: {}\n\n",
-                      isComplete       ? "\n  everything was taken; "
-                      : others.empty() ? "\n  "
-                                       : "  ",
+                      isComplete                     ? "\n  everything was taken; "
+                      : remarks.back().lines.empty() ? "\n  "
+                                                     : "  ",
                       run.understood, run.immaterial);
   return text;
 }

@@ -17,10 +17,10 @@ bool isSameNumber(const std::string &a, const std::string &b) {
 } // namespace
 
 bool KnownName::hasEffect(const std::string &value) const {
-  static constexpr std::string_view off[] = {"false", "0", "0.0", "none", "NONE", "None", "[]", "{}", "auto", ""};
+  static constexpr std::string_view off[] = {"false", "no", "0", "0.0", "none", "NONE", "None", "[]", "{}", "auto", ""};
   if (unchanged.empty())
     return std::find(std::begin(off), std::end(off), value) == std::end(off);
-  return value != unchanged && value != "auto" && !isSameNumber(value, unchanged);
+  return value != unchanged && !isSameNumber(value, unchanged);
 }
 
 NameTable::NameTable(std::initializer_list<Row> rows) {

@@ -77,14 +77,35 @@ std::string recomputeLine(const ForeignRun &run, const std::vector<std::string> 
   return patterns.empty() ? "" : "    recompute [" + joined(patterns) + "]\n";
 }
 
+/// The text with `?` for all but ASCII: names of files and settings may not be valid UTF-8, as a plan must be.
+std::string inAscii(std::string text) {
+  for (char &c : text)
+    c = c < ' ' || c > '~' ? '?' : c;
+  return text;
+}
+
+/// Comments about what the plan does differently from the run.
+std::string remarkComments(const ForeignRun &run) {
+  std::vector<Remarks> all = remarksOf(run);
+  all.insert(all.begin(), differencesOf(run));
+  std::string text;
+  for (const Remarks &one : all) {
+    if (!one.lines.empty())
+      text += fmt::format("#\n# {}\n", one.heading);
+    for (const std::string &line : one.lines)
+      text += inAscii("#   " + line) + "\n";
+  }
+  if (run.hosts > 1)
+    text += fmt::format("#\n# The run has its ranks on {} hosts, {} on each.\n", run.hosts, run.world / run.hosts);
+  return text;
+}
+
 } // namespace
 
 std::string planText(const ForeignRun &run, const ForeignTarget &target, const std::string &path) {
-  std::string name = run.program->key(), shown;
-  for (char c : path)
-    shown += c < ' ' || c > '~' ? '?' : c; // a file name may not be valid UTF-8, as the plan must be
-  std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\nimport \"{}\"\n", shown,
-                                 run.program->name(), name, target.import);
+  std::string name = run.program->key();
+  std::string text = fmt::format("# Made of '{}', a run of {}. The sizes of its model: --config {}\n{}import \"{}\"\n", inAscii(path),
+                                 run.program->name(), name, remarkComments(run), target.import);
   std::vector<std::string> constants, defaults, tensor;
   for (const Constant &one : run.constants) {
     constants.push_back(one.name + " = " + valueText(one.value));
@@ -129,7 +150,7 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
   }
   text += "    }\n" + storeLines(run);
   if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
-    text += fmt::format("    bucket {} B\n", run.bucketBytes);
+    text += fmt::format("    bucket {} B{}\n", run.bucketBytes, run.bucketOf.empty() ? "" : "  # default of " + run.bucketOf);
   text += recomputeLine(run, target.blocks);
   text += "    compute " + run.precision;
   if (run.precision != "f32") {

@@ -149,6 +149,8 @@ std::string trainingLines(const Training &training, const ForeignProgram &progra
     text += fmt::format("    # defaults of {}: {}\n", program.name(), fmt::join(names, ", "));
   if (std::vector<std::string> names = training.settingsFrom(Origin::Npar); !names.empty())
     text += fmt::format("    # chosen by npar, because the file does not state them: {}\n", fmt::join(names, ", "));
+  if (std::vector<std::string> names = training.settingsFrom(Origin::Instead); !names.empty())
+    text += fmt::format("    # npar's, in place of what the file states: {}\n", fmt::join(names, ", "));
   return text;
 }
 

@@ -15,6 +15,7 @@ enum class Origin {
   File,    ///< the file, or a flag of the npar command
   Program, ///< the other program's default
   Npar,    ///< npar's choice, because neither of them states it
+  Instead, ///< npar's value in place of one that the file states and npar lacks; the file's is named
 };
 
 template <class Value> struct Setting {

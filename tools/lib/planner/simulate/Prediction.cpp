@@ -170,6 +170,16 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
+/// Checks that the machine has the figures of messages between hosts, if there are several.
+static engine::Status checkLinks(const dsl::Machine &machine, int64_t ranks, int64_t hosts) {
+  if (hosts == 1 || machine.link(dsl::LinkLevel::Cluster).bandwidth > 0 || machine.link(dsl::LinkLevel::Rack).bandwidth > 0)
+    return {};
+  return engine::Status::badInput(
+      fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
+                  "give a machine that has them, such as {}, or write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
+                  ranks, hosts, machine.name, nameOf(engine::Option::Machine, "dgx-a100")));
+}
+
 engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts) {
   int64_t needed = dsl::hostsFor(machine, ranks);
   std::string them = needed == 1 ? "one host" : fmt::format("{} hosts", needed);
@@ -182,17 +192,23 @@ engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &mach
   if (hosts != 0 && hosts != needed)
     return engine::Status::badInput(fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; {} says {}", ranks, them,
                                                 machine.name, static_cast<int64_t>(machine.ranks), nameOf(engine::Option::Hosts), hosts));
-  if (needed > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
-    return engine::Status::badInput(
-        fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
-                    "give a machine that has them, such as {}, or write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
-                    ranks, needed, machine.name, nameOf(engine::Option::Machine, "dgx-a100")));
+  TRY_STATUS(checkLinks(machine, ranks, needed));
   std::vector<program::HostRoom> rooms;
   for (int64_t host = 0, filled = 0; host < needed; ++host) {
     auto each = static_cast<int64_t>(dsl::machineOfKind(machine, dsl::kindOfHost(machine, host)).ranks);
     rooms.push_back({std::to_string(host), std::min(each, ranks - filled)});
     filled += each;
   }
+  return rooms;
+}
+
+engine::Result<std::vector<program::HostRoom>> roomsSpreadOver(const dsl::Machine &machine, int64_t ranks, int64_t hosts) {
+  if (hosts <= dsl::hostsFor(machine, ranks) || ranks % hosts != 0 || dsl::isUneven(machine))
+    return roomsFor(machine, ranks, 0);
+  TRY_STATUS(checkLinks(machine, ranks, hosts));
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < hosts; ++host)
+    rooms.push_back({std::to_string(host), ranks / hosts});
   return rooms;
 }
 

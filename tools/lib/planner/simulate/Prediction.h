@@ -70,6 +70,9 @@ double secondsPerStep(const cost::Machine &machine, const cost::Simulation &simu
 /// take.
 engine::Result<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
 
+/// The same for ranks that are spread evenly over `hosts`. If they cannot be, they fill hosts one after the other.
+engine::Result<std::vector<program::HostRoom>> roomsSpreadOver(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
+
 /// Simulates a step. `places`: the ranks of each host. The program was compiled for the machine.
 engine::Result<Prediction> predict(const program::Program &program, const cost::Machine &machine,
                                    const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations = {});
