@@ -82,6 +82,15 @@ const ForeignProgram *ownerOf(const std::vector<ForeignEntry> &entries, const Fo
   return nullptr;
 }
 
+/// The setting that names a file of another program, as `--deepspeed ds.json` of a script does; null: none does.
+const ForeignEntry *otherFileOf(const std::vector<ForeignEntry> &entries) {
+  auto names = [](const ForeignEntry &entry) {
+    return (entry.key == "deepspeed" || entry.key == "deepspeed_config" || entry.key == "config_file") && entry.value != "true";
+  };
+  auto found = std::find_if(entries.begin(), entries.end(), names);
+  return found == entries.end() ? nullptr : &*found;
+}
+
 std::optional<std::string> readText(const std::string &path, uint32_t &file, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
   engine::Result<std::string> read = files::readBoundedText(path, "the run", largestForeignFile);
   std::string text = read.ok() ? std::move(*read) : "", wrong = read.ok() ? "" : read.status().message();
@@ -98,9 +107,17 @@ std::optional<std::string> readText(const std::string &path, uint32_t &file, dsl
   return std::nullopt;
 }
 
-/// Adds the settings of files that settings name, which are next to the file itself.
-void followReferences(ForeignFile &file, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
-  const std::vector<ForeignEntry> own = file.entries;
+/// Adds the settings of files that settings name. They are next to the file itself, or among `known`, which a script has.
+void followReferences(ForeignFile &file, const std::map<std::string, ReferencedText> &known, dsl::Sources &sources,
+                      dsl::Diagnostics &diagnostics) {
+  std::vector<ForeignEntry> own = std::move(file.entries);
+  file.entries.clear();
+  for (ForeignEntry &entry : own) {
+    std::optional<ForeignReference> reference = file.program->referenceOf(entry);
+    if (reference && reference->isOptional)
+      entry.unknown.reset(); // it does not matter which file is missing
+    file.entries.push_back(entry);
+  }
   for (const ForeignEntry &entry : own) {
     std::optional<ForeignReference> reference = file.program->referenceOf(entry);
     if (!reference)
@@ -109,7 +126,18 @@ void followReferences(ForeignFile &file, dsl::Sources &sources, dsl::Diagnostics
     dsl::Sources others;
     dsl::Diagnostics wrong(others);
     uint32_t number = 0;
-    std::optional<std::string> text = readText(path, number, others, wrong);
+    std::optional<std::string> text;
+    if (auto found = known.find(entry.value); found == known.end()) {
+      text = reference->isOptional ? std::nullopt : readText(path, number, others, wrong);
+    } else if (found->second.unknown && !found->second.unknown->help.empty()) {
+      diagnostics.error(entry.at, fmt::format("'{}' names a file that depends on {}", entry.key, found->second.unknown->why))
+          .help(entry.at, found->second.unknown->help);
+      return;
+    } else if (!found->second.unknown) {
+      text = found->second.text;
+    }
+    if (!text && reference->isOptional)
+      continue;
     if (!text) {
       diagnostics.error(entry.at, fmt::format("'{}' names a file that cannot be read: {}", entry.key, wrong.all().front().message))
           .help(entry.at, "it is looked for next to the file that names it");
@@ -146,12 +174,14 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
       return std::nullopt;
   }
   ForeignFile result;
+  std::map<std::string, ReferencedText> texts;
   result.path = path;
   result.program = program ? program : found.program;
   result.isDump = result.program == found.program && found.isDump;
   if (result.program->isShell(*text) && !result.isDump) {
-    ShellRun run = readShellRun(path, number, given, sources, diagnostics);
-    result.entries = std::move(run.entries), result.assumed = std::move(run.assumed);
+    auto isReference = [&](const ForeignEntry &entry) { return result.program->referenceOf(entry).has_value(); };
+    ShellRun run = readShellRun(path, number, given, isReference, sources, diagnostics);
+    result.entries = std::move(run.entries), result.assumed = std::move(run.assumed), texts = std::move(run.texts);
   } else {
     result.entries = result.program->parse(*text, number, result.isDump, diagnostics);
   }
@@ -162,12 +192,19 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, const Foreig
   if (!program) {
     const ForeignProgram *owner = ownerOf(result.entries, result.program);
     if (!owner) {
+      if (const ForeignEntry *other = otherFileOf(result.entries)) {
+        diagnostics.error(other->at, fmt::format("this script trains by the settings of '{}'", other->value.substr(0, 60)))
+            .help(other->at, "give that file by --from, and the number of devices by --world");
+        return std::nullopt;
+      }
       refuse(fmt::format("unknown kind of file: it has no setting that only {} has", programNames()));
+      for (const std::string &sentence : result.assumed)
+        diagnostics.warning(at, sentence);
       return std::nullopt;
     }
     result.program = owner;
   }
-  followReferences(result, sources, diagnostics);
+  followReferences(result, texts, sources, diagnostics);
   if (diagnostics.hasErrors())
     return std::nullopt;
   return result;

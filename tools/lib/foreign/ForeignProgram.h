@@ -42,6 +42,7 @@ struct PlanShape {
 struct ForeignReference {
   const ForeignProgram *program; ///< whose file it is
   std::string prefix;            ///< of the names of its settings
+  bool isOptional = false;       ///< the file may be missing
 };
 
 /// A program. Its functions do nothing where programs need not differ; the `check` functions report what this program lacks.

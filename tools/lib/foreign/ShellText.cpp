@@ -82,13 +82,20 @@ int rankOf(const Launch &launch) {
                                                                                              : 2;
 }
 
+/// Tells whether the program gets the size of a model.
+bool hasModel(const Launch &launch) {
+  return rankOf(launch) > 1 &&
+         std::any_of(launch.words.begin(), launch.words.end(), [](const Text &word) { return word.str().rfind("--num-layers", 0) == 0; });
+}
+
 bool isSame(const Launch &a, const Launch &b) { return a.words == b.words && a.program == b.program && a.devices == b.devices; }
 
 class ShellReader {
 public:
-  ShellReader(const std::string &path, uint32_t file, const GivenVariables &given, dsl::Sources &sources, dsl::Diagnostics &diagnostics)
-      : path(path), file(file), given(given), sources(sources), diagnostics(diagnostics), entries(file, diagnostics), places(sources),
-        runner(environment, [this](const Text &name) { return read(name); }) {}
+  ShellReader(const std::string &path, uint32_t file, const GivenVariables &given,
+              const std::function<bool(const ForeignEntry &)> &isReference, dsl::Sources &sources, dsl::Diagnostics &diagnostics)
+      : path(path), file(file), given(given), isReference(isReference), sources(sources), diagnostics(diagnostics),
+        entries(file, diagnostics), places(sources), runner(environment, [this](const Text &name) { return read(name); }) {}
 
   ShellRun run() {
     start();
@@ -101,7 +108,7 @@ public:
     ShellRun result;
     if (std::optional<Launch> launch = chosen())
       addEntries(*launch);
-    result.entries = entries.take();
+    result.entries = entries.take(), result.texts = std::move(texts);
     for (const shell::Unknown &one : environment.assumedUnset) {
       bool isArgument = one.name.find_first_not_of("0123456789") == std::string::npos;
       result.assumed.push_back(fmt::format("{}'{}' counts as not set (line {}); --env {}=VALUE sets it", isArgument ? "argument " : "",
@@ -129,7 +136,7 @@ private:
     for (size_t i = 1; given.count(std::to_string(i)); ++i)
       environment.state.arguments.emplace_back(given.at(std::to_string(i)), shell::Origin{file, 0});
     for (const auto &[name, value] : given)
-      if (sources.text(file).find(name) == std::string::npos)
+      if (name.find_first_not_of("0123456789") != std::string::npos && sources.text(file).find(name) == std::string::npos)
         diagnostics.error({file, 0, 0, 1}, fmt::format("'{}' of --env does not occur in '{}'", name, path));
   }
 
@@ -178,7 +185,10 @@ private:
 
   void reportUnknown(const dsl::Location &at, const std::string &what, const shell::Unknown &unknown) {
     UnknownValue value = described(unknown);
-    dsl::Diagnostic &one = diagnostics.error(at, what + " depends on " + value.why);
+    const std::string message = what + " depends on " + value.why;
+    if (!reported.insert(message).second)
+      return;
+    dsl::Diagnostic &one = diagnostics.error(at, message);
     if (value.at.file != at.file || value.at.line != at.line)
       one.note(value.at, "it is read here");
     if (!value.help.empty())
@@ -186,7 +196,9 @@ private:
   }
 
   std::optional<Launch> chosen() {
-    const std::vector<Launch> &all = environment.state.launches;
+    std::vector<Launch> all = environment.state.launches;
+    if (std::any_of(all.begin(), all.end(), hasModel)) // others prepare data and the like
+      all.erase(std::remove_if(all.begin(), all.end(), [](const Launch &one) { return rankOf(one) > 1 && !hasModel(one); }), all.end());
     int best = -1;
     for (const Launch &one : all)
       best = std::max(best, rankOf(one));
@@ -267,7 +279,7 @@ private:
       Text value = equals == std::string::npos ? Text() : flag.slice(equals + 1, flag.size());
       for (; i < words.size() && !isFlag(words[i]); ++i) {
         const Unknown *unknown = words[i].unknownAt(0);
-        if (unknown && (!value.empty() || namesWords(unknown->name))) {
+        if (unknown && (!value.empty() || namesWords(unknown->name) || isLeftUnset(words[i]))) {
           stray(words[i]);
           continue;
         }
@@ -278,15 +290,26 @@ private:
         value.append(words[i]);
       }
       entries.add(key, value.empty() ? "true" : value.str(), places.of(flag), unknownIn(value));
+      if (isReference({key, value.str(), {}, {}}))
+        if (std::optional<Text> text = runner.file(value))
+          texts[value.str()] = {text->str(), unknownIn(*text)};
     }
     if (const Text &program = words[launch.program]; !program.empty())
-      entries.add("", program.str(), places.of(program));
+      entries.add("", program.str(), places.of(program.originAt(program.size() - 1)));
   }
 
   using Unknown = shell::Unknown;
+  /// Tells whether the word is a variable for flags that the script sets only in commands that do not run.
+  bool isLeftUnset(const Text &word) const {
+    UnknownPointer why = word.unknown();
+    return why && why->isUnset && environment.holdsFlags.count(why->name) && word.withoutUnset(why->name).empty();
+  }
   /// A word that belongs to no flag.
   void stray(const Text &word) {
-    if (UnknownPointer why = word.unknown())
+    UnknownPointer why = word.unknown();
+    if (isLeftUnset(word))
+      environment.assumeUnset(*why);
+    else if (why)
       reportUnknown(places.of(word), fmt::format("'{}', which reaches the training program,", word.str().substr(0, 60)), *why);
   }
 
@@ -294,6 +317,9 @@ private:
   std::string folder;
   uint32_t file;
   const GivenVariables &given;
+  const std::function<bool(const ForeignEntry &)> &isReference;
+  std::map<std::string, ReferencedText> texts;
+  std::set<std::string> reported; ///< messages
   dsl::Sources &sources;
   dsl::Diagnostics &diagnostics;
   EntryList entries;
@@ -304,9 +330,9 @@ private:
 
 } // namespace
 
-ShellRun readShellRun(const std::string &path, uint32_t file, const GivenVariables &given, dsl::Sources &sources,
-                      dsl::Diagnostics &diagnostics) {
-  return ShellReader(path, file, given, sources, diagnostics).run();
+ShellRun readShellRun(const std::string &path, uint32_t file, const GivenVariables &given,
+                      const std::function<bool(const ForeignEntry &)> &isReference, dsl::Sources &sources, dsl::Diagnostics &diagnostics) {
+  return ShellReader(path, file, given, isReference, sources, diagnostics).run();
 }
 
 } // namespace npar::foreign

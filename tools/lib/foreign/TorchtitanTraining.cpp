@@ -46,10 +46,10 @@ void readTorchtitanRate(Reading &in) {
   } else if (decaying < after) {
     in.leave(ratio, "the learning rate of npar falls from the end of the warm-up, not later: it stays at its peak");
     in.keep(type), in.keep(least), in.keep(steps);
-    training.schedule = {};
+    training.schedule = {dsl::ScheduleKind::Constant, Origin::Instead};
   } else if (how != "linear" && how != "cosine") {
     in.leave(type, "npar has no such schedule: the learning rate stays at its peak");
-    training.schedule = {};
+    training.schedule = {dsl::ScheduleKind::Constant, Origin::Instead};
   }
 }
 
@@ -62,7 +62,7 @@ void readTorchtitanTraining(Reading &in) {
   if (name == "AdamW" || name == "Adam")
     training.optimizer = {name, optimizer ? Origin::File : Origin::Program};
   else
-    in.leave(optimizer, "npar trains with AdamW");
+    in.leave(optimizer, "npar trains with AdamW"), training.optimizer.origin = Origin::Instead;
   training.beta1 = in.numberSetting(in.find("optimizer.beta1"), 0.9);
   training.beta2 = in.numberSetting(in.find("optimizer.beta2"), 0.95);
   training.epsilon = in.numberSetting(in.find("optimizer.eps"), 1e-8);

@@ -2,21 +2,32 @@
 // from its megatron/training/arguments.py and the configuration classes in the same folder.
 #include "tools/lib/foreign/megatron/Megatron.h"
 
+#include "tools/lib/foreign/DeepSpeed.h"
+
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <set>
 
 namespace npar::foreign {
+
+const ForeignProgram &deepSpeed();
+
 namespace {
 
 /// The schedule that the flags choose. Flags for zero bubbles come from Megatron-DeepSpeed and the fork at github.com/sail-sg.
 std::string scheduleOf(Reading &in) {
-  bool isH1 = in.isTrue(in.findAny({"enable_zbh1_pipeline", "enable_zbh1_exact_semantics"})),
-       isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})), isV = in.isTrue(in.find("zero_bubble_v_schedule"));
+  const ForeignEntry *h1 = in.find("enable_zbh1_pipeline"), *exact = in.find("enable_zbh1_exact_semantics");
+  bool isH1 = in.isTrue(h1), isAuto = in.isTrue(in.findAny({"enable_zero_bubble", "enable_zb_runtime"})),
+       isV = in.isTrue(in.find("zero_bubble_v_schedule"));
   const ForeignEntry *memory = in.find("zero_bubble_v_schedule_mem_setup"), *v = in.find("enable_1f1b_v");
   for (const char *flag : {"enable_zbh1_pipeline", "enable_zbh1_exact_semantics", "enable_zero_bubble", "enable_zb_runtime",
                            "zero_bubble_v_schedule", "zero_bubble_v_schedule_mem_setup"})
     in.keep(in.find(flag));
+  if (in.isTrue(exact) && !isH1)
+    in.error(*exact, "--enable-zbh1-exact-semantics needs --enable-zbh1-pipeline, as Megatron-DeepSpeed says too");
+  if (isH1 && !in.isTrue(exact))
+    in.leave(h1, "the gradient of a stage's input is sent before those of its weights are computed, as with --enable-zbh1-exact-semantics");
   if (in.isTrue(v))
     in.leave(v, "npar has no such schedule: the next flag's is taken, or 1f1b");
   if (isV)
@@ -100,57 +111,6 @@ void readMegatronRecompute(Reading &in) {
   }
 }
 
-/// Reads which state is sharded, and the types of gradients and their sums.
-void readMegatronStorage(Reading &in) {
-  ForeignRun &run = in.run;
-  const ForeignEntry *bf16 = in.find("bf16"), *fp16 = in.find("fp16"), *inBf16 = in.find("grad_reduce_in_bf16"),
-                     *inF32 = in.find("accumulate_allreduce_grads_in_fp32"), *mainGrads = in.find("main_grads_dtype");
-  run.precision = in.isTrue(bf16) ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
-  if (in.isTrue(bf16) && in.isTrue(fp16))
-    in.error(*fp16, "a run is in bf16 or fp16, not both");
-  // Gradients are accumulated in f32 by default with bf16, but with fp16 only on request.
-  if (run.precision != "f32")
-    run.gradients = (run.precision == "bf16" && !in.isTrue(inBf16)) || in.isTrue(inF32) ? "f32" : "";
-  if (mainGrads && in.word(mainGrads, "fp32") == "bf16")
-    in.leave(mainGrads, "gradients have the type that --grad-reduce-in-bf16 sets");
-  const ForeignEntry *distributed = in.find("use_distributed_optimizer"),
-                     *fsdp = in.findAny({"use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp"}),
-                     *strategy = in.find("data_parallel_sharding_strategy");
-  const ForeignEntry *instances = in.find("num_distributed_optimizer_instances"), *outer = in.find("outer_dp_sharding_strategy"),
-                     *overlap = in.find("overlap_grad_reduce"), *gather = in.find("overlap_param_gather");
-  run.zero = in.isTrue(distributed) ? 1 : 0;
-  if (in.isTrue(fsdp)) {
-    in.keep(in.find("no_gradient_accumulation_fusion")); // which Megatron-LM's FSDP needs
-    std::string how = in.word(strategy, "optim_grads_params");
-    run.zero = how == "no_shard" ? 0 : how == "optim" ? 1 : how == "optim_grads" ? 2 : 3;
-    run.gradientsPerStep = false;
-    if (outer && outer->value != "no_shard")
-      in.leave(outer, "between replicas nothing is stored in shares");
-  }
-  run.replicas = in.whole(instances, 1);
-  run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
-  for (const ForeignEntry *one : {distributed, fsdp, strategy, instances, outer, overlap, gather}) // a plan on one rank has no shares
-    in.keep(one);
-  if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
-    run.assumed.push_back(
-        "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
-  if (!in.isTrue(overlap) && !in.isTrue(fsdp))
-    run.assumed.push_back(
-        "gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
-  if (const ForeignEntry *stage = in.find("zero_stage")) { // a flag of Megatron-DeepSpeed
-    in.keep(stage);
-    run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
-    if (run.zero > 3)
-      in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
-  }
-  in.leave(in.find("deepspeed_config"), "that file says more: give it by --from itself");
-  const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
-  if (bucket)
-    run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
-  in.keep(bucket);
-  in.leave(buckets, "buckets have a size, not a number");
-}
-
 void readMegatron(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *tp = in.find("tensor_model_parallel_size"), *pp = in.find("pipeline_model_parallel_size"),
@@ -167,6 +127,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
   run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0, 1, Reading::mostSize);
   run.length = in.whole(length, 0, 1, Reading::mostSize);
+  readDeepSpeedBatch(in);
   refuseModel(in);
   if (!micro)
     run.assumed.push_back("a micro-batch has one sequence: --micro-batch-size is not there");
@@ -188,6 +149,9 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   if (const ForeignEntry *backend = in.find("attention_backend");
       backend && (backend->value == "unfused" || backend->value == "local" || backend->value == "AttnBackend.unfused"))
     in.leave(backend, "attention is fused: its probabilities are never kept");
+  for (const char *flag : {"attention_backend", "use_mcore_models", "use_legacy_models", "use_flash_attn", "use_flash_attn_v1",
+                           "use_flash_attn_v2", "use_flash_attn_triton", "manual_gc", "manual_gc_interval"})
+    in.keep(in.find(flag));
   if (in.diagnostics.hasErrors())
     return;
   if (!hints.modelIsKnown) {
@@ -204,8 +168,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   }
   readMegatronPipeline(in, hints);
   readMegatronRecompute(in);
-  readMegatronStorage(in);
   readMegatronTraining(in);
+  readMegatronStorage(in);
   in.finish();
 }
 
@@ -263,13 +227,23 @@ public:
       return ForeignProgram::shown(key, value, isDump);
     if (key.empty()) // the program that takes the flags
       return value;
+    if (key.rfind(ofDeepSpeedFile, 0) == 0)
+      return key.substr(std::strlen(ofDeepSpeedFile)) + ": " + value;
+    static const std::set<std::string> underscored = {"deepspeed_config", "deepspeed_mpi", "cpu_torch_adam", "ds_fused_adam"};
     std::string flag = "--" + key;
-    for (char &c : flag)
-      c = c == '_' ? '-' : c;
+    if (underscored.count(key) == 0)
+      std::replace(flag.begin(), flag.end(), '_', '-');
     return flag + (value == "true" ? "" : " " + value);
   }
   void read(Reading &in, const ForeignHints &hints) const override { readMegatron(in, hints); }
-  const KnownName *nameOf(const std::string &key) const override { return megatronNames().find(key); }
+  const KnownName *nameOf(const std::string &key) const override {
+    return key.rfind(ofDeepSpeedFile, 0) == 0 ? deepSpeedNames().find(key.substr(std::strlen(ofDeepSpeedFile))) : megatronNames().find(key);
+  }
+  std::optional<ForeignReference> referenceOf(const ForeignEntry &entry) const override {
+    if (entry.key != "deepspeed_config")
+      return std::nullopt;
+    return ForeignReference{&deepSpeed(), ofDeepSpeedFile, /*isOptional=*/true};
+  }
   bool isOnlyHere(const std::string &key) const override {
     static const std::set<std::string> names = {"num_layers",
                                                 "encoder_num_layers",

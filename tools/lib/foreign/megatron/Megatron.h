@@ -1,5 +1,5 @@
-// Megatron-LM in five files: the program and its parallel layout (Megatron), its model (Model), optimizer and learning rate (Training),
-// the classes of its names (Names), its flags (Write).
+// Megatron-LM in six files: the program and its parallel layout (Megatron), its model (Model), optimizer and learning rate (Training),
+// shares and types (Storage), the classes of its names (Names), its flags (Write).
 #pragma once
 
 #include "tools/lib/foreign/ForeignProgram.h"
@@ -18,6 +18,13 @@ void refuseModel(Reading &in);
 void readMegatronModel(Reading &in, const ForeignHints &hints);
 
 void readMegatronTraining(Reading &in);
+
+/// The names that the settings of --deepspeed_config's file get.
+constexpr const char *ofDeepSpeedFile = "deepspeed_config.";
+/// Takes the sizes of DeepSpeed's file that no flag states. `in.run` has those of the flags.
+void readDeepSpeedBatch(Reading &in);
+/// Reads types, shares and buckets, after the training.
+void readMegatronStorage(Reading &in);
 
 /// One flag per line.
 class MegatronFlags {

@@ -52,10 +52,10 @@ std::string positions(Reading &in) {
   const ForeignEntry *kind = in.find("position_embedding_type"), *rotary = in.find("use_rotary_position_embeddings"),
                      *percent = in.find("rotary_percent");
   std::string word = in.word(kind, "learned_absolute");
-  std::string found = in.isTrue(rotary) || word == "rope" ? "rotary"
-                      : word == "none"                    ? "absent"
-                      : word == "learned_absolute"        ? "table"
-                                                          : "";
+  std::string found = in.isTrue(rotary) || word == "rope" || word == "rotary" ? "rotary" // the second words are those of forks
+                      : word == "none"                                        ? "absent"
+                      : word == "learned_absolute" || word == "absolute"      ? "table"
+                                                                              : "";
   if (found.empty())
     in.differs(kind, "the model has rotary positions"), found = "rotary";
   if (found == "rotary" && percent && in.number(percent, 1) != 1)
@@ -67,15 +67,26 @@ std::string positions(Reading &in) {
 
 void refuseModel(Reading &in) {
   const ForeignEntry *experts = in.findAny({"num_experts", "num_moe_experts"}), *program = in.find(""),
-                     *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"});
-  if (experts && in.whole(experts, 1, 0) > 1)
+                     *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"}), *vision = in.peek("vision_model_type");
+  bool isList = experts && experts->value.find(' ') != std::string::npos; // one number for each layer
+  if (experts && (isList || in.whole(experts, 1, 0) > 1))
     in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
-  bool isT5 = program && program->value.find("t5") != std::string::npos;
-  if (isT5 || decoder)
+  const std::string path = program ? program->value : "", name = path.substr(std::min(path.rfind('/') + 1, path.size()));
+  if (vision || path.find("multimodal") != std::string::npos)
+    return in.error(vision ? *vision : *program, "npar has no model of images and text");
+  bool isT5 = path.find("t5") != std::string::npos;
+  if (isT5 || decoder) {
     in.diagnostics.error((isT5 ? program : decoder)->at, "npar does not read a T5, with an encoder and a decoder, from flags")
         .help((isT5 ? program : decoder)->at, "`npar simulate t5 --config t5-base` simulates a T5 of the standard library");
-  else if (program && program->value.find("gpt") == std::string::npos)
-    in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
+    return;
+  }
+  if (!program || path.find("gpt") != std::string::npos)
+    return;
+  const std::string why = "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before";
+  for (const char *other : {"bert", "mamba", "hybrid", "vision", "retro", "ict"})
+    if (name.find(other) != std::string::npos)
+      return in.differs(program, why);
+  in.leave(program, why);
 }
 
 void readMegatronModel(Reading &in, const ForeignHints &hints) {
@@ -88,8 +99,9 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *noBias = in.find("disable_bias_linear"), *bias = in.find("add_bias_linear"), *qkvBias = in.find("add_qkv_bias"),
                      *inner = in.find("ffn_hidden_size"), *channels = in.find("kv_channels"), *queryNorm = in.find("qk_layernorm");
   const ForeignEntry *hiddenDropout = in.find("hidden_dropout"), *attentionDropout = in.find("attention_dropout"),
-                     *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}), *base = in.find("rotary_base"),
-                     *scaled = in.find("use_rope_scaling"), *factor = in.find("rope_scaling_factor");
+                     *epsilon = in.findAny({"norm_epsilon", "layernorm_epsilon"}),
+                     *base = in.findAny({"rotary_base", "rotary_position_embeddings_theta"}), *scaled = in.find("use_rope_scaling"),
+                     *factor = in.find("rope_scaling_factor");
   run.layers = in.whole(layers, 0);
   int64_t width = in.whole(hidden, 0), heads = in.whole(headsAt, 0);
   if (!layers || !hidden || !headsAt) {

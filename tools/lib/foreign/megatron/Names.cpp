@@ -13,7 +13,7 @@ const NameTable &megatronNames() {
        "encoder_num_layers encoder_seq_length ffn_hidden_size group_query_attention hidden_dropout hidden_size kv_channels "
        "layernorm_epsilon make_vocab_size_divisible_by max_position_embeddings norm_epsilon normalization "
        "num_attention_heads num_experts num_key_value_heads num_layers num_moe_experts num_query_groups padded_vocab_size "
-       "position_embedding_type qk_layernorm quick_geglu rope_scaling_factor rotary_base rotary_percent seq_length squared_relu swiglu tokenizer_type "
+       "position_embedding_type qk_layernorm quick_geglu rope_scaling_factor rotary_base rotary_percent rotary_position_embeddings_theta seq_length squared_relu swiglu tokenizer_type "
        "untie_embeddings_and_output_weights use_rope_scaling use_rotary_position_embeddings vocab_extra_ids vocab_size pad_vocab_size no_pad_vocab_size "
        "disable_pad_vocab_size"},
       {Part::Model, "the model has positions",
@@ -27,13 +27,17 @@ const NameTable &megatronNames() {
        "rotary_interleaved rotary_scaling_factor=1.0 rotary_seq_len_interpolation_factor=1 yarn_beta_fast yarn_beta_slow "
        "yarn_correction_range_round_to_int yarn_original_max_position_embeddings"},
       {Part::Model, "attention is over the whole sequence",
-       "experimental_attention_variant linear_attention_freq window_attn_skip_freq window_size"},
+       "experimental_attention_variant linear_attention_freq sliding_window window_attn_skip_freq window_size"},
       {Part::Model, "the softmax of attention has no offset and the scale of its heads' size",
        "softmax_scale softmax_type=vanilla"},
       {Part::Model, "attention has no gate and no norm besides RMSNorm of queries and keys",
        "attention_output_gate qk_l2_norm"},
       {Part::Model, "the model's own activation is taken",
-       "activation_func_clamp_value glu_linear_offset onnx_safe openai_gelu"},
+       "activation_func_clamp_value geglu glu_linear_offset onnx_safe openai_gelu"},
+      {Part::Model, "embeddings are not normalized",
+       "embed_layernorm"},
+      {Part::Model, "the flags of Megatron-LM give the sizes: num_query_groups, ffn_hidden_size",
+       "attention_head_type=multihead intermediate_size n_head_kv"},
       {Part::Model, "the residual stream goes before the norm",
        "apply_residual_connection_post_layernorm"},
       {Part::Model, "the residual stream is one",
@@ -52,9 +56,10 @@ const NameTable &megatronNames() {
       {Part::Model, "a norm is as usual: its weight begins at 1",
        "apply_layernorm_1p layernorm_zero_centered_gamma"},
       {Part::Training, nullptr,
-       "adam_beta1 adam_beta2 adam_eps clip_grad end_weight_decay lr lr_decay_iters lr_decay_samples lr_decay_style lr_warmup_fraction "
+       "adam_beta1 adam_beta2 adam_eps clip_grad end_weight_decay lr lr_decay_iters lr_decay_samples lr_decay_style lr_decay_tokens "
+       "lr_warmup_fraction lr_warmup_tokens train_tokens "
        "lr_warmup_init lr_warmup_iters lr_warmup_samples min_lr optimizer seed sgd_momentum start_weight_decay train_iters "
-       "train_samples weight_decay weight_decay_incr_style"},
+       "train_samples warmup weight_decay weight_decay_incr_style"},
       {Part::Training, "the model's own initialization is taken",
        "data_parallel_random_init embedding_init_method_std init_method_std=0.02 init_method_xavier_uniform no_initialization "
        "perform_initialization=true"},
@@ -73,29 +78,31 @@ const NameTable &megatronNames() {
        "muon_momentum=0.9 muon_nesterov muon_no_split_qkv muon_num_ns_steps=5 muon_scalar_optimizer=adam muon_scale_mode=spectral "
        "muon_split_qkv=true muon_tp_mode=duplicated muon_use_syrk qk_clip qk_clip_alpha=0.5 qk_clip_threshold=100"},
       {Part::Training, "every step is trained",
-       "iterations_to_skip"},
+       "iterations_to_skip skip_train"},
       {Part::Training, "the loss is that of the next token",
        "logits_load_dir logits_load_kd_loss_alpha=1.0 perform_rl_step"},
+      {Part::Training, "the loss is the mean over micro-batches, whatever the number of their tokens",
+       "calculate_per_token_loss"},
+      {Part::Training, "all tokens go through all blocks",
+       "random_ltd"},
       {Part::Training, "all parameters are trained",
        "freeze_all_layers"},
       {Part::Training, "a step of the full batch is simulated",
        "decrease_batch_size_if_needed rampup_batch_size step_batch_size_schedule"},
       {Part::Training, "scores are not scaled by the number of the layer, which changes their rounding",
        "apply_query_key_layer_scaling"},
-      {Part::Training, "a number of tokens is no number of steps here",
-       "train_tokens lr_decay_tokens lr_warmup_tokens"},
       {Part::Plan, nullptr,
        "accumulate_allreduce_grads_in_fp32 activations_checkpoint_granularity activations_checkpoint_method "
        "activations_checkpoint_num_layers attention_backend batch_size bf16 bucket_size checkpoint_activations checkpoint_num_layers "
        "context_parallel_size cp_comm_type data_parallel_sharding_strategy ddp_bucket_size ddp_num_buckets "
-       "decoder_first_pipeline_num_layers decoder_last_pipeline_num_layers deepspeed_config ds_sequence_parallel_size enable_1f1b_v "
+       "decoder_first_pipeline_num_layers decoder_last_pipeline_num_layers deepspeed deepspeed_activation_checkpointing deepspeed_config ds_sequence_parallel_size enable_1f1b_v "
        "enable_zb_runtime enable_zbh1_exact_semantics enable_zbh1_pipeline enable_zero_bubble fp16 global_batch_size "
-       "grad_reduce_in_bf16 main_grads_dtype micro_batch_size model_parallel_size nnodes nproc_per_node "
+       "grad_reduce_in_bf16 main_grads_dtype manual_gc manual_gc_interval micro_batch_size model_parallel_size nnodes no_pipeline_parallel nproc_per_node "
        "num_distributed_optimizer_instances num_gpus num_layers_in_first_pipeline_stage num_layers_in_last_pipeline_stage "
        "num_layers_per_virtual_pipeline_stage num_nodes num_virtual_stages_per_pipeline_rank outer_dp_sharding_strategy "
        "overlap_grad_reduce overlap_param_gather pipeline_model_parallel_size recompute_activations recompute_granularity "
        "recompute_method recompute_modules recompute_num_layers sequence_parallel tensor_model_parallel_size use_custom_fsdp "
-       "use_distributed_optimizer use_megatron_fsdp use_torch_fsdp2 use_tp_pp_dp_mapping virtual_pipeline_model_parallel_size "
+       "use_distributed_optimizer use_flash_attn use_flash_attn_triton use_flash_attn_v1 use_flash_attn_v2 use_legacy_models use_mcore_models use_megatron_fsdp use_torch_fsdp2 use_tp_pp_dp_mapping virtual_pipeline_model_parallel_size "
        "world_size zero_bubble_v_schedule zero_bubble_v_schedule_mem_setup zero_stage"},
       {Part::Plan, "npar has no 8-bit types: products use the plan's precision",
        "disable_fp8_wgrad first_last_layers_bf16 fp8 fp8_amax_compute_algo=most_recent fp8_amax_history_len=1 fp8_format fp8_interval=1 "
@@ -109,21 +116,24 @@ const NameTable &megatronNames() {
        "delay_offload_until_cuda_graph delta_offload_bytes_across_pp_ranks fine_grained_activation_offloading "
        "fine_grained_offloading_max_inflight_offloads min_offloaded_tensor_size=1048576 no_pin_cpu_grads no_pin_cpu_params "
        "offload_modules optimizer_cpu_offload optimizer_offload_fraction=1.0 overlap_cpu_optimizer_d2h_h2d pin_cpu_grads=true "
-       "pin_cpu_params=true use_torch_optimizer_for_cpu_offload checkpoint_in_cpu cpu_optimizer remote_device"},
+       "pin_cpu_params=true use_torch_optimizer_for_cpu_offload checkpoint_in_cpu cpu_optimizer ds_sequence_parallel_fpdt_offloading "
+       "optimizer_offload_policy remote_device"},
       {Part::Plan, "the optimizer's state is f32",
        "exp_avg_dtype=torch.float32 exp_avg_sq_dtype=torch.float32 main_params_dtype=torch.float32 megatron_fsdp_grad_comm_dtype "
        "megatron_fsdp_main_grads_dtype megatron_fsdp_main_params_dtype=torch.float32 use_precision_aware_optimizer"},
       {Part::Plan, "gradients are added up in the type that they are stored in",
        "ddp_average_in_collective ddp_param_name_patterns_for_fp32_local_accumulation ddp_reduce_scatter_with_fp32_accumulation "
        "disable_bf16_reduced_precision_matmul"},
+      {Part::Plan, "a block computes its sequence in one piece",
+       "ds_sequence_parallel_fpdt ds_sequence_parallel_fpdt_chunk_size=65536"},
       {Part::Plan, "a product does not overlap with its own collective",
-       "disable_tp_comm_bulk_dgrad disable_tp_comm_bulk_wgrad disable_tp_comm_overlap_ag disable_tp_comm_overlap_rs "
+       "no_async_tensor_model_parallel_allreduce disable_tp_comm_bulk_dgrad disable_tp_comm_bulk_wgrad disable_tp_comm_overlap_ag disable_tp_comm_overlap_rs "
        "disable_tp_comm_split_ag disable_tp_comm_split_rs no_tp_comm_bulk_dgrad no_tp_comm_bulk_wgrad no_tp_comm_overlap_ag "
        "no_tp_comm_overlap_rs no_tp_comm_split_ag no_tp_comm_split_rs tp_comm_bulk_dgrad=true tp_comm_bulk_wgrad=true tp_comm_overlap "
        "tp_comm_overlap_ag=true tp_comm_overlap_cfg tp_comm_overlap_rs=true tp_comm_overlap_rs_dgrad tp_comm_split_ag=true "
        "tp_comm_split_rs=true"},
       {Part::Plan, "what is kept of a block's input is not cut over tp",
-       "distribute_saved_activations"},
+       "distribute_saved_activations partition_activations"},
       {Part::Plan, "the residual stream and the loss use the plan's precision",
        "fp16_lm_cross_entropy fp32_residual_connection logit_dtype output_logit_dtype"},
       {Part::Plan, "the cost of a launch is the machine's figure",
@@ -150,7 +160,7 @@ const NameTable &megatronNames() {
        "high_priority_stream_groups nccl_communicator_config_path nccl_ub pipeline_model_parallel_comm_backend sharp_enabled_group "
        "suggested_communication_unit_size symmetric_ar_type use_nccl_ub use_sharp"},
       {Part::Plan, "npar's own kernels are timed",
-       "apply_rope_fusion=true batch_invariant_mode bias_dropout_fusion=true bias_gelu_fusion=true bias_swiglu_fusion=true "
+       "apply_rope_fusion=true batch_invariant_mode bias_dropout_fusion=true deterministic_mode bias_gelu_fusion=true bias_swiglu_fusion=true "
        "clone_scatter_output_in_embedding=true cross_entropy_fusion_impl=native cross_entropy_loss_fusion "
        "disable_clone_scatter_output_in_embedding disable_jit_fuser fused_residual_rmsnorm gradient_reduce_div_fusion=true "
        "kitchen_attention_backend=sdpa masked_softmax_fusion=true memory_efficient_layer_norm mlp_chunks_for_training=1 "
@@ -168,6 +178,8 @@ const NameTable &megatronNames() {
        "expert_gtp_weight_remat_size=1 expert_tensor_parallel_num_weight_shards=1 gtp_expert_remat_nccl_ub gtp_remat_nccl_ub "
        "gtp_remat_opt_in_modules gtp_remat_reduce_scatter_with_fp32_accumulation gtp_weight_remat_size=1 "
        "tensor_parallel_num_weight_shards=1"},
+      {Part::Plan, "a device waits for others only where it needs their data",
+       "synchronize_each_layer train_sync_interval"},
       {Part::Plan, "memory is one arena of a fixed size",
        "empty_unused_memory_level"},
       {Part::Run, nullptr,
@@ -175,7 +187,7 @@ const NameTable &megatronNames() {
        "allow_ambiguous_pad_tokens app_tag_run_name app_tag_run_version async_ckpt_cpu_priority async_ckpt_io_priority "
        "async_ckpt_use_cpu_shm async_save async_strategy attention_softmax_in_fp32 auto_detect_ckpt_format barrier_with_L1_time "
        "batch_invariant_backend bert_binary_head bert_embedder_type bert_load bert_no_binary_head biencoder_projection_dim "
-       "biencoder_shared_query_context_model block_data_path calc_ft_timeouts calculate_per_token_loss chat_template "
+       "biencoder_shared_query_context_model block_data_path calc_ft_timeouts chat_template "
        "check_for_large_grads check_for_nan_in_loss_and_grad check_for_spiky_loss check_weight_hash_across_dp_replicas_interval "
        "ckpt_assume_constant_structure ckpt_convert_format ckpt_convert_save ckpt_convert_update_legacy_dist_opt_format "
        "ckpt_drop_redundant_extra_state ckpt_format ckpt_fully_parallel_load ckpt_fully_parallel_load_exchange_algo "
@@ -184,8 +196,8 @@ const NameTable &megatronNames() {
        "ckpt_pg_tensors_cache_create ckpt_pg_tensors_cache_path ckpt_step classes_fraction config_logger_dir consumed_train_samples "
        "consumed_valid_samples create_attention_mask_in_dataloader data_args_path data_cache_path data_impl data_parallel_size "
        "data_path data_per_class_fraction data_sharding dataloader_defer_npy_index_mmap dataloader_fast_cache_load dataloader_type "
-       "dataset_impl ddp_impl decode_only_cuda_graphs deepspeed deepspeed_activation_checkpointing deprecated_use_mcore_models "
-       "deterministic_mode dino_bottleneck_size dino_freeze_last_layer dino_head_hidden_size dino_local_crops_number "
+       "dataset_impl ddp_impl decode_only_cuda_graphs deprecated_use_mcore_models "
+       "dino_bottleneck_size dino_freeze_last_layer dino_head_hidden_size dino_local_crops_number "
        "dino_local_img_size dino_norm_last_layer dino_teacher_temp dino_warmup_teacher_temp dino_warmup_teacher_temp_epochs "
        "disable_ckpt_load_validate_sharding_integrity disable_dsa_indexer_rotate_activation disable_dsa_indexer_scoring_relu "
        "disable_flight_recorder_dump_on_timeout disable_flight_recorder_extra_dump_on_exec disable_flight_recorder_include_only_active "
@@ -238,7 +250,7 @@ const NameTable &megatronNames() {
        "log_throughput log_timers_to_tensorboard log_validation_ppl_to_tensorboard log_world_size_to_tensorboard logging_level "
        "logits_load_decode_threads logits_load_ignore_errors logits_load_msc_prefetch_depth logits_load_prefetch_factor logits_save_dir "
        "logits_save_dtype logits_save_top_k logits_save_top_p logits_save_top_p_min_k mamba_inference_conv_states_dtype "
-       "mamba_inference_ssm_states_dtype mamba_training_ssm_states_dtype manual_gc manual_gc_eval manual_gc_interval mask_factor "
+       "mamba_inference_ssm_states_dtype mamba_training_ssm_states_dtype manual_gc_eval mask_factor "
        "mask_prob mask_type master_addr master_port max_elastic_nodes max_restarts max_tokens_to_oom memory_snapshot_path metadata_path "
        "mhc_init_gating_factor mhc_recompute_layer_num mhc_sinkhorn_iterations mid_level_dataset_surplus min_elastic_nodes "
        "mla_down_proj_fusion mlp_chunks_for_prefill mmap_bin_files mock_data module moe_apply_probs_on_input moe_aux_loss_coeff "
@@ -264,7 +276,7 @@ const NameTable &megatronNames() {
        "no_flight_recorder_extra_dump_on_exec no_flight_recorder_include_only_active no_inference_disable_ep_consensus "
        "no_inference_dynamic_batching_prefix_caching no_inference_text_gen_server_logging no_inference_use_synchronous_zmq_collectives "
        "no_inference_wandb_logging no_load_optim no_load_rng no_log_loss_scale_to_tensorboard no_manual_gc_eval no_mmap_bin_files "
-       "no_one_logger no_pipeline_parallel no_python no_query_key_layer_scaling no_rl_inference_logprobs_is_correction "
+       "no_one_logger no_python no_query_key_layer_scaling no_rl_inference_logprobs_is_correction "
        "no_rl_offload_inference_model_weights_when_idle no_rl_partial_rollouts no_rl_persist_cuda_graphs no_rl_skip_bos_token "
        "no_rl_training_cuda_graphs no_rl_use_sequence_packing no_rl_verify_model_weights_swap no_save_optim no_save_rng "
        "no_save_tokenizer_assets no_strict_fsdp_dtensor_load no_tokenizer_sentencepiece_ignore_extra_whitespaces "
@@ -289,19 +301,21 @@ const NameTable &megatronNames() {
        "rl_skip_bos_token rl_submission_granularity rl_training_cuda_graphs rl_use_sequence_packing rl_verify_model_weights_swap role "
        "rope_type run_workload_inspector_server sample_rate save save_activations_interval save_dgrads_interval save_interval "
        "save_params_interval save_retain_interval save_tokenizer_assets save_tokens_per_expert_interval save_wgrads_interval "
-       "sft_tokenizer_prompt_format short_seq_prob skip_train skipped_train_samples special_tokens split standalone start_eval_at_iter "
-       "start_method straggler_ctrlr_port straggler_minmax_count strict_fsdp_dtensor_load swin_backbone_type synchronize_each_layer "
+       "sft_tokenizer_prompt_format short_seq_prob skipped_train_samples special_tokens split standalone start_eval_at_iter "
+       "start_method straggler_ctrlr_port straggler_minmax_count strict_fsdp_dtensor_load swin_backbone_type "
        "te_rng_tracker tee tensorboard_dir tensorboard_log_interval tensorboard_queue_size test_data_path test_mode "
        "tiktoken_num_special_tokens tiktoken_pattern timing_log_level timing_log_option titles_data_path "
        "tokenizer_hf_no_include_special_tokens tokenizer_hf_no_use_fast tokenizer_metadata tokenizer_model "
        "tokenizer_sentencepiece_ignore_extra_whitespaces tokenizer_sentencepiece_legacy tokenizer_special_tokens "
-       "tp_comm_bootstrap_backend train_data_path train_sync_interval transformer_pipeline_model_parallel_size trust_remote_code "
-       "use_cpu_initialization use_dist_ckpt use_dist_ckpt_deprecated use_env use_flash_attn use_flash_attn_triton use_flash_attn_v1 "
-       "use_flash_attn_v2 use_gigatoken use_gloo_process_groups use_grouped_gemm_for_shared_expert use_layer_wise_param_layout "
-       "use_legacy_models use_legacy_static_engine use_mamba_mem_eff_path use_mcore_models use_one_sent_docs use_persistent_ckpt_worker "
+       "tp_comm_bootstrap_backend train_data_path transformer_pipeline_model_parallel_size trust_remote_code "
+       "use_cpu_initialization use_dist_ckpt use_dist_ckpt_deprecated use_env "
+       "use_gigatoken use_gloo_process_groups use_grouped_gemm_for_shared_expert use_layer_wise_param_layout "
+       "use_legacy_static_engine use_mamba_mem_eff_path use_one_sent_docs use_persistent_ckpt_worker "
        "use_pytorch_profiler use_same_sampling_seed_across_dp_ranks use_tokenizer_model_from_checkpoint_args valid_data_path "
        "validation_set_names verify_integrity vision_backbone_type vision_pretraining vision_pretraining_type merge_file vocab_file wandb_entity "
-       "wandb_exp_name wandb_project wandb_save_dir warmup"},
+       "wandb_exp_name wandb_project wandb_save_dir config_file dataset max_padding_length moe_eval_capacity_factor moe_expert_parallel_size "
+       "moe_loss_coeff moe_min_capacity moe_train_capacity_factor no_load_lr_state override_lr_scheduler patch_tokenizer_type "
+       "repeated_dataloader reset_iteration tokenizer_name_or_path train_data train_mode universal_checkpoint valid_data"},
   };
   // clang-format on
   return table;

@@ -8,8 +8,24 @@
 namespace npar::foreign {
 namespace {
 
-/// A number of steps that the file states by `steps`, or as a number of samples. Its origin is npar's if it states neither.
-Setting<int64_t> megatronSteps(Reading &in, const ForeignEntry *steps, const ForeignEntry *samples) {
+/// A duration, in one of three units, of which Megatron-DeepSpeed has the last one.
+struct Duration {
+  const ForeignEntry *steps, *samples, *tokens;
+  explicit operator bool() const { return steps || samples || tokens; }
+};
+
+/// A number of steps. Its origin is npar's if the file does not state it.
+Setting<int64_t> megatronSteps(Reading &in, const Duration &duration) {
+  const auto &[steps, samples, tokens] = duration;
+  if (tokens && in.run.batch > 0 && in.run.length > 0) {
+    double count = in.number(tokens, 0) / static_cast<double>(in.run.length) / static_cast<double>(in.run.batch);
+    if (count < 0 || count > static_cast<double>(Reading::mostSize))
+      in.error(*tokens, fmt::format("'{}' is no number of tokens", tokens->value.substr(0, 60)));
+    else
+      in.run.assumed.push_back(fmt::format("{} are {} steps of a full batch", in.shown(*tokens), std::llround(count)));
+    return {in.diagnostics.hasErrors() ? 0 : std::llround(count), Origin::File};
+  }
+  in.leave(tokens, "without a batch size it gives no number of steps");
   if (steps)
     return in.wholeSetting(steps, 0);
   int64_t count = in.whole(samples, 0, 0, Reading::mostSize);
@@ -25,11 +41,14 @@ Setting<int64_t> megatronSteps(Reading &in, const ForeignEntry *steps, const For
 void readMegatronRate(Reading &in) {
   Training &training = in.run.training;
   const ForeignEntry *rate = in.find("lr"), *style = in.find("lr_decay_style"), *least = in.find("min_lr"),
-                     *first = in.find("lr_warmup_init"), *fraction = in.find("lr_warmup_fraction");
+                     *first = in.find("lr_warmup_init"), *fraction = in.findAny({"lr_warmup_fraction", "warmup"}); // of old versions
   const ForeignEntry *decaySteps = in.find("lr_decay_iters"), *decaySamples = in.find("lr_decay_samples"),
                      *trainSteps = in.find("train_iters"), *trainSamples = in.find("train_samples"),
                      *warmupSteps = in.find("lr_warmup_iters"), *warmupSamples = in.find("lr_warmup_samples");
-  for (const ForeignEntry *one : {decaySteps, decaySamples, trainSteps, trainSamples, warmupSteps, warmupSamples, fraction})
+  const ForeignEntry *decayTokens = in.find("lr_decay_tokens"), *trainTokens = in.find("train_tokens"),
+                     *warmupTokens = in.find("lr_warmup_tokens");
+  for (const ForeignEntry *one :
+       {decaySteps, decaySamples, decayTokens, trainSteps, trainSamples, trainTokens, warmupSteps, warmupSamples, warmupTokens, fraction})
     in.keep(one); // durations may be samples or parts of others
   if (rate)
     training.rate = in.numberSetting(rate, 0);
@@ -40,9 +59,12 @@ void readMegatronRate(Reading &in) {
   else if (word == "linear" || word == "cosine")
     training.schedule = {word == "linear" ? dsl::ScheduleKind::Linear : dsl::ScheduleKind::Cosine, origin};
   else
-    in.keep(least), in.leave(style, "npar has no such schedule: the learning rate stays at its peak");
+    in.keep(least), in.leave(style, "npar has no such schedule: the learning rate stays at its peak"),
+        training.schedule.origin = Origin::Instead;
   training.final = in.numberSetting(least, 0);
-  training.steps = decaySteps || decaySamples ? megatronSteps(in, decaySteps, decaySamples) : megatronSteps(in, trainSteps, trainSamples);
+  const Duration decay = {decaySteps, decaySamples, decayTokens}, all = {trainSteps, trainSamples, trainTokens},
+                 rise = {warmupSteps, warmupSamples, warmupTokens};
+  training.steps = megatronSteps(in, decay ? decay : all);
   if (training.schedule.value != dsl::ScheduleKind::Constant && training.steps.origin == Origin::Npar) {
     training.schedule = {};
     if (!in.diagnostics.hasErrors())
@@ -54,12 +76,13 @@ void readMegatronRate(Reading &in) {
     if (static_cast<double>(training.warmup.value) != steps)
       in.run.assumed.push_back(fmt::format("a warm-up of {} steps is {}", steps, training.warmup.value));
   } else {
-    training.warmup = warmupSteps || warmupSamples ? megatronSteps(in, warmupSteps, warmupSamples) : in.wholeSetting(nullptr, 0);
+    training.warmup = rise ? megatronSteps(in, rise) : in.wholeSetting(nullptr, 0);
   }
   if (first && in.number(first, 0) != 0)
     in.leave(first, "the warm-up begins at 0");
-  const ForeignEntry *longest = fraction ? fraction : warmupSteps ? warmupSteps : warmupSamples;
-  if (longest && training.schedule.value != dsl::ScheduleKind::Constant && training.warmup.value >= training.steps.value)
+  const ForeignEntry *longest = fraction ? fraction : warmupTokens ? warmupTokens : warmupSteps ? warmupSteps : warmupSamples;
+  if (longest && !in.diagnostics.hasErrors() && training.schedule.value != dsl::ScheduleKind::Constant &&
+      training.warmup.value >= training.steps.value)
     in.error(*longest, fmt::format("a warm-up of {} steps is not shorter than the {} steps of the schedule", training.warmup.value,
                                    training.steps.value));
 }
@@ -73,7 +96,7 @@ void readMegatronTraining(Reading &in) {
   if (word == "adam" || word == "sgd")
     training.optimizer = {word == "sgd" ? "Sgd" : "AdamW", optimizer ? Origin::File : Origin::Program};
   else
-    in.leave(optimizer, "npar trains with AdamW");
+    in.leave(optimizer, "npar trains with AdamW"), training.optimizer.origin = Origin::Instead;
   const ForeignEntry *momentum = in.find("sgd_momentum"), *beta1 = in.find("adam_beta1"), *beta2 = in.find("adam_beta2"),
                      *epsilon = in.find("adam_eps");
   training.momentum = in.numberSetting(momentum, 0.9);
@@ -112,11 +135,11 @@ void addMegatronTraining(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("lr-decay-style", training.schedule.value == dsl::ScheduleKind::Constant ? "constant"
                                 : training.schedule.value == dsl::ScheduleKind::Linear ? "linear"
                                                                                        : "cosine");
-  if (!run.keeps({"lr_warmup_"}))
+  if (!run.keeps({"lr_warmup_", "warmup"}))
     add("lr-warmup-iters", training.warmup);
   if (training.schedule.value != dsl::ScheduleKind::Constant) {
     add("min-lr", training.final);
-    if (!run.keeps({"lr_decay_iters", "lr_decay_samples", "train_iters", "train_samples"}))
+    if (!run.keeps({"lr_decay_iters", "lr_decay_samples", "lr_decay_tokens", "train_iters", "train_samples", "train_tokens"}))
       add("lr-decay-iters", training.steps);
   }
   add("seed", training.seed);

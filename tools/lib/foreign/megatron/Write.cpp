@@ -94,12 +94,12 @@ void addPipeline(MegatronFlags &flags, const ForeignRun &run) {
 void addStorage(MegatronFlags &flags, const ForeignRun &run) {
   if (run.precision != "f32")
     flags.add(run.precision);
+  if (run.keeps({"zero_stage", "deepspeed"})) // by DeepSpeed, which needs no other flag
+    return;
   if (run.precision == "bf16" && run.gradients != "f32")
     flags.add("grad-reduce-in-bf16");
   if (run.precision == "fp16" && run.gradients == "f32")
     flags.add("accumulate-allreduce-grads-in-fp32");
-  if (run.keeps({"zero_stage"})) // of Megatron-DeepSpeed, which needs no other flag
-    return;
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
   if (!run.writesOwnPlan()) { // as npar's plans do
@@ -124,6 +124,9 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
 
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics) {
   MegatronFlags flags;
+  bool wasDeepSpeeds = std::any_of(run.kept.begin(), run.kept.end(), [](const KeptSetting &one) { return one.key == "deepspeed"; });
+  if (run.readFrom == run.program && !run.isOwnPlan && wasDeepSpeeds)
+    diagnostics.warning(program.plan.location, "this plan is written for Megatron-LM's own data parallelism: --deepspeed is left out");
   if (run.readFrom == run.program && !run.modelSettings.empty())
     for (const auto &[key, value] : run.modelSettings)
       flags.text += run.program->shown(key, value, false) + "\n";
@@ -142,7 +145,7 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);
-  bool isOlder = run.keeps({"ds_sequence_parallel_size"});
+  bool isOlder = run.keeps({"ds_sequence_parallel_size", "deepspeed", "zero_stage"}); // Megatron-DeepSpeed, which has no such flags
   if (!isOlder)
     flags.add("context-parallel-size", run.cp);
   if (run.cp > 1 && !isOlder)
@@ -158,6 +161,8 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   }
   addStorage(flags, run);
   for (const KeptSetting &one : run.keptToWrite()) {
+    if (one.key.rfind(ofDeepSpeedFile, 0) == 0) // that file is not written
+      continue;
     std::string line = run.program->shown(one.key, one.value, false);
     flags.remove(line.substr(2, line.find(' ') - 2));
     flags.text += line + "\n";

@@ -85,6 +85,7 @@ public:
   std::string scriptName;                   ///< `$0`
   std::string unfollowed;                   ///< a file that is read by `source` and that npar does not have; empty: none
   std::set<std::string> used;               ///< names of `given` that mattered
+  std::set<std::string> holdsFlags;         ///< variables that the script sets somewhere to a text that begins with a dash
   std::vector<Unknown> assumedUnset;        ///< variables that count as not set where the script has an answer for that
 
   bool good() const { return !failed; }

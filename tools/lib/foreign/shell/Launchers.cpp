@@ -90,6 +90,7 @@ public:
       return found;
     case Kind::Accelerate:
       take({"num_processes", "num_process"}, "world_size");
+      take({"config_file"}, "config_file");
       return found;
     case Kind::Slurm:
       return slurm();

@@ -114,6 +114,11 @@ Expander::Value Expander::valueOf(const Part &part, const Unit &unit) {
 /// Applies `:-`, `=`, `:?`, `+` and the like. True if the value itself is not what counts.
 bool Expander::choose(Value &value, const Part &part, const Unit &unit, std::vector<Piece> &out) {
   char kind = part.op.back();
+  if (UnknownPointer why = !value.isList && value.elements.size() == 1 ? value.elements[0].unknown() : nullptr;
+      part.op.size() == 2 && why && why->isUnset && value.elements[0].withoutUnset(why->name).empty()) { // as after `X=$8`
+    environment.assumeUnset(*why);
+    value.elements = {Text()};
+  }
   bool isEmptyToo = part.op.size() == 2, isUnset = value.unset ? value.unset->isUnset : value.elements.empty();
   bool isNull = isUnset || (isEmptyToo && !value.unset && value.elements.size() == 1 && value.elements[0].empty());
   if (kind == '+' && value.unset && isUnset)

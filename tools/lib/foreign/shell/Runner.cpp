@@ -2,7 +2,9 @@
 #include "tools/lib/foreign/shell/Runner.h"
 
 #include "tools/lib/foreign/shell/BatchLines.h"
+#include "tools/lib/foreign/shell/Characters.h"
 #include "tools/lib/foreign/shell/Conditions.h"
+#include "tools/lib/foreign/shell/FlagVariables.h"
 #include "tools/lib/foreign/shell/Parser.h"
 
 #include <utility>
@@ -20,9 +22,19 @@ UnitPointer Runner::parsed(const Text &source) {
   auto unit = std::make_shared<Unit>();
   unit->source = source.asCommands();
   unit->commands = parse(unit->source.str(), error);
-  if (error.message.empty())
+  if (error.message.empty()) {
+    addFlagVariables(unit->commands, unit->source.str(), environment.holdsFlags);
     return unit;
-  environment.fail({unit->source.originAt(error.offset), error.message, "", {}, ""});
+  }
+  // A placeholder <NAME> is two redirections, the second one without a name.
+  const std::string &all = unit->source.str();
+  size_t close = std::min(all.rfind('>', error.offset), all.size()), open = std::min(all.rfind('<', close), all.size());
+  bool isPlaceholder = open < close && close - open < 60 && all.find('\n', open) > close;
+  environment.fail({unit->source.originAt(error.offset),
+                    error.message,
+                    isPlaceholder ? "put a value in the place of '" + all.substr(open, close - open + 1) + "'" : "",
+                    {},
+                    ""});
   return nullptr;
 }
 
@@ -321,6 +333,12 @@ void Runner::redirected(const Command &command, const Unit &unit, const std::fun
       continue;
     }
     Text target = expander.text(one.target, unit);
+    if (const std::string &word = target.str(); word.size() > 2 && word.compare(0, 2, "--") == 0 && isLetter(word[2]))
+      return environment.fail({at,
+                               "'" + one.op + " " + word.substr(0, 60) + "' redirects to a file of that name: this is no flag",
+                               "a placeholder such as <NAME> before it needs a value in its place",
+                               {},
+                               ""});
     if (one.op == "<<<") {
       given = target, given.append("\n", at), input = &given;
     } else if (one.op == "<") {

@@ -33,12 +33,12 @@ public:
   /// False if this is no command of the shell.
   bool run() {
     static const std::map<std::string, void (Specials::*)()> all = {
-        {"[", &Specials::test},        {"test", &Specials::test},       {"cd", &Specials::cd},        {"pwd", &Specials::pwd},
-        {"set", &Specials::set},       {"shift", &Specials::shift},     {"unset", &Specials::unset},  {"let", &Specials::let},
-        {"exit", &Specials::exit},     {"return", &Specials::end},      {"break", &Specials::end},    {"continue", &Specials::end},
-        {"eval", &Specials::eval},     {"source", &Specials::source},   {".", &Specials::source},     {"read", &Specials::read},
-        {"cat", &Specials::cat},       {"tee", &Specials::tee},         {"false", &Specials::no},     {"getopts", &Specials::getopts},
-        {"mapfile", &Specials::lines}, {"readarray", &Specials::lines}, {"printf", &Specials::printf}};
+        {"[", &Specials::test},        {"test", &Specials::test},       {"cd", &Specials::cd},         {"pwd", &Specials::pwd},
+        {"set", &Specials::set},       {"shift", &Specials::shift},     {"unset", &Specials::unset},   {"let", &Specials::let},
+        {"exit", &Specials::exit},     {"return", &Specials::end},      {"break", &Specials::end},     {"continue", &Specials::end},
+        {"eval", &Specials::eval},     {"source", &Specials::source},   {".", &Specials::source},      {"read", &Specials::read},
+        {"cat", &Specials::cat},       {"tee", &Specials::tee},         {"false", &Specials::no},      {"getopts", &Specials::getopts},
+        {"mapfile", &Specials::lines}, {"readarray", &Specials::lines}, {"printf", &Specials::printf}, {"sed", &Specials::sed}};
     auto known = all.find(words[0].str());
     if (known == all.end())
       return false;
@@ -267,6 +267,54 @@ private:
       all.append(*text);
     }
     runner.print(all);
+  }
+
+  /// `sed "s/word/other/" [file]`, without patterns.
+  void sed() {
+    size_t first = words.size() > 1 && words[1].str() == "-e" ? 2 : 1;
+    std::optional<Text> text;
+    if (words.size() == first + 1 && runner.input)
+      text = *runner.input;
+    else if (words.size() == first + 2 && words[first].str()[0] != '-')
+      text = runner.file(words[first + 1]);
+    std::optional<Text> result = text ? substituted(words[first], *text) : std::nullopt;
+    if (result)
+      runner.print(*result);
+    else
+      runner.printUnknown(words, at);
+  }
+
+  std::optional<Text> substituted(const Text &expression, const Text &text) {
+    const std::string &all = expression.str();
+    char mark = all.size() > 4 && all[0] == 's' ? all[1] : '\0';
+    size_t middle = mark ? all.find(mark, 2) : std::string::npos,
+           end = middle < all.size() ? all.find(mark, middle + 1) : std::string::npos;
+    if (end == std::string::npos || middle == 2 || (end + 1 != all.size() && all.substr(end + 1) != "g"))
+      return std::nullopt;
+    Text from = expression.slice(2, middle), to = expression.slice(middle + 1, end), result;
+    if (from.unknown() || from.str().find_first_of(".[]*^$\\") != std::string::npos || to.str().find_first_of("&\\") != std::string::npos)
+      return std::nullopt;
+    const std::string &source = text.str();
+    for (size_t begin = 0; begin < source.size();) {
+      size_t found = source.find(from.str(), begin);
+      bool isWhole = found != std::string::npos && !text.slice(found, found + from.size()).unknown();
+      if (!environment.spend(10 + to.weight(), at) || !environment.fits(result.size() + to.size(), at) ||
+          (found < source.size() && !isWhole))
+        return std::nullopt;
+      if (found == std::string::npos) {
+        result.append(text.slice(begin, source.size()));
+        break;
+      }
+      result.append(text.slice(begin, found));
+      result.append(to);
+      begin = found + from.size();
+      if (end + 1 == all.size()) { // once in each line
+        size_t line = std::min(source.find('\n', begin), source.size());
+        result.append(text.slice(begin, line));
+        begin = line;
+      }
+    }
+    return result;
   }
 
   void tee() {
