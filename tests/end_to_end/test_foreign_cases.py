@@ -353,6 +353,7 @@ class TorchtitanCasesTest(CasesTest):
             ('[optimizer]\nimplementation = "foreach"\n', ["optimizer.implementation"]),
             ('[experimental]\ncustom_import = "mine"\n', ["experimental.custom_import"]),
             ("[parallelism]\nmystery = 1\n", ["parallelism.mystery"]),
+            ("[debug]\ndeterministic = true\n[memory_estimation]\nenable = true\n", ["debug.deterministic", "memory_estimation.enable"]),
             ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n", ["activation_checkpoint.selective_ac_option"]),
         ):
             with self.subTest(more):
@@ -402,6 +403,13 @@ class TorchtitanCasesTest(CasesTest):
     def test_another_model(self):
         run = self.run_of("run.toml", '[model]\nname = "flux"\nflavor = "flux-dev"\n[training]\nseq_len = 64\n', *CONFIG, "--world", 8)
         self.assertIn("the model is that of --model-config, whatever 'flux flux-dev' of the file is", run["assumed"])
+
+    def test_sequences_longer_than_the_positions(self):
+        text = LLAMA3.replace("8192", "4096")
+        error = self.npar("simulate", "--from", self.write("run.toml", text), *A100, *CONFIG, "--world", 8, code=1).error
+        self.assertIn("run.toml:6:1: error: sequences of 4096 tokens are longer than the", error)
+        self.assertIn("--set context=4096", error)
+        self.assertEqual(self.run_of("run.toml", text, *CONFIG, "--world", 8, "--set", "context=4096")["batch"], 64)
 
     def test_the_own_plan_comes_back(self):
         """Also what is torchtitan's default, and an option that is a word of digits."""
@@ -500,7 +508,8 @@ class AccelerateCasesTest(CasesTest):
         """PyTorch's DistributedDataParallel has them by default; DeepSpeed too."""
         for text, line in (
             ("distributed_type: MULTI_GPU\nnum_processes: 8\n", "    bucket 26214400 B  # default of PyTorch\n"),
-            ("distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n", "    bucket 26214400 B  # default of PyTorch\n"),
+            ("distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n", "    bucket 26214400 B  # npar's: FSDP reduces each block by itself\n"),
+            ("distributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n", "    bucket 26214400 B  # npar's: FSDP reduces each block by itself\n"),
             ("distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config:\n  zero_stage: 2\n", "    bucket 1000000000 B  # default of DeepSpeed\n"),
         ):
             with self.subTest(text):

@@ -18,7 +18,14 @@ const ForeignProgram &deepSpeed();
 namespace {
 
 /// Buckets in which PyTorch's DistributedDataParallel reduces gradients during the backward pass (bucket_cap_mb; its first has 1 MiB).
-void takeDdpBuckets(ForeignRun &run) { run.bucketBytes = 25 << 20, run.bucketOf = "PyTorch"; }
+void takeDdpBuckets(ForeignRun &run) { run.bucketBytes = 25 << 20, run.bucketNote = "default of PyTorch"; }
+
+/// FSDP reduces the gradients that are not in shares block by block during the backward pass.
+void takeFsdpBuckets(ForeignRun &run) {
+  run.bucketBytes = 25 << 20, run.bucketNote = "npar's: FSDP reduces each block by itself";
+  run.assumed.push_back(
+      "gradients are reduced between replicas in buckets of 25 MiB during the backward pass (FSDP: each block by itself)");
+}
 
 void readAccelerateFsdp(Reading &in) {
   ForeignRun &run = in.run;
@@ -33,11 +40,13 @@ void readAccelerateFsdp(Reading &in) {
   if (how == "SHARD_GRAD_OP" || how == "2" || how == "HYBRID_SHARD_ZERO2" || how == "5")
     run.zero = 2;
   else if (how == "NO_SHARD" || how == "3")
-    run.zero = 0, takeDdpBuckets(run);
+    run.zero = 0, takeFsdpBuckets(run);
   else if (how != "FULL_SHARD" && how != "1" && how != "HYBRID_SHARD" && how != "4")
     in.leave(strategy, "npar does not know this strategy: everything is stored in shares");
   if (how.rfind("HYBRID", 0) == 0 || how == "4" || how == "5") {
     run.replicas = in.whole(in.find("num_machines"), 1);
+    if (run.replicas > 1)
+      takeFsdpBuckets(run);
     run.assumed.push_back(fmt::format("a hybrid strategy has shares inside each of {} machines", run.replicas));
   }
   if (in.isTrue(recompute))
@@ -97,6 +106,8 @@ void readAccelerateMesh(Reading &in) {
     return;
   run.replicas = in.whole(replicate, 1), run.tp = in.whole(tp, run.tp), run.cp = in.whole(cp, run.cp);
   run.dp = shard ? in.whole(shard, 1) : 0;
+  if (run.replicas > 1 && run.zero > 0 && run.bucketBytes == 0)
+    takeFsdpBuckets(run);
   in.place("dp", shard), in.place("tp", tp), in.place("cp", cp);
   if (run.cp > 1 && (!how || how->value == "allgather"))
     run.ring = "gather";

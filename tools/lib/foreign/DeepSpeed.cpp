@@ -115,7 +115,7 @@ void readReduction(Reading &in, const std::string &section) {
     takeDeepSpeedReduction(run);
   if (overlap || bucket)
     takeBuckets(run, elements, overlap ? in.isTrue(overlap) : run.zero == 3);
-  run.bucketOf = bucket ? "" : "DeepSpeed";
+  run.bucketNote = bucket ? "" : "default of DeepSpeed";
   if (overlap && !in.isTrue(overlap) && run.zero >= 2)
     in.leave(overlap, "gradients are reduced while the backward pass continues");
 }
@@ -156,7 +156,7 @@ void readZero(Reading &in, const std::string &prefix) {
 
 void takeDeepSpeedReduction(ForeignRun &run) {
   takeBuckets(run, bucketElements, /*overlaps=*/run.zero == 3);
-  run.bucketOf = "DeepSpeed";
+  run.bucketNote = "default of DeepSpeed";
   if (run.zero == 2)
     run.assumed.push_back(
         "gradients are reduced while the backward pass continues (overlap_comm of DeepSpeed is off by default in ZeRO 2)");

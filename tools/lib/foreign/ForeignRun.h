@@ -70,7 +70,7 @@ struct ForeignRun {
   bool sequenceParallel = false;
   std::string precision = "f32", gradients, reduce; ///< gradients, reduce: empty for the default of the precision
   int64_t bucketBytes = 0;
-  std::string bucketOf; ///< the program whose default `bucketBytes` is; empty: the file states it
+  std::string bucketNote; ///< where `bucketBytes` comes from; empty: the file
   Training training;
   // Locations of the sizes that the file sets ("world", "batch", "micro", "tp", "pp", "cp", "dp"), for errors about their combination.
   std::vector<std::pair<std::string, dsl::Location>> places;

@@ -150,7 +150,7 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
   }
   text += "    }\n" + storeLines(run);
   if (run.bucketBytes > 0 && run.dp * run.cp * run.replicas > 1)
-    text += fmt::format("    bucket {} B{}\n", run.bucketBytes, run.bucketOf.empty() ? "" : "  # default of " + run.bucketOf);
+    text += fmt::format("    bucket {} B{}\n", run.bucketBytes, run.bucketNote.empty() ? "" : "  # " + run.bucketNote);
   text += recomputeLine(run, target.blocks);
   text += "    compute " + run.precision;
   if (run.precision != "f32") {

@@ -27,7 +27,7 @@ void ForeignFlags::addTo(CLI::App &app) {
       ->check(notEmpty());
   addProgramFlag(app, "--from-format", program, "with --from: the program that the file belongs to (default: recognized by its contents)",
                  /*written=*/false);
-  app.add_option("--world", world, "with --from: number of devices (default: as in the file, or all of --hosts)")
+  app.add_option("--world", world, "with --from: number of devices (default: all of --hosts, else as in the file)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
   app.add_option_function<std::vector<std::string>>(
@@ -42,7 +42,8 @@ void ForeignFlags::addTo(CLI::App &app) {
       ->check(CLI::Validator(
           [](const std::string &text) { return text.find('=') == std::string::npos || text[0] == '=' ? "it needs NAME=VALUE" : ""; }, "",
           "NAME=VALUE"));
-  app.add_flag("--print-plan", printPlan, "with --from: print the resulting plan, and stop");
+  app.add_flag("--print-plan", printPlan,
+               "with --from: print the resulting plan, with what was assumed and not taken in comments, and stop");
 }
 
 ExitCode ForeignFlags::check(const ModelOptions &model) const {
