@@ -97,6 +97,16 @@ bool ForeignRun::keeps(const std::vector<std::string> &words) const {
   });
 }
 
+Remarks differencesOf(const ForeignRun &run) { return {"npar has no such model, only a near one", run.differences}; }
+
+std::vector<Remarks> remarksOf(const ForeignRun &run) {
+  Remarks assumed = {"assumed", run.assumed}, notTaken = {"not taken", {}};
+  for (const NotTaken &one : run.notTaken)
+    if (!one.isDifference)
+      notTaken.lines.push_back(fmt::format("line {:<5} {}: {}", one.at.line, one.setting, one.why));
+  return {assumed, notTaken};
+}
+
 dsl::Location ForeignRun::placeOf(const std::string &name) const {
   for (const auto &[known, at] : places)
     if (known == name)

@@ -32,16 +32,6 @@ int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.repli
 
 } // namespace
 
-Remarks differencesOf(const ForeignRun &run) { return {"npar has no such model, only a near one", run.differences}; }
-
-std::vector<Remarks> remarksOf(const ForeignRun &run) {
-  Remarks assumed = {"assumed", run.assumed}, notTaken = {"not taken", {}};
-  for (const NotTaken &one : run.notTaken)
-    if (!one.isDifference)
-      notTaken.lines.push_back(fmt::format("line {:<5} {}: {}", one.at.line, one.setting, one.why));
-  return {assumed, notTaken};
-}
-
 std::string foreignText(const ForeignRequest &request, const ForeignModel &model, bool compiled) {
   const ForeignRun &run = model.run;
   std::string text = fmt::format("'{}', a run of {}\n\n", request.from, run.program->name());
