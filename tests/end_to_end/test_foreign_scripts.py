@@ -111,6 +111,15 @@ class ScriptsTest(CasesTest):
         for command in ("deepspeed --num_gpus 8 train.py --deepspeed ds.json --bf16 true", "accelerate launch --config_file ds.json train.py --learning_rate 1"):
             self.refused("run.sh", command + "\n", "this script trains by the settings of 'ds.json'")
 
+    def test_a_command_that_an_argument_decides(self):
+        text = ('if [ "$1" = "convert" ]; then\n  task="deepspeed tools/convert.py"\nelse\n  task="deepspeed --num_gpus 8 train.py"\nfi\n'
+                f'eval "$task {MODEL.strip()}"\n')
+        self.refused("run.sh", text, "the program that runs here depends on '$1', an argument of the script")
+        self.assertEqual(self.run_of("run.sh", text, "--env", "1=train")["model"]["depth"], "4")
+
+    def test_what_is_no_number(self):
+        self.refused("run.sh", "SAMPLES=126_953_125\n" + GPT + "--train-samples $((SAMPLES * 2))\n", "a sum: '126_953_125' is no number")
+
     def test_the_line_of_a_program(self):
         run = self.run_of("run.sh", "dir=`pwd`\n\n\n" + GPT.replace("pretrain_gpt.py", "${dir}/../pretrain_bert.py"))
         self.assertEqual([(one["line"], one["setting"]) for one in run["not_taken"]], [(4, "`pwd`/../pretrain_bert.py")])
@@ -132,7 +141,7 @@ class MegatronFlagsTest(CasesTest):
         self.assertIn("warmup = 10, steps = 100", self.plan_of("run.sh", GPT + "--lr 1e-4 --train-iters 100 --warmup .1"))
 
     def test_flags_with_an_effect(self):
-        for flag in ("--skip-train", "--train-sync-interval 5", "--synchronize-each-layer", "--deterministic-mode", "--calculate-per-token-loss"):
+        for flag in ("--skip-train", "--train-sync-interval 5", "--synchronize-each-layer", "--deterministic-mode", "--calculate-per-token-loss", "--head-lr-mult 2", "--fp32-attention"):
             self.assertEqual(self.left(self.run_of("run.sh", GPT + flag)), [flag.split()[0]])
 
     def test_models_that_npar_lacks(self):

@@ -103,6 +103,26 @@ Status takeConstants(std::vector<std::string> &settings, const std::vector<std::
   return {};
 }
 
+/// Reports sequences that are longer than the positions of the model from --model-config.
+void checkLength(const ForeignRun &run, const std::vector<Constant> &constants, const std::vector<std::string> &settings,
+                 dsl::Diagnostics &diagnostics) {
+  for (const std::string &setting : settings)
+    if (setting.rfind("context=", 0) == 0 || setting.rfind("length=", 0) == 0)
+      return;
+  int64_t positions = 0;
+  for (const Constant &one : constants)
+    if (one.name == "rope" && one.value == "dynamic")
+      return;
+    else if (one.name == "context")
+      positions = std::strtoll(one.value.c_str(), nullptr, 10);
+  if (positions == 0 || run.length <= positions)
+    return;
+  diagnostics
+      .error(run.placeOf("length"), "sequences of " + std::to_string(run.length) + " tokens are longer than the " +
+                                        std::to_string(positions) + " positions of --model-config (max_position_embeddings)")
+      .help(run.placeOf("length"), "--set context=" + std::to_string(run.length) + " gives the model as many positions");
+}
+
 /// Overrides the precision. The file's types of gradients and their sums are kept only for a 16-bit precision.
 void compute(ForeignRun &run, const std::string &type) {
   run.precision = type;
@@ -137,6 +157,8 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
   std::optional<ForeignRun> run;
   if (std::optional<ForeignFile> file = readForeignFile(request.from, request.program, sources, diagnostics, request.environment))
     run = understand(*file, hints, diagnostics);
+  if (run && program)
+    checkLength(*run, constants, given.settings, diagnostics);
   std::ostringstream report;
   diagnostics.print(report);
   if (!run || diagnostics.hasErrors())

@@ -75,7 +75,8 @@ int rankOf(const Launch &launch) {
   std::string name(shell::nameOf(launch.words[launch.program]));
   if (name.empty())
     return 0;
-  if (const Text &word = launch.words[launch.program]; word.unknownAt(word.size() - 1)) // its folder alone need not be known
+  const Text &word = launch.words[launch.program]; // its folder need not be known
+  if (word.unknownAt(word.size() - 1) || (word.unknownAt(0) && word.str().find(' ') != std::string::npos))
     return 1;
   return name.find("pretrain") != std::string::npos                                          ? 4
          : name.find("train") != std::string::npos || name.find("tune") != std::string::npos ? 3

@@ -187,7 +187,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   run.dp = sharded == -1 ? 0 : sharded;
   run.length = in.whole(length, 2048, 1, Reading::mostSize);
   in.place("tp", tp), in.place("pp", pp), in.place("cp", cp), in.place("dp", shard), in.place("batch", batch ? batch : local),
-      in.place("micro", micro);
+      in.place("micro", micro), in.place("length", length);
   int64_t each = in.whole(local, 8), global = in.whole(batch, -1, -1, Reading::mostSize);
   if (!local)
     run.assumed.push_back("a rank's batch has 8 sequences, torchtitan's default");

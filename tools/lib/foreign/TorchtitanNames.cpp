@@ -15,6 +15,8 @@ const NameTable &torchtitanNames() {
        "optimizer.weight_decay training.max_norm training.seed training.steps training.warmup_steps"},
       {Part::Training, "what a module of its own changes is unknown",
        "experimental.custom_args_module experimental.custom_import job.custom_config_module"},
+      {Part::Training, "every step is trained",
+       "checkpoint.create_seed_checkpoint memory_estimation.enable"},
       {Part::Training, "all replicas take every step together",
        "fault_tolerance.enable fault_tolerance.group_size fault_tolerance.min_replica_size=1 fault_tolerance.process_group=gloo "
        "fault_tolerance.process_group_timeout_ms=10000 fault_tolerance.replica_id fault_tolerance.semi_sync_method"},
@@ -55,7 +57,7 @@ const NameTable &torchtitanNames() {
        "debug.moe_force_load_balance parallelism.expert_parallel_comm_backend=standard parallelism.expert_tensor_parallel_degree=1 "
        "parallelism.pipeline_parallel_expert_parallel_overlap=true"},
       {Part::Plan, "npar's own kernels are timed",
-       "compile.backend=inductor compile.components=model_loss compile.enable experimental.enable_async_tensor_parallel_compile "
+       "debug.deterministic training.deterministic compile.backend=inductor compile.components=model_loss compile.enable experimental.enable_async_tensor_parallel_compile "
        "model.attn_mask_type model.use_flex_attn optimizer.implementation=fused parallelism.enable_compiled_autograd "
        "parallelism.spmd_backend training.compile"},
       {Part::Plan, "npar has no 8-bit types: products use the plan's precision",
@@ -66,21 +68,21 @@ const NameTable &torchtitanNames() {
        "quantize.linear.mx.mxfp8_dim1_cast_kernel_choice=triton quantize.linear.mx.recipe_name=mxfp8_cublas"},
       {Part::Run, nullptr,
        "activation_checkpoint.debug activation_checkpoint.determinism_check activation_checkpoint.preserve_rng_state "
-       "checkpoint.async_mode checkpoint.create_seed_checkpoint checkpoint.enable checkpoint.enable_checkpoint "
+       "checkpoint.async_mode checkpoint.enable checkpoint.enable_checkpoint "
        "checkpoint.enable_first_step_checkpoint checkpoint.enable_ft_dataloader_checkpoints checkpoint.exclude_from_loading "
        "checkpoint.export_dtype checkpoint.folder checkpoint.initial_load_in_hf checkpoint.initial_load_in_hf_quantized "
        "checkpoint.initial_load_model_only checkpoint.initial_load_path checkpoint.interval checkpoint.keep_latest_k "
        "checkpoint.last_save_in_hf checkpoint.last_save_model_only checkpoint.load_only checkpoint.load_step "
        "checkpoint.model_weights_only comm.init_timeout_seconds comm.mode comm.save_traces_file_prefix comm.save_traces_folder "
-       "comm.trace_buf_size comm.train_timeout_seconds debug.deterministic debug.deterministic_warn_only job.config_file "
+       "comm.trace_buf_size comm.train_timeout_seconds debug.deterministic_warn_only job.config_file "
        "job.description job.dump_folder job.experiment job.print_config job.save_config_file job.use_for_integration_test "
-       "memory_estimation.disable_fake_mode memory_estimation.enable metrics.disable_color_printing metrics.enable_tensorboard "
+       "memory_estimation.disable_fake_mode metrics.disable_color_printing metrics.enable_tensorboard "
        "metrics.enable_wandb metrics.log_freq metrics.rank_0_only metrics.save_for_all_ranks metrics.save_tb_folder "
        "model.hf_assets_path model.print_after_conversion model.tokenizer model.tokenizer_path model.tokenizer_type profiling.enable "
        "profiling.enable_memory_snapshot profiling.enable_profiling profiling.profile_freq profiling.profiler_active "
        "profiling.profiler_warmup profiling.save_memory_snapshot_folder profiling.save_traces_folder training.data_sharding "
        "training.dataloader.num_workers training.dataloader.persistent_workers training.dataloader.pin_memory "
-       "training.dataloader.prefetch_factor training.dataset training.dataset_path training.deterministic "
+       "training.dataloader.prefetch_factor training.dataset training.dataset_path "
        "training.deterministic_warn_only training.gc_debug training.gc_freq training.max_context_length "
        "validation.dataloader.num_workers validation.dataloader.persistent_workers validation.dataloader.pin_memory "
        "validation.dataloader.prefetch_factor validation.dataset validation.dataset_path validation.enable validation.freq "

@@ -122,7 +122,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
                      *ulysses = in.find("ds_sequence_parallel_size"); // of Megatron-DeepSpeed
   run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
   in.place("tp", tp ? tp : old), in.place("pp", pp), in.place("cp", cp), in.place("micro", micro), in.place("batch", batch);
-  in.place("world", world ? world : nodes ? nodes : perNode);
+  in.place("world", world ? world : nodes ? nodes : perNode), in.place("length", length);
   if (hints.world == 0)
     run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
   run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0, 1, Reading::mostSize);

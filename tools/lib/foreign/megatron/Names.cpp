@@ -66,7 +66,7 @@ const NameTable &megatronNames() {
       {Part::Training, "attention and positions go over the whole sequence, and every token counts in the loss",
        "dataloader_inter_document_masking eod_mask_loss reset_attention_mask reset_position_ids sft"},
       {Part::Training, "the whole model has one learning rate",
-       "decoupled_lr decoupled_min_lr"},
+       "decoupled_lr decoupled_min_lr head_lr_mult=1.0"},
       {Part::Training, "the weight decay leaves out biases and norms",
        "apply_wd_to_qk_layernorm no_weight_decay_cond_type"},
       {Part::Training, "the loss is scaled by npar's own rule",
@@ -134,8 +134,8 @@ const NameTable &megatronNames() {
        "tp_comm_split_rs=true"},
       {Part::Plan, "what is kept of a block's input is not cut over tp",
        "distribute_saved_activations partition_activations"},
-      {Part::Plan, "the residual stream and the loss use the plan's precision",
-       "fp16_lm_cross_entropy fp32_residual_connection logit_dtype output_logit_dtype"},
+      {Part::Plan, "attention, the residual stream and the loss use the plan's precision",
+       "fp16_lm_cross_entropy fp32_attention fp32_residual_connection logit_dtype output_logit_dtype"},
       {Part::Plan, "the cost of a launch is the machine's figure",
        "cuda_graph_impl cuda_graph_modules cuda_graph_scope cuda_graph_warmup_steps=3 enable_cuda_graph external_cuda_graph "
        "optimizer_cuda_graph"},
@@ -219,10 +219,10 @@ const NameTable &megatronNames() {
        "fim_fragment_rate fim_middle_token fim_no_prefix fim_pad_token fim_prefix_token fim_rate fim_split_sample fim_spm_rate "
        "fim_suffix_token finetune flash_attention_version flash_decode flight_recorder_dump_on_timeout flight_recorder_dump_path "
        "flight_recorder_extra_dump_on_exec flight_recorder_include_only_active flight_recorder_include_stack_trace "
-       "flight_recorder_trace_buffer_size force_multi fp32_attention ft_num_warmup_iters full_validation gdp_cutedsl_kernel "
+       "flight_recorder_trace_buffer_size force_multi ft_num_warmup_iters full_validation gdp_cutedsl_kernel "
        "gdp_num_chunk_states_to_recompute gdp_num_householder gpu_sniff_test_interval grpo_clamp_eps_lower grpo_clamp_eps_upper "
        "grpo_entropy_term_weight grpo_filter_groups_with_same_reward grpo_group_size grpo_iterations grpo_kl_beta grpo_prompts_per_step "
-       "head_lr_mult help hostfile ict_head_size ict_load img_h img_w include indexer_batch_size indexer_log_interval "
+       "help hostfile ict_head_size ict_load img_h img_w include indexer_batch_size indexer_log_interval "
        "inference_batch_times_seqlen_threshold inference_coordinator_port inference_cuda_graph_all_prefills "
        "inference_cuda_graph_max_tokens inference_cuda_graph_scope inference_disable_ep_consensus inference_disable_triton_nvls_kernels "
        "inference_dynamic_batching inference_dynamic_batching_async_sched_mode inference_dynamic_batching_block_size "

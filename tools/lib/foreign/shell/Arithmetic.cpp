@@ -259,7 +259,7 @@ private:
       base = word[1] == 'x' || word[1] == 'X' ? 16 : 8, digits = base == 16 ? 2 : 1;
     }
     if (base < 2 || base > 64 || digits == word.size())
-      return wrong("no number");
+      return wrong("'" + std::string(word.substr(0, 60)) + "' is no number");
     for (char c : word.substr(digits)) {
       uint64_t digit = c >= '0' && c <= '9'   ? static_cast<uint64_t>(c - '0')
                        : c >= 'a' && c <= 'z' ? static_cast<uint64_t>(c - 'a') + 10
@@ -268,7 +268,7 @@ private:
                        : c == '_'             ? 63
                                               : 64;
       if (digit >= base)
-        return wrong("no number");
+        return wrong("'" + std::string(word.substr(0, 60)) + "' is no number");
       value = value * base + digit;
     }
     at = end;
