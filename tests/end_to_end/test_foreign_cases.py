@@ -255,18 +255,19 @@ class DeepSpeedCasesTest(CasesTest):
             self.assertEqual(len(run["not_taken"]), 1)
 
     def test_types_of_gradients(self):
-        bf16, f32 = {"bf16": {"enabled": True}}, {"bf16": {"enabled": False}}
+        bf16, f32, zero = {"bf16": {"enabled": True}}, {"bf16": {"enabled": False}}, {"zero_optimization": {"stage": 1}}
         for content, line, left in (
             ({**f32, "communication_data_type": "fp16"}, "compute f32\n", ["communication_data_type"]),
             ({**f32, "communication_data_type": "fp32"}, "compute f32\n", []),
             ({**bf16, "communication_data_type": "fp16"}, "compute bf16\n", ["communication_data_type"]),
             ({**bf16, "communication_data_type": "fp32"}, "compute bf16, reduce f32\n", ["communication_data_type"]),  # only the sums are f32
             ({**bf16, "communication_data_type": "bfp16"}, "compute bf16\n", []),
-            ({**bf16, "data_types": {"grad_accum_dtype": "fp32"}}, "compute bf16, gradients f32, reduce bf16\n", []),
-            ({**bf16, "data_types": {"grad_accum_dtype": "fp32"}, "communication_data_type": "fp32"}, "compute bf16, gradients f32\n", []),
+            ({**bf16, **zero, "data_types": {"grad_accum_dtype": "fp32"}}, "compute bf16, gradients f32, reduce bf16\n", []),
+            ({**bf16, **zero, "data_types": {"grad_accum_dtype": "fp32"}, "communication_data_type": "fp32"}, "compute bf16, gradients f32\n", []),
             ({**bf16, "data_types": {"grad_accum_dtype": "fp16"}}, "compute bf16\n", ["data_types.grad_accum_dtype"]),
             ({**f32, "torch_autocast": {"enabled": True, "dtype": "bfloat16"}, "zero_optimization": {"stage": 1}}, "compute bf16, gradients f32, reduce bf16\n", []),
             ({**f32, "torch_autocast": {"enabled": True, "dtype": "bfloat16"}}, "compute bf16, gradients f32\n", []),
+            ({**f32, "torch_autocast": {"enabled": True, "dtype": "bfloat16"}, "communication_data_type": "bf16"}, "compute bf16, gradients f32, reduce bf16\n", []),
             ({**f32, "torch_autocast": {"enabled": True}}, "compute f32\n", ["torch_autocast.enabled"]),
             ({**f32, "torch_autocast": {"enabled": False, "dtype": "bfloat16"}}, "compute f32\n", []),
         ):
@@ -274,6 +275,20 @@ class DeepSpeedCasesTest(CasesTest):
                 run = self.run_of("ds.json", self.ds(**content), *CONFIG, "--world", 8)
                 self.assertIn(line, run["plan"])
                 self.assertEqual(self.left(run), left)
+
+    def test_types_that_deepspeed_has_with_zero_alone(self):
+        """Its sanity check of the optimizer refuses f32 gradients of a 16-bit model without ZeRO, which are written as those of an autocast."""
+        self.refused("ds.json", self.ds(data_types={"grad_accum_dtype": "fp32"}), "DeepSpeed refuses f32 gradients under bf16 without ZeRO", *CONFIG, "--world", 8)
+        for type in ("bf16", "fp16"):
+            path = self.write("run.yaml", f"distributed_type: MULTI_GPU\nnum_processes: 8\nmixed_precision: {type}\n")
+            text = self.npar("simulate", "--from", path, *A100, *CONFIG, "--as", "deepspeed").output
+            self.assertNotIn("data_types", text)
+            self.assertIn(f"compute {type}, gradients f32\n", self.plan_of("ds.json", text, *CONFIG, "--world", 8))
+        run = self.run_of("ds.json", self.ds(pipeline={"stages": 2}), *CONFIG, "--world", 8)
+        self.assertEqual((run["zero"], run["mesh"]["pp"]), (1, 2))
+        self.assertTrue(any("BF16_Optimizer" in line for line in run["assumed"]))
+        overlap = {"zero_optimization": {"stage": 1, "overlap_comm": True}}  # which the BF16_Optimizer does not do
+        self.assertNotIn("bucket", self.plan_of("ds.json", self.ds(data_types={"grad_accum_dtype": "fp32"}, **overlap), *CONFIG, "--world", 8))
 
     def test_what_the_caller_decides_is_named_with_what_is_taken(self):
         content = self.ds(gradient_clipping="auto", optimizer={"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}},

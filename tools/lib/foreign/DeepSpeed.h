@@ -1,5 +1,6 @@
-// DeepSpeed in three files: the program with its parallel layout and types (DeepSpeed), its optimizer and learning rate
-// (DeepSpeedTraining), and the classes of its names (DeepSpeedNames). Other programs' files contain its settings too.
+// DeepSpeed in four files: the program and what it writes (DeepSpeed), how its parallel layout and types are read (DeepSpeedReader), its
+// optimizer and learning rate (DeepSpeedTraining), and the classes of its names (DeepSpeedNames). Other programs' files contain its
+// settings too.
 #pragma once
 
 #include "tools/lib/foreign/Reading.h"
