@@ -415,6 +415,12 @@ class TorchtitanCasesTest(CasesTest):
         self.assertIn("[model] is left out", plain.error)
         self.assertIn("torchtitan's llama3 has the scaled rotary positions of Llama 3.1", plain.error)
 
+    def test_replicas_reduce_in_buckets(self):
+        mesh = "[parallelism]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = "
+        for shard, world, line in ((1, 2, "    bucket 104857600 B  # default of torchtitan\n"), (4, 8, "    bucket 26214400 B  # npar's: FSDP reduces each block by itself\n")):
+            self.assertIn(line, self.plan_of("run.toml", f"{LLAMA3}{mesh}{shard}\n", "--world", world))
+        self.assertNotIn("bucket", self.plan_of("run.toml", LLAMA3, "--world", 8))
+
     def test_another_model(self):
         run = self.run_of("run.toml", '[model]\nname = "flux"\nflavor = "flux-dev"\n[training]\nseq_len = 64\n', *CONFIG, "--world", 8)
         self.assertIn("the model is that of --model-config, whatever 'flux flux-dev' of the file is", run["assumed"])
@@ -629,7 +635,9 @@ class TranslationTest(CasesTest):
         for line in ("--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 2"):
             self.assertEqual(found.count(line + "\n"), 1)
         # A changed plan is no longer the file's, so npar writes the flags that its own plan needs.
-        self.assertIn("--overlap-grad-reduce\n", self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron", "--set", "micro=1").output)
+        changed = self.translated("run.sh", GPT + "--use-distributed-optimizer --overlap-grad-reduce", "megatron", "--set", "micro=1").output
+        self.assertIn("--overlap-grad-reduce\n--overlap-param-gather\n--ddp-bucket-size 40000000\n", changed)
+        self.assertNotIn("overlap", self.translated("run.sh", GPT + "--use-distributed-optimizer", "megatron", "--set", "micro=1").output)
 
     def test_the_printed_plan_has_the_report(self):
         """Comments at its head, in ASCII, have what was assumed and left out; messages of --as name the file, not npar's own text of it."""

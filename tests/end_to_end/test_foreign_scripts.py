@@ -144,6 +144,16 @@ class MegatronFlagsTest(CasesTest):
         for flag in ("--skip-train", "--train-sync-interval 5", "--synchronize-each-layer", "--deterministic-mode", "--calculate-per-token-loss", "--head-lr-mult 2", "--fp32-attention"):
             self.assertEqual(self.left(self.run_of("run.sh", GPT + flag)), [flag.split()[0]])
 
+    def test_when_gradients_are_reduced(self):
+        """After the backward pass, or with --overlap-grad-reduce in buckets."""
+        for more, line in (("", None), ("--ddp-bucket-size 1000", None), ("--overlap-grad-reduce", "    bucket 160000000 B  # default of Megatron-LM\n"),
+                           ("--overlap-grad-reduce --grad-reduce-in-bf16", "    bucket 80000000 B  # default of Megatron-LM\n"),
+                           ("--overlap-grad-reduce --ddp-bucket-size 1000", "    bucket 4000 B\n")):
+            with self.subTest(more):
+                run = self.run_of("run.sh", GPT + more)
+                self.assertEqual(line in run["plan"] if line else "bucket" not in run["plan"], True)
+                self.assertFalse(any("reduced" in sentence for sentence in run["assumed"]))
+
     def test_models_that_npar_lacks(self):
         for more, message in (("--num-experts 64 64 128 128", "npar has no model with experts"), ("--vision-model-type clip --decoder-seq-length 1024", "npar has no model of images and text")):
             self.refused("run.sh", GPT + more, message)

@@ -250,7 +250,7 @@ private:
 
   void readRest() {
     result.bucketBytes = plan.bucket;
-    if (plan.bucket > 0)
+    if (plan.bucket > 0 && !result.writesOwnPlan())
       target.checkBucket(plan, refusals);
     if (plan.hierarchical)
       warning(plan.hierarchicalAt, fmt::format("{} leaves the order of a reduction to its library", name));

@@ -208,6 +208,14 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     run.zero = 2; // gathered once for forward and backward
   if (run.dp == 1 && run.cp == 1)
     run.zero = 0;
+  if (run.replicas > 1) { // apply_ddp and apply_fsdp of torchtitan/models/llama3/infra/parallelize.py
+    bool isDdp = run.zero == 0;
+    run.bucketBytes = (isDdp ? 100 : 25) << 20;
+    run.bucketNote = isDdp ? "default of torchtitan" : "npar's: FSDP reduces each block by itself";
+    if (!isDdp)
+      run.assumed.push_back(
+          "gradients are reduced between replicas in buckets of 25 MiB during the backward pass (FSDP: each block by itself)");
+  }
   run.sequenceParallel = run.tp > 1 && (!sequence || in.isTrue(sequence));
   if (in.isTrue(noLoss) && run.tp > 1)
     in.leave(noLoss, "the loss is split over tp with the vocabulary");

@@ -169,7 +169,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   readMegatronPipeline(in, hints);
   readMegatronRecompute(in);
   readMegatronTraining(in);
-  readMegatronStorage(in);
+  readMegatronStorage(in, hints);
   in.finish();
 }
 

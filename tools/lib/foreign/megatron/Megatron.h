@@ -24,7 +24,7 @@ constexpr const char *ofDeepSpeedFile = "deepspeed_config.";
 /// Takes the sizes of DeepSpeed's file that no flag states. `in.run` has those of the flags.
 void readDeepSpeedBatch(Reading &in);
 /// Reads types, shares and buckets, after the training.
-void readMegatronStorage(Reading &in);
+void readMegatronStorage(Reading &in, const ForeignHints &hints);
 
 /// One flag per line.
 class MegatronFlags {

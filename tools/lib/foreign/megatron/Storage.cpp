@@ -30,14 +30,17 @@ void assumeDeepSpeedFile(Reading &in, const ForeignEntry *config, const ForeignE
       "DeepSpeed stores state in shares by ZeRO {}, {}, and its types and clipping are those of the flags: {}", run.zero,
       stage ? "as --zero-stage has it" : "the default of --zero-stage",
       config ? fmt::format("npar does not have '{}', which decides it", config->value.substr(0, 60)) : "there is no --deepspeed_config"));
-  run.assumed.push_back("gradients are reduced as soon as they are computed (overlap_comm of that file decides)");
+  takeDeepSpeedReduction(run);
 }
 
 /// Takes the storage, types and clipping of DeepSpeed's file, and names flags that say otherwise.
 void readDeepSpeedFile(Reading &in, const ForeignEntry *stage) {
   ForeignRun &run = in.run;
   const std::string types = run.precision;
-  readDeepSpeedStorage(in, ofDeepSpeedFile);
+  bool statesTypes = false;
+  for (const char *key : {"bf16.enabled", "bfloat16.enabled", "fp16.enabled"})
+    statesTypes = statesTypes || in.isTrue(in.peek(ofDeepSpeedFile + std::string(key)));
+  readDeepSpeedStorage(in, ofDeepSpeedFile, statesTypes ? "" : types);
   if (run.precision == "f32") // the types of the model as Megatron-DeepSpeed makes it
     run.precision = types;
   else if (run.precision != types)
@@ -76,7 +79,7 @@ void readDeepSpeedRun(Reading &in) {
 }
 
 /// Reads the flags of Megatron-LM's own data parallelism.
-void readOwnStorage(Reading &in) {
+void readOwnStorage(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *inBf16 = in.find("grad_reduce_in_bf16"), *inF32 = in.find("accumulate_allreduce_grads_in_fp32"),
                      *mainGrads = in.find("main_grads_dtype");
@@ -106,14 +109,19 @@ void readOwnStorage(Reading &in) {
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
-  if (!in.isTrue(overlap) && !in.isTrue(fsdp))
-    run.assumed.push_back(
-        "gradients are reduced as soon as they are computed (without --overlap-grad-reduce Megatron-LM waits for the last)");
+  // Without --overlap-grad-reduce Megatron-LM reduces all gradients after the backward pass, whatever the size of buckets.
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
-  if (bucket)
-    run.bucketBytes = in.whole(bucket, 1, 1, Reading::mostSize) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
   in.keep(bucket);
-  in.leave(buckets, "buckets have a size, not a number");
+  if (in.isTrue(fsdp) ? bucket != nullptr : in.isTrue(overlap)) {
+    int64_t ranks = std::max(hints.world, run.world) / std::max<int64_t>(1, run.tp * run.pp * run.cp),
+            usual = std::max<int64_t>(40'000'000, 1'000'000 * ranks); // elements; DistributedDataParallel of megatron/core/distributed
+    run.bucketBytes = in.whole(bucket, usual, 1, Reading::mostSize) * (run.sumType() == "f32" ? 4 : 2);
+    run.bucketNote = bucket ? "" : "default of Megatron-LM";
+    if (run.pp > 1)
+      run.assumed.push_back("all stages of the pipeline have buckets (in Megatron-LM only the first one reduces gradients in several)");
+  }
+  if (in.isTrue(overlap) || in.isTrue(fsdp))
+    in.leave(buckets, "buckets have a size, not a number");
 }
 
 } // namespace
@@ -134,7 +142,7 @@ void readDeepSpeedBatch(Reading &in) {
   take(run.micro, micro, {"micro_batch_size", "batch_size"});
 }
 
-void readMegatronStorage(Reading &in) {
+void readMegatronStorage(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *bf16 = in.find("bf16"), *fp16 = in.find("fp16");
   run.precision = in.isTrue(bf16) ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
@@ -143,7 +151,7 @@ void readMegatronStorage(Reading &in) {
   if (isByDeepSpeed(in))
     readDeepSpeedRun(in);
   else
-    readOwnStorage(in);
+    readOwnStorage(in, hints);
 }
 
 } // namespace npar::foreign

@@ -102,9 +102,8 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
     flags.add("accumulate-allreduce-grads-in-fp32");
   if (run.zero >= 1)
     flags.add("use-distributed-optimizer");
-  if (!run.writesOwnPlan()) { // as npar's plans do
-    if (run.zero >= 1 || run.dp > 1)
-      flags.add("overlap-grad-reduce");
+  if (!run.writesOwnPlan() && (run.bucketBytes > 0 || run.zero >= 2)) { // gradients are reduced during the backward pass
+    flags.add("overlap-grad-reduce");
     if (run.zero >= 1)
       flags.add("overlap-param-gather");
   }
@@ -116,8 +115,8 @@ void addStorage(MegatronFlags &flags, const ForeignRun &run) {
   }
   if (run.replicas > 1)
     flags.add("num-distributed-optimizer-instances", run.replicas);
-  if (run.bucketBytes > 0)
-    flags.add("ddp-bucket-size", std::max<int64_t>(1, run.bucketBytes / (run.precision == "f32" || run.gradients == "f32" ? 4 : 2)));
+  if (run.bucketBytes > 0 && !run.writesOwnPlan())
+    flags.add("ddp-bucket-size", std::max<int64_t>(1, run.bucketBytes / (run.sumType() == "f32" ? 4 : 2)));
 }
 
 } // namespace
