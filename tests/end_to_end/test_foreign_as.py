@@ -26,7 +26,7 @@ PLANS = {
     "llama interleaved": (2, 4, 2, 2, 8, "interleaved", 2, "none", 1, True, "f32", "f32"),
     "titan": (2, 2, 2, 2, 16, "1f1b", 1, "block", 3, True, "f32", "f32"),
     "titan gpipe": (2, 2, 2, 2, 16, "gpipe", 1, "none", 2, True, "f32", "f32"),
-    "titan interleaved": (2, 4, 2, 2, 8, "interleaved", 2, "none", 0, True, "f32", "f32"),
+    "titan interleaved": (2, 4, 2, 2, 8, "interleaved", 2, "none", 3, True, "f32", "f32"),
     "titan zb_v": (2, 2, 2, 2, 16, "zb_v", 2, "none", 2, True, "f32", "f32"),
     "titan data": (1, 4, 1, 2, 8, None, 1, "none", 3, False, "f32", "f32"),
     "deepspeed zero 2": (1, 8, 1, 2, 2, None, 1, "none", 2, False, "bf16", "bf16"),
@@ -108,6 +108,7 @@ class ForeignAsTest(DriverTest):
             (("zero=1", "sequence=true"), "torchtitan", ["torchtitan's shares of the optimizer's state come with shares of gradients"]),
             ((), "torchtitan", ["torchtitan splits the sequence over the ranks of tensor parallelism too"]),
             (("sequence=true",), "deepspeed", ["DeepSpeed does not split the sequence"]),
+            (("sequence=true",), "torchtitan", ["torchtitan's replicas without shares have no tensor or pipeline parallelism"]),
             (("compute=f64",), "megatron", ["Megatron-LM does not train in f64"]),
             (("compute=fp16", "sequence=true"), "torchtitan", ["torchtitan does not train in fp16"]),
         ):

@@ -420,6 +420,7 @@ class TorchtitanCasesTest(CasesTest):
         for shard, world, line in ((1, 2, "    bucket 104857600 B  # default of torchtitan\n"), (4, 8, "    bucket 26214400 B  # npar's: FSDP reduces each block by itself\n")):
             self.assertIn(line, self.plan_of("run.toml", f"{LLAMA3}{mesh}{shard}\n", "--world", world))
         self.assertNotIn("bucket", self.plan_of("run.toml", LLAMA3, "--world", 8))
+        self.refused("run.toml", f"{LLAMA3}{mesh}1\ntensor_parallel_degree = 2\n", "run.toml:8:1: error: torchtitan's replicas without shares have no tensor", "--world", 4)
 
     def test_another_model(self):
         run = self.run_of("run.toml", '[model]\nname = "flux"\nflavor = "flux-dev"\n[training]\nseq_len = 64\n', *CONFIG, "--world", 8)

@@ -13,7 +13,7 @@ PLANS = {
     "llama interleaved": ("megatron", 16, (*LLAMA, "--set", "mesh.dp=4", "--set", "schedule=interleaved", "--set", "chunks=2", "--set", "zero=1")),
     "titan": ("torchtitan", 8, (*TITAN, "--set", "zero=3", "--set", "recompute=block")),
     "titan gpipe": ("torchtitan", 8, (*TITAN, "--set", "zero=2", "--set", "schedule=gpipe")),
-    "titan interleaved": ("torchtitan", 16, (*TITAN, "--set", "mesh.dp=4", "--set", "schedule=interleaved", "--set", "chunks=2")),
+    "titan interleaved": ("torchtitan", 16, (*TITAN, "--set", "mesh.dp=4", "--set", "zero=3", "--set", "schedule=interleaved", "--set", "chunks=2")),
     "titan zb_v": ("torchtitan", 8, (*TITAN, "--set", "schedule=zb_v", "--set", "zero=2")),
     "titan data": ("torchtitan", 4, (*TITAN, "--set", "mesh.dp=4", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--set", "zero=3")),
     "deepspeed zero 2": ("deepspeed", 8, (*GPT2, "--set", "mesh.dp=8", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--set", "zero=2", "--set", "compute=bf16")),

@@ -30,7 +30,7 @@ private:
 /// A plan that a search may choose, as far as programs differ in what they can express.
 struct PlanShape {
   int64_t blocks = 0; ///< of the model
-  int64_t pp = 1, chunks = 1, cp = 1, tp = 1;
+  int64_t pp = 1, chunks = 1, dp = 1, cp = 1, tp = 1;
   int64_t zero = 0;
   std::string context; ///< as `--fix context` has it: "none", "zigzag", "ring", "gather" or "ulysses"
   bool sequence = false;

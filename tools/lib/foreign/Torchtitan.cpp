@@ -17,6 +17,8 @@
 namespace npar::foreign {
 namespace {
 
+constexpr const char *withoutShares = "torchtitan's replicas without shares have no tensor or pipeline parallelism";
+
 /// Finds a name in its section, or in [experimental] or [training], where older files have it.
 const ForeignEntry *inParallelism(Reading &in, const std::string &name) {
   for (const char *section : {"parallelism.", "experimental.", "training."})
@@ -208,6 +210,9 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     run.zero = 2; // gathered once for forward and backward
   if (run.dp == 1 && run.cp == 1)
     run.zero = 0;
+  if (const std::string name = in.word(in.peek("model.name"), "");
+      run.zero == 0 && run.replicas > 1 && run.tp * run.pp > 1 && name.rfind("llama3", 0) == 0)
+    in.error(*replicate, withoutShares);
   if (run.replicas > 1) { // apply_ddp and apply_fsdp of torchtitan/models/llama3/infra/parallelize.py
     bool isDdp = run.zero == 0;
     run.bucketBytes = (isDdp ? 100 : 25) << 20;
@@ -364,7 +369,8 @@ public:
     return compute == program::ElementType::BF16 ? std::optional(program::ElementType::F32) : std::nullopt;
   }
   bool expresses(const PlanShape &plan) const override {
-    return plan.cp == 1 && (plan.tp == 1 || plan.sequence) && (plan.zero == 0 || plan.zero == 3) && !plan.recomputesEvery;
+    bool isStored = plan.zero == 3 || (plan.zero == 0 && (plan.dp == 1 || plan.tp * plan.pp == 1));
+    return plan.cp == 1 && (plan.tp == 1 || plan.sequence) && isStored && !plan.recomputesEvery;
   }
 
   void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
@@ -384,6 +390,8 @@ public:
     if (first && run.zero == 1)
       refusals.error(first->location, "torchtitan's shares of the optimizer's state come with shares of gradients",
                      "`store { gradients -> ... }`");
+    if (run.zero == 0 && run.cp == 1 && run.dp > 1 && run.tp * run.pp > 1 && !run.writesOwnPlan())
+      refusals.error(plan.location, withoutShares, "add a `store`");
     if (run.zero == 0 && run.cp > 1)
       refusals.error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
   }

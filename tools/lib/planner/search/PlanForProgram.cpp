@@ -18,7 +18,7 @@ bool hasWordsFor(const PlanTask &task, const Candidate &c) {
     return false;
   foreign::PlanShape plan;
   plan.blocks = task.blocks;
-  plan.pp = c.pp, plan.chunks = c.chunks, plan.cp = c.cp, plan.tp = c.tp, plan.zero = c.zero;
+  plan.pp = c.pp, plan.chunks = c.chunks, plan.dp = c.dp, plan.cp = c.cp, plan.tp = c.tp, plan.zero = c.zero;
   plan.context = wordOf(c.context);
   plan.sequence = c.sequence;
   plan.inMeshOrder = c.place == PlaceOrder::Mesh;
