@@ -1,0 +1,154 @@
+"""Runs of torchtitan: its models, optimizer, schedules and recomputation, what is not taken, and its own plans written back."""
+
+import unittest
+
+from test_foreign_cases import A100, CONFIG, LLAMA3, CasesTest
+
+
+class TorchtitanCasesTest(CasesTest):
+    H100 = ("--machine", "dgx-h100", "--hosts", 8)
+
+    def plan(self, more):
+        return self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100, "--print-plan").output
+
+    def test_optimizer_and_rates(self):
+        for more, line in (
+            ('[optimizer]\nlr = 3e-4\nbeta2 = 0.99\nweight_decay = 0.05\n[lr_scheduler]\nwarmup_steps = 777\n',
+             "AdamW(lr = linear(peak = 0.0003, warmup = 777, steps = 10000, final = 0), betas = (0.9, 0.99), epsilon = 1e-08, decay = 0.05)"),
+            ('[optimizer]\nname = "Adam"\n', "optimizer Adam(lr = "),
+            ("max_norm = 0.5\n", "    clip 0.5\n"),
+            ("steps = 100\n", "constant(peak = 0.0008, warmup = 100)"),  # the warm-up is no longer than the run
+            ('[lr_scheduler]\ndecay_type = "cosine"\nmin_lr_factor = 0.1\n', "cosine(peak = 0.0008, warmup = 200, steps = 10000, final = 8e-05)"),
+            ("[lr_scheduler]\ndecay_ratio = 0.0\n", "constant(peak = 0.0008, warmup = 200)"),
+            ("[debug]\nseed = 42\n", "    seed 42\n"),
+        ):
+            with self.subTest(more):
+                self.assertIn(line, self.plan(more))
+
+    def test_what_is_not_taken(self):
+        for more, keys in (
+            ("[float8]\nenable_float8_linear = true\nenable_fsdp_float8_all_gather = true\n", ["float8.enable_float8_linear", "float8.enable_fsdp_float8_all_gather"]),
+            ('[quantize.linear.float8]\nrecipe_name = "rowwise"\n', ["quantize.linear.float8.recipe_name"]),
+            ("[compile]\nenable = true\n", ["compile.enable"]),
+            ("[training.dataloader]\nnum_workers = 2\n", []),
+            ('[checkpoint]\nenable = true\n[profiling]\nenable_profiling = true\n', []),
+            ('[optimizer]\nimplementation = "foreach"\n', ["optimizer.implementation"]),
+            ('[experimental]\ncustom_import = "mine"\n', ["experimental.custom_import"]),
+            ("[parallelism]\nmystery = 1\n", ["parallelism.mystery"]),
+            ("[debug]\ndeterministic = true\n[memory_estimation]\nenable = true\n", ["debug.deterministic", "memory_estimation.enable"]),
+            ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n", ["activation_checkpoint.selective_ac_option"]),
+        ):
+            with self.subTest(more):
+                text = LLAMA3.replace("[model]", '[model]\nconverters = ["quantize.linear.float8"]') if "quantize" in more else LLAMA3
+                run = self.npar_json("simulate", "--from", self.write("run.toml", text + more), *self.H100)["from"]
+                self.assertEqual([one["setting"].split()[0] for one in run["not_taken"]], ["model.converters"] * ("quantize" in more) + keys)
+
+    def test_what_is_off_is_not_named(self):
+        for more in ('[compile]\nenable = false\ncomponents = ["model", "loss"]\n', '[compile]\ncomponents = ["loss"]\n',
+                     '[quantize.linear.float8]\nfilter_fqns = ["output"]\nenable_fsdp_float8_all_gather = true\n[quantize.grouped_mm.mx]\nfqns = ["experts"]\n',
+                     "[validation]\nenable = false\nall_timesteps = true\n", "[fault_tolerance]\nenable = false\nsync_steps = 10\n",
+                     '[activation_checkpoint]\nmode = "full"\nmemory_budget = 0.3\n'):
+            with self.subTest(more):
+                run = self.npar_json("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100)["from"]
+                self.assertEqual(run["not_taken"], [])
+
+    def test_models(self):
+        """The flavors of llama3 have the scaled rotary positions of Llama 3.1, those of qwen3 have plain ones and no pipeline."""
+        scaled = ', rope_factor = 8.0, rope_low = 1.0, rope_high = 4.0, rope = "llama3", rope_original = 8192)'
+        for name, flavor, line in (
+            ("llama3", "8B", "Llama(vocab = 128256, context = 2048, length = 2048, width = 4096, heads = 32, depth = 32, mlp = 14336, kv_heads = 8, head_dim = 128, "
+                             "theta = 500000.0, tied = false" + scaled),
+            ("llama3", "debugmodel", "Llama(vocab = 2048, context = 2048, length = 2048, width = 256, heads = 16, depth = 6, mlp = 768, kv_heads = 16, head_dim = 16, "
+                                     "theta = 500000.0, tied = false" + scaled),
+            ("qwen3", "0.6B", "Qwen3(vocab = 151936, context = 2048, length = 2048, width = 1024, heads = 16, depth = 28, mlp = 3072, kv_heads = 8, head_dim = 128, "
+                              "theta = 1000000.0, tied = true)"),
+            ("qwen3", "32B", "Qwen3(vocab = 151936, context = 2048, length = 2048, width = 5120, heads = 64, depth = 64, mlp = 25600, kv_heads = 8, head_dim = 128, "
+                             "theta = 1000000.0, tied = false)"),
+        ):
+            with self.subTest((name, flavor)):
+                text = f'[model]\nname = "{name}"\nflavor = "{flavor}"\n[activation_checkpoint]\nmode = "none"\n'
+                plan = self.plan_of("run.toml", text, "--world", 8)
+                self.assertIn(line, plan)
+                path = self.write("made.npar", plan)  # by its sizes, not by what the file says
+                self.assertIn(f'name = "{name}"\nflavor = "{flavor}"\n', self.npar("inspect", path, "--config", "torchtitan", "--as", "torchtitan").output)
+        self.refused("run.toml", '[model]\nname = "qwen3"\nflavor = "8B"\n[parallelism]\npipeline_parallel_degree = 2\n', "torchtitan does not split qwen3 into stages", "--world", 8)
+        self.refused("run.toml", '[model]\nname = "llama4"\nflavor = "17bx16e"\n', "of torchtitan's models npar knows llama3 debugmodel, 8B, 70B, 405B and qwen3", "--world", 8)
+
+    def test_positions_that_no_flavor_has(self):
+        flags = ("--set", "sequence=true", "--set", "zero=3", "--as", "torchtitan")
+        self.assertIn('flavor = "8B"\n', self.npar("inspect", "llama", "--config", "Llama-3.1-8B", *flags).output)
+        plain = self.npar("inspect", "llama", "--config", "Llama-3-8B", *flags)
+        self.assertNotIn("[model]", plain.output)
+        self.assertIn("[model] is left out", plain.error)
+        self.assertIn("torchtitan's llama3 has the scaled rotary positions of Llama 3.1", plain.error)
+
+    def test_replicas_reduce_in_buckets(self):
+        mesh = "[parallelism]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = "
+        for shard, world, line in ((1, 2, "    bucket 104857600 B  # default of torchtitan\n"), (4, 8, "    bucket 26214400 B  # npar's: FSDP reduces each block by itself\n")):
+            self.assertIn(line, self.plan_of("run.toml", f"{LLAMA3}{mesh}{shard}\n", "--world", world))
+        self.assertNotIn("bucket", self.plan_of("run.toml", LLAMA3, "--world", 8))
+        self.refused("run.toml", f"{LLAMA3}{mesh}1\ntensor_parallel_degree = 2\n", "run.toml:8:1: error: torchtitan's replicas without shares have no tensor", "--world", 4)
+
+    def test_another_model(self):
+        run = self.run_of("run.toml", '[model]\nname = "flux"\nflavor = "flux-dev"\n[training]\nseq_len = 64\n', *CONFIG, "--world", 8)
+        self.assertIn("the model is that of --model-config, whatever 'flux flux-dev' of the file is", run["assumed"])
+
+    def test_sequences_longer_than_the_positions(self):
+        text = LLAMA3.replace("8192", "4096")
+        error = self.npar("simulate", "--from", self.write("run.toml", text), *A100, *CONFIG, "--world", 8, code=1).error
+        self.assertIn("run.toml:6:1: error: sequences of 4096 tokens are longer than the", error)
+        self.assertIn("--set context=4096", error)
+        self.assertEqual(self.run_of("run.toml", text, *CONFIG, "--world", 8, "--set", "context=4096")["batch"], 64)
+
+    def test_the_own_plan_comes_back(self):
+        """Also what is torchtitan's default, and an option that is a word of digits."""
+        for more, world, lines in (
+            ("", 8, []),
+            ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n", 8, ['mode = "selective"', 'selective_ac_option = "2"']),
+            ("[activation_checkpoint]\nmode = 'none'\n", 8, ['mode = "none"']),
+            ("[parallelism]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 1\ncontext_parallel_degree = 2\n", 4,
+             ["data_parallel_replicate_degree = 2", "data_parallel_shard_degree = 1"]),
+            ("[fault_tolerance]\nenable = true\nsync_steps = 10\n", 8, ["sync_steps = 10"]),
+        ):
+            with self.subTest(more):
+                path = self.write("run.toml", LLAMA3 + more)
+                text = self.npar("simulate", "--from", path, *A100, "--world", world, "--as", "torchtitan").output
+                for line in lines:
+                    self.assertIn(line + "\n", text)
+                self.assertEqual("[activation_checkpoint]" in text, "activation" in more)
+                before, after = (self.plan_of("run.toml", one, "--world", world) for one in (LLAMA3 + more, text))
+                for block in ("config ", "plan "):
+                    self.assertEqual(*(one[one.index("\n" + block) :].split("\n\n")[0] for one in (before, after)))
+
+    def test_blocks_that_are_recomputed(self):
+        """The last of every k blocks of each rank."""
+        for more, line in (
+            ("[activation_checkpoint]\nselective_ac_option = '2'\n", 'recompute ["model.layers.1.*", "model.layers.3.*", "model.layers.5.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '3'\n", 'recompute ["model.layers.2.*", "model.layers.5.*", "model.layers.8.*"'),
+            ("[activation_checkpoint]\nselective_ac_option = '1'\n", "recompute block\n"),
+            ("[activation_checkpoint]\nmode = 'full'\n", "recompute block\n"),
+            ("[activation_checkpoint]\nselective_ac_option = 'op'\n", 'recompute ["model.layers.*.mlp"]\n'),
+        ):
+            with self.subTest(more):
+                self.assertIn(line, self.plan(more))
+        self.assertNotIn("recompute", self.plan("[activation_checkpoint]\nmode = 'none'\n"))
+
+    def test_schedules(self):
+        pp = '[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = "%s"\n'
+        for name, line in (("1f1b", "by 1f1b"), ("GPIPE", "by gpipe"), ("interleaved1F1B", "by interleaved(2)"), ("ZBVZeroBubble", "by zb_v"), ("dualpipev", "by dualpipe_v")):
+            with self.subTest(name):
+                self.assertIn("-> pp " + line, self.plan(pp % name))
+
+    def test_schedule_of_a_file(self):
+        csv = self.npar("schedule", "--kind", "1f1b", "--stages", 2, "--microbatches", 8, "--format", "csv").output
+        (self.folder / "mine.csv").write_text(csv)
+        more = ('[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = "PipelineScheduleMulti"\npipeline_parallel_schedule_csv = "%s"\n'
+                "[activation_checkpoint]\nmode = 'none'\n")
+        self.assertIn(f'-> pp by "{self.folder.resolve()}/mine.csv"', self.plan(more % "mine.csv"))
+        written = self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more % "mine.csv"), *self.H100, "--as", "torchtitan").output
+        self.assertIn('pipeline_parallel_schedule_csv = "mine.csv"\n', written)
+        self.npar("simulate", "--from", self.write("run.toml", LLAMA3 + more % "x.csv"), *self.H100, code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
