@@ -10,7 +10,7 @@
 namespace npar::foreign {
 namespace {
 
-/// What all flavors of one of torchtitan's models share.
+/// Stores what all flavors of a model of torchtitan have in common.
 struct Family {
   const char *name;  ///< torchtitan's
   const char *model; ///< npar's, by the name of its file

@@ -22,7 +22,7 @@ bool hasDeepSpeedFile(const Reading &in) {
                      [&](const ForeignEntry &entry) { return entry.key.compare(0, prefix.size(), prefix) == 0; });
 }
 
-/// Without its file, DeepSpeed's settings are taken to be those of the flags.
+/// Takes DeepSpeed's settings from the flags, because its file is missing.
 void assumeDeepSpeedFile(Reading &in, const ForeignEntry *config, const ForeignEntry *stage) {
   ForeignRun &run = in.run;
   run.zero = in.whole(stage, 1, 0); // its default in Megatron-DeepSpeed
@@ -109,7 +109,7 @@ void readOwnStorage(Reading &in, const ForeignHints &hints) {
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
-  // Without --overlap-grad-reduce Megatron-LM reduces all gradients after the backward pass, whatever the size of buckets.
+  // Megatron-LM reduces all gradients after the backward pass unless --overlap-grad-reduce is given, whatever the size of buckets.
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
   in.keep(bucket);
   if (in.isTrue(fsdp) ? bucket != nullptr : in.isTrue(overlap)) {
