@@ -47,6 +47,11 @@ TEST(Shell, BothWaysOfAnUnknownConditionAreFollowed) {
   EXPECT_TRUE(followed.decidedBy.empty());
 }
 
+TEST(Shell, WhatAnUnknownConditionDecidesIsNotEmpty) {
+  EXPECT_EQ(wordsOf("if [ \"$X\" = 2 ]; then C=3; fi\n[ -z \"$C\" ] && D=1 || D=2\ntorchrun pretrain_gpt.py $D ${C:-none}\n"),
+            (Words{"«${D}»", "«${C}»"}));
+}
+
 TEST(Shell, WaysThatEndWithoutTrainingDoNotCount) {
   EXPECT_EQ(wordsOf("if [ \"$X\" = a ]; then echo usage; exit 1; fi\ntorchrun pretrain_gpt.py go\n"), Words{"go"});
   EXPECT_EQ(wordsOf("[ -d \"$DATA\" ] || exit 1\ntorchrun pretrain_gpt.py go\n"), Words{"go"});

@@ -133,7 +133,17 @@ size_t Environment::weight() const {
   return 100 + 20 * (state.variables.size() + state.arguments.size() + state.functions.size() + state.files.size() + state.launches.size());
 }
 
-void Environment::merge(State other, size_t launches, const UnknownPointer &why) {
+/// A value that depends on a variable that nothing sets is not that variable: it does not count as empty.
+static UnknownPointer decidedBy(const UnknownPointer &condition) {
+  if (!condition || !condition->isUnset)
+    return condition;
+  Unknown decision = *condition;
+  decision.isUnset = false;
+  return std::make_shared<Unknown>(std::move(decision));
+}
+
+void Environment::merge(State other, size_t launches, const UnknownPointer &condition) {
+  const UnknownPointer why = decidedBy(condition);
   for (auto &[name, variable] : state.variables) {
     auto theirs = other.variables.find(name);
     if (theirs != other.variables.end() || variable)

@@ -113,8 +113,8 @@ public:
   /// Remembers that a variable counts as not set.
   void assumeUnset(const Unknown &unknown);
 
-  /// Continues with what two ways have in common: what differs is not known, because of `why`. `launches`: how many both began with.
-  void merge(State other, size_t launches, const UnknownPointer &why);
+  /// Continues with what two ways have in common: what differs is not known, because of `condition`. `launches`: how many both began with.
+  void merge(State other, size_t launches, const UnknownPointer &condition);
   /// A price for copying the state.
   size_t weight() const;
 
