@@ -91,6 +91,21 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
   return wrong;
 }
 
+/// Says which tensors must hold the same values and do not; empty when all do. Fails when the store cannot be read.
+Result<std::string> differentValues(const TensorStore &store, const FileNames &names, const Loaded &loaded) {
+  std::string wrong;
+  for (const NamedTensor &each : names.same) {
+    const NamedTensor &other = *loaded.at(each.parameter);
+    Result<std::optional<std::string>> values = firstDifference(store, each.name, other.name);
+    if (!values.ok())
+      return values.status();
+    if (*values)
+      wrong += "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) +
+               " must hold the same values and differ: " + **values;
+  }
+  return wrong;
+}
+
 /// Says which values of tensors, whose names and shapes fit, cannot be loaded; empty when all can. Fails when the store cannot be read.
 Result<std::string> wrongValues(const TensorStore &store, const FileNames &names, const Loaded &loaded) {
   std::vector<std::string> unfit;
@@ -103,18 +118,7 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
   }
   std::string wrong;
   append(wrong, "values that the model cannot hold", unfit);
-  if (!wrong.empty())
-    return wrong;
-  for (const NamedTensor &each : names.same) {
-    const NamedTensor &other = *loaded.at(each.parameter);
-    Result<std::optional<std::string>> values = firstDifference(store, each.name, other.name);
-    if (!values.ok())
-      return values.status();
-    if (*values)
-      wrong += "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) +
-               " must hold the same values and differ: " + **values;
-  }
-  return wrong;
+  return wrong.empty() ? differentValues(store, names, loaded) : wrong;
 }
 
 Loaded byParameter(const FileNames &names) {
@@ -138,6 +142,11 @@ Result<Weights> Weights::match(const Program &program, std::shared_ptr<const Ten
   weights.source = std::move(store);
   Status status = unfit(*weights.source, wrongTensors(weights.found, byParameter(weights.found)));
   return status.ok() ? Result<Weights>(std::move(weights)) : status;
+}
+
+Status Weights::checkSame() const {
+  Result<std::string> wrong = differentValues(*source, found, byParameter(found));
+  return wrong.ok() ? unfit(*source, *wrong) : wrong.status();
 }
 
 Status Weights::checkValues() const {

@@ -19,6 +19,8 @@ public:
   /// That all values are finite in the parameters' types, and the same where they must be: the first bad ones with their indices. Reads all
   /// of the tensors, in blocks.
   Status checkValues() const;
+  /// That tensors of one parameter, such as those of a tied head, hold the same values. Reads only these.
+  Status checkSame() const;
   /// Writes them to every rank of the session, each reading only what it keeps.
   Status apply(Session &session) const;
 

@@ -175,6 +175,33 @@ class FamiliesTest(DriverTest):
         self.npar("export", "checkpoint", "--output", "bare")
         self.assertEqual(set(safetensors_file.read(self.folder / "bare" / "model.safetensors")), {"bert." + name for name in without})
 
+    def test_a_head_that_is_not_the_tied_one_is_refused(self):
+        """A file may have both tensors; what an export would leave out must not differ."""
+        self.family = FAMILIES["qwen2"]
+        self.bring("qwen2")
+        config = {**self.family["config"], "tie_word_embeddings": True}
+        (self.folder / "checkpoint" / "config.json").write_text(json.dumps(config))
+        weights = self.folder / "checkpoint" / "model.safetensors"
+        self.weights["lm_head.weight"] = self.weights["model.embed_tokens.weight"]
+        safetensors_file.write(weights, self.weights)
+        self.npar("export", "checkpoint", "--output", "same")
+        other = random_weights.weights({"lm_head.weight": tuple(self.family["shapes"]["model.embed_tokens.weight"])})
+        safetensors_file.write(weights, {**self.weights, **other})
+        for command in (("export", "checkpoint", "--output", "out"), ("import", "checkpoint")):
+            self.assertIn("'lm_head.weight' and 'model.embed_tokens.weight' must hold the same values and differ", self.npar(*command, code=1).error)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_keys_of_published_files_without_effect(self):
+        for name, keys in {"llama": {"transformers.js_config": {"dtype": {"fp16": "q4"}}, "max_sequence_length": 2048}, "phi3": {"full_attn_mod": 1},
+                           "gpt_neox": {"partial_rotary_factor": 0.5, "hidden_dropout_prob": 0}, "starcoder2": {"scale_attn_weights": True},
+                           "gemma2": {"sliding_window_size": 4096}, "bert": {"sentence_transformers": {"version": "4.1"}}}.items():  # fmt: skip
+            config = next(family["config"] for family in FAMILIES.values() if family["config"]["model_type"] == name)
+            (self.folder / "config.json").write_text(json.dumps({**config, **keys}))
+            with self.subTest(name):
+                self.npar("import", "config.json")
+        (self.folder / "config.json").write_text(json.dumps({**config, "mystery": 3}))
+        self.assertIn("'npar import --ignore-key NAME' leaves out a key", self.npar("import", "config.json", code=1).error)
+
     def test_exported_configurations(self):
         """transformers loaded these (tests/reference/exports_reference.py)."""
         for name, expected in sample(EXPORTED, "llama_llama3", "gemma2", "gemma3", "phi3_longrope", "bert_regress", "gpt_neox").items():

@@ -175,6 +175,8 @@ ExitCode runExport(ExportFlags flags) {
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
+  if (engine::Status same = weights->checkSame(); !same.ok())
+    return fail(same);
   Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags.type);
   if (!tensors.ok())
     return tensors.code();

@@ -57,6 +57,8 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
+  if (engine::Status same = weights->checkSame(); !same.ok())
+    return fail(same);
   const engine::FileNames &names = weights->names();
   FoundWeights found{path, names.loaded.size() + names.same.size(), 0, names.fresh.size(), 0, {}};
   found.ignored = (*store)->tensors().size() - found.tensors;

@@ -58,12 +58,14 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
       return Status::internal("internal error: family \"" + config.modelType + "\" of '" + candidate + "' was not read");
     if ((*call)->wrong.empty())
       return ImportedConfig{candidate, (*call)->model, config.modelType, (*call)->settings, (*call)->skipped};
-    std::string message = "configuration '" + path + "' describes a model that npar would compute differently:";
+    std::string message = "configuration '" + path + "' describes a model that npar may compute differently:";
     const std::vector<std::string> &wrong = (*call)->wrong;
     for (size_t i = 0; i < std::min(wrong.size(), mostMistakes); ++i)
       message += "\n  " + wrong[i];
     if (wrong.size() > mostMistakes)
       message += "\n  and " + std::to_string(wrong.size() - mostMistakes) + " more";
+    if (message.find("does not know") != std::string::npos)
+      message += "\n  'npar import --ignore-key NAME' leaves out a key that changes nothing, with everything in it";
     return Status::badInput(message);
   }
   std::string message = "configuration '" + path + "' has the model_type \"" + config.modelType + "\", and ";
