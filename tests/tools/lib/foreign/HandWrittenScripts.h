@@ -35,7 +35,7 @@ inline constexpr const char *handWrittenScripts[] = {
     // Sums.
     "TP=2 PP=4\nW=$((TP * PP * (1 + 3) / 2))\n((W > 8)) && M=1\nlet \"X = W << 2\"\ntorchrun pretrain_gpt.py $W $M $X $((0x10 + 010 + "
     "2#101)) $((W % 3 ? 5 : 6))\n",
-    "G=$(echo \"8 * 4\" | bc)\nH=$(expr 3 + 4)\nI=`expr $G / 2`\ntorchrun pretrain_gpt.py $G $H $I\n",
+    "G=$(expr 8 \\* 4)\nH=$(expr 3 + 4)\nI=`expr $G / 2`\ntorchrun pretrain_gpt.py $G $H $I\n",
     "i=0\nwhile [ $i -lt 3 ]; do A=\"$A $i\"; i=$((i+1)); done\nuntil ((i == 5)); do ((i++)); done\ntorchrun pretrain_gpt.py $A $i\n",
     "N=5; N2=$((N ** 2)); ((N += 2, N2 -= 1)); A=(1 2 3); ((A[1] *= 5))\ntorchrun pretrain_gpt.py $N $N2 ${A[1]} $((A[0] + A[2])) $((-7 / "
     "2)) $((-7 % 3))\n",

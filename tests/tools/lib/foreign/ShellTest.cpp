@@ -24,6 +24,9 @@ TEST(Shell, GivenVariablesReplaceUnknownValuesOnly) {
   EXPECT_EQ(wordsOf(script, {{"TP", "8"}, {"B", "4"}, {"C", "9"}, {"1", "first"}}), (Words{"8", "4", "3", "first"}));
 }
 
+// bash calls a program that a bare system lacks.
+TEST(Shell, Calculates) { EXPECT_EQ(wordsOf("G=$(echo \"8 * 4\" | bc)\ntorchrun pretrain_gpt.py $G\n"), Words{"32"}); }
+
 TEST(Shell, OutputsAreUnknown) {
   FollowedScript followed = follow("N=$(scontrol show hostnames | wc -l)\ntorchrun pretrain_gpt.py $((N * 8)) `hostname`\n");
   ASSERT_EQ(followed.commands.size(), 1U);
