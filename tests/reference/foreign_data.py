@@ -1,6 +1,6 @@
 """Plans that are written for other programs (`npar inspect --as`): what npar is asked for, and on how many devices; files of Accelerate."""
 
-# What is written for each plan: {name: (program, devices, arguments)}.
+# Names the program, the devices and the arguments of each plan that is written: {name: (program, devices, arguments)}.
 GPT2 = ("gpt2", "--set", "vocab=1024", "--set", "length=128", "--set", "width=256", "--set", "heads=8", "--set", "batch=32")
 LLAMA_SIZES = ("--set", "length=2048", "--set", "batch=64", "--set", "sequence=true")
 LLAMA = ("llama", "--config", "Llama-3-8B", *LLAMA_SIZES)
