@@ -67,15 +67,25 @@ Status readWordLevel(Fields &fields, PipelineParts &parts) {
   return fields.status();
 }
 
+/// The kind of a model. Files of the first years do not name it: it is the first one whose fields are there, as in the tokenizers package.
+std::string kindOf(const Json &model, const TokenizerJson &json) {
+  if (model.contains("type"))
+    return typeOf(model);
+  if (!json.vocabularyIsMap)
+    return json.scores.empty() ? "" : "Unigram";
+  if (!json.merges.empty())
+    return "BPE";
+  bool isWordPiece = model.contains("continuing_subword_prefix") && model.contains("max_input_chars_per_word");
+  return isWordPiece ? "WordPiece" : model.contains("unk_token") ? "WordLevel" : "";
+}
+
 } // namespace
 
 Status readModel(TokenizerJson &json, bool bytes, PipelineParts &parts) {
   const Json &model = member(json.rest, "model");
   if (!model.is_object())
     return Status::badInput("it has no model");
-  // Files of the first years do not say the kind.
-  bool isBpe = typeOf(model) == "BPE" || (!model.contains("type") && json.vocabularyIsMap && !json.merges.empty());
-  std::string type = isBpe ? "BPE" : typeOf(model);
+  std::string type = kindOf(model, json);
   if (type != "BPE" && type != "WordPiece" && type != "Unigram" && type != "WordLevel")
     return Status::badInput("its model is " + (type.empty() ? "of no kind that it names" : inQuotes(type)) +
                             ": npar knows 'BPE', 'WordPiece', 'Unigram' and 'WordLevel'");

@@ -44,6 +44,7 @@ Opened openTokenizerJson(const std::string &path) {
 Opened openModel(const std::string &path) {
   TRY(std::string bytes, readTokenizerFile(path));
   TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
+  TRY_STATUS(completeConfig(folderOf(path), config));
   return created(path, isTiktoken(bytes) ? partsOfTiktoken(bytes, config) : partsOfSentencePiece(bytes, config));
 }
 
@@ -82,7 +83,7 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   fs::path folder = isFolder ? path : folderOf(path);
   std::vector<std::string> files;
   for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model",
-                           "sentencepiece.bpe.model", "tokenizer_config.json"})
+                           "sentencepiece.bpe.model", "tokenizer_config.json", "special_tokens_map.json", "config.json"})
     if (fs::exists(folder / name, unknown))
       files.push_back((folder / name).string());
   if (!isFolder)

@@ -29,6 +29,11 @@ struct Family {
 Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
   if (config.type == "T5Tokenizer" || config.type == "MT5Tokenizer")
     return Family{sameId, "", config.end.value_or(model.end)};
+  auto unlike = [&](const std::string &what) {
+    return Status::badInput(inQuotes(config.type) + " " + what + ", which npar does not do: save a tokenizer.json");
+  };
+  if (config.type == "AlbertTokenizer" && (config.lowercase || !config.keepsAccents))
+    return unlike("makes letters small or removes accents ('do_lower_case', 'keep_accents')");
   if (config.type == "AlbertTokenizer")
     return Family{sameId, config.classify.value_or("[CLS]"), config.separator.value_or("[SEP]")};
   if (config.type == "XLMRobertaTokenizer")
@@ -39,6 +44,8 @@ Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
         "the tokenizer_class of tokenizer_config.json is " + inQuotes(config.type) +
         ": from a SentencePiece model, npar reads 'LlamaTokenizer', 'CodeLlamaTokenizer', 'GemmaTokenizer', 'T5Tokenizer', "
         "'MT5Tokenizer', 'AlbertTokenizer' and 'XLMRobertaTokenizer'");
+  if (config.type == "LlamaTokenizer" && config.prefixSpaceOff)
+    return unlike("puts no space before a text ('add_prefix_space')");
   return Family{sameId, config.exists && config.addBegin.value_or(true) ? model.begin : "", config.addEnd ? model.end : ""};
 }
 
@@ -152,8 +159,15 @@ Status addTokens(const TokenizerConfig &config, const Family &family, const Mode
     AddedToken mask{"<mask>", static_cast<int64_t>(model.pieces.size()) + 1, true, false, false, /*leftStrip=*/true, false};
     parts.added = {padding, mask};
   }
+  if (config.type == "T5Tokenizer") // <extra_id_0> is the last one
+    for (int64_t i = 0, size = static_cast<int64_t>(model.pieces.size()); i < config.extraIds; ++i)
+      if (std::string name = "<extra_id_" + std::to_string(i) + ">"; !parts.idOf(name))
+        parts.added.push_back({name, size + config.extraIds - 1 - i, /*special=*/true, false, false, false, false});
   for (const AddedToken &token : config.added) {
     std::optional<int64_t> known = parts.idOf(token.text);
+    for (const AddedToken &own : parts.added)
+      if (!known && own.text == token.text)
+        known = own.id;
     if (known && *known != token.id)
       return Status::badInput("tokenizer_config.json gives the id " + std::to_string(token.id) + " to " + inQuotes(token.text) +
                               ", which the model does not");

@@ -10,6 +10,10 @@
 #include "engine/text/PostProcessorReader.h"
 #include "engine/text/Quoted.h"
 
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
 namespace npar::engine {
 namespace {
 
@@ -27,6 +31,28 @@ Result<std::vector<AddedToken>> addedTokensOf(const Json &file) {
   }
   TRY_STATUS(fields.mistake());
   return tokens;
+}
+
+/// The tokenizers package numbers added tokens that the model lacks itself, whatever id the file states.
+Status checkAddedIds(const PipelineParts &parts) {
+  std::unordered_map<std::string_view, int64_t> known;
+  for (const AddedToken &token : parts.added)
+    known.emplace(token.text, -1);
+  for (const auto &[text, id] : parts.vocabulary)
+    if (auto found = known.find(text); found != known.end())
+      found->second = id;
+  int64_t next = static_cast<int64_t>(parts.vocabulary.size());
+  for (const AddedToken &token : parts.added) {
+    int64_t &own = known[token.text];
+    if (own < 0)
+      own = next;
+    if (token.id != own)
+      return Status::badInput("it gives the added token " + inQuotes(token.text) + " the id " + std::to_string(token.id) +
+                              ", and the tokenizers package " + std::to_string(own) +
+                              ": it numbers tokens that the model lacks in the order of the file, whatever their ids there");
+    next = std::max(next, own + 1);
+  }
+  return {};
 }
 
 /// Gemma's pre-tokenizer looks for spaces that its normalizer has replaced: such a rule would only keep the text from being cut early.
@@ -71,6 +97,7 @@ Result<PipelineParts> partsOfTokenizerJson(TokenizerJson &json) {
   const Json &normalizer = member(json.rest, "normalizer");
   TRY(Cuts cuts, readCuts(member(json.rest, "pre_tokenizer")));
   TRY_STATUS(readModel(json, cuts.bytes, parts));
+  TRY_STATUS(checkAddedIds(parts));
   TRY(parts.normalizers, readNormalizers(normalizer));
   for (CutRule &rule : cuts.rules)
     if (!findsNothing(rule, normalizer))

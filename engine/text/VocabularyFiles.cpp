@@ -63,13 +63,31 @@ Result<std::vector<std::pair<std::string, std::string>>> readMerges(std::string_
   return merges;
 }
 
-/// Adds tokens of the vocabulary that the files of old folders do not name as special.
+bool isAdded(const PipelineParts &parts, const std::string &text) {
+  return std::any_of(parts.added.begin(), parts.added.end(), [&](const AddedToken &token) { return token.text == text; });
+}
+
+/// Adds special tokens of the class that the files do not name, if the vocabulary has them.
 void addSpecial(PipelineParts &parts, const std::vector<AddedToken> &tokens) {
   for (AddedToken token : tokens)
-    if (std::optional<int64_t> id = parts.idOf(token.text)) {
+    if (std::optional<int64_t> id = isAdded(parts, token.text) ? std::nullopt : parts.idOf(token.text)) {
       token.id = *id, token.special = true;
       parts.added.push_back(token);
     }
+}
+
+/// Adds the special tokens that the files name. transformers gives new ids to those that the vocabulary lacks.
+Status addNamed(const std::string &folder, const TokenizerConfig &config, PipelineParts &parts) {
+  for (const std::string &name : config.namedSpecial()) {
+    AddedToken token;
+    token.text = name;
+    addSpecial(parts, {token});
+    if (!isAdded(parts, name))
+      return tokenizerFailure(inFolder(folder, "tokenizer_config.json"), "the special token " + inQuotes(name) +
+                                                                             " is neither in the vocabulary nor in 'added_tokens_decoder', "
+                                                                             "which would say its id: save a tokenizer.json");
+  }
+  return {};
 }
 
 AddedToken special(const std::optional<std::string> &text, const char *otherwise) {
@@ -91,18 +109,18 @@ bool isRoberta(const std::string &type) { return type == "RobertaTokenizer" || t
 Status addTokens(const std::string &folder, TokenizerConfig &config, PipelineParts &parts) {
   parts.added = std::move(config.added);
   if (isRoberta(config.type)) {
-    if (parts.added.empty()) {
-      AddedToken mask = special(config.mask, "<mask>");
-      mask.leftStrip = true;
-      addSpecial(parts, {special(config.begin, "<s>"), special(config.padding, "<pad>"), special(config.end, "</s>"),
-                         special(config.unknown, "<unk>"), mask});
-    }
+    AddedToken mask = special(config.mask, "<mask>");
+    mask.leftStrip = true;
+    addSpecial(parts, {special(config.begin, "<s>"), special(config.padding, "<pad>"), special(config.end, "</s>"),
+                       special(config.unknown, "<unk>"), mask});
+    TRY_STATUS(addNamed(folder, config, parts));
     parts.endOfText = config.end.value_or("</s>");
     TRY_STATUS(addAround(folder, config.classify.value_or("<s>"), "cls_token", parts, parts.before));
     return addAround(folder, config.separator.value_or("</s>"), "sep_token", parts, parts.after);
   }
-  if (parts.added.empty())
+  if (!config.begin || !config.end || !config.unknown)
     addSpecial(parts, {special({}, gpt2End)});
+  TRY_STATUS(addNamed(folder, config, parts));
   parts.endOfText = config.end.value_or(gpt2End);
   return config.addBegin.value_or(false) ? addAround(folder, config.begin.value_or(gpt2End), "bos_token", parts, parts.before) : Status();
 }
@@ -112,6 +130,7 @@ Status addTokens(const std::string &folder, TokenizerConfig &config, PipelinePar
 Result<PipelineParts> partsOfVocabularyAndMerges(const std::string &folder) {
   PipelineParts parts;
   TRY(TokenizerConfig config, readTokenizerConfig(folder));
+  TRY_STATUS(completeConfig(folder, config));
   bool isQwen = config.type == "Qwen2Tokenizer";
   if (!config.type.empty() && config.type != "GPT2Tokenizer" && !isQwen && !isRoberta(config.type))
     return unknownClass(folder, config.type, "vocab.json and merges.txt",
@@ -145,6 +164,7 @@ Result<PipelineParts> partsOfVocabularyAndMerges(const std::string &folder) {
 Result<PipelineParts> partsOfWordPieceVocabulary(const std::string &folder) {
   PipelineParts parts;
   TRY(TokenizerConfig config, readTokenizerConfig(folder));
+  TRY_STATUS(completeConfig(folder, config));
   constexpr const char *known[] = {"", "BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"};
   if (std::find(std::begin(known), std::end(known), config.type) == std::end(known))
     return unknownClass(folder, config.type, "vocab.txt",
@@ -176,9 +196,9 @@ Result<PipelineParts> partsOfWordPieceVocabulary(const std::string &folder) {
       bertNormalizers({/*cleanText=*/true, config.splitsChinese, config.stripsAccents.value_or(config.lowercase), config.lowercase});
   parts.cuts = {splitRule(setOf(Property::WhiteSpace), Behavior::Removed), splitRule(setOf(Property::Punctuation), Behavior::Isolated)};
   parts.added = std::move(config.added);
-  if (parts.added.empty())
-    addSpecial(parts, {special(config.padding, "[PAD]"), special(config.unknown, "[UNK]"), special(config.classify, "[CLS]"),
-                       special(config.separator, "[SEP]"), special(config.mask, "[MASK]")});
+  addSpecial(parts, {special(config.padding, "[PAD]"), special(config.unknown, "[UNK]"), special(config.classify, "[CLS]"),
+                     special(config.separator, "[SEP]"), special(config.mask, "[MASK]")});
+  TRY_STATUS(addNamed(folder, config, parts));
   parts.endOfText = config.separator.value_or("[SEP]");
   TRY_STATUS(addAround(folder, config.classify.value_or("[CLS]"), "cls_token", parts, parts.before));
   TRY_STATUS(addAround(folder, config.separator.value_or("[SEP]"), "sep_token", parts, parts.after));
