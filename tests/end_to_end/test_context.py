@@ -146,7 +146,7 @@ class RingTest(ContextTest):
 
     def test_plans_drawn_at_random(self):
         chance = random.Random(7)
-        for _ in range(40 if LONG else 2):
+        for _ in range(40 if LONG else 1):
             dp, pp, cp, tp = (chance.choice(sizes) for sizes in ([1, 2, 3], [1, 2, 3], [2, 3, 4], [1, 2]))
             micro, micros = chance.choice([1, 2, 3]), chance.choice([1, 2, 3])
             plan = chance.choice(["ulysses", "gather", "ring", "zigzag"])
@@ -195,7 +195,7 @@ class PaddingTest(ContextTest):
                 for name, (axis, rules) in self.RULES.items()
             )
         )
-        for name in self.RULES:
+        for name in sample(self.RULES, "keys", "ulysses", "sequence", "logits"):
             with self.subTest(plan=name):
                 self.verify(f"pad_{name}", self.SIZES)
 

@@ -44,7 +44,7 @@ def hostile_safetensors(folder):
 class FuzzTest(DriverTest):
     @classmethod
     def setUpClass(cls):
-        cls.wrong = build(BUILD / "fuzz")
+        cls.wrong = build(BUILD / "fuzz", f"-DNPAR_EVERY_CHECK={'ON' if LONG else 'OFF'}")
 
     def corpus(self, target):
         """The files of a target: the repository's, and some that are generated now."""

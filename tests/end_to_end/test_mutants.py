@@ -11,7 +11,7 @@ from mutants import Mutator, Trial, compiles_long, judge, judge_verify
 class MutantsTest(DriverTest):
     def test_mutants(self):
         findings = []
-        trial = Trial(1, 0, 10_000 if LONG else 120, 100 if LONG else 3, os.cpu_count(), findings.append).run()
+        trial = Trial(1, 0, 10_000 if LONG else 80, 100 if LONG else 3, os.cpu_count(), findings.append).run()
         print(trial.summary())
         self.assertFalse(findings, "\n".join(findings[:5]))
         self.assertGreater(trial.codes.get(0, 0), trial.count // 50, "too few are accepted to say anything")

@@ -189,7 +189,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         (self.folder / "quartet.npar").write_text(machine())
         small = {"llama": {"vocab": 64, "context": 32, "length": 16, "width": 32, "heads": 4, "kv_heads": 4, "depth": 4},
                  "bert": {"vocab": 64, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 4}}
-        for model, sizes in small.items():
+        for model, sizes in sample(small, "bert").items():
             found = self.npar_json("plan", model, "--machine", "quartet.npar", "--batch", 8, "--fix", "micro=1", "--fix", "bucket=none", "--fix", "mesh.cp=1", *settings(sizes))
             self.assertTrue(found["best"]["fits"], model)
             self.assertEqual("decay 0 }" in found["text"], model == "bert") # the rules for parameters come along
@@ -254,8 +254,8 @@ train base for Own { batch 8 optimizer Sgd(lr = 0.1) }
         """Each split of tp is a rule of its own for what it is called after, and makes a plan that gives one rank's numbers."""
         rules = {"all": "head, hidden, vocab pad -> tp", "blocks": "head, hidden -> tp", "vocabulary": "vocab pad -> tp\n", "feedforward": 'batch -> tp in layer "h.*.attn"',
                  "attention": 'batch -> tp in layer "h.*.mlp"'}
-        verified = sample(rules, "vocabulary", "feedforward")
-        for split, rule in rules.items():
+        verified = sample(rules, "vocabulary")
+        for split, rule in sample(rules, "vocabulary", "feedforward", "attention").items():
             fixes = (f"split={split}", "mesh.tp=2", "mesh.pp=1", "micro=2", "bucket=none", "zero=0", "recompute=none", "sequence=false")
             found = self.plan(*(word for fix in fixes for word in ("--fix", fix)), "-o", "part.npar")
             self.assertIn(rule, "\n".join(line.split(" #")[0].rstrip() for line in found["text"].splitlines()))

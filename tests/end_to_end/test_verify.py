@@ -73,7 +73,7 @@ train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
     def test_the_own_type_of_a_plan(self):
         """After float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
         plan = settings(CHECKED, mesh(dp=2, pp=1, tp=2))
-        for compute in ("f32", "bf16", "fp16"):
+        for compute in sample(["f32", "bf16", "fp16"], "f32", "bf16"):
             with self.subTest(compute=compute):
                 checks = {check["name"]: check for check in self.npar_json("verify", "gpt2", *plan, "--set", f"compute={compute}")["checks"]}
                 for name, low in ((f"in {compute}: loss", 0), (f"in {compute}: gradient norm", 1e-9)):
@@ -142,7 +142,7 @@ def add_case(name, changes):
 
 SHORT = (
     "dp pp tp", "tp = 4, vocabulary 257", "dp pp tp, sequence parallelism", "5 blocks on 4 stages", "1 micro-batch", "dropout", "64 ranks",
-    "ignored targets, 1 micro-batch", "ignored targets, dp pp tp, 4 micro-batches", "ignored targets, the first stage has the loss",
+    "ignored targets, dp pp tp, 4 micro-batches", "ignored targets, the first stage has the loss",
 )  # fmt: skip
 for case, changes in sample(MATRIX, *SHORT).items():
     add_case(case, changes)

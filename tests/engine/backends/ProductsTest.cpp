@@ -1,4 +1,5 @@
-// Batches of products: right wherever they lie in memory, the same bits for any number of workers and any instruction set; what is refused.
+// Batches of products: they are right at every place in memory and have the same bits for every number of workers and every instruction
+// set. Others are refused.
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/numbers/NarrowFloat.h"
 
