@@ -106,7 +106,8 @@ Status AddedTokenScan::scan(bool ends, AddedTokenSink &sink) {
         break;
       }
       TRY_STATUS(sink.between(std::string_view(waiting).substr(passed, begin > passed ? begin - passed : 0), /*ends=*/true));
-      TRY_STATUS(sink.token(token->id, end - begin));
+      if (begin < end) // the package drops a token whose white space the one before took
+        TRY_STATUS(sink.token(token->id, end - begin));
       passed = end; // as in the package, a token may begin in white space that the one before took
     }
     search = span.end;

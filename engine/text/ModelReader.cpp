@@ -13,7 +13,7 @@ Status readBpe(TokenizerJson &json, Fields &fields, bool bytes, PipelineParts &p
     fields.refuse("has a 'dropout', which changes the ids each time: set it to null");
   BpeSettings settings;
   settings.alphabet = bytes ? Alphabet::Bytes : Alphabet::Characters;
-  settings.byteFallback = fields.flag("byte_fallback");
+  settings.byteFallback = fields.flag("byte_fallback") && !bytes; // every byte has a character, and npar refuses bytes without a token
   settings.fuseUnknown = fields.flag("fuse_unk");
   settings.wholeWords = fields.flag("ignore_merges");
   settings.unknown = fields.text("unk_token");
@@ -22,8 +22,8 @@ Status readBpe(TokenizerJson &json, Fields &fields, bool bytes, PipelineParts &p
   constexpr size_t longest = 64;
   if (settings.prefix.size() > longest || settings.suffix.size() > longest)
     fields.refuse("has a prefix or suffix of more than " + std::to_string(longest) + " bytes");
-  if (bytes && (settings.byteFallback || !settings.prefix.empty() || !settings.suffix.empty()))
-    fields.refuse("has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix', which npar does not know for words of bytes");
+  if (bytes && (!settings.prefix.empty() || !settings.suffix.empty()))
+    fields.refuse("has 'continuing_subword_prefix' or 'end_of_word_suffix', which npar does not know for words of bytes");
   parts.kind = bytes ? "byte-level BPE" : "BPE of characters";
   parts.model = [settings, merges = std::move(json.merges)](VocabularyPointer vocabulary) -> Result<ModelPointer> {
     BpeSettings own = settings;
@@ -49,9 +49,7 @@ Status readUnigram(TokenizerJson &json, Fields &fields, PipelineParts &parts) {
   settings.byteFallback = fields.flag("byte_fallback");
   if (unknown < -1 || unknown >= static_cast<int64_t>(json.scores.size()))
     fields.refuse("has the 'unk_id' " + std::to_string(unknown) + ", and " + std::to_string(json.scores.size()) + " tokens");
-  for (const char *sampling : {"alpha", "nbest_size"})
-    if (!fields.any(sampling).is_null())
-      fields.refuse("has '" + std::string(sampling) + "', which changes the ids each time: set it to null");
+  fields.ignore({"alpha", "nbest_size"}); // the package does not read them
   settings.unknown = static_cast<int32_t>(std::max<int64_t>(unknown, -1));
   settings.scores = std::move(json.scores);
   parts.kind = "unigram";

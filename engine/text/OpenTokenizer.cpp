@@ -2,8 +2,9 @@
 #include "engine/text/Bytes.h"
 #include "engine/text/ReadFile.h"
 #include "engine/text/SentencePiece.h"
+#include "engine/text/SpecialTokens.h"
 #include "engine/text/Tiktoken.h"
-#include "engine/text/TokenizerConfig.h"
+#include "engine/text/TokenizerClass.h"
 #include "engine/text/TokenizerFile.h"
 #include "engine/text/TokenizerFiles.h"
 #include "engine/text/VocabularyFiles.h"
@@ -36,15 +37,17 @@ Opened openTokenizerJson(const std::string &path) {
   TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::InTheModel));
   TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
   Result<PipelineParts> parts = partsOfTokenizerJson(json);
-  if (parts.ok())
-    parts->endOfText = config.end ? config.end : "<|endoftext|>"; // GPT-2's, if the folder does not define it
+  if (parts.ok()) {
+    TRY_STATUS(addSpecialTokens(config, *parts));
+    parts->endOfText = config.text(TokenizerConfig::Role::End, "<|endoftext|>"); // GPT-2's, if the folder does not define it
+  }
   return created(path, std::move(parts));
 }
 
 Opened openModel(const std::string &path) {
   TRY(std::string bytes, readTokenizerFile(path));
   TRY(TokenizerConfig config, readTokenizerConfig(folderOf(path)));
-  TRY_STATUS(completeConfig(folderOf(path), config));
+  TRY_STATUS(findClass(folderOf(path), config));
   return created(path, isTiktoken(bytes) ? partsOfTiktoken(bytes, config) : partsOfSentencePiece(bytes, config));
 }
 
@@ -82,8 +85,9 @@ std::vector<std::string> tokenizerFiles(const std::string &path) {
   bool isFolder = fs::is_directory(path, unknown);
   fs::path folder = isFolder ? path : folderOf(path);
   std::vector<std::string> files;
-  for (const char *name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model",
-                           "sentencepiece.bpe.model", "tokenizer_config.json", "special_tokens_map.json", "config.json"})
+  for (const char *name :
+       {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+        "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"})
     if (fs::exists(folder / name, unknown))
       files.push_back((folder / name).string());
   if (!isFolder)

@@ -6,7 +6,10 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace npar::engine {
 namespace {
@@ -61,25 +64,52 @@ private:
       return characterClass();
     if (c == '(')
       return group();
-    if (c == '.' || c == '^' || c == '$')
+    if (c == '.' || c == '^')
       return refuse(std::string("'") + c + "'");
+    if (c == '$')
+      return end();
     if (c == '?' || c == '*' || c == '+')
       return quantifier();
     if (c == '{')
       return counted();
+    if (c == ')' && ignoresCase.size() > 1)
+      ignoresCase.pop_back();
     literal();
   }
 
   /// A character as it is, of one or several bytes.
   void literal() {
     size_t from = at;
-    if (!characterAt(text, at))
+    std::optional<char32_t> character = characterAt(text, at);
+    if (!character)
       return refuse("a byte that is not UTF-8");
     out += text.substr(from, at - from);
+    noteLiteral(*character);
+  }
+
+  /// The end of the text, or the place before a line feed.
+  void end() {
+    out += "(?=\\n|\\z)";
+    if (++at < text.size() && std::strchr("?*+{", text[at]))
+      refuse("a quantifier of '$'");
+  }
+
+  /// Where case is ignored, Oniguruma takes several characters for one: "ss" for U+00DF, "fi" for U+FB01. PCRE2 does not.
+  void noteLiteral(char32_t character) {
+    if (!ignoresCase.back())
+      return;
+    char32_t small = character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
+    for (const char *pair : {"ss", "st", "ff", "fi", "fl"})
+      if (previous == static_cast<unsigned char>(pair[0]) && small == static_cast<unsigned char>(pair[1]))
+        refuse("'" + std::string(pair) + "' where case is ignored");
+    if (character >= 0x80)
+      refuse("a character that is not ASCII where case is ignored");
+    previous = small;
   }
 
   /// `?`, `*` or `+`, greedy, lazy (with `?`) or possessive (with `+`): the same in both.
   void quantifier() {
+    previous = 0;
     out += text[at++];
     if (at < text.size() && (text[at] == '?' || text[at] == '+'))
       out += text[at++];
@@ -95,6 +125,7 @@ private:
       digits += text[end] != ',';
       ++end;
     }
+    previous = 0;
     bool whole = end < text.size() && text[end] == '}' && digits > 0 && commas <= 1 && text[at + 1] != ',';
     if (!whole)
       return refuse("'{'");
@@ -107,12 +138,14 @@ private:
   void group() {
     for (std::string_view known : {"(?:", "(?i:", "(?=", "(?!", "(?>"})
       if (follows(known)) {
+        ignoresCase.push_back(ignoresCase.back() || known == "(?i:");
         out += known;
         at += known.size();
         return;
       }
     if (follows("(?") || follows("(*"))
       return refuse("the group '" + std::string(text.substr(at, 3)) + "'");
+    ignoresCase.push_back(ignoresCase.back());
     out += "(?:"; // captures are not used
     ++at;
   }
@@ -122,7 +155,7 @@ private:
     if (at + 1 == text.size())
       return refuse("'\\' at its end");
     char c = text[at + 1];
-    auto take = [&](const std::string &written) { out += written, at += 2; };
+    auto take = [&](const std::string &written) { out += written, at += 2, previous = 0; };
     if (c == 's' || c == 'S') {
       std::string members = c == 's' ? spaces : otherThanSpaces;
       return take(inClass ? members : "[" + members + "]");
@@ -153,6 +186,7 @@ private:
     if (!hexadecimal)
       return refuse("'\\x' without its number in braces");
     out += text.substr(at, close + 1 - at);
+    noteLiteral(static_cast<char32_t>(std::stoul(std::string(text.substr(at + 3, close - at - 3)), nullptr, 16)));
     at = close + 1;
   }
 
@@ -167,6 +201,8 @@ private:
     negated ^= text[at + 1] == 'P';
     if (!isCategory(name) && !setOfScript(name))
       return refuse("the property '" + std::string(name) + "'");
+    if (ignoresCase.back())
+      return refuse("the property '" + std::string(name) + "' where case is ignored");
     at = close + 1;
     category(name, negated, inClass);
   }
@@ -194,7 +230,7 @@ private:
       out += text[at++];
     size_t depth = 1;
     for (bool empty = true, afterSet = false; wrong.empty();) {
-      begun = at;
+      begun = at, previous = 0;
       if (at == text.size())
         return refuse("a class without its end");
       char c = text[at];
@@ -225,11 +261,14 @@ private:
       empty = false;
     }
     out += ']';
+    previous = 0;
   }
 
   std::string_view text;
   size_t at = 0, begun = 0;
   std::string out, wrong;
+  std::vector<bool> ignoresCase = {false}; ///< in the groups around this place
+  char32_t previous = 0;                   ///< the literal before this place, if case is ignored
 };
 
 } // namespace

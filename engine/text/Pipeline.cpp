@@ -52,6 +52,7 @@ Status Pipeline::addVocabulary() {
 }
 
 Status Pipeline::addAdded() {
+  std::unordered_map<std::string, std::string> normalForms; // and whose they are
   for (const AddedToken &token : parts.added) {
     if (token.text.empty() || token.text.size() > longestAdded)
       return Status::badInput("an added token has " + std::to_string(token.text.size()) + " bytes: 1 to " + std::to_string(longestAdded) +
@@ -77,9 +78,12 @@ Status Pipeline::addAdded() {
     if (sought.size() > longestAdded)
       return Status::badInput("added token " + inQuotes(token.text) + " has " + std::to_string(sought.size()) +
                               " bytes when it is normalized");
-    if (sought.empty())
-      return Status::badInput("nothing is left of added token " + inQuotes(token.text) + " when it is normalized");
-    (token.normalized ? second : first).add(sought, {id, token.singleWord, token.leftStrip, token.rightStrip});
+    if (token.normalized)
+      if (auto [other, fresh] = normalForms.emplace(sought, token.text); !fresh && other->second != token.text)
+        return Status::badInput("the added tokens " + inQuotes(other->second) + " and " + inQuotes(token.text) +
+                                " are the same when they are normalized: remove one, or set 'normalized' to false");
+    if (!sought.empty()) // else no text has it
+      (token.normalized ? second : first).add(sought, {id, token.singleWord, token.leftStrip, token.rightStrip});
   }
   return tokens.empty() ? Status::badInput("its vocabulary is empty") : Status();
 }

@@ -18,6 +18,7 @@ namespace npar::engine {
 struct PipelineParts {
   std::string kind; ///< for messages, such as "byte-level BPE"
   TokenList vocabulary;
+  int64_t emptyTokens = 0; ///< of the files, which the vocabulary leaves out
   std::function<Result<ModelPointer>(VocabularyPointer)> model;
   Normalizers normalizers;
   std::vector<AddedToken> added;

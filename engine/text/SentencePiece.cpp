@@ -13,6 +13,7 @@ namespace npar::engine {
 namespace {
 
 using Model = SentencePieceModel;
+using Role = TokenizerConfig::Role;
 
 /// The ids that a piece has in the transformers package.
 using Renumber = int32_t (*)(int32_t);
@@ -28,14 +29,14 @@ struct Family {
 
 Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
   if (config.type == "T5Tokenizer" || config.type == "MT5Tokenizer")
-    return Family{sameId, "", config.end.value_or(model.end)};
+    return Family{sameId, "", config.text(Role::End, model.end)};
   auto unlike = [&](const std::string &what) {
     return Status::badInput(inQuotes(config.type) + " " + what + ", which npar does not do: save a tokenizer.json");
   };
   if (config.type == "AlbertTokenizer" && (config.lowercase || !config.keepsAccents))
     return unlike("makes letters small or removes accents ('do_lower_case', 'keep_accents')");
   if (config.type == "AlbertTokenizer")
-    return Family{sameId, config.classify.value_or("[CLS]"), config.separator.value_or("[SEP]")};
+    return Family{sameId, config.text(Role::Classify, "[CLS]"), config.text(Role::Separator, "[SEP]")};
   if (config.type == "XLMRobertaTokenizer")
     return Family{fairseqId, "<s>", "</s>"};
   constexpr const char *plain[] = {"", "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "PreTrainedTokenizer"};
@@ -46,7 +47,10 @@ Result<Family> familyOf(const TokenizerConfig &config, const Model &model) {
         "'MT5Tokenizer', 'AlbertTokenizer' and 'XLMRobertaTokenizer'");
   if (config.type == "LlamaTokenizer" && config.prefixSpaceOff)
     return unlike("puts no space before a text ('add_prefix_space')");
-  return Family{sameId, config.exists && config.addBegin.value_or(true) ? model.begin : "", config.addEnd ? model.end : ""};
+  if (config.exists && !config.addBegin)
+    return Status::badInput("tokenizer_config.json lacks 'add_bos_token': transformers 4 puts the token before every text then, and "
+                            "transformers 5 does not; set it to true or false");
+  return Family{sameId, config.addBegin.value_or(false) ? model.begin : "", config.addEnd ? model.end : ""};
 }
 
 /// Merges are those of pieces whose halves are pieces: every character must be one for that.

@@ -92,11 +92,11 @@ Result<PipelineParts> partsOfTiktoken(std::string_view bytes, const TokenizerCon
   if (parts.added.empty())
     for (const std::string &name : llama3Special())
       parts.added.push_back({name, next++, /*special=*/true, false, false, false, false});
-  std::string begin = config.begin.value_or("<|begin_of_text|>");
+  std::string begin = config.text(TokenizerConfig::Role::Begin, "<|begin_of_text|>");
   for (const AddedToken &token : parts.added)
     if (token.text == begin && config.addBegin.value_or(true))
       parts.before.push_back(token.id);
-  parts.endOfText = config.end.value_or("<|end_of_text|>");
+  parts.endOfText = config.text(TokenizerConfig::Role::End, "<|end_of_text|>");
   parts.kind = "byte-level BPE";
   parts.spelling.kind = Spelling::Kind::ByteCharacters;
   parts.model = modelOf;

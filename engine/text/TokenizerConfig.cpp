@@ -1,6 +1,7 @@
-// The file has many other fields, which change no id.
+// The files have many other fields, which change no id.
 #include "engine/text/TokenizerConfig.h"
 
+#include "engine/text/Component.h"
 #include "engine/text/Fields.h"
 #include "engine/text/JsonFile.h"
 #include "engine/text/Quoted.h"
@@ -9,63 +10,85 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
 namespace npar::engine {
 namespace {
 
-/// A token's text: "<s>", or the content of an object.
-Result<std::optional<std::string>> tokenText(const Json &value, const std::string &what) {
-  if (value.is_null())
-    return std::optional<std::string>();
-  const Json *text = value.is_object() && value.contains("content") ? &value["content"] : &value;
-  if (!text->is_string())
-    return Status::badInput("its " + what + " is no text");
-  return std::optional<std::string>(text->get<std::string>());
+namespace fs = std::filesystem;
+
+constexpr const char *roleNames[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+static_assert(std::size(roleNames) == TokenizerConfig::roles);
+
+bool endsWith(std::string_view text, std::string_view with) {
+  return text.size() > with.size() && text.substr(text.size() - with.size()) == with;
 }
 
-Result<std::vector<AddedToken>> readAdded(const Json &decoder) {
-  std::vector<AddedToken> added;
+/// A special token: "<s>", or an object with a content. `named`: it has a role, and is special without saying so.
+Result<AddedToken> readSpecialToken(const Json &value, const std::string &what, bool named) {
+  AddedToken token;
+  if (value.is_null())
+    return token;
+  if (value.is_object() && value.contains("content")) {
+    Json plain = value;
+    plain.erase("__type");
+    if (named || !plain.contains("special"))
+      plain["special"] = named;
+    TRY(token, addedTokenOf(plain, -1));
+    return token;
+  }
+  if (!value.is_string())
+    return Status::badInput("its " + what + " is no text");
+  token.text = value.get<std::string>();
+  token.special = true;
+  return token;
+}
+
+/// A list, or an object of names and tokens.
+Status readFurther(const Json &tokens, const std::string &name, TokenizerConfig &config) {
+  for (const Json &each : tokens) {
+    TRY(AddedToken token, readSpecialToken(each, name, /*named=*/tokens.is_object()));
+    if (!token.text.empty())
+      (tokens.is_object() ? config.modelSpecial : config.furtherSpecial).push_back(std::move(token));
+  }
+  return {};
+}
+
+/// Later files win.
+Status readSpecial(const Json &json, TokenizerConfig &config) {
+  for (size_t role = 0; role < TokenizerConfig::roles; ++role)
+    if (json.contains(roleNames[role])) {
+      TRY(config.special[role], readSpecialToken(json[roleNames[role]], roleNames[role], /*named=*/true));
+    }
+  for (const auto &[name, value] : json.items()) {
+    bool isRole = std::find(std::begin(roleNames), std::end(roleNames), name) != std::end(roleNames);
+    if (!isRole && endsWith(name, "_token") && (value.is_string() || (value.is_object() && value.contains("content")))) {
+      TRY(AddedToken token, readSpecialToken(value, name, /*named=*/true));
+      config.modelSpecial.push_back(std::move(token));
+    }
+  }
+  const Json &further = member(json, "extra_special_tokens"), &older = member(json, "additional_special_tokens");
+  TRY_STATUS(readFurther(further, "extra_special_tokens", config));
+  if (further.empty() && !config.namesFurther)
+    TRY_STATUS(readFurther(older, "additional_special_tokens", config));
+  config.namesFurther |= !further.is_null() || !older.is_null();
+  return {};
+}
+
+Status readAdded(const Json &decoder, TokenizerConfig &config) {
   for (const auto &entry : decoder.items()) {
     const std::string &key = entry.key();
     bool number = !key.empty() && key.size() <= 9 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!number)
       return Status::badInput("added token " + inQuotes(key) + " has no id");
     TRY(AddedToken token, addedTokenOf(entry.value(), std::stoll(key)));
-    added.push_back(std::move(token));
+    config.added.push_back(std::move(token));
   }
-  return added;
-}
-
-/// The name of a class without "Fast" at its end.
-std::string slowClass(std::string type) {
-  constexpr std::string_view fast = "Fast";
-  if (size_t size = type.size(); size > fast.size() && type.substr(size - fast.size()) == fast)
-    type.resize(size - fast.size());
-  return type;
-}
-
-/// The special tokens of a file that are not known yet.
-Status readSpecial(Fields &fields, TokenizerConfig &config) {
-  const std::pair<const char *, std::optional<std::string> *> tokens[] = {
-      {"bos_token", &config.begin},     {"eos_token", &config.end},     {"unk_token", &config.unknown}, {"cls_token", &config.classify},
-      {"sep_token", &config.separator}, {"pad_token", &config.padding}, {"mask_token", &config.mask}};
-  for (auto [name, known] : tokens) {
-    TRY(std::optional<std::string> text, tokenText(fields.any(name), name));
-    if (!*known)
-      *known = std::move(text);
-  }
-  for (const char *name : {"additional_special_tokens", "extra_special_tokens"})
-    for (const Json &each : fields.any(name)) { // a list, or an object of names and tokens
-      TRY(std::optional<std::string> text, tokenText(each, name));
-      if (text)
-        config.furtherSpecial.push_back(std::move(*text));
-    }
   return {};
 }
 
 Status readConfig(const Json &json, TokenizerConfig &config) {
   Fields fields(json, "it");
+  config.exists = true;
   config.type = slowClass(fields.text("tokenizer_class"));
   config.addPrefixSpace = fields.flag("add_prefix_space");
   config.prefixSpaceOff = !fields.flag("add_prefix_space", true);
@@ -78,93 +101,65 @@ Status readConfig(const Json &json, TokenizerConfig &config) {
     config.stripsAccents = fields.flag("strip_accents");
   config.keepsAccents = fields.flag("keep_accents");
   config.extraIds = fields.number("extra_ids", config.extraIds);
-  TRY_STATUS(readSpecial(fields, config));
-  TRY(config.added, readAdded(fields.object("added_tokens_decoder")));
-  return fields.mistake();
+  if (fields.flag("split_special_tokens"))
+    fields.refuse("has 'split_special_tokens', with which special tokens are not found in texts: npar always finds them");
+  const Json &decoder = fields.object("added_tokens_decoder");
+  TRY_STATUS(fields.mistake());
+  config.listsAdded = !decoder.is_null();
+  TRY_STATUS(readSpecial(json, config));
+  return readAdded(decoder, config);
+}
+
+/// {"<new>": 32000}, as the first versions of transformers wrote.
+Status readOldAdded(const Json &json, TokenizerConfig &config) {
+  auto isNamed = [&](const std::string &text) {
+    auto is = [&](const auto &token) { return token.text == text; };
+    return std::any_of(config.special.begin(), config.special.end(), [&](const auto &token) { return token && is(*token); }) ||
+           std::any_of(config.furtherSpecial.begin(), config.furtherSpecial.end(), is);
+  };
+  for (const auto &[text, id] : json.items()) {
+    if (!id.is_number_integer() || id < 0 || id > int64_t{INT32_MAX})
+      return Status::badInput("added token " + inQuotes(text) + " has no id");
+    AddedToken token{text, id.get<int64_t>(), isNamed(text), !isNamed(text), false, false, false};
+    config.added.push_back(std::move(token));
+  }
+  return {};
+}
+
+/// Reads a file of the folder, if it is there. Errors name it.
+Status readPart(const std::string &folder, const char *name, Status (*read)(const Json &, TokenizerConfig &), TokenizerConfig &config) {
+  std::string path = (fs::path(folder) / name).string();
+  std::error_code unknown;
+  if (!fs::exists(path, unknown))
+    return {};
+  TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::Nowhere));
+  Status status = json.rest.is_object() ? read(json.rest, config) : Status::badInput("it is no JSON object");
+  return status.ok() ? status : tokenizerFailure(path, status.message());
 }
 
 } // namespace
 
+std::string slowClass(std::string type) {
+  constexpr std::string_view fast = "Fast";
+  if (endsWith(type, fast))
+    type.resize(type.size() - fast.size());
+  return type;
+}
+
+std::string TokenizerConfig::text(Role role, const std::string &otherwise) const {
+  const std::optional<AddedToken> &token = special[static_cast<size_t>(role)];
+  return token && !token->text.empty() ? token->text : otherwise;
+}
+
 Result<TokenizerConfig> readTokenizerConfig(const std::string &folder) {
   TokenizerConfig config;
-  std::string path = (std::filesystem::path(folder) / "tokenizer_config.json").string();
-  std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown))
-    return config;
-  config.exists = true;
-  TRY(TokenizerJson json, readTokenizerJson(path, VocabularyPlace::Nowhere));
-  if (Status status = readConfig(json.rest, config); !status.ok())
-    return tokenizerFailure(path, status.message());
-  return config;
-}
-
-std::vector<std::string> TokenizerConfig::namedSpecial() const {
-  std::vector<std::string> names;
-  auto add = [&](const std::string &name) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-  };
-  for (const std::optional<std::string> *token : {&begin, &end, &unknown, &separator, &padding, &classify, &mask})
-    if (*token)
-      add(**token);
-  for (const std::string &token : furtherSpecial)
-    add(token);
-  return names;
-}
-
-Status completeConfig(const std::string &folder, TokenizerConfig &config) {
-  namespace fs = std::filesystem;
-  std::error_code unknown;
-  std::string special = (fs::path(folder) / "special_tokens_map.json").string(), model = (fs::path(folder) / "config.json").string();
-  if (fs::exists(special, unknown)) {
-    TRY(TokenizerJson json, readTokenizerJson(special, VocabularyPlace::Nowhere));
-    Fields fields(json.rest, "it");
-    Status status = readSpecial(fields, config);
-    if (status.ok())
-      status = fields.mistake();
-    if (!status.ok())
-      return tokenizerFailure(special, status.message());
+  TRY_STATUS(readPart(folder, "tokenizer_config.json", readConfig, config));
+  if (!config.listsAdded) {
+    TRY_STATUS(readPart(folder, "special_tokens_map.json", readSpecial, config));
+    TRY_STATUS(readPart(folder, "added_tokens.json", readOldAdded, config));
   }
-  if (!config.type.empty() || !fs::exists(model, unknown))
-    return {};
-  TRY(TokenizerJson json, readTokenizerJson(model, VocabularyPlace::Nowhere));
-  Fields fields(json.rest, "it");
-  const std::string type = fields.text("model_type");
-  config.type = slowClass(fields.text("tokenizer_class"));
-  if (Status status = fields.mistake(); !status.ok())
-    return tokenizerFailure(model, status.message());
-  static const std::map<std::string, const char *> classes = {// transformers/models/auto/tokenization_auto.py
-                                                              {"albert", "AlbertTokenizer"},
-                                                              {"bart", "BartTokenizer"},
-                                                              {"bert", "BertTokenizer"},
-                                                              {"distilbert", "DistilBertTokenizer"},
-                                                              {"electra", "ElectraTokenizer"},
-                                                              {"gemma", "GemmaTokenizer"},
-                                                              {"gemma2", "GemmaTokenizer"},
-                                                              {"gemma3_text", "GemmaTokenizer"},
-                                                              {"gpt2", "GPT2Tokenizer"},
-                                                              {"gpt_neo", "GPT2Tokenizer"},
-                                                              {"gptj", "GPT2Tokenizer"},
-                                                              {"llama", "LlamaTokenizer"},
-                                                              {"longformer", "LongformerTokenizer"},
-                                                              {"mistral", "LlamaTokenizer"},
-                                                              {"mobilebert", "MobileBertTokenizer"},
-                                                              {"mt5", "MT5Tokenizer"},
-                                                              {"opt", "GPT2Tokenizer"},
-                                                              {"phi3", "LlamaTokenizer"},
-                                                              {"qwen2", "Qwen2Tokenizer"},
-                                                              {"qwen3", "Qwen2Tokenizer"},
-                                                              {"roberta", "RobertaTokenizer"},
-                                                              {"t5", "T5Tokenizer"},
-                                                              {"xlm-roberta", "XLMRobertaTokenizer"}};
-  if (!config.type.empty())
-    return {};
-  if (auto known = classes.find(type); known != classes.end())
-    config.type = known->second;
-  else if (!type.empty())
-    return tokenizerFailure(model, "no file names the tokenizer_class, and npar does not know that of the model_type " + inQuotes(type) +
-                                       ": name it in tokenizer_config.json, or save a tokenizer.json");
-  return {};
+  std::stable_sort(config.added.begin(), config.added.end(), [](const AddedToken &a, const AddedToken &b) { return a.id < b.id; });
+  return config;
 }
 
 } // namespace npar::engine

@@ -9,10 +9,9 @@
 #include "engine/text/NormalizerReader.h"
 #include "engine/text/PostProcessorReader.h"
 #include "engine/text/Quoted.h"
+#include "engine/text/SpecialTokens.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 
 namespace npar::engine {
 namespace {
@@ -22,37 +21,22 @@ bool changesNothing(const Json &padding) {
   return padding.is_null() || (member(padding, "strategy") == "BatchLongest" && member(padding, "pad_to_multiple_of").is_null());
 }
 
-Result<std::vector<AddedToken>> addedTokensOf(const Json &file) {
+Result<std::vector<Addition>> addedTokensOf(const Json &file) {
   Fields fields(file, "it");
-  std::vector<AddedToken> tokens;
+  std::vector<Addition> tokens;
   for (const Json &entry : fields.list("added_tokens")) {
     TRY(AddedToken token, addedTokenOf(entry, -1));
-    tokens.push_back(std::move(token));
+    tokens.push_back({std::move(token), /*stated=*/true, true, true});
   }
   TRY_STATUS(fields.mistake());
   return tokens;
 }
 
-/// The tokenizers package numbers added tokens that the model lacks itself, whatever id the file states.
-Status checkAddedIds(const PipelineParts &parts) {
-  std::unordered_map<std::string_view, int64_t> known;
-  for (const AddedToken &token : parts.added)
-    known.emplace(token.text, -1);
-  for (const auto &[text, id] : parts.vocabulary)
-    if (auto found = known.find(text); found != known.end())
-      found->second = id;
-  int64_t next = static_cast<int64_t>(parts.vocabulary.size());
-  for (const AddedToken &token : parts.added) {
-    int64_t &own = known[token.text];
-    if (own < 0)
-      own = next;
-    if (token.id != own)
-      return Status::badInput("it gives the added token " + inQuotes(token.text) + " the id " + std::to_string(token.id) +
-                              ", and the tokenizers package " + std::to_string(own) +
-                              ": it numbers tokens that the model lacks in the order of the file, whatever their ids there");
-    next = std::max(next, own + 1);
-  }
-  return {};
+/// The tokenizers package takes a text for the rest of one if the normalizer has removed its beginning.
+bool hidesTheBeginning(const CutRule &rule, const Json &normalizer) {
+  std::vector<const Json *> parts = flattened(normalizer, "normalizers");
+  auto strips = [](const Json *part) { return typeOf(*part) == "Strip" && member(*part, "strip_left") != false; };
+  return rule.kind == CutRule::Kind::Mark && rule.prepend == CutRule::Prepend::First && std::any_of(parts.begin(), parts.end(), strips);
 }
 
 /// Gemma's pre-tokenizer looks for spaces that its normalizer has replaced: such a rule would only keep the text from being cut early.
@@ -85,23 +69,28 @@ Result<PipelineParts> partsOfTokenizerJson(TokenizerJson &json) {
   PipelineParts parts;
   Fields fields(json.rest, "it");
   fields.ignore({"added_tokens", "model", "normalizer", "pre_tokenizer", "post_processor", "decoder"});
-  if (std::string version = fields.text("version"); version != "1.0")
+  if (std::string version = fields.text("version"); version != "1.0" && json.rest.contains("version"))
     fields.refuse("has the version " + inQuotes(version) + ": npar reads '1.0'");
   if (!fields.any("truncation").is_null())
     fields.refuse("has a 'truncation', which changes how many tokens a text has: set it to null");
   if (!changesNothing(fields.any("padding")))
     fields.refuse("has a 'padding', which changes how many tokens a text has: set it to null");
   TRY_STATUS(fields.mistake());
-  TRY(parts.added, addedTokensOf(json.rest));
+  TRY(std::vector<Addition> added, addedTokensOf(json.rest));
   TRY_STATUS(fields.status());
   const Json &normalizer = member(json.rest, "normalizer");
   TRY(Cuts cuts, readCuts(member(json.rest, "pre_tokenizer")));
   TRY_STATUS(readModel(json, cuts.bytes, parts));
-  TRY_STATUS(checkAddedIds(parts));
+  TRY_STATUS(addTokens(added, "it", parts));
   TRY(parts.normalizers, readNormalizers(normalizer));
-  for (CutRule &rule : cuts.rules)
+  for (CutRule &rule : cuts.rules) {
+    if (hidesTheBeginning(rule, normalizer))
+      return Status::badInput(
+          "its pre-tokenizer 'Metaspace' has the prepend_scheme 'first' after a normalizer 'Strip', which hides from the "
+          "tokenizers package where a text begins: npar does not do that");
     if (!findsNothing(rule, normalizer))
       parts.cuts.push_back(std::move(rule));
+  }
   TRY_STATUS(readPostProcessor(member(json.rest, "post_processor"), parts));
   TRY(parts.spelling, readDecoder(member(json.rest, "decoder"), cuts.bytes));
   return parts;

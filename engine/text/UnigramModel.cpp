@@ -5,19 +5,22 @@
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace npar::engine {
 namespace {
 
 constexpr double unknownPenalty = 10;
+constexpr float mostSum = 100'000; ///< SentencePiece sets larger sums back, so that their last bits do not get lost
 
 class UnigramModel : public WordModel, public std::enable_shared_from_this<UnigramModel> {
 public:
   UnigramModel(VocabularyPointer given, UnigramSettings settings, size_t bytes)
       : vocabulary(std::move(given)), settings(std::move(settings)), trie(bytes), byteTokens(*vocabulary), isWhole(vocabulary->size()) {
     const auto &scores = this->settings.scores;
-    double least = std::numeric_limits<double>::infinity(), most = -least;
+    double least = std::numeric_limits<double>::infinity();
     std::vector<bool> hidden(vocabulary->size());
     for (int32_t id : this->settings.unused)
       hidden[static_cast<size_t>(id)] = true;
@@ -27,10 +30,9 @@ public:
       if (!hidden[id]) {
         trie.add(vocabulary->text(id), static_cast<int32_t>(id));
         if (!isWhole[id])
-          least = std::min(least, scores[id]), most = std::max(most, scores[id]);
+          least = std::min(least, scores[id]);
       }
     unknownScore = least - unknownPenalty;
-    mostScore = most;
     fallsBack = this->settings.byteFallback && byteTokens.complete();
   }
   std::unique_ptr<WordEncoder> encoder() const override;
@@ -40,7 +42,7 @@ public:
   PrefixTrie trie;
   ByteTokens byteTokens;
   std::vector<bool> isWhole;
-  double unknownScore = 0, mostScore = 0;
+  double unknownScore = 0;
   bool fallsBack = false;
 };
 
@@ -72,37 +74,47 @@ private:
   static constexpr uint32_t none = UINT32_MAX;
   static constexpr bool fuses = true;
 
-  /// SentencePiece gives tokens that must be found a score above all others.
-  double scoreOf(int32_t id, size_t length) const {
+  /// Tokens that must be found have a score above all others, and the longest the most.
+  Sum scoreOf(int32_t id, size_t length) const {
     if (model->isWhole[static_cast<size_t>(id)])
-      return static_cast<double>(static_cast<Sum>(static_cast<Sum>(length) * static_cast<Sum>(model->mostScore))) - 0.1;
-    return model->settings.scores[static_cast<size_t>(id)];
+      return static_cast<Sum>(0.1 * static_cast<double>(length - 1));
+    return static_cast<Sum>(model->settings.scores[static_cast<size_t>(id)]);
   }
 
-  void offer(size_t begin, size_t end, int32_t id, double candidate) {
+  void offer(size_t begin, size_t end, int32_t id, Sum score) {
+    farthest = std::max(farthest, end);
     Node &node = nodes[end];
-    if (node.begin != none && !(candidate > static_cast<double>(node.score)))
-      return;
-    node = {static_cast<Sum>(candidate), static_cast<uint32_t>(begin), id};
+    if (node.begin == none || score > node.score)
+      node = {score, static_cast<uint32_t>(begin), id};
+  }
+
+  void setBack(size_t at) {
+    const Sum by = nodes[at].score;
+    for (size_t i = at; i <= farthest; ++i)
+      if (i == at || nodes[i].begin != none)
+        nodes[i].score -= by;
   }
 
   Status findPath(std::string_view word) {
     nodes.assign(word.size() + 1, Node());
+    farthest = 0;
     for (size_t at = 0; at < word.size();) {
       size_t after = at;
       characterAt(word, after); // the text was checked
+      if (std::is_same_v<Sum, float> && std::abs(nodes[at].score) > mostSum)
+        setBack(at);
       const Sum score = nodes[at].score;
       bool single = false;
       uint32_t node = model->trie.root();
       for (size_t i = at; i < word.size() && (node = model->trie.next(node, static_cast<uint8_t>(word[i]))) != PrefixTrie::none; ++i)
         if (int32_t id = model->trie.value(node); id >= 0) {
-          offer(at, i + 1, id, scoreOf(id, i + 1 - at) + static_cast<double>(score));
+          offer(at, i + 1, id, scoreOf(id, i + 1 - at) + score);
           single |= i + 1 == after;
         }
       if (!single) {
         if (model->settings.unknown < 0)
           return Status::badInput("a character has no token, and there is no 'unk_id', in the word");
-        offer(at, after, model->settings.unknown, static_cast<double>(static_cast<Sum>(static_cast<Sum>(model->unknownScore) + score)));
+        offer(at, after, model->settings.unknown, static_cast<Sum>(model->unknownScore) + score);
       }
       at = after;
     }
@@ -123,6 +135,7 @@ private:
 
   std::shared_ptr<const UnigramModel> model;
   std::vector<Node> nodes;
+  size_t farthest = 0; ///< node that a token ends at
   std::vector<size_t> path;
 };
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Makes the small tokenizers of tokenizers/ from page.txt with Python's `tokenizers` and `sentencepiece`, and records their ids.
 
-    tokenizer_reference.py                       # writes tokenizers/ anew (needs: pip install tokenizers sentencepiece==0.1.97)
+    tokenizer_reference.py                       # writes tokenizers/ anew (needs: pip install tokenizers==0.23.3 sentencepiece==0.2.3)
     tokenizer_reference.py --compare NPAR FOLDER TEXT...   # any tokenizer: are npar's ids for these texts those of the Python packages?
 
 The tokenizers: `gpt2` (vocab.json and merges.txt), `llama3` (tokenizer.json with Llama 3's pattern, template, special tokens and
 ignore_merges), `tinyllama` (a tokenizer.json of characters with marked spaces and bytes), `llama2` (a SentencePiece model of byte pairs with
 bytes), `unigram` (one of the other kind, with rules that normalize).
-SentencePiece 0.1.97 is Debian 12's: later ones round the scores of unigram models otherwise, and so cut near ties in other places.
+The models were trained with SentencePiece 0.1.97; the ids are those of 0.2.3, which cuts near ties of unigram models in other places.
 recorded.json has, for each, the ids of every line of CASES and of the page, and the SHA-256 of those of a long text that `soup` makes.
 """
 

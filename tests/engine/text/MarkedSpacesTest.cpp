@@ -28,7 +28,7 @@ Json decoders() {
                                component("Strip", {{"content", " "}, {"start", 1}, {"stop", 0}})});
 }
 
-/// The 256 bytes, the mark, a, b, c, "ab", the mark with "a", two marks; "<s>" is added.
+/// The 256 bytes, the mark, a, b, c, "ab", the mark with "a", two marks; "<s>", which is an added token, too.
 Json file() {
   Json vocabulary = Json::object(), merges = Json::array();
   for (int byte = 0; byte < 256; ++byte) {
@@ -41,6 +41,7 @@ Json file() {
   for (const std::string &token :
        {marked, std::string("a"), std::string("b"), std::string("c"), std::string("ab"), marked + "a", marked + marked})
     vocabulary[token] = id++;
+  vocabulary["<s>"] = 300;
   merges.push_back(Json::array({"a", "b"}));
   merges.push_back(Json::array({marked, "a"}));
   merges.push_back(Json::array({marked, marked}));
@@ -142,6 +143,10 @@ TEST(MarkedSpacesTest, othersAreRefusedByName) {
          json["normalizer"] = nullptr, json["pre_tokenizer"] = metaspace("first"), json["pre_tokenizer"]["add_prefix_space"] = false;
        },
        "has the prepend_scheme 'first', and a false 'add_prefix_space'"},
+      {[](Json &json) {
+         json["normalizer"] = {{"type", "Strip"}, {"strip_left", true}, {"strip_right", false}}, json["pre_tokenizer"] = metaspace("first");
+       },
+       "has the prepend_scheme 'first' after a normalizer 'Strip'"},
       {[](Json &json) {
          json["decoder"] = {{"type", "CTC"}};
        },

@@ -73,7 +73,12 @@ TEST(PatternTest, whatMayMeanSomethingElseIsRefused) {
   const std::pair<const char *, const char *> cases[] = {
       {".", "has '.' at byte 0"},
       {"a^", "has '^' at byte 1"},
-      {"a$", "has '$' at byte 1"},
+      {"a$+", "has a quantifier of '$'"},
+      {"(?i:a|(?:sS))", "has 'ss' where case is ignored"},
+      {"(?i:f\\x{69})", "has 'fi' where case is ignored"},
+      {"(?i:\u00df)", "has a character that is not ASCII where case is ignored"},
+      {"(?i:[\u00df])", "has a character that is not ASCII where case is ignored"},
+      {"(?i:\\p{L})", "has the property 'L' where case is ignored"},
       {"\\w+", "has '\\w' at byte 0"},
       {"a\\b", "has '\\b' at byte 1"},
       {"\\h", "has '\\h'"},
@@ -125,9 +130,9 @@ TEST(PatternTest, whatMayMeanSomethingElseIsRefused) {
 }
 
 TEST(PatternTest, constructsThatBothHave) {
-  for (const char *pattern :
-       {"[\\p{Lu}\\d]+", "\\p{^Ll}", "\\P{Han}", "a{2}|b{2,}|c{1,3}", "x++|y*+z|w?+v", "x+?y", "(?>a|ab)c", "(a|b)+", "[-a]|[a-]|[\\-a]",
-        "\\x{4e00}[\\x{4e00}-\\x{9fa5}]", "\\.\\[\\{\\ \\'", "[.^$(){}+*?|]", "\\d+|\\D", "\\r\\n\\t\\f\\v", "]}", "(?i:'S)"})
+  for (const char *pattern : {"[\\p{Lu}\\d]+", "\\p{^Ll}", "\\P{Han}", "a{2}|b{2,}|c{1,3}", "x++|y*+z|w?+v", "x+?y", "(?>a|ab)c", "(a|b)+",
+                              "[-a]|[a-]|[\\-a]", "\\x{4e00}[\\x{4e00}-\\x{9fa5}]", "\\.\\[\\{\\ \\'", "[.^$(){}+*?|]", "\\d+|\\D",
+                              "\\r\\n\\t\\f\\v", "]}", "(?i:'S)", "(?i:s|s)ss", "(?i:[sS])s"})
     EXPECT_TRUE(Pattern::compile(pattern).ok()) << pattern << ": " << Pattern::compile(pattern).status().message();
 }
 
@@ -142,6 +147,14 @@ TEST(PatternTest, charactersThatAreNewerThanTheLibraryAreOfTheirCategory) {
   EXPECT_EQ(words(rules("[^\\p{L}]+", false), "a\U00010d50."), ".|");
   EXPECT_EQ(words(rules("\\P{L}+", false), "a\U00010d50."), ".|");
   EXPECT_EQ(words(rules("\\p{Han}+", false), "a\u4eca\u3005\u3042"), "\u4eca\u3005|");
+}
+
+/// Oniguruma's `$`, as Split(Regex(r"\s+$")) of tokenizers 0.23.3 shows it.
+TEST(PatternTest, theEndIsBeforeLineFeedsToo) {
+  EXPECT_EQ(words(rules("\\s+$"), "a  \n  b \n\n"), "a|  |\n  b| \n\n|");
+  EXPECT_EQ(words(rules("\\s+$"), "a \r\n b  "), "a| \r|\n b|  |");
+  EXPECT_EQ(words(rules("\\s++$"), "a  \n  b \n\n"), "a  \n  b| \n\n|");
+  EXPECT_EQ(words(rules("b$"), "ab\u2028b\u0085b\rb"), "ab\u2028b\u0085b\r|b|");
 }
 
 TEST(PatternTest, behaviorsOfSplits) {
@@ -193,6 +206,7 @@ TEST(PatternTest, partsAreCutAsTheWhole) {
   std::vector<std::vector<CutRule>> all = {rules(gpt2Pattern),
                                            rules(llama3),
                                            rules("b+"),
+                                           rules("\\s+$"),
                                            rules("ab|abab1", false),
                                            rules("\\s+(?!\\S)|[^\\s]{1,4}"),
                                            {prefixSpaceRule(), rules(gpt2Pattern)[0]},

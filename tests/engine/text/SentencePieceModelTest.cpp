@@ -65,7 +65,8 @@ TEST(SentencePieceModelTest, theClassTellsIdsAndTokensAround) {
       piece("<unk>", 2) + piece("<s>", 3) + piece("</s>", 3) + piece(space) + piece("a") + piece("[CLS]", 3) + piece("[SEP]", 3);
   auto ids = [&](const std::string &type) {
     TokenizerConfig config;
-    config.exists = true, config.type = type;
+    config.exists = true, config.type = type, config.addBegin = true, config.extraIds = 0;
+    config.lowercase = false, config.keepsAccents = true; // npar refuses ALBERT's others
     auto tokenizer = open(model, config);
     return tokenizer.ok() ? *(*tokenizer)->encode("a<mask>") : std::vector<int32_t>();
   };
@@ -74,6 +75,12 @@ TEST(SentencePieceModelTest, theClassTellsIdsAndTokensAround) {
   EXPECT_EQ(ids("AlbertTokenizer"), (std::vector<int32_t>{5, 3, 4, 0, 4, 0, 6}));
   EXPECT_EQ(ids("XLMRobertaTokenizer"), (std::vector<int32_t>{0, 4, 5, 8, 2}));
   EXPECT_EQ(ids("XLNetTokenizer"), std::vector<int32_t>());
+  for (auto [type, reason] : {std::pair("LlamaTokenizer", "tokenizer_config.json lacks 'add_bos_token'"),
+                              std::pair("AlbertTokenizer", "'AlbertTokenizer' makes letters small or removes accents")}) {
+    TokenizerConfig config;
+    config.exists = true, config.type = type;
+    EXPECT_NE(open(model, config).status().message().find(reason), std::string::npos) << open(model, config).status().message();
+  }
 }
 
 TEST(SentencePieceModelTest, whatCannotBeEncodedIsRefused) {

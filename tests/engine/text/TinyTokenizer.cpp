@@ -49,12 +49,12 @@ std::string tinyJson() {
     return "{\"id\":" + std::to_string(number) + ",\"content\":\"" + text +
            "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":" + special + "}";
   };
-  return "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" + added(300, "<end>", "true") + "," +
-         added(301, "<end>!", "false") +
+  return "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" + added(260, "<end>", "true") + "," +
+         added(261, "<end>!", "false") +
          "],\"normalizer\":null,"
          "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true},"
          "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<end>\",\"type_id\":0}},"
-         "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"<end>\":{\"id\":\"<end>\",\"ids\":[300],"
+         "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"<end>\":{\"id\":\"<end>\",\"ids\":[260],"
          "\"tokens\":[\"<end>\"]}}},"
          "\"decoder\":{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"trim_offsets\":true,\"use_regex\":true},"
          "\"model\":{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":null,\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,"

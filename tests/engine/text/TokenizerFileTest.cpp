@@ -41,14 +41,13 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
       {"\"version\":\"1.0\"", "\"version\":\"2.0\"", "it has the version '2.0': npar reads '1.0'"},
       {"\"version\":\"1.0\"", "\"version\":\"1.0\",\"mode\":1", "it has the field 'mode', which npar does not know"},
       {"\"dropout\":null", "\"dropout\":0.1", "its model has a 'dropout'"},
-      {"\"byte_fallback\":false", "\"byte_fallback\":true", "its model has 'byte_fallback', 'continuing_subword_prefix' or"},
       {"\"byte_fallback\":false", "\"byte_fallback\":1", "its model has a 'byte_fallback' that is neither true nor false"},
       {"\"byte_fallback\":false", "\"new_setting\":false", "its model has the field 'new_setting'"},
       {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"",
-       "its model has 'byte_fallback', 'continuing_subword_prefix' or 'end_of_word_suffix'"},
+       "its model has 'continuing_subword_prefix' or 'end_of_word_suffix', which"},
       {"\"use_regex\":true}", "\"use_regex\":true,\"x\":1}", "pre-tokenizer 'ByteLevel' has the field 'x'"},
-      {"\"ids\":[300]", "\"ids\":[999]", "puts the id 999 to every text, which no token has"},
-      {"\"ids\":[300]", "\"ids\":[1.5]", "token '<end>' of the post-processor has an id that is no whole number"},
+      {"\"ids\":[260]", "\"ids\":[999]", "puts the id 999 to every text, which no token has"},
+      {"\"ids\":[260]", "\"ids\":[1.5]", "token '<end>' of the post-processor has an id that is no whole number"},
       {"\"special_tokens\":{\"<end>\"", "\"special_tokens\":{\"<other>\"",
        "token '<end>' of the post-processor's 'special_tokens' is no JSON object"},
       {",{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}]", "]", "has no text in its template"},
@@ -115,9 +114,9 @@ TEST(TokenizerFileTest, hostileVocabularies) {
       {"\"hell\":258", "\"hell\":{}", "the id of token 'hell' is an object"},
       {"\"hell\":258", "\"hell\":[258]", "the id of token 'hell' is a list"},
       {"\"hell\":258", "\"hell\":256", "id 256 is that of two tokens"},
-      {"\"hell\":258", "\"hell\":258,\"hell\":260", "token 'hell' is there twice"},
-      {"\"hell\":258", "\"hell\":258,\"\":260", "the token with id 260 is empty"},
-      {"\"hell\":258,", "", "merge 2 (from 0) needs the token 'hell', which the vocabulary lacks"},
+      {"\"\u0120hell\":259", "\"hell\":259", "token 'hell' is there twice"},
+      {"\"\u0120hell\":259", "\"\":259", "the token with id 259 is empty"},
+      {"\"hell\":258,", "\"hall\":258,", "merge 2 (from 0) needs the token 'hell', which the vocabulary lacks"},
       {"[\"l\",\"l\"]", "[\"l\"]", "merge 1 (from 0) is no pair of tokens"},
       {"[\"l\",\"l\"]", "[\"l\",\"l\",\"l\"]", "merge 1 (from 0) is no pair of tokens"},
       {"[\"l\",\"l\"]", "[\"l\",7]", "merge 1 (from 0) is no pair of tokens"},
@@ -133,11 +132,12 @@ TEST(TokenizerFileTest, hostileVocabularies) {
       {"\"model\":{", "\"model\":{},\"model\":{", "the key 'model' is there twice"},
       {"\"fuse_unk\":false", "\"fuse_unk\":false,\"fuse_unk\":false", "the key 'fuse_unk' is there twice"},
       {"\"content\":\"<end>\"", "\"content\":\"\"", "an added token has 0 bytes"},
-      {"{\"id\":300", "{\"id\":-5", "added token '<end>' has the id -5"},
-      {"{\"id\":300", "{\"id\":99999999999", "added token '<end>' has the id 99999999999"},
-      {"{\"id\":300", "{\"id\":18446744073709551615", "an added token has a 'id' that is no whole number"},
-      {"{\"id\":300", "{\"id\":256", "id 256 is that of two tokens, one of them '<end>'"},
-      {"{\"id\":300,\"content\":\"<end>\"", "{\"id\":300,\"content\":\"hell\"", "added token 'hell' has the id 300, and 258 elsewhere"},
+      {"{\"id\":260", "{\"id\":-5", "it gives the added token '<end>' the id -5, and the tokenizers package 260"},
+      {"{\"id\":260", "{\"id\":300", "it gives the added token '<end>' the id 300, and the tokenizers package 260"},
+      {"{\"id\":260", "{\"id\":18446744073709551615", "an added token has a 'id' that is no whole number"},
+      {"{\"id\":260", "{\"id\":256", "it gives the added token '<end>' the id 256, and the tokenizers package 260"},
+      {"{\"id\":260,\"content\":\"<end>\"", "{\"id\":260,\"content\":\"hell\"",
+       "it gives the added token 'hell' the id 260, and the tokenizers package 258"},
       {"\"added_tokens\":[", "\"added_tokens\":[7,", "an added token is no JSON object"},
       {"\"added_tokens\":[", "\"added_tokens\":{},\"x\":[", "it has a 'added_tokens' that is no list"},
   };
@@ -155,8 +155,7 @@ TEST(TokenizerFileTest, whatIsNoJsonOrTooMuchOfIt) {
       {"null", "it is no JSON object"},
       {"[]", "it is no JSON object"},
       {"7", "it is no JSON object"},
-      {"{}", "it has the version ''"},
-      {"{\"version\":\"1.0\"}", "it has no model"},
+      {"{}", "it has no model"},
       {"{\"version\":\"1.0\",\"model\":[]}", "it has no model"},
       {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\"}}", "its model has no vocabulary"},
       {"{\"version\":\"1.0\",\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":{}}}", "its merges are no list"},
@@ -195,7 +194,7 @@ TEST(TokenizerFileTest, damagedFilesAreRefusedOrWork) {
   int opened = 0;
   for (int trial = 0; trial < 400; ++trial) {
     std::string text = good;
-    for (uint32_t changes = 1 + chance() % 3; changes > 0; --changes) {
+    for (uint32_t changes = 1 + chance() % 2; changes > 0; --changes) {
       size_t at = chance() % text.size();
       switch (chance() % 4) {
       case 0:
@@ -246,9 +245,6 @@ TEST(TokenizerFileTest, vocabularyAndMerges) {
     folder.write(name, text);
     return open();
   };
-  EXPECT_NE(errorWith("tokenizer_config.json", "{\"add_bos_token\":true,\"bos_token\":\"none\"}")
-                .find("its 'bos_token' is not in the vocabulary"),
-            std::string::npos);
   EXPECT_NE(errorWith("tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{}}}").find("added token 'x' has no id"),
             std::string::npos);
   EXPECT_NE(errorWith("tokenizer_config.json", "{\"eos_token\":7}").find("its eos_token is no text"), std::string::npos);
@@ -260,9 +256,11 @@ TEST(TokenizerFileTest, vocabularyAndMerges) {
   EXPECT_NE(errorWith("merges.txt", "h e\nh  e").find("line 2 is no pair"), std::string::npos);
   EXPECT_NE(errorWith("merges.txt", "q q").find("vocab.json': merge 0 (from 0) needs the token 'qq'"), std::string::npos);
   EXPECT_EQ(errorWith("merges.txt", ""), "[h][e][l][l][ ][h][e][l][l][<|endoftext|>][h][e]");
-  EXPECT_NE(errorWith("vocab.json", "{}").find("its vocabulary is empty"), std::string::npos);
   EXPECT_NE(errorWith("vocab.json", "[]").find("no JSON object"), std::string::npos);
-  EXPECT_NE(errorWith("added_tokens.json", "{}").find("npar takes added tokens from"), std::string::npos);
+  folder.write("vocab.json", "{\"h\":0}");
+  EXPECT_NE(errorWith("added_tokens.json", "{\"new\":\"1\"}").find("added_tokens.json': added token 'new' has no id"), std::string::npos);
+  EXPECT_NE(errorWith("added_tokens.json", "{\"new\":7}").find("gives the added token 'new' the id 7, and the tokenizers package 1"),
+            std::string::npos);
 }
 
 TEST(TokenizerFileTest, theClassOfTheFolderTellsHowItsVocabularyIsMeant) {
@@ -278,7 +276,7 @@ TEST(TokenizerFileTest, theClassOfTheFolderTellsHowItsVocabularyIsMeant) {
   };
   EXPECT_EQ(open("GPT2TokenizerFast", "h e\u0301"), "[h][ ][e][\xcc][\x81]");
   EXPECT_EQ(open("Qwen2Tokenizer", "h e\u0301"), "[h][ ][\xc3][\xa9]");
-  EXPECT_EQ(open("RobertaTokenizer", "he <mask>"), "[<s>][he][<mask>][</s>]");
+  EXPECT_EQ(open("RobertaTokenizer", "he <mask>"), "[<s>][he][ ][<mask>][</s>]");
   EXPECT_NE(open("CLIPTokenizer", "").find("its tokenizer_class is 'CLIPTokenizer': from vocab.json and merges.txt, npar reads"),
             std::string::npos);
 }
@@ -298,9 +296,7 @@ TEST(TokenizerFileTest, aVocabularyOfWordPieces) {
   EXPECT_NE(open("").find("its tokenizer_class is 'MPNetTokenizer': from vocab.txt, npar reads 'BertTokenizer'"), std::string::npos);
   folder.write("tokenizer_config.json", "{}");
   for (auto [text, reason] :
-       {std::pair("he\n\nhe", "line 2 is empty"), std::pair("[UNK]\n[CLS]\n[SEP]\n[UNK]", "token '[UNK]' is there twice"),
-        std::pair("he\n[CLS]\n[SEP]", "its unknown token '[UNK]' is not in the vocabulary"),
-        std::pair("[UNK]\n[SEP]", "its 'cls_token' is not in the vocabulary"), std::pair("\xff", "is not UTF-8")}) {
+       {std::pair("he\n[CLS]\n[SEP]", "its unknown token '[UNK]' is not in the vocabulary"), std::pair("\xff", "is not UTF-8")}) {
     folder.write("vocab.txt", text);
     EXPECT_NE(open("").find(reason), std::string::npos) << open("");
   }
