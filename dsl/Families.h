@@ -4,6 +4,7 @@
 
 #include "dsl/Frontend.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,7 +26,10 @@ struct ConfigEntry {
   std::string text;  ///< as messages show it
   bool plain = true; ///< else an empty object, or a list of several kinds of values, which equals no value
   Scope scope = Scope::Family;
-  std::vector<std::string> otherKeys = {}; ///< of a configuration to write: further names of the key
+  // These describe a configuration to write.
+  std::vector<std::string> otherKeys = {};   ///< further names of the key
+  std::vector<ConfigValue> otherValues = {}; ///< values that mean the same, which a file keeps
+  bool optional = false;                     ///< a file without the key means the same
 
   /// Null, false, and what has no entries: the feature of this name is not used.
   bool isOff() const {
@@ -38,6 +42,7 @@ struct ConfigEntry {
 struct FamilyCall {
   std::string model;                                         ///< the name of the model that the family is for
   std::vector<std::pair<std::string, std::string>> settings; ///< constant and value, as `--set` takes them
+  std::map<std::string, std::string> constants;              ///< by the first key of their line
   std::vector<std::string> skipped;                          ///< keys that say nothing of what is computed
   std::vector<std::string> wrong;                            ///< what npar lacks or would compute differently, by key and value
 };

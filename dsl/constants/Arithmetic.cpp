@@ -145,6 +145,14 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
     return false;
   if (arguments.size() != (two ? 2 : 1))
     reporter.fail(at, "'" + name + "' takes " + (two ? "2 arguments" : "1 argument") + ", found " + std::to_string(arguments.size()));
+  if (name == "size") {
+    auto *numbers = std::get_if<NumberList>(&arguments[0]);
+    auto *texts = std::get_if<TextList>(&arguments[0]);
+    if (!numbers && !texts)
+      reporter.fail(at, "'size' needs a list of constants, found " + kindOf(arguments[0]));
+    result = static_cast<int64_t>(numbers ? numbers->size() : texts->size());
+    return true;
+  }
   for (const Value &v : arguments)
     if (!isNumber(v))
       reporter.fail(at, "'" + name + "' of constants needs a number, found " + kindOf(v));

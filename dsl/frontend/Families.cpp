@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <deque>
+#include <set>
 
 namespace npar::dsl {
 namespace {
@@ -64,10 +65,12 @@ std::string jsonText(const Value &value) {
   return std::holds_alternative<None>(value) ? "null" : textOf(value);
 }
 
-/// The value in the syntax of `--set`.
+/// The value in the syntax of `--set`. A fraction stays one, because a program that reads the exported file may tell 3.0 from 3.
 std::string settingText(const Value &value) {
-  if (auto *number = std::get_if<double>(&value))
-    return numberText(*number);
+  if (auto *number = std::get_if<double>(&value)) {
+    std::string text = numberText(*number);
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  }
   if (auto *text = std::get_if<std::string>(&value); text && text->find('-') != std::string::npos) // else a difference
     return '"' + *text + '"';
   if (auto *list = std::get_if<NumberList>(&value)) {
@@ -208,6 +211,8 @@ private:
   void checkClasses(const std::vector<std::string> &architectures, FamilyCall &result);
   /// The constants that the file's class gives; of a file without classes the first one.
   void takeClass(const std::vector<std::string> &architectures, FamilyCall &result);
+  /// The entry that a line writes; without a key if lines before it, whose keys are `taken`, write all of its keys.
+  ConfigEntry written(const FamilyLine &line, std::set<std::string> &taken);
   /// The value of a constant for the file: an integer or a fraction as the value after `else` is one, or else the constant's default.
   Value writtenValue(const ast::FamilyRule &rule);
   /// Empty, or why a constant cannot have the value.
@@ -264,6 +269,7 @@ void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
       entry = entry ? entry : each;
     }
   const std::string &constant = rule.value->text;
+  result.constants[rule.keys.front().text] = constant;
   taken.bind(constant, Poison{}, rule.value->location); // values that follow from one that is missing are not complained of
   if (!entry && !none && !rule.otherwise) {
     result.wrong.push_back("'" + rule.keys.front().text + "' is missing" + place(rule.keys.front()));
@@ -375,20 +381,37 @@ FamilyConfig FamilyText::config() {
   result.family = family->name.text;
   if (const FamilyLine *line = classOf())
     result.architecture = line->rule->keys.front().text;
-  for (const FamilyLine &line : lines) {
-    const ast::Name &key = line.rule->keys.front();
-    bool written = line.word == FamilyWord::Take || line.word == FamilyWord::Must, inside = key.text.find('.') != std::string::npos;
-    if (!written || (inside && line.word == FamilyWord::Must)) // what another version of the file has
-      continue;
-    Value value = line.word == FamilyWord::Must ? values(*line.rule->value).front() : writtenValue(*line.rule);
-    if (inside && std::holds_alternative<None>(value)) // objects have no keys for what is not there
-      continue;
-    ConfigEntry entry = {key.text, configValueOf(value), jsonText(value)};
-    for (size_t i = 1; i < line.rule->keys.size(); ++i)
-      entry.otherKeys.push_back(line.rule->keys[i].text);
-    result.entries.push_back(std::move(entry));
-  }
+  std::set<std::string> taken;
+  for (const FamilyLine &line : lines)
+    if (line.word == FamilyWord::Take || line.word == FamilyWord::Must)
+      if (ConfigEntry entry = written(line, taken); !entry.key.empty())
+        result.entries.push_back(std::move(entry));
   return result;
+}
+
+ConfigEntry FamilyText::written(const FamilyLine &line, std::set<std::string> &taken) {
+  const ast::FamilyRule &rule = *line.rule;
+  const bool must = line.word == FamilyWord::Must;
+  std::vector<std::string> keys;
+  for (const ast::Name &key : rule.keys)
+    if (must ? !taken.count(key.text) : taken.insert(key.text).second)
+      keys.push_back(key.text);
+  if (keys.empty())
+    return {};
+  std::vector<Value> good = must ? values(*rule.value) : std::vector<Value>{writtenValue(rule)};
+  const bool none = std::holds_alternative<None>(good.front()), inside = keys.front().find('.') != std::string::npos;
+  ConfigEntry entry = {keys.front(), configValueOf(good.front()), jsonText(good.front())};
+  entry.otherKeys.assign(keys.begin() + 1, keys.end());
+  for (size_t i = 1; i < good.size(); ++i)
+    entry.otherValues.push_back(configValueOf(good[i]));
+  entry.optional = must ? none || inside : none && inside;
+  if (!must && rule.otherwise) {
+    bool followsAnyway = same(good.front(), evaluator.evaluate(*rule.otherwise, constants));
+    entry.optional |= none && followsAnyway;
+    if (followsAnyway && !std::holds_alternative<None>(defaults.find(rule.value->text)->value)) // null is a missing key then
+      entry.otherValues.emplace_back();
+  }
+  return entry;
 }
 
 Value FamilyText::writtenValue(const ast::FamilyRule &rule) {

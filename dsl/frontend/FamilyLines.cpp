@@ -72,17 +72,17 @@ private:
     if (key.text.empty() || stars > (word == FamilyWord::Skip ? 1 : 0))
       reporter.fail(key.location, "\"" + key.text + "\" is no key of a configuration",
                     {"a key is a name; that of 'skip' may have one '*'"});
-    for (const ast::Name *before : keys)
-      if (matchesName(before->text, key.text))
+    for (const auto &[before, other] : keys)
+      if (matchesName(before->text, key.text) && !(word == FamilyWord::Must && other == FamilyWord::Take))
         reporter.error(key.location, "the key \"" + key.text + "\" has a line already", before->location, "it is here",
                        {"remove one of them"});
-    keys.push_back(&key);
+    keys.emplace_back(&key, word);
   }
 
   Reporter &reporter;
   const ast::Family &family;
   const ast::Block &model;
-  std::vector<const ast::Name *> keys;
+  std::vector<std::pair<const ast::Name *, FamilyWord>> keys;
 };
 
 } // namespace

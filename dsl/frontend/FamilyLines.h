@@ -7,7 +7,8 @@
 namespace npar::dsl {
 
 /// Class: an architecture that the model implements. Take: a constant of the model has the key's value, or the value after `else` if the
-/// key is missing. Must: npar supports only these values of the key. Skip: the key does not affect the computation.
+/// key is missing. Must: npar supports only these values of the key, which an earlier line may take. Skip: the key does not affect the
+/// computation.
 enum class FamilyWord { Class, Take, Must, Skip };
 
 struct FamilyLine {

@@ -103,6 +103,8 @@ Result<std::string> differentValues(const TensorStore &store, const FileNames &n
       wrong += "\n  tensors " + files::quotedName(each.name) + " and " + files::quotedName(other.name) +
                " must hold the same values and differ: " + **values;
   }
+  if (!wrong.empty())
+    wrong += "\n  if one of them is a head that is not tied to the embedding, give --set tied=false";
   return wrong;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/JsonTree.h"
 #include "engine/checkpoint/Resume.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/files/OpenFolder.h"
 #include "engine/json/Json.h"
 #include "engine/status/OptionNames.h"
@@ -105,9 +106,21 @@ Status RunCheckpoints::takeNewest(job::Processes &processes, uint64_t below, con
   return {};
 }
 
-void RunCheckpoints::keepModel(KeptModel model) {
+void RunCheckpoints::keepModel(KeptModel model, const std::string &weights) {
   options.texts = std::move(model.texts), options.call = std::move(model.call);
   constants = std::move(model.constants);
+  const std::string name = "config.json";
+  std::string folder = origin ? origin->folder : weights;
+  if (!origin && engine::isCheckpoint(weights))
+    if (auto checkpoint = engine::openCheckpointStore(weights); checkpoint.ok())
+      folder = (*checkpoint)->folder();
+  constexpr uint64_t largest = 10'000'000; // bytes, as for `npar import`
+  const bool isTaken = std::any_of(options.texts.begin(), options.texts.end(), [&](const auto &text) { return text.first == name; });
+  if (folder.empty() || isTaken)
+    return;
+  auto file = files::readFile(folder + (engine::hasManifest(folder) ? "/model/" : "/") + name, largest);
+  if (file.ok()) // else the folder has none
+    options.texts.emplace_back(name, std::string(file->begin(), file->end()));
 }
 
 uint64_t RunCheckpoints::seed(const program::Program &program) const {

@@ -106,7 +106,7 @@ class ImportTest(DriverTest):
 
     def test_what_npar_computes_differently_is_refused_by_name(self):
         cases = [
-            ("gpt2", {"activation_function": "relu"}, "'activation_function' is \"relu\", npar's Gpt2 computes \"gelu_new\" or \"gelu_pytorch_tanh\" only"),
+            ("gpt2", {"activation_function": "relu"}, "'activation_function' is \"relu\", npar's Gpt2 computes \"gelu_new\", \"gelu_pytorch_tanh\""),
             ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "'scale_attn_by_inverse_layer_idx' is true, npar's Gpt2 computes false only"),
             ("gpt2", {"scale_attn_weights": False}, "'scale_attn_weights' is false"),
             ("gpt2", {"n_ctx": 11}, "'n_ctx' is 11, npar's Gpt2 computes 12 only"),
@@ -116,7 +116,7 @@ class ImportTest(DriverTest):
             ("gpt2", {"n_layer": 2.5}, "'n_layer' is 2.5, and the constant 'depth' of model 'Gpt2' is an integer"),
             ("gpt2", {"n_layer": [2]}, "'n_layer' is [2], and the constant 'depth' of model 'Gpt2' is an integer"),
             ("gpt2", {"n_layer": "2; rm"}, "'n_layer' is \"2; rm\", is no word"),
-            ("gpt2", {"quantization_config": {"bits": 4}}, "'quantization_config.bits' is 4, a key that family \"gpt2\" does not know"),
+            ("gpt2", {"quantization_config": {"bits": 4}}, "says in 'quantization_config' that the weights are quantized"),
             ("gpt2", {"new_key": 0}, "'new_key' is 0, a key that family \"gpt2\" does not know"),
             ("gpt2", {"problem_type": "regression"}, "'problem_type' is \"regression\""),
             ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "xlm-roberta", "bloom", "distilbert", "gemma"'),
@@ -124,10 +124,13 @@ class ImportTest(DriverTest):
             ("llama", {"rope_parameters": {"rope_type": "proportional", "rope_theta": 1e4}}, "a scaling of rotary positions is linear, dynamic"),
             ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "scaled rotary positions need a factor (rope_factor)"),
             ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}, "'rope_parameters.partial_rotary_factor' is 0.5"),
+            ("llama", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "truncate": None}}, "'rope_parameters.truncate' is null, npar's Llama computes true or false"),
+            ("llama", {"rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1, 2, 3]}}, "(short_factor, long_factor): 3 == 2"),
+            ("llama", {"rope_parameters.factor": 2.0}, "'rope_parameters\\.factor' is 2.0, a key that family"),
             ("llama", {"rope_theta": 5e5}, "'rope_theta' is 500000.0 and 'rope_parameters.rope_theta' is 10000.0, which must be the same"),
             ("llama", {"attention_bias": "yes"}, "'attention_bias' is \"yes\", and the constant 'biased' of model 'Llama' is a truth value"),
             ("llama", {"rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1, "a"]}}, "'rope_parameters.short_factor' is [1,\"a\"], is no plain value"),
-            ("llama", {"hidden_act": "gelu"}, "'hidden_act' is \"gelu\", npar's Llama computes \"silu\" only"),
+            ("llama", {"hidden_act": "gelu"}, "'hidden_act' is \"gelu\", npar's Llama computes \"silu\" or \"swish\" only"),
             ("llama", {"sliding_window": 8}, "'sliding_window' is 8"),
         ]
         for base, changes, *expected in cases:
@@ -150,6 +153,12 @@ class ImportTest(DriverTest):
         (self.folder / "config.json").write_text(json.dumps(config))
         values = self.npar_json("import", "config.json")["settings"]
         self.assertEqual((values["kv_heads"], values["head_dim"], values["theta"], values["epsilon"]), (4, 4, 10000, 1e-6))
+
+    def test_names_that_all_models_have(self):
+        """transformers reads a family's key under its general name, too."""
+        text = (FOLDERS / "gpt2" / "config.json").read_text().replace('"n_embd"', '"hidden_size"').replace('"n_layer"', '"num_hidden_layers"')
+        (self.folder / "config.json").write_text(text)
+        self.assertEqual(self.npar_json("import", "config.json")["settings"], EXPECTED["gpt2"][2])
 
     def test_files_that_are_none(self):
         cases = [
@@ -221,7 +230,8 @@ class ImportTest(DriverTest):
         config = json.loads((FOLDERS / "gpt2" / "config.json").read_text())
         (self.folder / "config.json").write_text(json.dumps({**config, "quantization_config": {"bits": 4, "group": {"size": 8}}, "speed": 3}))
         self.npar("import", "config.json", "--ignore-key", "speed", code=1)
-        report = self.npar_json("import", "config.json", "--ignore-key", "speed", "--ignore-key", "quantization_config")
+        (self.folder / "config.json").write_text(json.dumps({**config, "quantization_config": {"bits": 4, "group": {"size": 8}}, "speed": 3, "a.b": {"c": 1}}))
+        report = self.npar_json("import", "config.json", "--ignore-key", "speed", "--ignore-key", "quantization_config", "--ignore-key", "a.b")
         self.assertEqual(report["parameters"], 2152)
         error = self.npar("import", "config.json", "--ignore-key", "speeds", code=1).error
         self.assertIn("has no key 'speeds' to ignore", error)
@@ -238,6 +248,14 @@ class ImportTest(DriverTest):
             nodes = self.npar("compile", "call.npar", "--config", "imported", "--plan", "none", *settings(batch=1, length=8), "--emit=nn").output
             windows.append('nn.compare "less"' in nodes)
         self.assertEqual(windows, [True, False, True])
+        for kinds, expected in (
+            (["sliding_attention", "attention"], None),  # an earlier name
+            (["sliding_attention", "full"], "'layer_types' is [\"sliding_attention\",\"full\"], npar's Gemma2 computes null, \"full_attention\""),
+            (["full_attention"], "one for each block (kinds; layer_types of a config.json): 1 == 2"),
+            (["full_attention"] * 3, "one for each block (kinds; layer_types of a config.json): 3 == 2"),
+        ):
+            (self.folder / "config.json").write_text(json.dumps({**config, "layer_types": kinds}))
+            self.assertIn(expected or "", self.npar("import", "config.json", code=1 if expected else 0).error)
         (self.folder / "config.json").write_text(json.dumps({**families["qwen2"]["config"], "layer_types": ["full_attention", "sliding_attention"]}))
         self.assertIn("'layer_types' is [\"full_attention\",\"sliding_attention\"], npar's Qwen2 computes null or \"full_attention\" only",
                       self.npar("import", "config.json", code=1).error)
@@ -246,7 +264,7 @@ class ImportTest(DriverTest):
         """A text of the user's that defines the names of another family."""
         (self.folder / "mine.npar").write_text(
             'import "gpt2"\nfamily "mine" for Gpt2 { take "size" = width take "words" = vocab take "heads" = heads else 2\n'
-            'must "tanh" = [true, none] skip "note*" }\n'
+            'must "tanh" = [true, none] must "heads" = [2, 4] skip "note*" }\n'
         )
         (self.folder / "config.json").write_text(json.dumps({"model_type": "mine", "size": 8, "words": 37, "tanh": None, "notes": {"a": [1]}}))
         self.refusal = self.npar("import", "config.json", code=1).error
@@ -254,11 +272,20 @@ class ImportTest(DriverTest):
         report = self.npar_json("import", "config.json", "--model", "mine.npar")
         self.assertEqual(report["settings"], {"width": 8, "vocab": 37, "heads": 2})
         self.assertEqual(report["skipped"], ["notes.a"])
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "mine", "size": 8, "words": 37, "heads": 8}))
+        self.assertIn("'heads' is 8, npar's Gpt2 computes 2 or 4 only", self.npar("import", "config.json", "--model", "mine.npar", code=1).error)
 
 
 class ExportTest(DriverTest):
     def export(self, source, to, *flags, **options):
         return self.npar_json("export", source, "--output", to, *flags, **options)
+
+    def assert_same_configuration(self, folder, source):
+        """No key of the source is lost, and none is new but what transformers would take for it anyway."""
+        of_weights = ("torch_dtype", "dtype", "transformers_version", "architectures")
+        written, expected = ({key: value for key, value in json.loads((each / "config.json").read_text()).items() if key not in of_weights} for each in (folder, source))
+        self.assertEqual({key: json.dumps(written.get(key)) for key in expected}, {key: json.dumps(value) for key, value in expected.items()})
+        self.assertFalse({"bos_token_id", "eos_token_id", "pad_token_id"} & (set(written) - set(expected)))
 
     def assert_same(self, folder, expected, types=None):
         found = tensors_in(folder)
@@ -272,6 +299,7 @@ class ExportTest(DriverTest):
                 report = self.export(FOLDERS / name, name)
                 self.assertEqual(report["files"], 1)
                 self.assert_same(self.folder / name, weights_in(FOLDERS / name))
+                self.assert_same_configuration(self.folder / name, FOLDERS / name)
                 self.assertEqual(self.npar_json("import", name)["settings"], values)
 
     def test_through_a_run_bit_for_bit(self):
@@ -293,7 +321,8 @@ class ExportTest(DriverTest):
                     self.assert_same(self.folder / "out", weights_in(FOLDERS / name))
 
     def test_from_a_checkpoint(self):
-        """A checkpoint says itself what it is of; weights come from it as from a folder of Hugging Face's, under another plan."""
+        """A checkpoint says itself what it is of, with what else the config.json of its first weights said, also after it has been resumed; weights come
+        from it as from a folder of Hugging Face's, under another plan."""
         for name, plan in (("gpt2", "dp pp tp, all in shares"), ("llama", "tp 4 sequence bf16")):
             model, _, values, types = EXPECTED[name]
             with self.subTest(folder=name):
@@ -304,6 +333,7 @@ class ExportTest(DriverTest):
                 self.npar("run", "still.npar", *flags, *PLANS[plan], *common, "--weights", FOLDERS / name, "--checkpoint", checkpoints)
                 self.export(checkpoints, f"out-{name}", "--type", TYPES[types[0]])
                 self.assert_same(self.folder / f"out-{name}", weights_in(FOLDERS / name))
+                self.assert_same_configuration(self.folder / f"out-{name}", FOLDERS / name)
                 self.assertEqual(self.npar_json("import", f"out-{name}")["settings"], values)
                 hashes = [
                     self.npar_json("run", "still.npar", *flags, "--plan", "none", *common, "--weights", weights)["parameter_hash"]

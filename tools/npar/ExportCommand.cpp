@@ -59,7 +59,8 @@ std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
   return "";
 }
 
-/// Finds the model that the source folder states, unless --model is given. Sets `base` to the folder's config.json if it has one.
+/// Finds the model that the source folder states, unless --model is given. Sets `base` to the folder's config.json. A checkpoint has the
+/// file of the weights with which its training began. Without such a file `base` stays empty.
 ExitCode findModel(ExportFlags &flags, std::string &base) {
   std::error_code error;
   if (!flags.model.model.empty())
@@ -75,7 +76,8 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
   flags.model.settings = model->settings;
   if (!model->config.empty())
     flags.model.config = model->config;
-  if (std::string config = flags.source + "/config.json"; std::filesystem::exists(config, error))
+  std::string config = flags.source + (engine::isCheckpoint(flags.source) ? "/model/config.json" : "/config.json");
+  if (std::filesystem::exists(config, error))
     base = config;
   return ExitCode::Good;
 }
@@ -180,8 +182,14 @@ ExitCode runExport(ExportFlags flags) {
   Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), model->program.model, flags.type);
   if (!tensors.ok())
     return tensors.code();
-  engine::Result<std::string> text = foreign::configText(*config, torchType(*tensors), base);
-  return text.ok() ? write(flags, **store, *tensors, *text) : fail(text.status());
+  engine::Result<foreign::ConfigText> text = foreign::configText(*config, torchType(*tensors), base);
+  if (!text.ok())
+    return fail(text.status());
+  ExitCode code = write(flags, **store, *tensors, text->text);
+  if (code == ExitCode::Good && !text->unknown.empty())
+    printRemark(fmt::format("'{}' does not say {}: write them into '{}/config.json' for programs that need them", flags.source,
+                            dsl::joined(text->unknown, "and"), flags.folder));
+  return code;
 }
 
 } // namespace

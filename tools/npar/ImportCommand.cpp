@@ -158,8 +158,8 @@ ExitCode writeCall(const ImportFlags &flags, const foreign::ImportedConfig &conf
 ExitCode runImport(const ImportFlags &flags) {
   std::error_code error;
   bool folder = fs::is_directory(flags.source, error);
-  Outcome<foreign::ImportedConfig> config =
-      reported(foreign::importConfig(folder ? flags.source + "/config.json" : flags.source, terminal(), flags.options));
+  Outcome<foreign::ImportedConfig> config = reported(folder ? foreign::importFolder(flags.source, terminal(), flags.options)
+                                                            : foreign::importConfig(flags.source, terminal(), flags.options));
   if (!config.ok())
     return config.code();
   ModelOptions model;

@@ -183,7 +183,7 @@ ExitCode runIn(Job &job, RunFlags &flags) {
     ModelOrigin origin;
     Result<ProgramPointer> made = models::loadModel(flags.model, files, terminal(), /*withoutKernels=*/false, &origin);
     if (origin.texts)
-      checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)));
+      checkpoints.keepModel(models::keptModel(flags.model, *origin.texts, std::move(origin.constants)), flags.weights);
     return made;
   };
   Outcome<ProgramPointer> program = reported(job.share(load, Job::Ranks::Shared));

@@ -184,7 +184,7 @@ Status run(npar_trainer &trainer, const npar_run_options &given, npar_buffer **r
   TRY_STATUS(checkpoints.look());
   TRY_STATUS(checkpoints.choose(alone));
   if (!trainer.origin.empty())
-    checkpoints.keepModel(unpackOrigin(trainer.origin));
+    checkpoints.keepModel(unpackOrigin(trainer.origin), trainer.weights);
   std::unique_ptr<engine::DataSource> source;
   if (data.random) {
     source = engine::DataSource::random(trainer.options.seed, trainer.shape);

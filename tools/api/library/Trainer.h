@@ -33,6 +33,7 @@ struct npar_trainer {
   std::shared_ptr<npar::api::TrainerMemory> memory;
   std::shared_ptr<const npar::api::KeptRequest> request; ///< of the program; null: it was opened
   std::string origin;                                    ///< npar_program::origin
+  std::string weights;                                   ///< path of the last weights that were loaded
   npar::api::HostObserver observer;                      ///< hears what the session says while it lives
   npar::engine::SessionOptions options;                  ///< of the session; sessions for evaluation and generation use them too
   npar::engine::BatchShape shape;

@@ -155,7 +155,7 @@ Status save(npar_trainer &trainer, const std::string &folder) {
   training::RunCheckpoints checkpoints(std::move(plan), trainer.observer);
   TRY_STATUS(checkpoints.look());
   if (!trainer.origin.empty())
-    checkpoints.keepModel(unpackOrigin(trainer.origin));
+    checkpoints.keepModel(unpackOrigin(trainer.origin), trainer.weights);
   HostData data(trainer.shape);
   job::Processes alone;
   TRY_STATUS(checkpoints.goOn(trainer.root(), data, trainer.shape));
@@ -221,6 +221,7 @@ npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_e
   return withTrainer(trainer, "npar_trainer_load_weights", error, [&](npar_trainer &own) -> Status {
     TRY_STATUS(api::Arguments("npar_trainer_load_weights").filled(path, "path").status());
     TRY(size_t fresh, engine::loadWeights(own.session(), own.root(), api::textOf(path)));
+    own.weights = api::textOf(path);
     if (fresh > 0)
       own.observer.remark(std::to_string(fresh) + " parameters are not in '" + api::textOf(path) + "' and keep their initial values");
     return {};

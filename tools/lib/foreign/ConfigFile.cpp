@@ -91,7 +91,7 @@ constexpr std::array generalKeys = {"_attn_implementation",
                                     "top_p",
                                     "torch_dtype",
                                     "torchscript",
-                                    "transformers.js_config.",
+                                    "transformers\\.js_config.",
                                     "transformers_version",
                                     "typical_p",
                                     "unk_token_id",
@@ -109,6 +109,9 @@ bool isGeneral(const std::string &key) {
   });
 }
 
+/// True for the entry of this key and for those in its object.
+bool isIn(const std::string &key, const dsl::ConfigEntry &entry) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; }
+
 /// A value as shown in messages, at most 60 characters.
 std::string shown(const Json &value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
@@ -120,10 +123,18 @@ bool isListOf(const Json &value, bool (Json::*isKind)() const noexcept) {
   return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [&](const Json &each) { return (each.*isKind)(); });
 }
 
+/// A name without points of its own, which would look like those between the names of nested objects.
+std::string escaped(const std::string &name) {
+  std::string text;
+  for (char letter : name)
+    text += letter == '.' ? std::string("\\.") : std::string(1, letter);
+  return text;
+}
+
 /// Appends all entries of nested objects. False if a key, which every key inside its object repeats as a prefix, is too long.
 bool flatten(const std::string &prefix, const Json &object, std::vector<dsl::ConfigEntry> &entries) {
   for (const auto &[name, value] : object.items()) {
-    std::string key = readable::printableName(name); // a known key needs no escapes
+    std::string key = escaped(readable::printableName(name)); // a known key needs no escapes
     if (prefix.size() + key.size() > longestKey)
       return false;
     if (value.is_object() && !value.empty()) {
@@ -176,34 +187,56 @@ OrderedJson jsonOf(const dsl::ConfigValue &value) {
       value);
 }
 
-/// The value of a key, which names enclosing objects in front of points; null if the file lacks it.
-OrderedJson *find(OrderedJson &json, const std::string &key) {
+/// The object that has a key, which names enclosing objects in front of points, and the key's own name; null if the file lacks it.
+std::pair<OrderedJson *, std::string> find(OrderedJson &json, const std::string &key) {
   OrderedJson *object = &json;
-  for (size_t begin = 0; begin != std::string::npos;) {
+  for (size_t begin = 0;;) {
     size_t point = key.find('.', begin);
     std::string name = key.substr(begin, point == std::string::npos ? point : point - begin);
     if (!object->is_object() || !object->contains(name))
-      return nullptr;
+      return {nullptr, name};
+    if (point == std::string::npos)
+      return {object, name};
     object = &(*object)[name];
-    begin = point == std::string::npos ? point : point + 1;
+    begin = point + 1;
   }
-  return object;
 }
 
-/// Sets an entry under each of its names that the file has already, or else under its first name. A value that the file has stays as it
-/// is written there.
+/// True if the file's value means what the entry says, so that it stays as it is written there.
+bool isSame(const OrderedJson &present, const dsl::ConfigEntry &entry) {
+  auto isGood = [&](const OrderedJson &value) {
+    return value == jsonOf(entry.value) || // 1 and 1.0 are equal
+           std::any_of(entry.otherValues.begin(), entry.otherValues.end(), [&](const auto &other) { return value == jsonOf(other); });
+  };
+  return isGood(present) || (present.is_array() && !present.empty() && std::all_of(present.begin(), present.end(), isGood));
+}
+
+/// Writes an entry over another value under one of its keys. Returns true if the file has the key, also if it is removed.
+bool writeOver(const std::string &key, const dsl::ConfigEntry &entry, OrderedJson &json) {
+  if (const std::string counted = ".#"; key.size() > 2 && key.compare(key.size() - 2, 2, counted) == 0) {
+    auto [object, name] = find(json, key.substr(0, key.size() - 2));
+    if (object && isSame(OrderedJson((*object)[name].size()), entry))
+      return true;
+    if (object)
+      object->erase(name);
+    return false;
+  }
+  auto [object, name] = find(json, key);
+  if (!object || isSame((*object)[name], entry))
+    return object;
+  if (OrderedJson value = jsonOf(entry.value); value.is_null() && entry.optional)
+    object->erase(name);
+  else
+    (*object)[name] = value;
+  return true;
+}
+
+/// Writes an entry under each of its names that the file has already, or else under its first name.
 void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
-  OrderedJson value = jsonOf(entry.value);
-  std::vector<std::string> keys = {entry.key};
-  keys.insert(keys.end(), entry.otherKeys.begin(), entry.otherKeys.end());
-  bool found = false;
-  for (const std::string &key : keys)
-    if (OrderedJson *present = find(json, key)) {
-      found = true;
-      if (*present != value) // 1 and 1.0 are equal
-        *present = value;
-    }
-  if (found)
+  bool found = writeOver(entry.key, entry, json);
+  for (const std::string &key : entry.otherKeys)
+    found |= writeOver(key, entry, json);
+  if (found || entry.optional)
     return;
   OrderedJson *object = &json;
   size_t begin = 0;
@@ -212,7 +245,7 @@ void write(const dsl::ConfigEntry &entry, OrderedJson &json) {
     if (!object->is_object())
       *object = OrderedJson::object();
   }
-  (*object)[entry.key.substr(begin)] = value;
+  (*object)[entry.key.substr(begin)] = jsonOf(entry.value);
 }
 
 } // namespace
@@ -244,15 +277,18 @@ Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std
   if (!flatten("", *tree, config.entries))
     return failure("it has a key of more than " + std::to_string(longestKey) + " bytes, with those of the objects around it");
   for (const std::string &key : ignored) {
-    auto isIgnored = [&](const dsl::ConfigEntry &entry) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; };
+    auto isIgnored = [&](const dsl::ConfigEntry &entry) { return isIn(key, entry) || isIn(escaped(key), entry); };
     auto kept = std::remove_if(config.entries.begin(), config.entries.end(), isIgnored);
     if (kept == config.entries.end())
       return Status::badInput("configuration '" + path + "' has no key '" + key + "' to ignore");
     config.entries.erase(kept, config.entries.end());
   }
   for (dsl::ConfigEntry &entry : config.entries) {
-    bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
-                              [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
+    if (isIn("quantization_config", entry) && !entry.isOff())
+      return Status::badInput("configuration '" + path +
+                              "' says in 'quantization_config' that the weights are quantized, and npar reads floating-point weights "
+                              "only: save them dequantized, or give --ignore-key quantization_config if they are so already");
+    bool absent = std::any_of(absentKeys.begin(), absentKeys.end(), [&](const std::string &key) { return isIn(key, entry); });
     if (absent && !entry.isOff())
       entry.scope = dsl::ConfigEntry::Scope::Absent;
     else if (absent || isGeneral(entry.key))
@@ -261,20 +297,16 @@ Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std
   return config;
 }
 
-Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
-  // Written as null because transformers would replace missing special tokens by those of the published models.
-  OrderedJson json = {{"architectures", OrderedJson::array()},
-                      {"model_type", config.family},
-                      {"bos_token_id", nullptr},
-                      {"eos_token_id", nullptr},
-                      {"pad_token_id", nullptr}};
+Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base) {
+  OrderedJson json = {{"architectures", OrderedJson::array()}, {"model_type", config.family}};
+  bool copied = false;
   if (!base.empty()) {
-    Result<std::string> text = readText(base);
-    Result<Json> tree = text.ok() ? engine::parseJsonTree(*text, limits) : Result<Json>(text.status());
-    if (!tree.ok())
-      return tree.status();
-    for (const auto &[key, value] : tree->items())
-      json[key] = value;
+    TRY(std::string text, readText(base));
+    TRY(Json tree, engine::parseJsonTree(text, limits));
+    copied = tree.is_object() && tree.contains("model_type") && tree["model_type"] == config.family;
+    if (copied)
+      for (const auto &[key, value] : tree.items())
+        json[key] = value;
     for (const char *key : {"dtype", "torch_dtype", "transformers_version", "_name_or_path"}) // of the old weights
       json.erase(key);
   }
@@ -286,7 +318,19 @@ Result<std::string> configText(const dsl::FamilyConfig &config, const std::strin
     write(entry, json);
   if (!type.empty())
     json["torch_dtype"] = type;
-  return json.dump(2) + "\n";
+  ConfigText result;
+  if (!copied) {
+    // Null because transformers would replace missing special tokens by those of the published models.
+    for (const char *key : {"bos_token_id", "eos_token_id", "pad_token_id"})
+      if (!json.contains(key)) {
+        json[key] = nullptr;
+        result.unknown.emplace_back(key);
+      }
+    if (json.contains("num_labels"))
+      result.unknown.emplace_back("id2label");
+  }
+  result.text = json.dump(2) + "\n";
+  return result;
 }
 
 } // namespace npar::foreign

@@ -12,15 +12,20 @@ namespace npar::foreign {
 struct ConfigFile {
   std::string path, modelType;
   std::vector<std::string> architectures;
-  std::vector<dsl::ConfigEntry> entries; ///< keys for the family to read; nested objects are flattened
+  std::vector<dsl::ConfigEntry> entries; ///< keys for the family to read; nested objects are flattened, a point in a name is "\\."
 };
 
 /// BadInput if the file is too large, is not JSON, has no model_type or lacks a key of `ignored`, which are left out with everything in
 /// them.
 engine::Result<ConfigFile> readConfigFile(const std::string &path, const std::vector<std::string> &ignored = {});
 
+struct ConfigText {
+  std::string text;
+  std::vector<std::string> unknown; ///< keys, of special tokens and names of labels, whose values the model does not say
+};
+
 /// The text of a model's config.json: its family's entries, its class and the type of its weights ("float32"; empty: left out). Other
-/// values, such as special tokens and dropout, are copied from the file at `base`, which may be empty.
-engine::Result<std::string> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base);
+/// values, such as special tokens and dropout, are copied from the file at `base`, which may be empty, if it is of the same family.
+engine::Result<ConfigText> configText(const dsl::FamilyConfig &config, const std::string &type, const std::string &base);
 
 } // namespace npar::foreign

@@ -2,7 +2,11 @@
 #include "tools/lib/foreign/ImportConfig.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/HuggingFaceStore.h"
+#include "engine/checkpoint/Weights.h"
 #include "tools/lib/foreign/ConfigFile.h"
+#include "tools/lib/models/Compilation.h"
+#include "tools/lib/models/ParameterProgram.h"
 
 #include <algorithm>
 #include <sstream>
@@ -36,6 +40,22 @@ auto withText(const std::string &text, engine::Observer &observer, const std::st
   return result;
 }
 
+/// True if the weights of the folder fit the model, and tensors that must hold the same values do.
+bool holdsSame(const std::string &folder, const ImportedConfig &config) {
+  models::ModelOptions options;
+  options.model = config.model, options.plan = "none";
+  models::SettingsList settings = config.settings;
+  settings.emplace_back("batch", "1");
+  engine::Observer quiet;
+  Result<models::ElaboratedModel> model = models::elaborateModel(options, quiet, settings, /*withWarnings=*/false);
+  Result<std::shared_ptr<const engine::TensorStore>> store = engine::openFolderStore(folder);
+  if (!model.ok() || !store.ok())
+    return false;
+  models::ParameterProgram parameters(model->program.model);
+  Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
+  return weights.ok() && weights->checkSame().ok();
+}
+
 } // namespace
 
 Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const ImportOptions &options) {
@@ -57,7 +77,8 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
     if (!*call)
       return Status::internal("internal error: family \"" + config.modelType + "\" of '" + candidate + "' was not read");
     if ((*call)->wrong.empty())
-      return ImportedConfig{candidate, (*call)->model, config.modelType, (*call)->settings, (*call)->skipped};
+      return ImportedConfig{candidate,         (*call)->model,   config.modelType,
+                            (*call)->settings, (*call)->skipped, (*call)->constants["tie_word_embeddings"]};
     std::string message = "configuration '" + path + "' describes a model that npar may compute differently:";
     const std::vector<std::string> &wrong = (*call)->wrong;
     for (size_t i = 0; i < std::min(wrong.size(), mostMistakes); ++i)
@@ -75,10 +96,23 @@ Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &o
   return Status::badInput(message + "; declare it in a model's text" + (text.empty() ? ", which --model names" : ""));
 }
 
+Result<ImportedConfig> importFolder(const std::string &folder, engine::Observer &observer, const ImportOptions &options) {
+  TRY(ImportedConfig config, importConfig(folder + "/config.json", observer, options));
+  auto tied = std::find(config.settings.begin(), config.settings.end(), std::pair(config.tied, std::string("true")));
+  if (tied == config.settings.end() || !engine::hasWeights(folder) || holdsSame(folder, config))
+    return config;
+  tied->second = "false";
+  if (holdsSame(folder, config))
+    observer.remark("the weights '" + folder + "' have a head that differs from the embedding: " + config.tied + "=false");
+  else
+    tied->second = "true"; // something else is wrong with them
+  return config;
+}
+
 Result<models::FolderModel> modelOfFolder(const std::string &folder, engine::Observer &observer) {
   if (engine::isCheckpoint(folder))
     return models::modelOfCheckpoint(folder);
-  TRY(ImportedConfig config, importConfig(folder + "/config.json", observer));
+  TRY(ImportedConfig config, importFolder(folder, observer));
   models::FolderModel model{config.model, {}, folder};
   for (const auto &[key, value] : config.settings)
     model.settings.push_back(key + "=" + value);

@@ -20,11 +20,16 @@ struct ImportedConfig {
   std::string family;
   std::vector<std::pair<std::string, std::string>> settings; ///< constants, in the order of the family's lines
   std::vector<std::string> skipped;                          ///< keys that do not affect the computation
+  std::string tied;                                          ///< the constant that ties the head to the embedding; empty: none
 };
 
 /// Reads `path` by the family of its model_type. Every key is understood, known not to affect the computation, or refused by name and
 /// value. `observer` gets warnings.
 engine::Result<ImportedConfig> importConfig(const std::string &path, engine::Observer &observer, const ImportOptions &options = {});
+
+/// The same for the config.json of a folder. If the folder has weights with a head that differs from the embedding to which the file ties
+/// it, the model gets a head of its own, as in transformers.
+engine::Result<ImportedConfig> importFolder(const std::string &folder, engine::Observer &observer, const ImportOptions &options = {});
 
 /// The model of a folder with weights, by its config.json or its checkpoint's manifest. An unknown family, or a setting that npar would
 /// compute differently, is refused by name.
