@@ -41,6 +41,23 @@ def hostile_safetensors(folder):
             (folder / f"{number}.safetensors").write_bytes(content)
 
 
+def numbered(tokenizer):
+    """A tokenizer.json whose added tokens have the ids that follow from its vocabulary, which was made smaller."""
+    vocabulary, new = tokenizer["model"]["vocab"], {}
+    ids, size = vocabulary if isinstance(vocabulary, dict) else {}, len(vocabulary)
+    for token in tokenizer["added_tokens"]:
+        id = ids[token["content"]] if token["content"] in ids else size
+        size += id == size
+        new[token["id"]] = token["id"] = id
+
+    def filled(part):
+        if isinstance(part, dict):
+            return {key: filled(value) for key, value in part.items()}
+        return [new.get(each, each) if isinstance(each, int) else filled(each) for each in part] if isinstance(part, list) else part
+
+    return {**tokenizer, "post_processor": filled(tokenizer["post_processor"])}
+
+
 class FuzzTest(DriverTest):
     @classmethod
     def setUpClass(cls):
@@ -179,15 +196,16 @@ class FuzzTest(DriverTest):
             model, added = content["model"], content["added_tokens"]
             model["merges"] = [pair for pair in model["merges"] if all(len(word) < 3 for word in pair)][:8]
             needed = {"".join(pair) for pair in model["merges"]} | {word for pair in model["merges"] for word in pair} | {token["content"] for token in added}
-            model["vocab"] = {word: id for word, id in model["vocab"].items() if len(word) == 1 or word.startswith("<0x") or word in needed}
-            (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+            kept = [word for word in model["vocab"] if len(word) == 1 or word.startswith("<0x") or word in needed]
+            model["vocab"] = {word: id for id, word in enumerate(kept)}
+            (folder / f"{name}.json").write_text(json.dumps(numbered(content), ensure_ascii=False))
         forms = json.loads((tokenizers / "forms.json").read_text())
         for name in ("falcon", "qwen3", "gemma", "bert_uncased", "minilm", "albert", "t5"):
             content = forms["forms"][name]["file"]
             vocabulary = forms["vocabularies"][forms["forms"][name]["vocabulary"]]["vocab"]
             few = vocabulary[:60] if isinstance(vocabulary, list) else {word: id for word, id in vocabulary.items() if id < 330}
             content["model"].update({"vocab": few, **({"merges": []} if content["model"]["type"] == "BPE" else {})})
-            (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+            (folder / f"{name}.json").write_text(json.dumps(numbered(content), ensure_ascii=False))
         tokens = [bytes([byte]) for byte in range(256)] + [b"he", b"ll", b"hell"]
         (folder / "tiktoken.model").write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)))
 
