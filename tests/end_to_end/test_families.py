@@ -229,7 +229,7 @@ class FamiliesTest(DriverTest):
 
     def test_keys_of_published_files_without_effect(self):
         for name, keys in {"llama": {"transformers.js_config": {"dtype": {"fp16": "q4"}}, "max_sequence_length": 2048, "hidden_act": "swish"},
-                           "phi3": {"full_attn_mod": 1, "head_dim": 8}, "gemma3_text": {"attn_logit_softcapping": 50.0},
+                           "phi3": {"full_attn_mod": 1, "head_dim": 8}, "gemma3_text": {"attn_logit_softcapping": 50.0, "_sliding_window_pattern": 2},
                            "gpt_neox": {"partial_rotary_factor": 0.75, "rope_theta": 77, "hidden_dropout_prob": 0}, "starcoder2": {"scale_attn_weights": True},
                            "gemma2": {"sliding_window_size": 4096}, "bert": {"sentence_transformers": {"version": "4.1"}}}.items():  # fmt: skip
             config = next(family["config"] for family in FAMILIES.values() if family["config"]["model_type"] == name)
