@@ -123,9 +123,10 @@ TEST_F(WeightsTest, whatMustBeTheSameIsCompared) {
   writeValues<float>({{"w0", {1, -0.0f, 3, 4}}, {"w1", {0, 0, 0, 0}}, {"head", {1, 0, 3, 4}}});
   EXPECT_TRUE(loadWeights(*session, program->root(), path).ok());
   writeValues<float>({{"w0", {1, 2, 3, 0.5f}}, {"w1", {0, 0, 0, 0}}, {"head", {1, 2, 3, 0.1f}}});
-  EXPECT_EQ(loadError(),
-            "weights '" + path +
-                "' do not fit the model:\n  tensors 'head' and 'w0' must hold the same values and differ: 0.100000001 and 0.5 at [3]");
+  EXPECT_EQ(loadError(), "weights '" + path +
+                             "' do not fit the model:\n  tensors 'head' and 'w0' must hold the same values and differ: 0.100000001 and 0.5 "
+                             "at [3]\n  if one of "
+                             "them is a head that is not tied to the embedding, give --set tied=false");
   writeValues<float>({{"w0", {1, 2, 3, 4}}, {"w1", {0, 0, 0, 0}}, {"head", {1, 2}}});
   EXPECT_NE(loadError().find("tensor 'head' has shape [2], the model's is [4]"), std::string::npos);
   writeValues<float>({{"w1", {0, 0, 0, 0}}, {"head", {1, 2, 3, 4}}});
