@@ -17,7 +17,7 @@ import unittest
 import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent
-# Of end-to-end tests, those that begin first where no earlier run says how long each takes: what is long and begins last keeps one core waiting.
+# These end-to-end tests begin first if no earlier run says how long each takes: a long one that begins last keeps one core waiting.
 LONGEST = ("test_fuzz", "test_cuda", "test_uses", "test_matrix", "test_plan", "test_verify", "test_examples", "test_embedding", "test_schedules", "test_families")
 
 # Under a minute on two cores, for who has changed something and wants to know at once whether the main things still work: texts and their messages,
