@@ -101,7 +101,7 @@ class MatrixTest(DriverTest):
             models += report["models"]
         for model in models:
             self.assertEqual(len(model["plans"]), PLANS)
-            self.assertLess(model["refused"], 0.25 * len(model["plans"]), "most plans are for checking, not for refusing")
+            self.assertLessEqual(model["refused"], 0.25 * len(model["plans"]), "most plans are for checking, not for refusing")
             names = [plan["name"] for plan in model["plans"]]
             self.assertTrue(any(name.startswith("random_") for name in names), names)
             alone |= {name for name in names if name.startswith("only_")}
