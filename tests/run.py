@@ -17,7 +17,7 @@ import unittest
 import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent
-# These end-to-end tests begin first if no earlier run says how long each takes: a long one that begins last keeps one core waiting.
+# These end-to-end tests start first if no earlier run has measured them: a long one that starts last leaves one core idle.
 LONGEST = ("test_fuzz", "test_cuda", "test_uses", "test_matrix", "test_plan", "test_verify", "test_examples", "test_embedding", "test_schedules", "test_families")
 
 # Under a minute on two cores, for who has changed something and wants to know at once whether the main things still work: texts and their messages,
@@ -94,7 +94,7 @@ def run_google(build, choose, tally):
 
 
 class CountedResult(unittest.TextTestResult):
-    """Counts each test and each failing subtest; says what runs and how long it took."""
+    """Counts each test and each failing subtest, and prints the time of each test."""
 
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)

@@ -85,7 +85,7 @@ Status readModel(TokenizerJson &json, bool bytes, PipelineParts &parts) {
     return Status::badInput("it has no model");
   std::string type = kindOf(model, json);
   if (type != "BPE" && type != "WordPiece" && type != "Unigram" && type != "WordLevel")
-    return Status::badInput("its model is " + (type.empty() ? "of no kind that it names" : inQuotes(type)) +
+    return Status::badInput("its model " + (type.empty() ? "has no 'type'" : "is " + inQuotes(type)) +
                             ": npar knows 'BPE', 'WordPiece', 'Unigram' and 'WordLevel'");
   if (type == "Unigram" ? json.scores.empty() : !json.vocabularyIsMap)
     return Status::badInput("its model has no vocabulary");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the small tokenizers of tokenizers/ from page.txt with Python's `tokenizers` and `sentencepiece`, and records their ids.
 
-    tokenizer_reference.py                       # writes tokenizers/ anew (needs: pip install tokenizers==0.23.3 sentencepiece==0.2.3)
+    tokenizer_reference.py                       # rewrites tokenizers/ (needs: pip install tokenizers==0.23.3 sentencepiece==0.2.3)
     tokenizer_reference.py --compare NPAR FOLDER TEXT...   # any tokenizer: are npar's ids for these texts those of the Python packages?
 
 The tokenizers: `gpt2` (vocab.json and merges.txt), `llama3` (tokenizer.json with Llama 3's pattern, template, special tokens and

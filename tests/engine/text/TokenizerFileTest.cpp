@@ -19,7 +19,7 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
       {"\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "its model has merges, and is 'WordPiece'"},
       {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", "its model has no vocabulary"},
       {"\"type\":\"BPE\"", "\"type\":\"Neural\"", "its model is 'Neural': npar knows 'BPE', 'WordPiece', 'Unigram' and 'WordLevel'"},
-      {"\"type\":\"BPE\"", "\"type\":7", "its model is of no kind that it names"},
+      {"\"type\":\"BPE\"", "\"type\":7", "its model has no 'type'"},
       {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFX\"}", "its normalizer is 'NFX': npar knows 'NFC'"},
       {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\",\"form\":1}", "normalizer 'NFC' has the field 'form'"},
       {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"\"}",
@@ -62,7 +62,7 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
 
 TEST(TokenizerFileTest, filesOfTheFirstYearsDoNotSayTheirKind) {
   EXPECT_EQ(errorOfJson(tinyJson("\"type\":\"BPE\",", "")), "");
-  EXPECT_NE(errorOfJson(tinyJson("\"type\":\"BPE\"", "\"type\":null")).find("of no kind that it names"), std::string::npos);
+  EXPECT_NE(errorOfJson(tinyJson("\"type\":\"BPE\"", "\"type\":null")).find("its model has no 'type'"), std::string::npos);
 }
 
 TEST(TokenizerFileTest, patternsOfSplits) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Commands = std::vector<std::vector<std::string>>;
-/// What stands for the commands of a script that bash does not end in 2 seconds of processor time.
+/// Replaces the commands of a script that takes bash more than 2 seconds of processor time.
 const Commands endless = {{"endless"}};
 
 /// The folder of a test, removed with it.
@@ -86,7 +86,7 @@ void compare(const std::vector<std::string> &scripts) {
   for (size_t i = 0; i < scripts.size(); ++i) {
     FollowedScript followed = follow(scripts[i]);
     if (right[i] == endless) {
-      EXPECT_FALSE(followed.failure.empty() && followed.reasons.empty()) << "bash does not end this script:\n" << scripts[i];
+      EXPECT_FALSE(followed.failure.empty() && followed.reasons.empty()) << "this script takes bash more than 2 seconds:\n" << scripts[i];
       continue;
     }
     EXPECT_EQ(followed.failure, "") << scripts[i];
