@@ -80,6 +80,9 @@ std::string shown(const Commands &commands) {
   return text;
 }
 
+/// True for a script that npar may refuse because it takes too many steps: its words are longer than anyone's.
+bool isLong(const Commands &commands) { return shown(commands).size() > 10000; }
+
 void compare(const std::vector<std::string> &scripts) {
   std::vector<Commands> right = wordsOfBash(scripts);
   ASSERT_EQ(right.size(), scripts.size());
@@ -89,6 +92,8 @@ void compare(const std::vector<std::string> &scripts) {
       EXPECT_FALSE(followed.failure.empty() && followed.reasons.empty()) << "this script takes bash more than 2 seconds:\n" << scripts[i];
       continue;
     }
+    if (isLong(right[i]) && followed.failure.find("it takes too many steps") != std::string::npos)
+      continue;
     EXPECT_EQ(followed.failure, "") << scripts[i];
     EXPECT_EQ(followed.reasons, std::vector<std::string>()) << scripts[i];
     ASSERT_EQ(shown(followed.commands), shown(right[i])) << "script " << i << ":\n" << scripts[i];

@@ -7,6 +7,12 @@ std::string ScriptGenerator::plain() {
   return one({"a", "bc", "--flag", "--x=1", "8", "24", "x.y", "a_b", "path/to", "a\\ b", "\\\"q\\\"", "a=b", "7", "-1", "B"});
 }
 
+/// A plain word inside of double quotes. Beside `"${NAME[@]}"`, bash splits at a blank after a backslash there, which is not compared.
+std::string ScriptGenerator::quotedPlain() {
+  std::string word = plain();
+  return word.find(' ') == std::string::npos ? word : "a";
+}
+
 std::string ScriptGenerator::sum(int depth) {
   if (depth <= 0 || below(3) == 0)
     return below(2) ? std::to_string(below(40)) : below(2) ? number() : "$" + number();
@@ -37,9 +43,9 @@ std::string ScriptGenerator::expansion(int depth, bool isQuoted) {
   case 3:
     return "${" + number() + "}";
   case 4:
-    return "${" + name + ":-" + (isQuoted ? plain() : word(depth - 1)) + "}";
+    return "${" + name + ":-" + (isQuoted ? quotedPlain() : word(depth - 1)) + "}";
   case 5:
-    return "${" + name + one({"-", ":+", "+", ":="}) + (isQuoted ? plain() : word(depth - 1)) + "}";
+    return "${" + name + one({"-", ":+", "+", ":="}) + (isQuoted ? quotedPlain() : word(depth - 1)) + "}";
   case 6:
     return "${" + name + one({"#", "##", "%", "%%"}) + one({"a", "*a", "a*", "?", "*/", "/*", "[a-c]", "*[!x]", "b", "\"*\"", "x*.*"}) +
            "}";

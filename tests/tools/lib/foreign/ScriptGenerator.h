@@ -20,6 +20,7 @@ private:
   std::string list() { return "A" + std::to_string(below(3)); }
   std::string number() { return "N" + std::to_string(below(4)); }
   std::string plain();
+  std::string quotedPlain();
   std::string quoted(int depth);
   std::string expansion(int depth, bool isQuoted);
   std::string word(int depth);

@@ -34,6 +34,13 @@ TEST(Shell, OutputsAreUnknown) {
   EXPECT_EQ(followed.reasons, (Words{"the output of 'scontrol show hostnames | wc -l'", "the output of 'hostname'"}));
 }
 
+TEST(Shell, AssociativeArraysHaveNoOrder) {
+  FollowedScript followed = follow("declare -A M=([b]=2 [a]=1)\ntorchrun pretrain_gpt.py ${#M[@]} ${M[b]} \"${M[@]}\" ${!M[@]}\n");
+  ASSERT_EQ(followed.commands.size(), 1U);
+  EXPECT_EQ(followed.commands[0], (Words{"2", "2", "«${M[@]}»", "«${!M[@]}»"}));
+  EXPECT_EQ(followed.reasons[0], "the order of an associative array's elements, which bash leaves open");
+}
+
 TEST(Shell, OutputsStayUnknownInTextsThatAreReadAsCommands) {
   FollowedScript followed =
       follow("N=${K:-$(python -c \"print(8)\")}\nA=(--n $N --m 2)\nC=\"torchrun pretrain_gpt.py ${A[@]}\"\neval $C\nbash -c \"$C\"\n");

@@ -203,7 +203,7 @@ private:
       result = unknownPiece();
     } else if ((c == '+' || c == '-') && after == c) {
       at += 2;
-      result = changed(c == '+' ? 1 : -1, true);
+      result = changed(c == '+' ? 1 : -1);
     } else if (c == '+' || c == '-' || c == '!' || c == '~') {
       ++at;
       result = unary();
@@ -310,10 +310,7 @@ private:
     if (variable->unknown || target.index.unknown)
       return {0, variable->unknown ? variable->unknown : target.index.unknown};
     const Text *value = nullptr;
-    int64_t index = target.index.value;
-    if (index < 0 && !variable->list.empty())
-      index += variable->list.rbegin()->first + 1;
-    if (auto known = variable->list.find(index); !target.isMap && known != variable->list.end())
+    if (auto known = variable->list.find(variable->place(target.index.value)); !target.isMap && known != variable->list.end())
       value = &known->second;
     if (auto known = variable->map.find(target.key); target.isMap && known != variable->map.end())
       value = &known->second;
@@ -340,40 +337,42 @@ private:
     else if (target.isMap)
       variable.map[target.key] = text;
     else
-      variable.list[target.index.value] = text;
+      variable.list[variable.place(target.index.value)] = text;
     environment.assign(target.name, std::move(variable));
   }
 
-  Number changed(int by, bool isBefore) {
+  Number change(const Target &name, Number value, int64_t by) {
+    value.value = wrapped(static_cast<uint64_t>(value.value) + static_cast<uint64_t>(by));
+    set(name, value);
+    return value;
+  }
+
+  /// `++NAME` and `--NAME`.
+  Number changed(int64_t by) {
     skip();
     if (at >= all.size() || !isWord(all[at]))
       return wrong("a name is missing");
     Target name = target();
-    Number old = valueOf(name), now = old;
-    now.value = wrapped(static_cast<uint64_t>(old.value) + static_cast<uint64_t>(static_cast<int64_t>(by)));
-    set(name, now);
-    return isBefore ? now : old;
+    return change(name, valueOf(name), by);
   }
 
   Number variable() {
-    size_t begin = at;
     Target name = target();
     skip();
     std::string_view rest = std::string_view(all).substr(at);
     if (rest.substr(0, 2) == "++" || rest.substr(0, 2) == "--") {
-      at = begin;
-      Number result = changed(rest[0] == '+' ? 1 : -1, false);
-      skip();
       at += 2;
-      return result;
+      Number old = valueOf(name);
+      change(name, old, rest[0] == '+' ? 1 : -1);
+      return old;
     }
     for (std::string_view op : assignments) {
       if (rest.substr(0, op.size()) != op || (op == "=" && rest.substr(0, 2) == "=="))
         continue;
       at += op.size();
-      Number value = choice();
+      Number old = op == "=" ? Number() : valueOf(name), value = choice(); // which may change the old one
       if (op != "=")
-        value = computed(op.substr(0, op.size() - 1), valueOf(name), value);
+        value = computed(op.substr(0, op.size() - 1), old, value);
       set(name, value);
       return value;
     }

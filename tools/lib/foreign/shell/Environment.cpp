@@ -32,7 +32,7 @@ VariablePointer common(const std::string &name, const VariablePointer &one, cons
   auto mine = one->list.begin(), theirs = other->list.begin();
   for (; one->kind == Variable::Kind::List && mine != one->list.end() && theirs != other->list.end() && *mine == *theirs; ++mine, ++theirs)
     result->list.insert(*mine);
-  result->list[result->list.empty() ? 0 : result->list.rbegin()->first + 1] = unknown; // stands for all that follow
+  result->list[result->end()] = unknown; // stands for all that follow
   return result;
 }
 

@@ -20,6 +20,10 @@ struct Variable {
   std::map<int64_t, Text> list;
   std::map<std::string, Text> map;
   UnknownPointer unknown; ///< nothing is known of its elements; null: all elements are there
+  /// One more than the last index: lists may have gaps.
+  int64_t end() const { return list.empty() ? 0 : list.rbegin()->first + 1; }
+  /// The index that an index of a script means: negative ones count from the end.
+  int64_t place(int64_t index) const { return index < 0 ? index + end() : index; }
   bool operator==(const Variable &other) const {
     return kind == other.kind && list == other.list && map == other.map && unknown == other.unknown;
   }

@@ -44,8 +44,6 @@ std::vector<std::string> alternatives(std::string_view inside) {
   return list;
 }
 
-/// "@" or "*" for an index that stands for all elements, else empty.
-
 } // namespace
 
 Text Expander::literal(const Part &part, const Unit &unit) const {
@@ -62,6 +60,13 @@ UnknownPointer Expander::unfollowed(const Part &part, const Unit &unit) const {
   Unknown unknown;
   unknown.at = unit.source.originAt(part.begin);
   unknown.why = "'" + unit.source.str().substr(part.begin, std::min<size_t>(part.end - part.begin, 60)) + "', which npar does not follow";
+  return std::make_shared<Unknown>(std::move(unknown));
+}
+
+UnknownPointer Expander::anyOrder(const Part &part, const Unit &unit) const {
+  Unknown unknown;
+  unknown.at = unit.source.originAt(part.begin);
+  unknown.why = "the order of an associative array's elements, which bash leaves open";
   return std::make_shared<Unknown>(std::move(unknown));
 }
 
@@ -94,8 +99,8 @@ std::vector<Expander::Piece> Expander::pieces(const Word &word, const Unit &unit
       Number number = sum(part.operands[0], unit);
       Text value = number.unknown ? unknownPart(part, unit, number.unknown) : Text(std::to_string(number.value), at);
       out.push_back({std::move(value), part.isQuoted, false});
-    } else {
-      out.push_back({outputOf(part, unit), part.isQuoted, false});
+    } else if (Text printed = outputOf(part, unit); !printed.empty() || !part.mayVanish) {
+      out.push_back({std::move(printed), part.isQuoted, false});
     }
     size_t weight = 0; // of the copies
     for (; before < out.size(); ++before)

@@ -55,6 +55,7 @@ private:
   Text literal(const Part &part, const Unit &unit) const;
   Text unknownPart(const Part &part, const Unit &unit, UnknownPointer why) const;
   UnknownPointer unfollowed(const Part &part, const Unit &unit) const;
+  UnknownPointer anyOrder(const Part &part, const Unit &unit) const;
   Text joined(const std::vector<Text> &texts, Origin at);
 
   Environment &environment;

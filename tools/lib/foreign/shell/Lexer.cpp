@@ -145,6 +145,7 @@ bool Lexer::read(Word &word, Until until, bool isQuoted) {
   if (++depth > deepestShellNesting)
     return fail(at, "this is nested more than " + std::to_string(deepestShellNesting) + " deep");
   int parentheses = 0;
+  int64_t open = 0; // braces that an expansion has left open: `${A:-{}`; none are expanded before they are closed
   bool good = true, isSum = until == Until::Sum || until == Until::Semicolon;
   while (good && at < limit && !ends(until, text[at], parentheses)) {
     char c = text[at], after = at + 1 < limit ? text[at + 1] : '\0';
@@ -161,23 +162,27 @@ bool Lexer::read(Word &word, Until until, bool isQuoted) {
     } else if (c == '\'' && !isQuoted) {
       good = singleQuoted(word, at, false);
     } else if (c == '"' && until != Until::Limit) {
-      size_t open = at++;
+      size_t quote = at++;
       Word inside;
       good = read(inside, Until::Quote, true);
       if (inside.parts.empty())
-        literal(word, open + 1, open + 1, true); // makes a word too
+        literal(word, quote + 1, quote + 1, true); // makes a word too
       if (good && at >= limit)
-        good = fail(open, "this quote (\") has no end");
+        good = fail(quote, "this quote (\") has no end");
       ++at;
-      for (Part &part : inside.parts)
-        word.parts.push_back(std::move(part));
+      addQuoted(word, std::move(inside));
     } else if (c == '$') {
+      size_t begin = at;
       good = dollar(word, isQuoted);
+      if (after == '{' && good)
+        open += std::count(text.begin() + static_cast<ptrdiff_t>(begin), text.begin() + static_cast<ptrdiff_t>(at), '{') -
+                std::count(text.begin() + static_cast<ptrdiff_t>(begin), text.begin() + static_cast<ptrdiff_t>(at), '}');
     } else if (c == '`') {
       good = backquoted(word, isQuoted);
-    } else if (c == '{' && until == Until::Blank && takeBraces(word)) {
+    } else if (c == '{' && until == Until::Blank && open == 0 && takeBraces(word)) {
       continue;
     } else {
+      open += open > 0 ? (c == '{') - (c == '}') : 0;
       literal(word, at, at + 1, isQuoted);
       ++at;
       if (c == '\n' && until == Until::Limit)
@@ -187,6 +192,20 @@ bool Lexer::read(Word &word, Until until, bool isQuoted) {
   --depth;
   word.end = at;
   return good;
+}
+
+/// Adds what is inside of double quotes. Beside `$@` or `${NAME[@]}` without elements, empty values make no word, unless an operator other
+/// than these has changed them.
+void Lexer::addQuoted(Word &word, Word inside) {
+  auto isList = [](const Part &part) {
+    const Part *index = part.index.empty() || part.index[0].parts.size() != 1 ? nullptr : &part.index[0].parts[0];
+    return part.kind == Part::Kind::Parameter && part.prefix != '#' && (part.text == "@" || (index && index->text == "@"));
+  };
+  bool hasList = std::any_of(inside.parts.begin(), inside.parts.end(), isList);
+  for (Part &part : inside.parts) {
+    part.mayVanish = hasList && (part.op.empty() || std::string_view("-=?+#%").find(part.op.back()) != std::string_view::npos);
+    word.parts.push_back(std::move(part));
+  }
 }
 
 void Lexer::literal(Word &word, size_t begin, size_t end, bool isQuoted) {

@@ -56,6 +56,7 @@ private:
   bool command(Word &word, bool isQuoted);
   bool backquoted(Word &word, bool isQuoted);
   bool singleQuoted(Word &word, size_t open, bool hasEscapes);
+  void addQuoted(Word &word, Word inside);
   void literal(Word &word, size_t begin, size_t end, bool isQuoted);
   void literal(Word &word, char c, size_t begin);
   bool takeBraces(Word &word);

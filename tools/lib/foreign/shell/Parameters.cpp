@@ -2,11 +2,13 @@
 #include "tools/lib/foreign/shell/Expander.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace npar::foreign::shell {
 namespace {
 
+/// "@" or "*" for an index that stands for all elements, else empty.
 std::string allOf(const Part &part) {
   if (part.index.empty() || part.index[0].parts.size() != 1 || part.index[0].parts[0].kind != Part::Kind::Literal)
     return "";
@@ -63,6 +65,8 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
       value.elements.push_back(text);
     for (const auto &[index, text] : variable->map)
       value.elements.push_back(text);
+    if (variable->map.size() > 1 && part.prefix != '#')
+      value.elements = {unknownPart(part, unit, anyOrder(part, unit))};
     environment.spend(20 * value.elements.size(), at);
   } else if (variable->kind == Variable::Kind::Map) {
     Text index = text(part.index[0], unit);
@@ -73,12 +77,10 @@ Expander::Value Expander::elementsOf(const std::string &name, const Part &part, 
   } else {
     Number index = sum(part.index[0], unit);
     variable = environment.find(name); // the sum may have changed it
-    if (index.value < 0 && variable && !variable->list.empty())
-      index.value += variable->list.rbegin()->first + 1;
     if (index.unknown)
       value.elements = {unknownPart(part, unit, index.unknown)};
-    else if (variable && variable->list.count(index.value))
-      value.elements = {variable->list.at(index.value)};
+    else if (variable && variable->list.count(variable->place(index.value)))
+      value.elements = {variable->list.at(variable->place(index.value))};
   }
   if (std::string all = allOf(part); !all.empty()) {
     value.isList = true, value.isJoined = all == "*";
@@ -93,20 +95,25 @@ Expander::Value Expander::valueOf(const Part &part, const Unit &unit) {
   if (part.prefix != '!')
     return elementsOf(part.text, part, unit);
   Value value;
-  if (!part.index.empty()) { // the indices of a list
+  if (!allOf(part).empty() && part.op.empty()) { // the indices of a list
     value.isList = true;
     if (const Variable *variable = environment.find(part.text)) {
       for (const auto &[index, text] : variable->list)
         value.elements.emplace_back(std::to_string(index), at);
       for (const auto &[key, text] : variable->map)
         value.elements.emplace_back(key, at);
+      if (variable->map.size() > 1)
+        value.elements = {unknownPart(part, unit, anyOrder(part, unit))};
     }
     return value;
   }
   Value name = elementsOf(part.text, part, unit);
-  UnknownPointer why = name.unset ? name.unset : name.elements.empty() ? unfollowed(part, unit) : name.elements[0].unknown();
-  if (!why)
-    return elementsOf(name.elements[0].str(), part, unit);
+  UnknownPointer why = name.unset ? name.unset : name.elements.empty() || name.isList ? unfollowed(part, unit) : name.elements[0].unknown();
+  if (!why) {
+    Part named = part;
+    named.index.clear();
+    return elementsOf(name.elements[0].str(), named, unit);
+  }
   value.elements = {unknownPart(part, unit, why)};
   return value;
 }
@@ -127,7 +134,7 @@ bool Expander::choose(Value &value, const Part &part, const Unit &unit, std::vec
     if (!isNull)
       for (Piece &piece : pieces(part.operands[0], unit))
         out.push_back(std::move(piece));
-    else if (part.isQuoted)
+    else if (part.isQuoted && !part.mayVanish)
       out.push_back({Text(), true, false});
     return true;
   }
@@ -135,7 +142,7 @@ bool Expander::choose(Value &value, const Part &part, const Unit &unit, std::vec
     return false;
   if (kind == '-') {
     std::vector<Piece> otherwise = pieces(part.operands[0], unit);
-    if (otherwise.empty() && part.isQuoted)
+    if (otherwise.empty() && part.isQuoted && !part.mayVanish)
       out.push_back({Text(), true, false});
     for (Piece &piece : otherwise) {
       piece.isQuoted = piece.isQuoted || part.isQuoted;
@@ -182,15 +189,16 @@ void Expander::add(const Value &value, const Part &part, const Unit &unit, std::
   if (value.unset) {
     out.push_back({unknownPart(part, unit, value.unset), part.isQuoted, false});
   } else if (value.isList && value.isJoined && part.isQuoted) {
-    out.push_back({joined(value.elements, at), true, false});
+    if (!value.elements.empty() || !part.mayVanish)
+      out.push_back({joined(value.elements, at), true, false});
   } else if (value.isList) {
     for (size_t i = 0; i < value.elements.size() && environment.spend(1, at); ++i) {
       if (i > 0)
         out.push_back({Text(), false, true});
       out.push_back({value.elements[i], part.isQuoted, false});
     }
-  } else {
-    out.push_back({value.elements.empty() ? Text() : value.elements[0], part.isQuoted, false});
+  } else if (Text text = value.elements.empty() ? Text() : value.elements[0]; !text.empty() || !part.mayVanish) {
+    out.push_back({std::move(text), part.isQuoted, false});
   }
 }
 
@@ -255,7 +263,7 @@ Text Expander::replaced(const Text &text, const Part &part, const Unit &unit) {
   return result;
 }
 
-/// Applies `:begin` and `:begin:count`.
+/// Applies `:begin` and `:begin:count`. The begin of a list is an index, the count is one of elements.
 void Expander::cut(Value &value, const Part &part, const Unit &unit) {
   Origin at = unit.source.originAt(part.begin);
   Text operand = text(part.operands[0], unit);
@@ -278,10 +286,19 @@ void Expander::cut(Value &value, const Part &part, const Unit &unit) {
   if (value.elements.empty() && !value.isList)
     return;
   int64_t size = static_cast<int64_t>(value.isList ? value.elements.size() : value.elements[0].size());
-  int64_t first = begin.value < 0 ? begin.value + size : begin.value, last = size;
+  const Variable *list = value.isList ? environment.find(part.text) : nullptr; // null for the arguments, too
+  int64_t end = list ? list->end() : size;
+  int64_t first = begin.value < 0 ? begin.value + end : begin.value, last = size;
+  bool isOutside = first < 0 || first > end;
+  if (list && !isOutside)
+    first = std::distance(list->list.begin(), list->list.lower_bound(first));
   if (hasCount)
     last = count.value < 0 ? size + count.value : count.value > size ? size : std::min(size, first + count.value);
-  if (first < 0 || first > size || last < first)
+  if (!isOutside && hasCount && count.value < 0 && (value.isList || last < first)) { // an error of bash
+    value.elements = {unknownPart(part, unit, unfollowed(part, unit))};
+    return;
+  }
+  if (isOutside || last < first)
     first = last = 0;
   if (!value.isList) {
     value.elements = {value.elements[0].slice(static_cast<size_t>(first), static_cast<size_t>(last))};
@@ -324,8 +341,7 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
       Number number = sumOf(index, environment, at);
       if (number.unknown)
         variable.unknown = number.unknown;
-      if (number.value < 0 && !variable.list.empty())
-        number.value += variable.list.rbegin()->first + 1;
+      number.value = variable.place(number.value);
       Text all = adds ? variable.list[number.value] : Text();
       all.append(value);
       if (environment.fits(all.size(), at))
@@ -336,7 +352,7 @@ void Expander::assign(const Assignment &assignment, const Unit &unit, bool isMap
   if (!assignment.elements) {
     set(assignment.index ? text(*assignment.index, unit) : Text("0", at), text(assignment.value, unit), assignment.adds);
   } else {
-    next = variable.list.empty() ? 0 : variable.list.rbegin()->first + 1;
+    next = variable.end();
     for (const Word &word : *assignment.elements) {
       const std::string first =
           word.parts.empty() || word.parts[0].kind != Part::Kind::Literal || word.parts[0].isQuoted ? "" : word.parts[0].text;

@@ -64,17 +64,24 @@ void Runner::run(const Command &command, const Unit &unit) {
                       {},
                       ""});
   else if (command.isApart)
-    apart([&] { redirected(command, unit, [&] { dispatch(command, unit); }); });
+    apart([&] { dispatch(command, unit); });
   else
-    redirected(command, unit, [&] { dispatch(command, unit); });
+    dispatch(command, unit);
   --depth;
 }
 
 void Runner::dispatch(const Command &command, const Unit &unit) {
+  if (auto *simple = std::get_if<Simple>(&command.node)) // whose words come before its redirections
+    dispatch(*simple, command, unit);
+  else
+    redirected(command, unit, [&] { dispatchCompound(command, unit); });
+}
+
+void Runner::dispatchCompound(const Command &command, const Unit &unit) {
   std::visit(
       [&](const auto &node) {
         using Node = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<Node, Simple> || std::is_same_v<Node, Pipeline>) {
+        if constexpr (std::is_same_v<Node, Pipeline> || std::is_same_v<Node, Simple>) {
           dispatch(node, command, unit);
         } else if constexpr (std::is_same_v<Node, Group>) {
           run(node.body, unit);

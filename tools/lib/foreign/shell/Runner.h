@@ -28,7 +28,9 @@ private:
   void run(const Commands &commands, const Unit &unit);
   void run(const Command &command, const Unit &unit);
   void dispatch(const Command &command, const Unit &unit);
+  void dispatchCompound(const Command &command, const Unit &unit);
   void dispatch(const Simple &simple, const Command &command, const Unit &unit);
+  void execute(const Simple &simple, std::vector<Text> words, const Unit &unit, Origin at);
   void dispatch(const If &all, const Unit &unit, size_t clause = 0);
   void dispatch(const Case &all, const Unit &unit);
   void items(const Case &all, const Text &subject, size_t item, const Unit &unit);

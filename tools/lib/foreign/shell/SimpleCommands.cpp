@@ -22,6 +22,14 @@ const std::set<std::string> successful = {
     "date", "echo", "printf", "cat",    "tee", "shopt", "alias", "hash",  "history", "kill",   "pkill", "disown", "enable"};
 /// Commands that run the command that follows.
 const std::set<std::string> wrappers = {"exec", "command", "builtin", "nohup", "env", "sudo", "stdbuf", "nice", "xargs"};
+/// Commands of the shell itself, which run in its process.
+const std::set<std::string> builtins = {
+    ".",       ":",        "[",       "alias",    "bg",      "bind",    "break",  "builtin", "caller",  "cd",        "command",
+    "compgen", "complete", "compopt", "continue", "declare", "dirs",    "disown", "echo",    "enable",  "eval",      "exec",
+    "exit",    "export",   "false",   "fc",       "fg",      "getopts", "hash",   "help",    "history", "jobs",      "kill",
+    "let",     "local",    "logout",  "mapfile",  "popd",    "printf",  "pushd",  "pwd",     "read",    "readarray", "readonly",
+    "return",  "set",      "shift",   "shopt",    "source",  "suspend", "test",   "times",   "trap",    "true",      "type",
+    "typeset", "ulimit",   "umask",   "unalias",  "unset",   "wait"};
 const std::set<std::string> shells = {"bash", "sh", "zsh", "dash", "ksh"};
 /// Words in front of a script that is run by them.
 const std::set<std::string> starters = {"srun",   "sbatch", "mpirun", "mpiexec",     "nohup",
@@ -35,15 +43,24 @@ bool endsInSh(const Text &word) {
 
 } // namespace
 
+/// Expands the words first, then the redirections. A program expands its own in its process, so variables that they set are lost.
 void Runner::dispatch(const Simple &simple, const Command &command, const Unit &unit) {
   Origin at = unit.source.originAt(command.begin);
   hasSubstituted = false;
-  std::string first = simple.words.empty() ? "" : simple.words[0].plain();
-  bool declares = declarations.count(first) != 0;
   std::vector<Text> words = expander.fields(simple.words, unit);
   if (!environment.good())
     return;
-  if (declares) {
+  bool isProgram = !words.empty() && builtins.count(words[0].str()) == 0 && environment.state.functions.count(words[0].str()) == 0;
+  auto body = [&] { redirected(command, unit, [&] { execute(simple, std::move(words), unit, at); }); };
+  if (isProgram && !command.redirections.empty())
+    apart(body);
+  else
+    body();
+}
+
+void Runner::execute(const Simple &simple, std::vector<Text> words, const Unit &unit, Origin at) {
+  std::string first = simple.words.empty() ? "" : simple.words[0].plain();
+  if (declarations.count(first) != 0) {
     finish(0);
     bool isMap = false, isList = false, isReference = false, isGlobal = false;
     std::vector<std::string> names;

@@ -23,6 +23,7 @@ struct Part {
   };
   Kind kind = Kind::Literal;
   bool isQuoted = false;
+  bool mayVanish = false;    ///< makes no word if it is empty: a list of all elements is inside the same quotes
   size_t begin = 0, end = 0; ///< bytes; of a literal, of its text
   std::string text;          ///< of a literal or a command; a parameter's name
   char prefix = 0;           ///< `#` for `${#NAME}`, `!` for `${!NAME}`
