@@ -82,7 +82,7 @@ FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
     function.addFnAttr("target-features", target.features);
     function.setDoesNotThrow();
   }
-  optimize(*code, *machine, /*unroll=*/false);
+  cleanUp(*code, *machine);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -10,12 +10,11 @@ namespace npar::program {
 namespace {
 
 using Wide = unsigned __int128;
-constexpr uint64_t largest = uint64_t(1) << 62;
 
 /// True if all sizes are positive and the number of operations fits a 62-bit count.
 bool isPossible(const Attention &attention) {
   Wide work = 1;
-  auto take = [&](int64_t size) { return size > 0 && (work *= static_cast<uint64_t>(size)) <= largest; };
+  auto take = [&](int64_t size) { return size > 0 && (work *= static_cast<uint64_t>(size)) <= largestSize; };
   for (int64_t size : *attention.batch())
     if (!take(size))
       return false;
@@ -52,7 +51,7 @@ std::string checkScores(const Program &program, const Attention &attention, cons
     if (kernel >= program.kernels()->size())
       return "an attention has a kernel of scores that does not exist";
   int64_t rows = attention.rows(), keys = attention.keys();
-  if (std::min(attention.back(), attention.ahead()) < -int64_t(largest))
+  if (std::min(attention.back(), attention.ahead()) < -int64_t(largestSize))
     return "an attention hides keys beyond any sequence";
   for (const AttentionOperand &operand : operands.all) {
     if (!operand.datum)
@@ -200,7 +199,7 @@ static bool datumReachesBeyond(const Attention &attention, const AttentionDatum 
   Wide last = 0;
   auto add = [&](int64_t size, int64_t stride) {
     last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
-    return stride >= 0 && last < largest;
+    return stride >= 0 && last < largestSize;
   };
   bool good = add(attention.heads(), datum.head()) && (!datum.has_query() || add(attention.rows(), datum.query())) &&
               (!datum.has_key() || add(datum.keys(), datum.key())) && (datum.entries() == 0 || add(datum.entries(), 1));
@@ -217,7 +216,7 @@ bool reachesBeyond(const Attention &attention, uint32_t index, uint64_t bytes) {
   Wide last = static_cast<uint64_t>(operand.columns - 1);
   auto add = [&](int64_t size, int64_t stride) {
     last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
-    return stride >= 0 && last < largest;
+    return stride >= 0 && last < largestSize;
   };
   bool good = add(operand.heads, strides.head()) && add(operand.rows, strides.row());
   for (uint32_t i = 0; good && i < strides.batch()->size(); ++i)

@@ -3,9 +3,13 @@
 
 #include "engine/program/Program_generated.h"
 
+#include <cstdint>
 #include <string>
 
 namespace npar::program {
+
+/// The largest product of sizes: sums of a few of them fit into 64 bits.
+constexpr uint64_t largestSize = uint64_t(1) << 62;
 
 /// Indices in range, enumerations known, operands inside their regions, bases on slots, dependencies earlier, sizes consistent.
 std::string checkStructure(const Program &program);

@@ -19,7 +19,6 @@ namespace npar::program {
 namespace {
 
 using Wide = unsigned __int128;
-constexpr uint64_t largest = uint64_t(1) << 62;
 
 std::string number(uint64_t value) { return std::to_string(value); }
 
@@ -27,7 +26,7 @@ std::string number(uint64_t value) { return std::to_string(value); }
 template <typename Range> bool product(const Range &factors, uint64_t &result) {
   Wide value = 1;
   for (int64_t factor : factors) {
-    if (factor <= 0 || (value *= static_cast<uint64_t>(factor)) > largest)
+    if (factor <= 0 || (value *= static_cast<uint64_t>(factor)) > largestSize)
       return false;
   }
   result = static_cast<uint64_t>(value);
@@ -161,7 +160,7 @@ private:
     bool gather = geometryOf(collective.kind()).gather, scatter = geometryOf(collective.kind()).scatter;
     uint64_t piece = 0, whole = collective.whole(), split = static_cast<uint64_t>(collective.split());
     std::vector<int64_t> geometry = {collective.outer(), collective.split(), collective.inner()};
-    if (!(gather || scatter) || whole > largest / 8 || !product(geometry, piece) || piece / split > largest / 8 / whole)
+    if (!(gather || scatter) || whole > largestSize / 8 || !product(geometry, piece) || piece / split > largestSize / 8 / whole)
       return false;
     bool blocks = split == flatShare(whole, members) && collective.outer() == 1 && collective.inner() == 1;
     bool shards = gather && split == (whole + members - 1) / members;
@@ -183,7 +182,7 @@ private:
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " that rounds its operands to tf32");
     }
     for (const Collective *collective : *program.collectives()) {
-      if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||
+      if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
           collective->axes()->size() == 0)
         return fail("a collective of an unknown kind, or without mesh axes");
       if (collective->cause() && !known(collective->cause()->kind()))
@@ -217,7 +216,7 @@ private:
                     number(collective->shift()));
     }
     for (const Transfer *transfer : *program.transfers())
-      if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largest / 8 ||
+      if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largestSize / 8 ||
           transfer->peer() >= program.mesh()->Get(transfer->axis())->size())
         return fail("a transfer to coordinate " + number(transfer->peer()) + " of mesh axis " + number(transfer->axis()) +
                     ", which does not exist");
@@ -233,7 +232,7 @@ private:
       uint64_t elements = 0;
       if (!known(variable->kind()) || !known(variable->type()) || !known(variable->init()))
         return fail(name + " has an unknown kind or type");
-      if (!product(*variable->shape(), elements) || elements > largest / 8 || variable->axes()->size() != variable->shape()->size())
+      if (!product(*variable->shape(), elements) || elements > largestSize / 8 || variable->axes()->size() != variable->shape()->size())
         return fail(name + " has an impossible shape");
       if (variable->of() < -1 || variable->of() >= static_cast<int64_t>(program.variables()->size()))
         return fail(name + " refers to variable " + std::to_string(variable->of()) + ", which does not exist");
@@ -413,7 +412,7 @@ private:
       Wide last = 0;
       auto add = [&](int64_t size, int64_t stride) {
         last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
-        return stride >= 0 && last < largest;
+        return stride >= 0 && last < largestSize;
       };
       bool good = add(rows, rowStride) && add(columns, columnStride);
       for (uint32_t i = 0; good && i < batch.size(); ++i)

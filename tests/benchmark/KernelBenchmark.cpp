@@ -1,5 +1,6 @@
 // Compares the speed of generated kernels at GPT-2's sizes on one core with memcpy: a good memory-bound kernel comes near 1. Times are
 // those of the thread's CPU clock, the best of several runs. Usage: kernel_benchmark
+#include "tests/compiler/codegen/OptimizerText.h"
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ int main() {
           4 * 256 * 768);
   measure("adamw",
           function("%w: " + p + ", %g: " + p + ", %m: " + p + ", %v: " + p + ", %f: " + scalar + ", %r: " + scalar, p + ", " + p + ", " + p,
-                   npar::codegen::adamwText("%a, %b, %c", "%f", "%r", p, p) + "return %a, %b, %c : " + p + ", " + p + ", " + p),
+                   adamwText("%a, %b, %c", "%f", "%r", p, p) + "return %a, %b, %c : " + p + ", " + p + ", " + p),
           768 * 3072);
   return 0;
 }

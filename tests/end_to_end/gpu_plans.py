@@ -18,7 +18,7 @@ GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, w
 # Name, model, flags of the plan, and how it is run: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
     ("mlp", ["mlp"], [], ["1 graphs"]),
-    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1 graphs", "2 processes", "4 joined graphs"]),
+    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["2 processes", "4 joined graphs"]),
     ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes graphs", "2 joined"]),
     # Attention whose scores the program changes: hidden keys, biases with slopes, a cap and a window.
     ("bert", BERT, settings(mesh(dp=2)), ["1"]),
@@ -26,6 +26,7 @@ PLANS = [
     ("gemma2 f64", GEMMA2, settings(mesh(dp=2), compute="f64"), ["1"]),
 ]
 LONGER = [
+    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1 graphs"]),
     ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
     ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "1 graphs", "4 processes", "4 joined", "4 joined graphs"]),
     ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),

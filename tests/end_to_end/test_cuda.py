@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+from driver import BUILD, LONG, SMALL, DriverTest, mesh, sample, settings
 from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, RUN, TINY, OnGpus, degrees
 
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
@@ -28,13 +28,16 @@ plan p for Gpt2 {
 # Several GPUs of one session: name, model, flags of the plan, how many GPUs.
 LLAMA = ["llama", *settings(FEW, context=16, mlp=32, kv_heads=2)]
 SPREAD = [
-    ("tp", ["gpt2", *settings(FEW, context=16)], settings(degrees(tp=2)), 2),
     ("pp", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 4),
     ("zero 3", LLAMA, settings(degrees(dp=4), zero=3, micro=1), 4),
     ("ring", [*LOOKING, *settings(depth=1)], settings(cp=2, tp=2), 2),
-    ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"}, context=16)], [], 2),
     ("three of four", ["gpt2", *settings(FEW, context=16)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
 ]
+if LONG:
+    SPREAD += [
+        ("tp", ["gpt2", *settings(FEW, context=16)], settings(degrees(tp=2)), 2),
+        ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"}, context=16)], [], 2),
+    ]
 
 # Plans with sums that NCCL may make: how they are run, which calls that comes to, and whether bits differ.
 COLLECTIVES = ["ncclAllReduce", "ncclReduceScatter", "ncclAllGather"]
@@ -191,7 +194,7 @@ class CudaTest(OnGpus, DriverTest):
         """In bf16 near the numbers of npar's own, the same each time."""
         sizes = settings(TINY | {"width": 32, "depth": 1, "length": 16, "context": 16})
         run = ["run", self.folder / "model.npx", "--random-data", "--steps", 3, "--json", "--backend", "cuda"]
-        for name, model in (("gpt2", []), ("llama", settings(mlp=32, kv_heads=2))):
+        for name, model in sample({"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}, "llama").items():
             self.npar("compile", name, *sizes, *model, *settings(compute="bf16"), "--plan", "none", "--target", "cuda:sm_90", "-o", "model.npx")
             own = self.npar_json(*run, env=self.devices)
             said = [self.npar(*run, "--cuda-attention", "library", env=self.devices) for _ in range(2)]

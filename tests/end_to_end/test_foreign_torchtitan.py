@@ -5,6 +5,9 @@ import unittest
 from test_foreign_cases import A100, CONFIG, LLAMA3, CasesTest
 
 
+DEBUG = LLAMA3.replace("8B", "debugmodel")  # is simulated in a tenth of a second
+
+
 class TorchtitanCasesTest(CasesTest):
     H100 = ("--machine", "dgx-h100", "--hosts", 8)
 
@@ -39,7 +42,7 @@ class TorchtitanCasesTest(CasesTest):
             ("[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n", ["activation_checkpoint.selective_ac_option"]),
         ):
             with self.subTest(more):
-                text = LLAMA3.replace("[model]", '[model]\nconverters = ["quantize.linear.float8"]') if "quantize" in more else LLAMA3
+                text = DEBUG.replace("[model]", '[model]\nconverters = ["quantize.linear.float8"]') if "quantize" in more else DEBUG
                 run = self.npar_json("simulate", "--from", self.write("run.toml", text + more), *self.H100)["from"]
                 self.assertEqual([one["setting"].split()[0] for one in run["not_taken"]], ["model.converters"] * ("quantize" in more) + keys)
 
@@ -49,7 +52,7 @@ class TorchtitanCasesTest(CasesTest):
                      "[validation]\nenable = false\nall_timesteps = true\n", "[fault_tolerance]\nenable = false\nsync_steps = 10\n",
                      '[activation_checkpoint]\nmode = "full"\nmemory_budget = 0.3\n'):
             with self.subTest(more):
-                run = self.npar_json("simulate", "--from", self.write("run.toml", LLAMA3 + more), *self.H100)["from"]
+                run = self.npar_json("simulate", "--from", self.write("run.toml", DEBUG + more), *self.H100)["from"]
                 self.assertEqual(run["not_taken"], [])
 
     def test_models(self):

@@ -210,8 +210,8 @@ class FuzzTest(DriverTest):
         (folder / "tiktoken.model").write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)))
 
     # Damaged forms of each file.
-    TARGETS = {"Config": 300, "Foreign": 50, "Frames": 100, "Handshake": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40, "Wire": 300}
-    TARGETS.update({"Machine": 10, "Schedule": 100})
+    TARGETS = {"Config": 150, "Foreign": 25, "Frames": 50, "Handshake": 150, "Index": 150, "Manifest": 150, "ModelText": 2, "Program": 75, "Safetensors": 10, "Tokenizer": 20, "Wire": 150}
+    TARGETS.update({"Machine": 5, "Schedule": 50})
 
     def test_corpora(self):
         self.assertIsNone(self.wrong)
@@ -219,7 +219,7 @@ class FuzzTest(DriverTest):
             with self.subTest(target=target):
                 files = self.corpus(target)
                 self.assertTrue(files)
-                command = [BUILD / "fuzz" / "npar_fuzz_replay", target, damaged * (20 if LONG else 1), *files]
+                command = [BUILD / "fuzz" / "npar_fuzz_replay", target, damaged * (40 if LONG else 1), *files]
                 result = subprocess.run(list(map(str, command)), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1800)
                 self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace")[-4000:])
                 print("   ", result.stdout.decode().strip(), flush=True)

@@ -17,7 +17,6 @@ PLANS = {
         {"mesh.pp": 2, "mesh.tp": 2, "sequence": "true"},
     ],
     "along": [
-        {"mesh.dp": 2, "mesh.tp": 2, "zero": 1},
         {"mesh.sp": 2, "mesh.tp": 2},
     ],
     "patches": [{"dp": 2, "tp": 2, "pp": 2}],
@@ -33,7 +32,7 @@ MORE = {
         {"mesh.pp": 2, "again": "block"},
         {"mesh.dp": 2, "mesh.tp": 2, "compute": "bf16"},
     ],
-    "along": [{"mesh.tp": 4}, {"mesh.sp": 4}, {"mesh.sp": 4, "mesh.tp": 2}, {"mesh.dp": 4, "zero": 3}, {"mesh.tp": 2, "chosen": 6}],
+    "along": [{"mesh.dp": 2, "mesh.tp": 2, "zero": 1}, {"mesh.tp": 4}, {"mesh.sp": 4}, {"mesh.sp": 4, "mesh.tp": 2}, {"mesh.dp": 4, "zero": 3}, {"mesh.tp": 2, "chosen": 6}],
     "patches": [{"tp": 4, "heads": 4}],
     "packed": [{"dp": 4, "compute": "bf16"}],
     "positions": [{"dp": 2, "tp": 2}],

@@ -44,10 +44,10 @@ class LicencesTest(DriverTest):
         (self.folder / "licences.npar").write_text(TEXT.read_text())
         model = settings(task="classify", vocab=words, context=LENGTH, width=64, heads=4, depth=2, classes=len(LICENCES))
         run = ["run", "licences.npar", "--train", "licences", *settings(mesh(dp=2, pp=1, tp=1), micro=16), *model]
-        trained = self.npar_json(*run, "--steps", 1100, "--output", "weights.safetensors", "--quiet")
+        trained = self.npar_json(*run, "--steps", 800, "--output", "weights.safetensors", "--quiet")
         self.assertLess(trained["loss"], 0.5)
         said = []
-        for plan in sample(PLANS, PLANS[0], PLANS[3], PLANS[4]):
+        for plan in sample(PLANS, PLANS[0], PLANS[4]):
             evaluated = self.npar_json("eval", "licences.npar", *model, *settings(compute="f64"), *plan, "--weights", "weights.safetensors", "--quiet")
             said.append((evaluated["metrics"]["right"], evaluated["counted"]["right"], evaluated["samples"]))
         self.assertEqual(len(set(said)), 1, said)

@@ -20,7 +20,6 @@ PLANS = {
     ],
     LOOPS: [
         {"pp": 2, "ep": 2, "tp": 2, "zero": 1},
-        {"dp": 2, "ep": 4, "zero": 3, "depth": 2},
     ],
 }
 MORE = {
@@ -33,7 +32,7 @@ MORE = {
         {"pp": 4, "schedule": "zb_h1", "compute": "bf16"},
         {"tp": 2, "dp": 4, "zero": 2},
     ],
-    LOOPS: [{"pp": 4}, {"pp": 2, "schedule": "interleaved", "chunks": 2, "ep": 2}, {"tp": 4, "dp": 2, "zero": 2}, {"tp": 2, "ep": 2, "compute": "bf16"}],
+    LOOPS: [{"dp": 2, "ep": 4, "zero": 3, "depth": 2}, {"pp": 4}, {"pp": 2, "schedule": "interleaved", "chunks": 2, "ep": 2}, {"tp": 4, "dp": 2, "zero": 2}, {"tp": 2, "ep": 2, "compute": "bf16"}],
 }
 EXPERTS, DEPTH = 4, 4
 RECORDED = json.loads((REFERENCE / "names_recorded.json").read_text())

@@ -49,7 +49,7 @@ if LONG:
     ]
     LLAMA += ["tp,dp,sequence,zb_v", "ulysses,1f1b,stages"]
     MLP += ["dp,tp,1f1b"]
-PLANS = 500 if LONG else 8
+PLANS = 500 if LONG else 6
 # Half of what `npar verify --all` makes of a model in each direction: eight heads as there, an odd vocabulary, and a third of the time.
 SHORT = {"vocab": 35, "context": 8, "length": 8, "width": 16, "heads": 8}
 SIZES = {model: [] if LONG else settings(sizes) for model, sizes in {

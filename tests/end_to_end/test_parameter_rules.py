@@ -98,7 +98,7 @@ class PlansTest(RulesTest):
         ]
         if LONG:
             cases += [(self.RULES, mesh(dp=4, pp=1, tp=1)), (first, {**mesh(dp=2, pp=2, tp=1), "zero": 3, "schedule": "zb_h1"})]
-        for rules, changes in sample(cases, cases[0], cases[2], cases[4], cases[5]):
+        for rules, changes in sample(cases, cases[0], cases[2], cases[4]):
             with self.subTest(rules=rules, **{name.replace(".", "_"): value for name, value in changes.items()}):
                 self.verify(rules, changes)
 

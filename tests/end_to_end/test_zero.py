@@ -104,7 +104,7 @@ class ZeroTest(DriverTest):
     def test_every_stage_alone_and_with_each_form_of_parallelism(self):
         """Each stage with each plan, or each plan with one stage in turn, so that each stage has a plan."""
         stages, cases = list(STAGES), []
-        for i, plan in enumerate(PLANS):
+        for i, plan in enumerate(sample(PLANS, *(plan for plan in PLANS if plan != "dp pp"))):
             cases += [(plan, stage) for stage in (stages if LONG else [stages[(2 * i + 1) % len(stages)]])]
         for plan, stage in cases:
             with self.subTest(plan=plan, stage=stage):

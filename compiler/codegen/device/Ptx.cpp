@@ -103,7 +103,7 @@ FailureOr<std::string> emitPtx(ModuleOp module, StringRef name, StringRef archit
     function.setDoesNotThrow();
   for (llvm::GlobalVariable &global : code.globals())
     global.setName(name + "_" + global.getName()); // texts of several kernels are one file
-  optimize(code, *machine, /*unroll=*/true);
+  optimize(code, *machine);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

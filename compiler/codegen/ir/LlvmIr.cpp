@@ -52,11 +52,10 @@ FailureOr<std::unique_ptr<llvm::Module>> translateToLlvm(ModuleOp module, llvm::
   return code;
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool unroll) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = unroll;
+namespace {
+/// Runs the passes that `choose` takes from a builder.
+template <typename Choose>
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine, const llvm::PipelineTuningOptions &tuning, Choose choose) {
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -67,7 +66,26 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool unroll) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  choose(builder).run(module, modules);
+}
+} // namespace
+
+void cleanUp(llvm::Module &module, llvm::TargetMachine &machine) {
+  constexpr const char *passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(loop-rotate,licm),"
+                                 "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+  runPasses(module, machine, {}, [&](llvm::PassBuilder &builder) {
+    llvm::ModulePassManager manager;
+    llvm::cantFail(builder.parsePassPipeline(manager, passes));
+    return manager;
+  });
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  runPasses(module, machine, tuning,
+            [](llvm::PassBuilder &builder) { return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3); });
 }
 
 } // namespace npar::codegen

@@ -7,17 +7,17 @@
 namespace npar::foreign::shell {
 namespace {
 
-struct Option {
+struct BatchOption {
   std::string_view word, letter;
   const char *variable;
 };
-constexpr std::array<Option, 7> options = {{{"--nodes", "-N", "SLURM_NNODES"},
-                                            {"--ntasks", "-n", "SLURM_NTASKS"},
-                                            {"--ntasks-per-node", "", "SLURM_NTASKS_PER_NODE"},
-                                            {"--cpus-per-task", "-c", "SLURM_CPUS_PER_TASK"},
-                                            {"--gpus-per-node", "", "SLURM_GPUS_PER_NODE"},
-                                            {"--gres", "", "SLURM_GPUS_ON_NODE"},
-                                            {"--gpus", "-G", "SLURM_GPUS"}}};
+constexpr std::array<BatchOption, 7> options = {{{"--nodes", "-N", "SLURM_NNODES"},
+                                                 {"--ntasks", "-n", "SLURM_NTASKS"},
+                                                 {"--ntasks-per-node", "", "SLURM_NTASKS_PER_NODE"},
+                                                 {"--cpus-per-task", "-c", "SLURM_CPUS_PER_TASK"},
+                                                 {"--gpus-per-node", "", "SLURM_GPUS_PER_NODE"},
+                                                 {"--gres", "", "SLURM_GPUS_ON_NODE"},
+                                                 {"--gpus", "-G", "SLURM_GPUS"}}};
 
 /// The number in "4", "4-4", "gpu:8" or "gpu:a100:8"; empty for any other value.
 std::string_view countIn(std::string_view value, bool isDevices) {
@@ -56,7 +56,7 @@ void readBatchLines(const Text &source, Environment &environment) {
         std::string_view name = line.substr(word, stop - word);
         size_t value = line.find_first_not_of(" \t=", stop), over = value;
         from = stop;
-        for (const Option &one : options) {
+        for (const BatchOption &one : options) {
           bool isJoined = !one.letter.empty() && name.size() > 2 && name.substr(0, 2) == one.letter && name[1] != '-';
           if (name != one.word && name != one.letter && !isJoined)
             continue;

@@ -19,9 +19,9 @@ ExitCode negated(ExitCode code) {
   return code;
 }
 
-const std::set<std::string> unaries = {"-z", "-n", "-v", "-f", "-d", "-e", "-s", "-r", "-w", "-x",
-                                       "-h", "-L", "-p", "-t", "-a", "-b", "-c", "-S", "-O", "-G"};
-const std::set<std::string> binaries = {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"};
+const std::set<std::string> unaryTests = {"-z", "-n", "-v", "-f", "-d", "-e", "-s", "-r", "-w", "-x",
+                                          "-h", "-L", "-p", "-t", "-a", "-b", "-c", "-S", "-O", "-G"};
+const std::set<std::string> binaryTests = {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"};
 
 bool isNumeric(std::string_view op) { return op == "-eq" || op == "-ne" || op == "-lt" || op == "-le" || op == "-gt" || op == "-ge"; }
 
@@ -152,7 +152,7 @@ public:
 private:
   bool is(size_t index, const char *word) const { return index < words.size() && !words[index].unknown() && words[index].str() == word; }
   bool isBinary(size_t index) const {
-    return index + 1 < words.size() && !words[index].unknown() && binaries.count(words[index].str()) && words[index].str() != "=~";
+    return index + 1 < words.size() && !words[index].unknown() && binaryTests.count(words[index].str()) && words[index].str() != "=~";
   }
 
   ExitCode either() {
@@ -189,7 +189,7 @@ private:
       ++at;
       return result;
     }
-    if (at + 1 < words.size() && !words[at].unknown() && unaries.count(words[at].str())) {
+    if (at + 1 < words.size() && !words[at].unknown() && unaryTests.count(words[at].str())) {
       at += 2;
       return unary(words[at - 2].str(), words[at - 1], environment, place);
     }
@@ -275,11 +275,11 @@ private:
       return result;
     }
     std::string op = at + 2 < words.size() ? words[at + 1].plain() : "";
-    if (binaries.count(op)) {
+    if (binaryTests.count(op)) {
       at += 3;
       return compared(words[at - 3], op, words[at - 1], place);
     }
-    if (std::string sign = words[at].plain(); at + 1 < words.size() && unaries.count(sign)) {
+    if (std::string sign = words[at].plain(); at + 1 < words.size() && unaryTests.count(sign)) {
       at += 2;
       return unary(sign, expander.text(words[at - 1], unit), environment, place);
     }

@@ -10,7 +10,7 @@
 namespace npar::foreign::shell {
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 
 const std::set<std::string> redirections = {"<", ">", ">>", ">&", "<&", "&>", "&>>", ">|", "<>", "<<", "<<-", "<<<"};
 /// Words that end a list of commands.
@@ -86,7 +86,7 @@ public:
 
   Commands script() {
     Commands commands = list();
-    if (good() && token.kind != Kind::End)
+    if (good() && token.kind != TokenKind::End)
       fail("npar does not follow the script here: nothing that this ends has begun");
     return good() ? std::move(commands) : Commands();
   }
@@ -95,8 +95,8 @@ private:
   bool good() const { return error.message.empty(); }
   void advance() { token = lexer.next(); }
   void fail(const std::string &message) { lexer.fail(token.begin, message); }
-  bool isOperator(const char *op) const { return token.kind == Kind::Operator && token.op == op; }
-  bool isWord(const char *word) const { return token.kind == Kind::Word && token.word.plain() == word; }
+  bool isOperator(const char *op) const { return token.kind == TokenKind::Operator && token.op == op; }
+  bool isWord(const char *word) const { return token.kind == TokenKind::Word && token.word.plain() == word; }
   bool takeWord(const char *word) {
     if (!isWord(word))
       return false;
@@ -114,15 +114,15 @@ private:
       fail(std::string("'") + word + "' is missing after this '" + after + "'");
   }
   void skipLines() {
-    while (token.kind == Kind::Newline)
+    while (token.kind == TokenKind::Newline)
       advance();
   }
 
   bool endsList() const {
-    if (token.kind == Kind::Word)
+    if (token.kind == TokenKind::Word)
       return closingWords.count(token.word.plain()) != 0;
-    return token.kind == Kind::End ||
-           (token.kind == Kind::Operator && (token.op == ")" || token.op.compare(0, 2, ";;") == 0 || token.op == ";&"));
+    return token.kind == TokenKind::End ||
+           (token.kind == TokenKind::Operator && (token.op == ")" || token.op.compare(0, 2, ";;") == 0 || token.op == ";&"));
   }
 
   Commands list() {
@@ -134,7 +134,7 @@ private:
       if (isOperator("&"))
         command->isApart = true;
       commands.push_back(std::move(command));
-      if (!takeOperator(";") && !takeOperator("&") && token.kind != Kind::Newline && !endsList())
+      if (!takeOperator(";") && !takeOperator("&") && token.kind != TokenKind::Newline && !endsList())
         fail("npar does not follow the script here");
     }
     --depth;
@@ -206,7 +206,7 @@ private:
     } else if (isWord("select") || isWord("coproc")) {
       fail("npar does not follow '" + token.word.plain() + "'");
     } else if (takeWord("function")) {
-      function(*result, token.kind == Kind::Word ? token.word.plain() : "");
+      function(*result, token.kind == TokenKind::Word ? token.word.plain() : "");
     } else {
       simple(*result);
       return result;
@@ -234,12 +234,12 @@ private:
     size_t begin = token.begin;
     Test &test = command.node.emplace<Test>();
     for (advance(); good() && !isWord("]]");) {
-      if (token.kind == Kind::End)
+      if (token.kind == TokenKind::End)
         return void(lexer.fail(begin, "this '[[' has no end"));
       bool isRegular = isWord("=~");
-      if (token.kind == Kind::Operator)
+      if (token.kind == TokenKind::Operator)
         test.words.push_back(literal(token.op));
-      else if (token.kind == Kind::Word)
+      else if (token.kind == TokenKind::Word)
         test.words.push_back(std::move(token.word));
       if (isRegular)
         test.words.push_back(lexer.regularExpression());
@@ -271,7 +271,7 @@ private:
 
   void caseCommand(Command &command) {
     Case &all = command.node.emplace<Case>();
-    if (token.kind == Kind::Word)
+    if (token.kind == TokenKind::Word)
       all.subject = std::move(token.word), advance();
     skipLines();
     need("in", "case");
@@ -279,14 +279,14 @@ private:
       Case::Item &item = all.items.emplace_back();
       takeOperator("(");
       do {
-        if (token.kind != Kind::Word)
+        if (token.kind != TokenKind::Word)
           return fail("npar expects a pattern of 'case' here");
         item.patterns.push_back(std::move(token.word)), advance();
       } while (takeOperator("|"));
       if (!takeOperator(")"))
         return fail("')' is missing after the pattern of 'case'");
       item.body = list();
-      item.end = token.kind == Kind::Operator ? token.op : ";;";
+      item.end = token.kind == TokenKind::Operator ? token.op : ";;";
       if (!takeOperator(";;") && !takeOperator(";&") && !takeOperator(";;&") && !isWord("esac"))
         return fail("';;' is missing here");
     }
@@ -305,13 +305,13 @@ private:
       return;
     }
     For &loop = command.node.emplace<For>();
-    loop.name = token.kind == Kind::Word ? token.word.plain() : "";
+    loop.name = token.kind == TokenKind::Word ? token.word.plain() : "";
     if (loop.name.empty())
       return fail("npar expects a name after 'for'");
     advance();
     skipLines();
     if (takeWord("in"))
-      for (loop.words.emplace(); token.kind == Kind::Word; advance())
+      for (loop.words.emplace(); token.kind == TokenKind::Word; advance())
         loop.words->push_back(std::move(token.word));
     takeOperator(";");
     loop.body = body("for");
@@ -347,18 +347,18 @@ private:
 
   bool redirection(Command &command) {
     Redirection one;
-    if (token.kind == Kind::Word && token.word.plain().size() == 1 && token.end - token.begin == 1 && token.word.plain()[0] >= '0' &&
+    if (token.kind == TokenKind::Word && token.word.plain().size() == 1 && token.end - token.begin == 1 && token.word.plain()[0] >= '0' &&
         token.word.plain()[0] <= '9' && (lexer.continuesWith('<') || lexer.continuesWith('>'))) {
       one.number = token.word.plain()[0] - '0';
       advance();
     }
-    if (token.kind != Kind::Operator || redirections.count(token.op) == 0)
+    if (token.kind != TokenKind::Operator || redirections.count(token.op) == 0)
       return false;
     one.op = token.op;
     if (one.number < 0)
       one.number = one.op[0] == '<' ? 0 : 1;
     advance();
-    if (token.kind != Kind::Word)
+    if (token.kind != TokenKind::Word)
       return fail("a name is missing after '" + one.op + "'"), false;
     one.target = std::move(token.word);
     if (one.op == "<<" || one.op == "<<-") {
@@ -383,7 +383,7 @@ private:
           return fail("npar does not follow the script here");
         return functionBody(command, name);
       }
-      if (token.kind != Kind::Word)
+      if (token.kind != TokenKind::Word)
         break;
       std::optional<Assignment> assignment = simple.words.empty() || declares ? assignmentOf(token.word) : std::nullopt;
       if (!assignment) {

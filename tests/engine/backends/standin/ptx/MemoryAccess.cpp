@@ -46,20 +46,41 @@ struct Pointers {
   uint8_t *of[warpLanes];
 };
 
+/// Addresses side by side, and their bytes.
+struct Stretch {
+  uint64_t begin = 0, size = 0;
+  uint8_t *bytes = nullptr;
+};
+
+/// Where an instruction probably looks. The global space has many allocations, of which the last one is the best guess; in the local space
+/// each lane has its own bytes.
+Stretch likelyStretch(Space space, const Instruction &instruction, LaunchState &launch) {
+  if (space == Space::Shared)
+    return {sharedBase, launch.shared.size(), launch.shared.data()};
+  if (space == Space::Parameter)
+    return {parameterBase, launch.parameters.size(), launch.parameters.data()};
+  const Range *range = space == Space::Global ? launch.lastRange[instruction.number] : nullptr;
+  return range ? Stretch{range->begin, range->end - range->begin, range->bytes} : Stretch{};
+}
+
+/// True if the accesses of all active lanes are aligned and inside. Without branches, so that lanes go side by side. `bytes`, of an access,
+/// is a power of two and no more than the stretch has.
+bool areInside(const Stretch &stretch, const uint64_t *addresses, uint64_t offset, uint32_t active, uint64_t bytes) {
+  uint64_t last = stretch.size - bytes, wrong = 0;
+  for (int lane = 0; lane < warpLanes; ++lane) {
+    uint64_t address = addresses[lane] + offset, isOutside = address - stretch.begin > last ? 1 : 0;
+    wrong |= (isOutside | (address & (bytes - 1))) * (active >> lane & 1);
+  }
+  return wrong == 0;
+}
+
 bool resolve(Space space, const Instruction &instruction, Warp &warp, uint32_t active, uint64_t bytes, const char *what,
              Pointers &pointers) {
   const auto *addresses = warp.at<uint64_t>(instruction.source[0]);
   auto offset = static_cast<uint64_t>(instruction.offset);
-  uint64_t least = ~uint64_t{0}, most = 0, any = 0;
-  for (int lane = 0; lane < warpLanes; ++lane) {
-    uint64_t on = (active >> lane & 1) != 0 ? ~uint64_t{0} : 0, address = addresses[lane] + offset;
-    least = std::min(least, address | ~on);
-    most = std::max(most, address & on);
-    any |= address & on;
-  }
-  const Range *range = space == Space::Global ? warp.launch.lastRange[instruction.number] : nullptr;
-  if (range && any % bytes == 0 && least >= range->begin && most < range->end && bytes <= range->end - most) {
-    uint64_t shift = reinterpret_cast<uint64_t>(range->bytes) - range->begin + offset;
+  Stretch stretch = likelyStretch(space, instruction, warp.launch);
+  if (stretch.size >= bytes && areInside(stretch, addresses, offset, active, bytes)) {
+    uint64_t shift = reinterpret_cast<uint64_t>(stretch.bytes) - stretch.begin + offset;
     for (int lane = 0; lane < warpLanes; ++lane) // those of inactive lanes point anywhere
       pointers.of[lane] = reinterpret_cast<uint8_t *>(addresses[lane] + shift);
     return true;
