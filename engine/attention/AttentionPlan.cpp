@@ -23,6 +23,7 @@ int64_t bytesOf(ProductType type) {
   case ProductType::TF32:
     return 4;
   case ProductType::BF16:
+  case ProductType::BF16Pairs:
   case ProductType::F16:
     break;
   }
@@ -71,7 +72,13 @@ int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
 const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {
   switch (set) {
   case InstructionSet::Tiles:
-    return hasTiles(type) ? tilesSoftmax() : avx512Softmax(type);
+    if (hasTiles(type))
+      return tilesSoftmax();
+    [[fallthrough]];
+  case InstructionSet::Pairs:
+    if (hasPairs(type))
+      return pairsSoftmax();
+    [[fallthrough]];
   case InstructionSet::Avx512:
     return avx512Softmax(type);
   case InstructionSet::Avx2:

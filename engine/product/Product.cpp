@@ -48,6 +48,8 @@ int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
 /// Largest number of rows of C for which reading B in place is faster than packing it: measured (NOTES.md); bf16 is compared with tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
+  if (hasPairs(shape.type) && shape.bTransposed)
+    return 8;
   if (!hasTiles(shape.type))
     return 16;
   return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
@@ -162,7 +164,7 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
 
 /// A strip's sums stay in the first-level cache while B passes by.
 void Product::cutThin(int workers) {
-  int64_t bytes = shape.m * sumBytes(shape.type) * (kernels.flushes ? 3 : 1);
+  int64_t bytes = shape.m * sumBytes(shape.type) * (hasTiles(shape.type) ? 3 : 1);
   int64_t tilesAcross = ceilDivide(shape.n, kernels.columns);
   partColumns = std::min<int64_t>(workers > 1 ? 2 * workers : 1, tilesAcross);
   stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, mostThinBytes / bytes, kernels.columns);
@@ -304,13 +306,19 @@ const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTrans
     static const TileKernels tiles = thinTilesKernels();
     return tiles;
   }
-  return tileKernels(std::min(set, InstructionSet::Avx512), type);
+  return tileKernels(hasTiles(type) ? std::min(set, InstructionSet::Avx512) : set, type);
 }
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
   switch (set) {
   case InstructionSet::Tiles:
-    return hasTiles(type) ? tilesKernels() : avx512Kernels(type);
+    if (hasTiles(type))
+      return tilesKernels();
+    [[fallthrough]];
+  case InstructionSet::Pairs:
+    if (hasPairs(type))
+      return pairsKernels();
+    [[fallthrough]];
   case InstructionSet::Avx512:
     return avx512Kernels(type);
   case InstructionSet::Avx2:

@@ -52,12 +52,12 @@ class PrecisionTest(DriverTest):
         for compute in sample(["f32", *BOUNDS], "f32", "bf16"):
             with self.subTest(compute=compute):
                 hashes = {}
-                for most in ("plain", "avx2", "avx512", "tiles"):
+                for most in ("plain", "avx2", "avx512", "pairs", "tiles"):
                     environment = {**os.environ, "NPAR_INSTRUCTIONS": most}
                     hashes[most] = self.npar_json("run", *model, "--set", f"compute={compute}", *data, env=environment)["parameter_hash"]
                 self.assertEqual(len(set(hashes.values())), 1, hashes)
         refused = self.npar("run", *model, *data, code=1, env={**os.environ, "NPAR_INSTRUCTIONS": "sse"})
-        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512 or tiles", refused.error)
+        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512, pairs or tiles", refused.error)
 
     def test_same_bits_with_shares_for_any_threads(self):
         """Parameters that are gathered before each use: neither threads nor timing show."""

@@ -144,7 +144,7 @@ void expectSameBitsForAnyWorkers(ElementType type, int64_t m, int64_t n, int64_t
   p.batch = {3, 2}, p.a_batch = {2 * m * k, m * k}, p.b_batch = {0, k * n}, p.c_batch = {2 * m * n, m * n};
   std::vector<float> a = values<float>(6 * m * k, 1), b = values<float>(2 * k * n, 2), first;
   std::vector<BFloat16> narrowA = values<BFloat16>(6 * m * k, 1), narrowB = values<BFloat16>(2 * k * n, 2);
-  for (const char *set : {"plain", "avx2", "avx512", "tiles"})
+  for (const char *set : {"plain", "avx2", "avx512", "pairs", "tiles"})
     for (int threads : {1, 2, 4, 16}) {
       ::setenv("NPAR_INSTRUCTIONS", set, 1); // what the processor lacks is masked anyway
       std::vector<float> c(at(6 * m * n), NAN);
@@ -188,7 +188,7 @@ TEST(ProductsTest, refusesWhatItCannotDo) {
   p = productOf(4, 4, 4, false, false, false), p.batch = {2};
   EXPECT_EQ(refusal(p), "matrix product 0 (4x4x4): its batch strides do not match its batch list");
   ::setenv("NPAR_INSTRUCTIONS", "sse", 1);
-  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512 or tiles");
+  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512, pairs or tiles");
   ::unsetenv("NPAR_INSTRUCTIONS");
 }
 
