@@ -70,15 +70,11 @@ int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
 }
 
 const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {
-  switch (set) {
+  switch (ownSet(set, type)) {
   case InstructionSet::Tiles:
-    if (hasTiles(type))
-      return tilesSoftmax();
-    [[fallthrough]];
+    return tilesSoftmax();
   case InstructionSet::Pairs:
-    if (hasPairs(type))
-      return pairsSoftmax();
-    [[fallthrough]];
+    return pairsSoftmax();
   case InstructionSet::Avx512:
     return avx512Softmax(type);
   case InstructionSet::Avx2:

@@ -19,7 +19,7 @@ namespace {
 struct BlockSizes {
   int64_t k, columns;
 };
-template <class T> constexpr BlockSizes sizesFor = {1536, 256};
+template <class T> constexpr BlockSizes sizesFor = {3072, 128};
 
 #include "engine/product/Vectors.inc"
 

@@ -300,6 +300,19 @@ void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char 
                    int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
+InstructionSet ownSet(InstructionSet most, ProductType type) {
+  if (most == InstructionSet::Tiles && hasTiles(type))
+    return most;
+  if (most >= InstructionSet::Pairs && hasPairs(type) && pairsAreExact())
+    return InstructionSet::Pairs;
+  return std::min(most, InstructionSet::Avx512);
+}
+
+ProductType fastestBf16(InstructionSet set) {
+  bool pairs = set != InstructionSet::Tiles && ownSet(set, ProductType::BF16Pairs) == InstructionSet::Pairs;
+  return pairs ? ProductType::BF16Pairs : ProductType::BF16;
+}
+
 const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
   // A variable that is made at its first use may throw: that code belongs to no file of one instruction set.
   if (set == InstructionSet::Tiles && hasTiles(type) && bTransposed) {
@@ -310,15 +323,11 @@ const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTrans
 }
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
-  switch (set) {
+  switch (ownSet(set, type)) {
   case InstructionSet::Tiles:
-    if (hasTiles(type))
-      return tilesKernels();
-    [[fallthrough]];
+    return tilesKernels();
   case InstructionSet::Pairs:
-    if (hasPairs(type))
-      return pairsKernels();
-    [[fallthrough]];
+    return pairsKernels();
   case InstructionSet::Avx512:
     return avx512Kernels(type);
   case InstructionSet::Avx2:

@@ -67,9 +67,19 @@ struct TileKernels {
   bool prefetchesResult;
 };
 
-/// The type that processors multiply as tiles, and the one that they multiply in pairs. Other types get the kernels of the next lower set.
+/// The type that processors multiply as tiles, and the one that they multiply in pairs.
 constexpr bool hasTiles(ProductType type) { return type == ProductType::BF16; }
 constexpr bool hasPairs(ProductType type) { return type == ProductType::BF16Pairs; }
+
+/// The best set up to `most` that has kernels of its own for the type: no better one than Avx512 unless the type has tiles or pairs.
+InstructionSet ownSet(InstructionSet most, ProductType type);
+
+/// The type of bf16 that a processor with these sets multiplies fastest: BF16 with tiles, else BF16Pairs with pairs, else BF16.
+ProductType fastestBf16(InstructionSet set);
+
+/// True if VDPBF16PS of this processor gives the bits of BF16Pairs in a product whose operands include denormals and zeros. Tried once. If
+/// it fails, no product uses the instruction. Requires InstructionSet::Pairs.
+bool pairsAreExact();
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type);
 

@@ -425,6 +425,18 @@ TEST(ProductTest, bf16OfSpecialValues) {
       checkSpecialValues(type, rows);
 }
 
+TEST(InstructionSetTest, theFastestOrderIsThatOfTheBestInstruction) {
+  InstructionSet best = availableInstructionSets().back();
+  EXPECT_EQ(fastestBf16(InstructionSet::Avx512), ProductType::BF16);
+  EXPECT_EQ(fastestBf16(best), best == InstructionSet::Pairs ? ProductType::BF16Pairs : ProductType::BF16);
+  if (best >= InstructionSet::Pairs) {
+    EXPECT_TRUE(pairsAreExact());
+    EXPECT_EQ(fastestBf16(InstructionSet::Pairs), ProductType::BF16Pairs);
+    EXPECT_EQ(ownSet(best, ProductType::BF16Pairs), InstructionSet::Pairs);
+  }
+  EXPECT_EQ(ownSet(best, ProductType::F32), std::min(best, InstructionSet::Avx512));
+}
+
 TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
   std::vector<InstructionSet> available = availableInstructionSets();
   for (InstructionSet set : available) {
