@@ -15,7 +15,7 @@ using Texts = std::vector<std::string>;
 
 Introduction on(const std::string &host, std::vector<uint8_t> processors) {
   Introduction one;
-  one.host = host, one.executable = "abc", one.arguments = {"run", "gpt2"}, one.features = "avx avx2", one.instructions = "avx2";
+  one.host = host, one.executable = "abc", one.arguments = {"run", "gpt2"}, one.features = "avx avx2", one.products = "pairs";
   one.processors = std::move(processors);
   return one;
 }
@@ -43,7 +43,7 @@ TEST(Introduction, TextsThatShareTheirBytesAreRefused) {
     flatbuffers::FlatBufferBuilder builder;
     const std::vector<flatbuffers::Offset<flatbuffers::String>> words(count, builder.CreateString(std::string(1000, 'x')));
     const std::vector<uint8_t> processors = {1};
-    auto root = wire::CreateIntroductionDirect(builder, "a", "abc", &words, "avx", "avx2", &processors);
+    auto root = wire::CreateIntroductionDirect(builder, "a", "abc", &words, "avx", "pairs", &processors);
     EXPECT_EQ(unpackIntroduction(tables::finish(builder, root)).ok(), count == 1);
   }
 }
@@ -68,9 +68,16 @@ TEST(Introduction, ProcessesOfOneJobAreAlike) {
   EXPECT_EQ(refused([](Introduction &one) { one.features = "avx avx2 avx512f"; }),
             "process 2 on 'c' has a CPU with avx512f, which the CPU of process 0 on 'a' lacks, and would compute other bits: run on "
             "machines of one kind, or start a separate job per kind");
-  EXPECT_EQ(refused([](Introduction &one) { one.instructions = "plain"; }),
-            "process 2 on 'c' multiplies with 'plain', process 0 on 'a' with 'avx2', and would compute other bits: give all processes the "
-            "same NPAR_INSTRUCTIONS");
+}
+
+TEST(Introduction, ProcessesWithOtherOrdersOfProductsTakeThePortableOne) {
+  std::vector<Introduction> processes = {on("a", {1}), on("b", {1})};
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Pairs);
+  processes[1].products = "portable";
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Portable);
+  EXPECT_TRUE(checkAlike(processes).ok());
+  processes[0].products = processes[1].products = "unknown";
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Portable);
 }
 
 TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {

@@ -8,6 +8,7 @@
 #include "engine/job/Agreement.h"
 #include "engine/job/HostShare.h"
 #include "engine/program/HostPlacement.h"
+#include "engine/program/Precision.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
@@ -366,10 +367,26 @@ Status Job::checkMemory(const std::vector<ProgramPointer> &programs, int threads
   return engine::checkRoom(request, "shrink the model, or use fewer ranks").status();
 }
 
+program::ProductOrder Job::fastestOrder() const { return isAlone() ? program::ProductOrder::Fastest : job::agreedOrder(introductions); }
+
+/// Reports, once, if processes that differ multiply in another order than some of them would alone.
+void Job::remarkOnOrder(const program::Program &program, const engine::SessionOptions &asked) {
+  using program::ProductOrder;
+  bool open = asked.productOrder == ProductOrder::Fastest && program.products() == ProductOrder::Fastest && asked.backend == "cpu";
+  if (!isVoice() || !open || !program::multipliesBf16(program) || std::exchange(toldOrder, true))
+    return;
+  for (size_t i = 1; i < introductions.size(); ++i)
+    if (introductions[i].products != introductions[0].products)
+      return printRemark(fmt::format("{} multiplies bf16 fastest in the {} order, {} in the {} order: all take the portable order",
+                                     nameOf(i), introductions[i].products, nameOf(0), introductions[0].products));
+}
+
 Result<std::unique_ptr<engine::Session>> Job::createSession(const ProgramPointer &program, const engine::SessionOptions &asked) {
   if (isAlone())
     return engine::Session::create(program, asked);
+  remarkOnOrder(program->root(), asked);
   engine::SessionOptions sessionOptions = asked;
+  sessionOptions.fastestOrder = fastestOrder();
   Result<std::vector<std::vector<int64_t>>> placed = ranksOf(program->root());
   if (!placed.ok())
     return placed.status();
