@@ -23,7 +23,7 @@ template <class T> constexpr BlockSizes sizesFor = {3072, 128};
 
 #include "engine/product/Vectors.inc"
 
-/// sum + odd * odd, then + even * even, in each lane.
+/// Adds to each lane the product of the odd halves of its words, then that of the even ones.
 inline __attribute__((always_inline)) Vector<float> fma(const Vector<uint32_t> &a, const Vector<uint32_t> &b, const Vector<float> &sum) {
   return Vector<float>(_mm512_dpbf16_ps(__m512(sum), __m512bh(a), __m512bh(b)));
 }
