@@ -1,7 +1,6 @@
 // Collects a process's description from the operating system, and compares the descriptions of all processes.
 #include "engine/job/Introduction.h"
 
-#include "engine/backends/Backends.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/CodeFile.h"
 #include "engine/program/Words.h"
@@ -71,7 +70,7 @@ std::string missingIn(const std::string &some, const std::string &all) {
 
 } // namespace
 
-Result<Introduction> introduceSelf() {
+Result<Introduction> introduceSelf(program::ProductOrder fastest) {
   Introduction own;
   own.host = hostName();
   Result<std::vector<uint8_t>> self = files::readFile(files::fileOfCode(reinterpret_cast<const void *>(&introduceSelf)));
@@ -85,8 +84,7 @@ Result<Introduction> introduceSelf() {
   if (!own.arguments.empty())
     own.arguments.erase(own.arguments.begin());
   own.features = processorFeatures();
-  TRY(program::ProductOrder order, engine::productOrder("cpu", program::ProductOrder::Fastest));
-  own.products = program::wordOf(order);
+  own.products = program::wordOf(fastest);
   own.processors = processorsAllowed();
   return own;
 }

@@ -13,8 +13,8 @@ namespace npar::job {
 
 using Introduction = wire::IntroductionT; // Introduction.fbs describes its fields
 
-/// Describes this process.
-engine::Result<Introduction> introduceSelf();
+/// Describes this process; `fastest` is the order of products of bf16 that it computes fastest.
+engine::Result<Introduction> introduceSelf(program::ProductOrder fastest);
 
 std::vector<uint8_t> pack(const Introduction &introduction);
 engine::Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes);

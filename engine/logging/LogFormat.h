@@ -33,7 +33,7 @@ struct StepRecord {
   std::vector<double> groupNorms = {};               ///< norm of the gradients of each of the log's groups
   std::vector<LossRecord> losses = {};               ///< each of the log's losses
   double time = 0;                                   ///< seconds since 1970, for formats that have them
-  std::string products = {};                         ///< order of the run's products of bf16, in its first step; empty: not written
+  std::string products = {};                         ///< order of products of bf16 from this step on; empty: not written
 };
 
 /// Results of an evaluation after `step` training steps.

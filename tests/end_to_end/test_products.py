@@ -40,10 +40,11 @@ class ProductsTest(DriverTest):
         }
         self.assertEqual(len(set(hashes.values())), 1, hashes)
 
-    def test_the_log_names_it_in_the_first_step_of_a_run(self):
-        self.run_of("--products", "pairs", "--steps", 3, "--log", "log.jsonl")
+    def test_the_log_names_it_in_the_first_step_and_where_it_changes(self):
+        for order, steps in (("pairs", 2), ("pairs", 3), ("portable", 5)):
+            self.run_of("--products", order, "--steps", steps, "--log", "log.jsonl", "--checkpoint", "kept", "--resume")
         lines = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
-        self.assertEqual([line.get("products") for line in lines], ["pairs", None, None])
+        self.assertEqual([line.get("products") for line in lines], ["pairs", None, None, "portable", None])
 
     def test_a_run_resumes_in_another_order_and_says_so(self):
         kept = ("--checkpoint", "kept", "--checkpoint-every", 2)

@@ -21,13 +21,14 @@ Introduction on(const std::string &host, std::vector<uint8_t> processors) {
 }
 
 TEST(Introduction, ArrivesAsItWasSent) {
-  Introduction own = *introduceSelf();
+  Introduction own = *introduceSelf(program::ProductOrder::Pairs);
   EXPECT_FALSE(own.host.empty());
   EXPECT_EQ(own.executable.size(), 32u);
   EXPECT_FALSE(own.features.empty());
   Introduction same = *unpackIntroduction(job::pack(own));
   EXPECT_EQ(job::pack(same), job::pack(own));
   EXPECT_EQ(same.host, own.host);
+  EXPECT_EQ(same.products, "pairs");
   EXPECT_EQ(same.arguments, own.arguments);
   EXPECT_EQ(same.processors, own.processors);
   EXPECT_FALSE(unpackIntroduction({1, 2, 3}).ok());

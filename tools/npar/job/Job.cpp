@@ -1,6 +1,7 @@
 // Joins a job, agrees with its processes and leaves it, using the engine's process group.
 #include "tools/npar/job/Job.h"
 
+#include "engine/backends/Backends.h"
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
@@ -258,7 +259,8 @@ void Job::phase(const std::string &what) const {
 }
 
 ExitCode Job::introduce() {
-  Result<job::Introduction> own = job::introduceSelf();
+  Result<program::ProductOrder> order = engine::productOrder("cpu", program::ProductOrder::Fastest);
+  Result<job::Introduction> own = order.ok() ? job::introduceSelf(*order) : order.status();
   Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>());
   if (!all.ok())
     return fail(all.status());

@@ -86,6 +86,8 @@ public:
   void begin(const engine::Session &own, double peakOfMachine) {
     session = &own, peak = peakOfMachine;
     products = own.productOrder() ? program::wordOf(*own.productOrder()) : "";
+    if (products == checkpoints.productsBefore()) // the log to continue has it
+      products.clear();
     progress = std::make_unique<Progress>(flags.steps, training.unit, !flags.quiet, flags.device.backend != "null");
     stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
   }
