@@ -100,6 +100,7 @@ struct Loss {
 };
 
 using program::MeasureKind;
+using program::ProductOrder;
 
 /// A number that an evaluation reports, computed from the values of nodes over the same axes, [batch, ...], where the condition holds.
 struct Metric {
@@ -241,11 +242,12 @@ struct Plan {
   std::vector<Rule> rules;
   std::optional<Pipeline> pipeline;
   ElementType compute = ElementType::F32;
-  bool tf32 = false;                            ///< `compute tf32`: F32, and products round their operands to TF32
-  std::optional<ElementType> gradients, reduce; ///< type of stored gradients, and of sums between ranks
-  bool hierarchical = false;                    ///< whether to reduce over several mesh axes one after the other, the last axis first
-  bool library = false;                         ///< whether a library may add sums between ranks in its own order
-  std::vector<Keep> keeps;                      ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
+  bool tf32 = false;                             ///< `compute tf32`: F32, and products round their operands to TF32
+  std::optional<ElementType> gradients, reduce;  ///< type of stored gradients, and of sums between ranks
+  bool hierarchical = false;                     ///< whether to reduce over several mesh axes one after the other, the last axis first
+  bool library = false;                          ///< whether a library may add sums between ranks in its own order
+  ProductOrder products = ProductOrder::Fastest; ///< order in which products of bf16 add
+  std::vector<Keep> keeps;                       ///< empty unless `compute` is narrow, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;

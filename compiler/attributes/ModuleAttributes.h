@@ -66,6 +66,8 @@ inline constexpr Integer bucketBytes{"dist.bucket"};
 inline constexpr Mark hierarchical{"dist.hierarchical"};
 /// A library may add up in its own order.
 inline constexpr Mark librarySums{"dist.library"};
+/// The order of products of bf16, unless it is the processor's.
+inline constexpr Word<program::ProductOrder> productOrder{"npar.product_order"};
 /// Sums of 16-bit floats between ranks round after each addition.
 inline constexpr Mark roundedSums{"dist.rounded_sums"};
 /// For each axis in zigzag order in memory, the number of ranks: `{seq = 4}`.

@@ -42,6 +42,8 @@ void setStores(ModuleOp module, const dsl::Plan &plan, Locate location) {
     attributes::hierarchical.set(module);
   if (plan.library)
     attributes::librarySums.set(module);
+  if (plan.products != dsl::ProductOrder::Fastest)
+    attributes::productOrder.set(module, plan.products);
 }
 
 void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Locate location) {

@@ -8,7 +8,7 @@
 namespace npar::compiler {
 
 /// Sets the attributes of the clauses that the plan has (compiler/attributes/ClauseAttributes.h), and the marks and numbers of clauses
-/// without fields: `dist.bucket`, `dist.hierarchical`, `dist.library`.
+/// without fields: `dist.bucket`, `dist.hierarchical`, `dist.library`, `npar.product_order`.
 void setPlanClauses(mlir::ModuleOp module, const dsl::Plan &plan, llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);
 
 } // namespace npar::compiler

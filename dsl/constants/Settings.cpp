@@ -178,7 +178,7 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "recompute", "data"};
+  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "products", "recompute", "data"};
   return names;
 }
 

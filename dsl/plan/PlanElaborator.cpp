@@ -20,7 +20,7 @@
 namespace npar::dsl {
 
 /// Clauses that are a name with a value in the grammar.
-static const std::vector<std::string> planSettings = {"micro", "compute", "reduce"};
+static const std::vector<std::string> planSettings = {"micro", "compute", "reduce", "products"};
 
 static Helps unknownHelp(const std::string &name) {
   std::vector<std::string> words = keywordsOf(GrammarItem::Plan);
@@ -56,6 +56,8 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   plan.keeps = std::move(precision.keeps);
   if (const ast::Expression *reduce = values["reduce"])
     plan.library = readLibrary(*reduce, text), plan.libraryAt = reduce->location;
+  if (const ast::Expression *products = values["products"])
+    plan.products = readProducts(*products, text);
   micro = readMicro(values["micro"], source, micro, text);
   plan.micro = micro.size;
   if (source) {

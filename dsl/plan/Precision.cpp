@@ -162,6 +162,22 @@ bool readLibrary(const ast::Expression &reduce, PlanText &text) {
   }
 }
 
+ProductOrder readProducts(const ast::Expression &products, PlanText &text) {
+  static const std::vector<std::pair<std::string, ProductOrder>> orders = {
+      {"fastest", ProductOrder::Fastest}, {"portable", ProductOrder::Portable}, {"pairs", ProductOrder::Pairs}};
+  try {
+    std::string word = text.word(products);
+    for (const auto &[name, order] : orders)
+      if (word == name)
+        return order;
+    text.reporter.fail(products.location,
+                       "'products' is fastest, portable or pairs, not '" + (products.text.empty() ? "this" : products.text) + "'",
+                       didYouMean(word, {"fastest", "portable", "pairs"}));
+  } catch (const Stop &) {
+    return ProductOrder::Fastest;
+  }
+}
+
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter) {
   for (const Keep &keep : keeps) {
     bool used = keep.layer ? std::any_of(model.nodes.begin(), model.nodes.end(),

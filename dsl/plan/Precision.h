@@ -23,6 +23,9 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
 /// is the value of that setting.
 bool readLibrary(const ast::Expression &reduce, PlanText &text);
 
+/// Returns the order in which products of bf16 add: `products fastest`, `portable` or `pairs`. `products` is the value of that setting.
+ProductOrder readProducts(const ast::Expression &products, PlanText &text);
+
 /// Checks that the model has what the exceptions name. This is checked for every compute type, so that an exception without effect is found
 /// at once.
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter);

@@ -128,7 +128,7 @@ struct AttentionPlan {
 ///
 /// Backward: p = exp(x - lse), 0 where lse is minus infinity or the key is not seen; dp = product of dout and v; ds = p * (dp - dot), then
 /// `differentiate`; with factors f p goes to dv as p * f, and ds = p * (f * dp - dot); products over the runs of keys, or over heads and in
-/// these over the runs of queries (BF16: each head and run starts a new group of 32):
+/// these over the runs of queries (BF16, BF16Pairs: each head and run starts a new group of 32 or a new pair):
 ///   dq = round(product(round(ds), k) * scale + 0), dk = round(product(round(ds), q) * scale + 0), dv = round(product(round(p), dout) + 0)
 ///
 /// exp is that of SoftmaxKernels.inc. Keys that are not seen may be added with probability 0: that changes no more than the sign of zeros,

@@ -23,6 +23,7 @@ int64_t bytesOf(ProductType type) {
   case ProductType::TF32:
     return 4;
   case ProductType::BF16:
+  case ProductType::BF16Pairs:
   case ProductType::F16:
     break;
   }
@@ -69,9 +70,11 @@ int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
 }
 
 const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {
-  switch (set) {
+  switch (ownSet(set, type)) {
   case InstructionSet::Tiles:
-    return hasTiles(type) ? tilesSoftmax() : avx512Softmax(type);
+    return tilesSoftmax();
+  case InstructionSet::Pairs:
+    return pairsSoftmax();
   case InstructionSet::Avx512:
     return avx512Softmax(type);
   case InstructionSet::Avx2:

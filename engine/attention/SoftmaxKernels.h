@@ -78,7 +78,8 @@ const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type);
 const SoftmaxKernels &plainSoftmax(ProductType type);
 const SoftmaxKernels &avx2Softmax(ProductType type);
 const SoftmaxKernels &avx512Softmax(ProductType type);
-/// Exists for BF16 only.
+/// For BF16 and for BF16Pairs only.
 const SoftmaxKernels &tilesSoftmax();
+const SoftmaxKernels &pairsSoftmax();
 
 } // namespace npar::engine

@@ -133,6 +133,8 @@ Status CheckpointWriter::Implementation::open() {
   head.model = program.model()->str(), head.plan = program.plan()->str(), head.train = program.train()->str();
   head.modelHash = modelHash(program), head.planHash = files::hashText(loaded->data().data(), loaded->data().size());
   head.compute = wordOf(program.compute());
+  if (std::optional<ProductOrder> order = session.productOrder())
+    head.products = wordOf(*order);
   for (const MeshAxis *axis : *program.mesh())
     head.mesh.push_back({axis->name()->str(), axis->size()});
   head.call = options.call;

@@ -191,6 +191,7 @@ std::string manifestText(const Manifest &manifest) {
                          .text("plan_hash", manifest.planHash)
                          .text("train", manifest.train)
                          .text("compute", manifest.compute)
+                         .text("products", manifest.products)
                          .raw("mesh", lines(manifest.mesh, axis))
                          .number("step", manifest.step)
                          .number("seed", manifest.seed)

@@ -49,7 +49,7 @@ struct ManifestTensor {
 /// A file of the checkpoint: a shard, or a text of the model.
 struct ManifestFile {
   static constexpr uint64_t largestText = 64 << 20; ///< bytes that are read of a text
-  std::string name; ///< within the folder, without a slash but that of "model/"
+  std::string name;                                 ///< within the folder, without a slash but that of "model/"
   uint64_t bytes = 0;
   std::string hash; ///< of a text; of a shard the pieces have theirs
 };
@@ -87,6 +87,7 @@ struct Manifest {
   std::string modelHash;          ///< XXH3-128 over names and shapes of the parameters: the same under every plan
   std::string planHash;           ///< XXH3-128 of the compiled program
   std::string compute;            ///< the plan's element type: "f32", "bf16"
+  std::string products;           ///< order of the products of bf16: "portable", "pairs"; empty: there are none, or it is not known
   std::vector<MeshAxisSize> mesh;
   uint64_t step = 0; ///< finished training steps: the number of the next one
   uint64_t seed = 0;

@@ -191,6 +191,8 @@ Manifest readFields(Fields &fields, const Json &json) {
   manifest.model = fields.text(json, "model"), manifest.plan = fields.text(json, "plan"), manifest.train = fields.text(json, "train");
   manifest.modelHash = fields.hash(json, "model_hash"), manifest.planHash = fields.hash(json, "plan_hash");
   manifest.compute = fields.text(json, "compute", 16);
+  if (json.contains("products")) // manifests of earlier versions lack it
+    manifest.products = fields.text(json, "products", 16);
   uint64_t world = 1;
   fields.each(json, "mesh", [&](const Json &each) {
     manifest.mesh.push_back({fields.text(each, "axis"), fields.number(each, "size")});

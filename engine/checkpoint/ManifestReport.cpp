@@ -40,8 +40,8 @@ std::string headText(const Manifest &manifest, const std::string &folder) {
   std::string axes;
   for (const auto &axis : manifest.mesh)
     axes += fmt::format("{}{} {}", axes.empty() ? ": " : ", ", axis.axis, axis.size);
-  line("plan",
-       fmt::format("{}{}; {} rank{}, {}", manifest.plan, axes, manifest.world(), manifest.world() == 1 ? "" : "s", manifest.compute));
+  line("plan", fmt::format("{}{}; {} rank{}, {}{}", manifest.plan, axes, manifest.world(), manifest.world() == 1 ? "" : "s",
+                           manifest.compute, manifest.products.empty() ? "" : ", products " + manifest.products));
   line("step", fmt::format("{}; seed {}", manifest.step, manifest.seed));
   line("rate", fmt::format("{:g} after {} steps{}", manifest.rate, manifest.rateSteps,
                            manifest.lossScale ? fmt::format("; loss scale {:g}", *manifest.lossScale) : ""));
@@ -119,6 +119,7 @@ OrderedJson reportJson(const Manifest &manifest, const std::string &folder) {
           {"plan_hash", manifest.planHash},
           {"train", manifest.train},
           {"compute", manifest.compute},
+          {"products", manifest.products.empty() ? OrderedJson(nullptr) : OrderedJson(manifest.products)},
           {"mesh", mesh},
           {"world", manifest.world()},
           {"data", data},

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/SessionNews.h"
+#include "engine/program/Words.h"
 #include "engine/safetensors/Safetensors.h"
 #include "engine/safetensors/StoredType.h"
 
@@ -115,8 +116,11 @@ static Status verifyTogether(const Session &session, const Program &program, con
 }
 
 /// Describes the differences between a checkpoint and a program of another type.
-static std::vector<std::string> remarksOn(const Manifest &manifest, const Program &program) {
+static std::vector<std::string> remarksOn(const Manifest &manifest, const Program &program, std::optional<ProductOrder> order) {
   std::vector<std::string> remarks;
+  if (order && !manifest.products.empty() && manifest.products != wordOf(*order))
+    remarks.push_back("the checkpoint was trained with products of bf16 in the " + manifest.products + " order, this run adds in the " +
+                      wordOf(*order) + " order: results agree with those of an uninterrupted run within rounding");
   bool counts = findState(program, "good_steps") >= 0;
   if (counts && !manifest.lossScale)
     remarks.push_back("the checkpoint has no loss scale, because its type is " + manifest.compute +
@@ -168,7 +172,7 @@ Result<std::vector<std::string>> resumeFrom(Session &session, const Program &pro
     if (!status.ok())
       return status;
   }
-  return remarksOn(manifest, program);
+  return remarksOn(manifest, program, session.productOrder());
 }
 
 } // namespace npar::engine

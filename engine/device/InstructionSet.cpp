@@ -31,6 +31,9 @@ std::vector<InstructionSet> probe() {
   if (!hasAll({"avx512f", "avx512bw", "avx512vl", "avx512dq"}))
     return sets;
   sets.push_back(InstructionSet::Avx512);
+  if (!hasAll({"avx512bf16"}))
+    return sets;
+  sets.push_back(InstructionSet::Pairs);
   if (hasAll({"amx-bf16", "amx-tile"}) && tilesGranted())
     sets.push_back(InstructionSet::Tiles);
   return sets;
@@ -47,10 +50,11 @@ Result<InstructionSet> bestInstructionSet(const char *most) {
   InstructionSet best = availableInstructionSets().back();
   if (!most || !*most)
     return best;
-  for (InstructionSet set : {InstructionSet::Plain, InstructionSet::Avx2, InstructionSet::Avx512, InstructionSet::Tiles})
+  for (InstructionSet set :
+       {InstructionSet::Plain, InstructionSet::Avx2, InstructionSet::Avx512, InstructionSet::Pairs, InstructionSet::Tiles})
     if (wordOf(set) == most)
       return std::min(best, set);
-  return Status::badInput("NPAR_INSTRUCTIONS is '" + std::string(most) + "'; use plain, avx2, avx512 or tiles");
+  return Status::badInput("NPAR_INSTRUCTIONS is '" + std::string(most) + "'; use plain, avx2, avx512, pairs or tiles");
 }
 
 Result<InstructionSet> bestInstructionSet() { return bestInstructionSet(std::getenv("NPAR_INSTRUCTIONS")); }
@@ -63,6 +67,8 @@ std::string wordOf(InstructionSet set) {
     return "avx2";
   case InstructionSet::Avx512:
     return "avx512";
+  case InstructionSet::Pairs:
+    return "pairs";
   case InstructionSet::Tiles:
     return "tiles";
   }

@@ -1,9 +1,9 @@
 // Collects a process's description from the operating system, and compares the descriptions of all processes.
 #include "engine/job/Introduction.h"
 
-#include "engine/device/InstructionSet.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/CodeFile.h"
+#include "engine/program/Words.h"
 #include "engine/tables/Tables.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::string missingIn(const std::string &some, const std::string &all) {
 
 } // namespace
 
-Result<Introduction> introduceSelf() {
+Result<Introduction> introduceSelf(program::ProductOrder fastest) {
   Introduction own;
   own.host = hostName();
   Result<std::vector<uint8_t>> self = files::readFile(files::fileOfCode(reinterpret_cast<const void *>(&introduceSelf)));
@@ -84,8 +84,7 @@ Result<Introduction> introduceSelf() {
   if (!own.arguments.empty())
     own.arguments.erase(own.arguments.begin());
   own.features = processorFeatures();
-  Result<engine::InstructionSet> set = engine::bestInstructionSet();
-  own.instructions = set.ok() ? engine::wordOf(*set) : set.status().message();
+  own.products = program::wordOf(fastest);
   own.processors = processorsAllowed();
   return own;
 }
@@ -122,12 +121,15 @@ Status checkAlike(const std::vector<Introduction> &processes) {
       return refuse(fmt::format(" has a CPU with {}, which the CPU of process 0 on '{}' lacks, and would compute other bits: run on "
                                 "machines of one kind, or start a separate job per kind",
                                 more, first.host));
-    if (other.instructions != first.instructions)
-      return refuse(fmt::format(" multiplies with '{}', process 0 on '{}' with '{}', and would compute other bits: give all processes the "
-                                "same NPAR_INSTRUCTIONS",
-                                other.instructions, first.host, first.instructions));
   }
   return {};
+}
+
+program::ProductOrder agreedOrder(const std::vector<Introduction> &processes) {
+  bool same =
+      std::all_of(processes.begin(), processes.end(), [&](const Introduction &each) { return each.products == processes[0].products; });
+  return same ? program::valueOf<program::ProductOrder>(processes[0].products).value_or(program::ProductOrder::Portable)
+              : program::ProductOrder::Portable;
 }
 
 int threadsOf(const std::vector<Introduction> &processes, size_t process) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/job/Introduction_generated.h"
+#include "engine/program/Enums_generated.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -12,15 +13,19 @@ namespace npar::job {
 
 using Introduction = wire::IntroductionT; // Introduction.fbs describes its fields
 
-/// Describes this process.
-engine::Result<Introduction> introduceSelf();
+/// Describes this process; `fastest` is the order of products of bf16 that it computes fastest.
+engine::Result<Introduction> introduceSelf(program::ProductOrder fastest);
 
 std::vector<uint8_t> pack(const Introduction &introduction);
 engine::Result<Introduction> unpackIntroduction(const std::vector<uint8_t> &bytes);
 
-/// Fails with the first process that differs from process 0 in the driver, the command line, the CPU features or the instruction set for
-/// products. CPU features must match because process 0 generates the kernels of all processes.
+/// Fails with the first process that differs from process 0 in the driver, the command line or the CPU features, which must match because
+/// process 0 generates the kernels of all processes.
 engine::Status checkAlike(const std::vector<Introduction> &processes);
+
+/// The order of products of bf16 that all processes take unless they are asked for one: the fastest of each if it is the same one,
+/// otherwise the portable one.
+program::ProductOrder agreedOrder(const std::vector<Introduction> &processes);
 
 /// The default number of workers of a process: the processors it may run on, each divided evenly among the processes of the host that may
 /// use it, rounded down; at least 1.

@@ -48,6 +48,8 @@ public:
   virtual std::vector<int64_t> ranksOnHost(const program::Program &) const { return {}; }
   /// BadInput if this machine has too little memory for these programs at the same time.
   virtual engine::Status checkMemory(const std::vector<program::ProgramPointer> &, int /*threads*/) const { return {}; }
+  /// The order of products of bf16 that the processes agree on (SessionOptions::fastestOrder).
+  virtual program::ProductOrder fastestOrder() const { return program::ProductOrder::Fastest; }
   /// A session with the ranks of this process.
   virtual engine::Result<std::unique_ptr<engine::Session>> createSession(const program::ProgramPointer &program,
                                                                          const engine::SessionOptions &options) {

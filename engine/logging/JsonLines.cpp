@@ -33,7 +33,8 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
          (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +
-         (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) + "}";
+         (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) +
+         (record.products.empty() ? "" : ",\"products\":" + jsonString(record.products)) + "}";
 }
 
 bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last) {

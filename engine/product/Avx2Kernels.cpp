@@ -24,6 +24,8 @@ template <class T> constexpr BlockSizes sizesFor = {int64_t(768 * sizeof(float) 
 
 #include "engine/product/VectorKernels.inc"
 
+#include "engine/product/KernelTable.inc"
+
 } // namespace
 
 const TileKernels &avx2Kernels(ProductType type) { return kernelsOf(type); }

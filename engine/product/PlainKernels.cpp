@@ -21,6 +21,8 @@ template <class T> constexpr BlockSizes sizesFor = {128, 64};
 
 #include "engine/product/VectorKernels.inc"
 
+#include "engine/product/KernelTable.inc"
+
 } // namespace
 
 const TileKernels &plainKernels(ProductType type) { return kernelsOf(type); }

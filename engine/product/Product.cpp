@@ -48,6 +48,8 @@ int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
 /// Largest number of rows of C for which reading B in place is faster than packing it: measured (NOTES.md); bf16 is compared with tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
+  if (hasPairs(shape.type) && shape.bTransposed)
+    return 8;
   if (!hasTiles(shape.type))
     return 16;
   return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
@@ -162,7 +164,7 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
 
 /// A strip's sums stay in the first-level cache while B passes by.
 void Product::cutThin(int workers) {
-  int64_t bytes = shape.m * sumBytes(shape.type) * (kernels.flushes ? 3 : 1);
+  int64_t bytes = shape.m * sumBytes(shape.type) * (hasTiles(shape.type) ? 3 : 1);
   int64_t tilesAcross = ceilDivide(shape.n, kernels.columns);
   partColumns = std::min<int64_t>(workers > 1 ? 2 * workers : 1, tilesAcross);
   stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, mostThinBytes / bytes, kernels.columns);
@@ -298,19 +300,34 @@ void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char 
                    int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
+InstructionSet ownSet(InstructionSet most, ProductType type) {
+  if (most == InstructionSet::Tiles && hasTiles(type))
+    return most;
+  if (most >= InstructionSet::Pairs && hasPairs(type) && pairsAreExact())
+    return InstructionSet::Pairs;
+  return std::min(most, InstructionSet::Avx512);
+}
+
+ProductType fastestBf16(InstructionSet set) {
+  bool pairs = set != InstructionSet::Tiles && ownSet(set, ProductType::BF16Pairs) == InstructionSet::Pairs;
+  return pairs ? ProductType::BF16Pairs : ProductType::BF16;
+}
+
 const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
   // A variable that is made at its first use may throw: that code belongs to no file of one instruction set.
   if (set == InstructionSet::Tiles && hasTiles(type) && bTransposed) {
     static const TileKernels tiles = thinTilesKernels();
     return tiles;
   }
-  return tileKernels(std::min(set, InstructionSet::Avx512), type);
+  return tileKernels(hasTiles(type) ? std::min(set, InstructionSet::Avx512) : set, type);
 }
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
-  switch (set) {
+  switch (ownSet(set, type)) {
   case InstructionSet::Tiles:
-    return hasTiles(type) ? tilesKernels() : avx512Kernels(type);
+    return tilesKernels();
+  case InstructionSet::Pairs:
+    return pairsKernels();
   case InstructionSet::Avx512:
     return avx512Kernels(type);
   case InstructionSet::Avx2:

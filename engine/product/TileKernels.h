@@ -16,7 +16,10 @@ namespace npar::engine {
 /// BF16:      k in groups of 32, the last one filled with +0. In a group even and odd k are two chains of fma from +0, in ascending k;
 ///            c = c + (even + odd). Float32; every operand that is denormal counts as zero, every denormal result becomes zero of its
 ///            sign (tiny after rounding). This is TDPBF16PS (Intel SDM, volume 2) on tiles of 64 bytes a row.
-enum class ProductType { F32, F64, BF16, F16, TF32 };
+/// BF16Pairs: k in pairs, the last one filled with +0. One chain of fma from +0 over the pairs in ascending k, of each pair first the odd
+/// k,
+///            then the even one. Float32; denormals as for BF16. This is VDPBF16PS (Intel SDM, volume 2).
+enum class ProductType { F32, F64, BF16, BF16Pairs, F16, TF32 };
 
 /// An operand in memory: row-major with `stride` elements from row to row, or its transpose.
 struct Operand {
@@ -64,8 +67,19 @@ struct TileKernels {
   bool prefetchesResult;
 };
 
-/// True for the types that processors multiply as tiles. Other types get the kernels of the next lower set.
+/// The type that processors multiply as tiles, and the one that they multiply in pairs.
 constexpr bool hasTiles(ProductType type) { return type == ProductType::BF16; }
+constexpr bool hasPairs(ProductType type) { return type == ProductType::BF16Pairs; }
+
+/// The best set up to `most` that has kernels of its own for the type: no better one than Avx512 unless the type has tiles or pairs.
+InstructionSet ownSet(InstructionSet most, ProductType type);
+
+/// The type of bf16 that a processor with these sets multiplies fastest: BF16 with tiles, else BF16Pairs with pairs, else BF16.
+ProductType fastestBf16(InstructionSet set);
+
+/// True if VDPBF16PS of this processor gives the bits of BF16Pairs in a product whose operands include denormals and zeros. Tried once. If
+/// it fails, no product uses the instruction. Requires InstructionSet::Pairs.
+bool pairsAreExact();
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type);
 
@@ -75,6 +89,8 @@ const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTrans
 const TileKernels &plainKernels(ProductType type);
 const TileKernels &avx2Kernels(ProductType type);
 const TileKernels &avx512Kernels(ProductType type);
+/// Kernels for BF16Pairs.
+const TileKernels &pairsKernels();
 /// Kernels for types that have tiles. The second is for few rows and a transposed B.
 const TileKernels &tilesKernels();
 TileKernels thinTilesKernels();

@@ -11,6 +11,12 @@ bool multipliesInTf32(const Program &program) {
   return std::any_of(program.matmuls()->begin(), program.matmuls()->end(), [](const Matmul *matmul) { return matmul->tf32(); });
 }
 
+bool multipliesBf16(const Program &program) {
+  auto isBf16 = [](const auto *each) { return each->type() == ElementType::BF16; };
+  return std::any_of(program.matmuls()->begin(), program.matmuls()->end(), isBf16) ||
+         std::any_of(program.attentions()->begin(), program.attentions()->end(), isBf16);
+}
+
 const char *computeWord(const Program &program) { return multipliesInTf32(program) ? "tf32" : wordOf(program.compute()); }
 
 bool isMaster(const Variable &variable) {

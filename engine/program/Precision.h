@@ -10,6 +10,9 @@ namespace npar::program {
 /// True if some product rounds its operands to TF32. `compute tf32` differs from `compute f32` in such products only.
 bool multipliesInTf32(const Program &program);
 
+/// True if some product, or a product inside attention, multiplies bf16. The order of products matters to no other program.
+bool multipliesBf16(const Program &program);
+
 /// The element type that the program computes in, as a plan has it: "f32", "tf32", "bf16"
 const char *computeWord(const Program &program);
 

@@ -71,7 +71,8 @@ private:
       line("  placed " + placeOf(program).text() + placeText(program.place()->source()));
     line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
          std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
-    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + computeWord(program) + ", seed " +
+    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + computeWord(program) +
+         (program.products() == ProductOrder::Fastest ? "" : std::string(", products ") + wordOf(program.products())) + ", seed " +
          std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
          (program.schedule()->size() ? " by " + program.schedule()->str() : ""));
   }

@@ -88,6 +88,8 @@ private:
       return fail("micro_count is " + std::to_string(program.micro_count()));
     if (!known(program.compute()))
       return fail("unknown element type of computation");
+    if (!known(program.products()))
+      return fail("unknown order of products");
     if (program.classes()->size() == 0)
       return fail("no rank class");
     uint64_t combinations = 1;

@@ -28,6 +28,7 @@ template <> struct Values<DataOrder> { static constexpr auto &all = EnumValuesDa
 template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
+template <> struct Values<ProductOrder> { static constexpr auto &all = EnumValuesProductOrder; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
 } // namespace
@@ -194,6 +195,18 @@ const char *wordOf(MeasureKind kind) {
   refuse("kind of measure", static_cast<unsigned>(kind));
 }
 
+const char *wordOf(ProductOrder order) {
+  switch (order) {
+  case ProductOrder::Fastest:
+    return "fastest";
+  case ProductOrder::Portable:
+    return "portable";
+  case ProductOrder::Pairs:
+    return "pairs";
+  }
+  refuse("order of products", static_cast<unsigned>(order));
+}
+
 const char *wordOf(DataLast last) {
   switch (last) {
   case DataLast::Join:
@@ -297,6 +310,7 @@ template std::optional<DataFormat> valueOf(std::string_view);
 template std::optional<DataOrder> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);
 template std::optional<MeasureKind> valueOf(std::string_view);
+template std::optional<ProductOrder> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
@@ -313,6 +327,7 @@ template std::string wordsOf<DataFormat>();
 template std::string wordsOf<DataOrder>();
 template std::string wordsOf<DataLast>();
 template std::string wordsOf<MeasureKind>();
+template std::string wordsOf<ProductOrder>();
 template std::string wordsOf<CheckpointRuleKind>();
 template std::string wordsOf<CauseKind>();
 

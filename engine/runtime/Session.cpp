@@ -57,6 +57,7 @@ public:
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
   Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const override;
   std::vector<int64_t> ranks() const override;
+  std::optional<ProductOrder> productOrder() const override { return order; }
   std::vector<int64_t> rows() const override { return inputs.rows(); }
   void abandon(const Status &status) override { broken = stopAll(status); }
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
@@ -70,6 +71,7 @@ private:
   bool computes() const { return parts.backend->computes(); }
   bool isAlone() const { return static_cast<int64_t>(arenas->all().size()) == worldOf(program); }
   Status openParts();
+  Result<ProductOrder> chosenOrder() const;
   Status openRanks();
   Status takeMemory(const std::vector<int64_t> &ranks);
   Status buildGraph(std::vector<uint32_t> sessionOf);
@@ -87,6 +89,7 @@ private:
   const Program &program;
   SessionOptions options;
   SessionParts parts;
+  std::optional<ProductOrder> order;
   std::shared_ptr<Communicator> communicator;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<Variables> variables;
@@ -122,15 +125,22 @@ Status LocalSession::openParts() {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
     Spread spread = spreadOf(ranks, options.threads);
     spread.process = options.process, spread.processes = options.processes, spread.devices = options.gpus;
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread, options.products, options.attention);
-    if (!backend.ok())
-      return backend.status();
-    parts.backend = std::move(*backend);
+    if (multipliesBf16(program)) {
+      TRY(order, chosenOrder());
+    }
+    TRY(parts.backend, createBackend(options.backend, spread, options.products, options.attention, order.value_or(ProductOrder::Portable)));
   }
   communicator = parts.communicator ? parts.communicator(*parts.backend) : std::make_shared<LocalCommunicator>(*parts.backend);
   if (communicator->needsOrder())
     communicator = std::make_shared<OrderedCommunicator>(communicator);
   return {};
+}
+
+Result<ProductOrder> LocalSession::chosenOrder() const {
+  ProductOrder asked = options.productOrder;
+  for (ProductOrder next : {program.products(), options.fastestOrder})
+    asked = asked == ProductOrder::Fastest ? next : asked;
+  return engine::productOrder(options.backend, asked);
 }
 
 Status LocalSession::openRanks() {

@@ -32,6 +32,9 @@ struct SessionOptions {
   std::string products = "own";
   /// Implementation of attention for "cuda": npar's kernels ("own"), or cuDNN for every attention that it supports ("library").
   std::string attention = "own";
+  /// Order of products of bf16. Fastest: the program's, and if that is Fastest too, `fastestOrder`, on which the processes of a job agree;
+  /// if they did not, this processor's.
+  program::ProductOrder productOrder = program::ProductOrder::Fastest, fastestOrder = program::ProductOrder::Fastest;
   /// True if, for "cuda", each rank's computation between two communications is one CUDA graph from the second step on.
   bool record = false;
   uint64_t seed = 0;           ///< seed of initialisation and dropout
@@ -132,6 +135,8 @@ public:
   virtual Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const = 0;
   /// Hashes of the elements of pieces that ranks of this session keep, owned or not, without padding, in the order of the list.
   virtual Result<std::vector<ElementsHash>> hashPieces(const std::vector<OwnedPiece> &pieces) const = 0;
+  /// The order of the products of bf16; nothing if the program has none.
+  virtual std::optional<program::ProductOrder> productOrder() const = 0;
   /// The ranks of this session, ascending.
   virtual std::vector<int64_t> ranks() const = 0;
   /// The samples of the global batch that these ranks read, ascending: a stage in the middle of a pipeline reads none.

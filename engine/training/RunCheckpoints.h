@@ -55,6 +55,8 @@ public:
   bool resumes() const { return origin.has_value(); }
   /// The first step of this run.
   int64_t firstStep() const { return origin ? static_cast<int64_t>(origin->manifest.step) : 0; }
+  /// The order of products of bf16 in the checkpoint to resume from; empty without one, or if it names none.
+  std::string productsBefore() const { return origin ? origin->manifest.products : ""; }
   /// Seed for parameters, dropout and data order. A resumed training keeps the seed of its checkpoint.
   uint64_t seed(const program::Program &program) const;
   /// Refuses a program of another model, or other data than the checkpoint's. Moves `data`, which must outlive this object, to the position

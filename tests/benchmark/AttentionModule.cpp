@@ -39,13 +39,13 @@ struct Heads {
 
 extern "C" {
 
-/// Null where NPAR_INSTRUCTIONS is not understood. `type` as in ProductType.
-void *npar_attention(int type, int64_t heads, int64_t sequence, int64_t width, int causal, int workers) {
+/// Null where NPAR_INSTRUCTIONS is not understood. bf16 has the fastest order of products.
+void *npar_attention(int bf16, int64_t heads, int64_t sequence, int64_t width, int causal, int workers) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return nullptr;
   AttentionShape shape{};
-  shape.type = ProductType(type), shape.queries = shape.keys = sequence, shape.width = shape.valueWidth = width;
+  shape.type = bf16 ? fastestBf16(*set) : ProductType::F32, shape.queries = shape.keys = sequence, shape.width = shape.valueWidth = width;
   for (RowStrides *strides : {&shape.q, &shape.k, &shape.v, &shape.out, &shape.dout, &shape.dq, &shape.dk, &shape.dv})
     strides->row = width;
   shape.scale = 1 / std::sqrt(double(width)), shape.causal = causal;

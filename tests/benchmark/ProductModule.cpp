@@ -36,14 +36,22 @@ struct OtherProduct {
 
 extern "C" {
 
-/// Null where NPAR_INSTRUCTIONS is not understood. `type` as in ProductType; the operands have no gaps between rows, and C is bf16 where they
-/// are.
-void *npar_product(int type, int64_t m, int64_t n, int64_t k, int aTransposed, int bTransposed, int workers) {
+/// Null where NPAR_INSTRUCTIONS is not understood. bf16 has the fastest order; the operands have no gaps between rows, and C is bf16 where
+/// they are.
+void *npar_product(int bf16, int64_t m, int64_t n, int64_t k, int aTransposed, int bTransposed, int workers) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return nullptr;
-  ProductShape shape{ProductType(type), m, n, k, aTransposed ? m : k, bTransposed ? k : n, n, bool(aTransposed), bool(bTransposed)};
-  shape.result = shape.type == ProductType::BF16 ? ProductResult::BF16 : ProductResult::Sums;
+  ProductShape shape{bf16 ? fastestBf16(*set) : ProductType::F32,
+                     m,
+                     n,
+                     k,
+                     aTransposed ? m : k,
+                     bTransposed ? k : n,
+                     n,
+                     bool(aTransposed),
+                     bool(bTransposed)};
+  shape.result = bf16 ? ProductResult::BF16 : ProductResult::Sums;
   return new OwnProduct(shape, workers, *set);
 }
 

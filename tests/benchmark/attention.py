@@ -35,9 +35,9 @@ class Attention:
         shape = (1, heads, sequence, width)
         self.library = library
         self.operations = 4.0 * heads * sequence * sequence * width * (0.5 if causal else 1.0)
-        self.own = POINTER(library.npar_attention(2 * (options.type == "bf16"), *map(SIZE, (heads, sequence, width)), int(causal), options.threads))
+        self.own = POINTER(library.npar_attention(int(options.type == "bf16"), *map(SIZE, (heads, sequence, width)), int(causal), options.threads))
         if not self.own:
-            sys.exit("error: NPAR_INSTRUCTIONS may be plain, avx2, avx512 or tiles")
+            sys.exit("error: NPAR_INSTRUCTIONS may be plain, avx2, avx512, pairs or tiles")
         q, k, v, dout = (torch.randn(shape, dtype=dtype) for _ in range(4))
         out, dq, dk, dv = (torch.zeros(shape, dtype=dtype) for _ in range(4))
         lse = torch.zeros(heads, sequence)

@@ -59,9 +59,9 @@ class Product:
         shape = (SIZE(m), SIZE(n), SIZE(k), left, right, options.threads)
         self.runs, self.own, self.other = {}, None, None
         if library:
-            self.own = POINTER(library.npar_product(2 * bf16, *shape))
+            self.own = POINTER(library.npar_product(bf16, *shape))
             if not self.own:
-                sys.exit("error: NPAR_INSTRUCTIONS may be plain, avx2, avx512 or tiles")
+                sys.exit("error: NPAR_INSTRUCTIONS may be plain, avx2, avx512, pairs or tiles")
             self.runs["npar"] = lambda: library.npar_run(self.own, *addresses)
         if torch:
             first, second = a.tensor.t() if left else a.tensor, b.tensor.t() if right else b.tensor

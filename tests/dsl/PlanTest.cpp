@@ -272,6 +272,13 @@ TEST(Plan, SumsMayBeALibrarys) {
   EXPECT_TRUE(program(clauses("dp = 1", "reduce ordered", {{"reduce", "library"}})).plan.library);
 }
 
+TEST(Plan, ProductsOfBf16HaveAnOrder) {
+  EXPECT_EQ(program(clauses("dp = 1", "")).plan.products, ProductOrder::Fastest);
+  EXPECT_EQ(program(clauses("dp = 1", "compute bf16 products portable")).plan.products, ProductOrder::Portable);
+  EXPECT_EQ(program(clauses("dp = 1", "products pairs", {{"products", "fastest"}})).plan.products, ProductOrder::Fastest);
+  EXPECT_EQ(program(small({{"products", "pairs"}})).plan.products, ProductOrder::Pairs);
+}
+
 TEST(Plan, SizesHaveUnits) {
   Plan p = program(clauses("dp = 1", "bucket 25 MB require memory <= 1.5 GiB, bubble <= 20 % recompute block")).plan;
   EXPECT_EQ(p.bucket, 25000000);

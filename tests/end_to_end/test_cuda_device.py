@@ -51,7 +51,7 @@ class CudaDeviceTest(OnGpus, DriverTest):
 
     def test_libraries(self):
         """cuBLASLt where its bits match changes none; cuBLASLt and cuDNN come close, the same each time, also from a graph."""
-        model = ["gpt2", *settings(SMALL, depth=2, compute="bf16"), *settings(mesh(dp=2)), "--random-data", "--steps", 4, "--quiet"]
+        model = ["gpt2", *settings(SMALL, depth=2, compute="bf16"), *settings(mesh(dp=2)), "--random-data", "--steps", 4, "--products", "portable", "--quiet"]
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         processor = self.npar_json("run", *model)
         on_gpu = ["run", *model, "--backend", "cuda"]

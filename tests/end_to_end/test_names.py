@@ -9,7 +9,7 @@ from driver import LONG, DriverTest
 RESERVED = set(
     "and axis false for forward if import input layer loss mesh model not or param plan repeat require return split train true none batch".split()
 )
-SETTINGS = {"batch", "clip", "seed", "micro", "compute", "reduce", "recompute", "data"}
+SETTINGS = {"batch", "clip", "seed", "micro", "compute", "reduce", "products", "recompute", "data"}
 MEASURES = {"samples"}  # an evaluation says by it how many there were
 FIRST = ("micro", "update", "start", "count", "formula_0", "loss", "grad_norm", "scores_0", "logits", "lr", "step", "master", "exp_avg")
 STAGES = ("nn", "grad", "dist", "pipe", "rank")

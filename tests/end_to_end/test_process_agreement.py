@@ -90,9 +90,21 @@ class AgreementTest(Together, DriverTest):
         (self.b / "samples.npar").write_text("no model at all")
         self.assertEqual(json.loads(self.apart(*words)[0])["parameter_hash"], alone)
 
-    def test_other_instructions_are_refused(self):
-        _, error = self.apart("run", "samples.npar", "--steps", 2, code=1, NPAR_INSTRUCTIONS="plain")
-        self.assertRegex(error, "process 1 on 'b' multiplies with 'plain', process 0 on 'a' with '\\w+', and would compute other bits: give all processes the same NPAR_INSTRUCTIONS")
+    def test_processes_that_prefer_different_orders_of_products_take_the_portable_one(self):
+        words = ("run", "samples.npar", "--set", "compute=bf16", "--steps", 2, "--json")
+        alone = {order: json.loads(self.npar(*words, "--products", order, cwd=self.a).output) for order in ("portable", "pairs", "fastest")}
+        output, error = self.apart(*words, NPAR_INSTRUCTIONS="plain")
+        together = json.loads(output)
+        self.assertEqual((together["products"], together["parameter_hash"]), ("portable", alone["portable"]["parameter_hash"]))
+        remark = "process 1 on 'b' multiplies bf16 fastest in the portable order, process 0 on 'a' in the pairs order: all take the portable order"
+        self.assertEqual(error.count(remark), int(alone["fastest"]["products"] == "pairs"), error)
+        output, error = self.apart(*words, "--products", "pairs", NPAR_INSTRUCTIONS="plain")
+        self.assertEqual(json.loads(output)["parameter_hash"], alone["pairs"]["parameter_hash"])
+        self.assertNotIn("order", error)
+
+    def test_an_unknown_set_of_instructions_is_refused(self):
+        _, error = self.apart("run", "samples.npar", "--steps", 2, code=1, NPAR_INSTRUCTIONS="sse")
+        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512, pairs or tiles", error)
 
     def test_the_newest_checkpoint_is_that_of_process_0(self):
         shutil.rmtree(self.b / "kept-samples" / "step-4")

@@ -327,6 +327,7 @@ Command addTrainCommand(CLI::App &driver) {
   app->add_option("--backend", flags->device.backend, "cpu; cuda: the GPUs that `npar devices` lists; null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "cuda", "null"}))
       ->capture_default_str();
+  flags->device.addOrderTo(*app);
   flags->device.addGpuFlagsTo(*app);
 
   group("Processes");

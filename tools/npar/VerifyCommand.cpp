@@ -85,15 +85,16 @@ static ExitCode refuseIdleFlags(const CLI::App &app, const VerifyFlags &flags) {
   if (code == ExitCode::Good && flags.all && flags.pairs)
     return fail(ExitCode::Usage, "--all and --pairs exclude each other");
   if (code == ExitCode::Good && (flags.all || flags.pairs))
-    code = refuse({"--full", "--timeout", "--processes", "--backend", "--cuda-products", "--cuda-attention", "--cuda-graph", "--cuda-gpus"},
+    code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--cuda-products", "--cuda-attention", "--cuda-graph",
+                   "--cuda-gpus"},
                   std::string(flags.all ? "--all" : "--pairs") + " checks every plan at a small size, with limits of its own");
   if (code == ExitCode::Good && flags.pairs)
     code = refuse({"MORE", "--plans", "--combine", "--print-plan", "--program"}, "--pairs makes its own plans of one model");
   if (code == ExitCode::Good && !flags.pairs)
     code = refuse({"--features"}, "it chooses what --pairs combines");
   if (code == ExitCode::Good && flags.model.isCompiled() && !flags.all && !flags.pairs)
-    code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--cuda-products", "--cuda-attention",
-                   "--cuda-graph", "--cuda-gpus"},
+    code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--cuda-products",
+                   "--cuda-attention", "--cuda-graph", "--cuda-gpus"},
                   "only the structure of a compiled program is checked; give --program to check its mathematics");
   return code;
 }

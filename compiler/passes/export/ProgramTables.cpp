@@ -229,6 +229,12 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
       return module.emitError("internal error: the program's kind is '") << word.getValue() << "', which there is not";
     program.kind = *kind;
   }
+  if (StringAttr word = attributes::productOrder.get(module)) {
+    std::optional<program::ProductOrder> order = program::valueOf<program::ProductOrder>(word.getValue());
+    if (!order)
+      return module.emitError("internal error: there is no order of products '") << word.getValue() << "'";
+    program.products = *order;
+  }
   program.flops = attributes::flops.get(module).value_or(program.flops);
   for (StringAttr group : attributes::groups.get(module))
     program.groups.push_back(group.str());

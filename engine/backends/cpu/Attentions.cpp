@@ -37,13 +37,17 @@ struct Attentions::Batched {
 Attentions::Attentions() = default;
 Attentions::~Attentions() = default;
 
-Status Attentions::load(const program::Program &program, const Spread &spread, const KernelTable &kernels) {
+Status Attentions::load(const program::Program &program, const Spread &spread, program::ProductOrder order, const KernelTable &kernels) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return set.status();
-  for (uint32_t i = 0; i < program.attentions()->size(); ++i)
-    if (Status status = add(program, *program.attentions()->Get(i), spread, *set, kernels); !status.ok())
+  for (uint32_t i = 0; i < program.attentions()->size(); ++i) {
+    const program::Attention &attention = *program.attentions()->Get(i);
+    Result<ProductType> type = productType(attention.type(), order);
+    Status status = type.ok() ? add(program, attention, *type, spread, *set, kernels) : type.status();
+    if (!status.ok())
       return Status::badInput("attention " + std::to_string(i) + " " + status.message());
+  }
   return {};
 }
 
@@ -93,11 +97,8 @@ static AttentionShape shapeOf(const program::Attention &a, ProductType type, int
   return shape;
 }
 
-Status Attentions::add(const program::Program &program, const program::Attention &a, const Spread &spread, InstructionSet set,
-                       const KernelTable &kernels) {
-  Result<ProductType> type = productType(a.type());
-  if (!type.ok())
-    return type.status();
+Status Attentions::add(const program::Program &program, const program::Attention &a, ProductType type, const Spread &spread,
+                       InstructionSet set, const KernelTable &kernels) {
   Batched batched;
   batched.placed = program::isPlaced(a);
   batched.gradient = a.gradient(), batched.continues = a.continues(), batched.unfinished = a.unfinished();
@@ -113,7 +114,7 @@ Status Attentions::add(const program::Program &program, const program::Attention
       pieces *= batched.axes.back().second;
     }
   for (int64_t piece = 0; piece < pieces; ++piece) {
-    batched.shapes.push_back(shapeOf(a, *type, piece, pieces));
+    batched.shapes.push_back(shapeOf(a, type, piece, pieces));
     const Attention &attention = batched.attentions.emplace_back(batched.shapes.back(), set);
     batched.attentionScratch = std::max(batched.attentionScratch, a.gradient() ? attention.backwardScratch() : attention.forwardScratch());
   }

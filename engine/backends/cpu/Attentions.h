@@ -15,9 +15,9 @@ class Attentions {
 public:
   Attentions();
   ~Attentions();
-  /// NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`. Without `kernels`, attentions whose scores they
-  /// change cannot run.
-  Status load(const program::Program &program, const Spread &spread, const KernelTable &kernels = {});
+  /// `order` is that of products of bf16, and not Fastest. NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`.
+  /// If `kernels` is empty, attentions whose scores they change cannot run.
+  Status load(const program::Program &program, const Spread &spread, program::ProductOrder order, const KernelTable &kernels = {});
   /// `buffers`: the operands of the step in their order. `context`: that of kernels, whose coordinates give the rank's piece of the
   /// sequence.
   void run(uint32_t index, void *const *buffers, const int64_t *context, WorkerScratch &scratch) const;
@@ -26,8 +26,8 @@ public:
 
 private:
   struct Batched;
-  Status add(const program::Program &program, const program::Attention &attention, const Spread &spread, InstructionSet set,
-             const KernelTable &kernels);
+  Status add(const program::Program &program, const program::Attention &attention, ProductType type, const Spread &spread,
+             InstructionSet set, const KernelTable &kernels);
   static void runPart(const Batched &batched, int64_t piece, int64_t item, void *const *buffers, const int64_t *context, void *scratch);
 
   std::vector<Batched> attentions;

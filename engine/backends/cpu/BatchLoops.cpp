@@ -13,14 +13,14 @@ constexpr double pieceSeconds = 50e-6;
 constexpr double flopsPerSecond = 100e9;
 } // namespace
 
-Result<ProductType> productType(program::ElementType type) {
+Result<ProductType> productType(program::ElementType type, program::ProductOrder order) {
   switch (type) {
   case program::ElementType::F32:
     return ProductType::F32;
   case program::ElementType::F64:
     return ProductType::F64;
   case program::ElementType::BF16:
-    return ProductType::BF16;
+    return order == program::ProductOrder::Pairs ? ProductType::BF16Pairs : ProductType::BF16;
   case program::ElementType::F16:
     return ProductType::F16;
   case program::ElementType::I32:
@@ -30,8 +30,8 @@ Result<ProductType> productType(program::ElementType type) {
   return Status::badInput("is of " + std::string(program::wordOf(type)) + ", which is not multiplied");
 }
 
-Result<ProductType> productType(const program::Matmul &matmul) {
-  return matmul.tf32() && matmul.type() == program::ElementType::F32 ? ProductType::TF32 : productType(matmul.type());
+Result<ProductType> productType(const program::Matmul &matmul, program::ProductOrder order) {
+  return matmul.tf32() && matmul.type() == program::ElementType::F32 ? ProductType::TF32 : productType(matmul.type(), order);
 }
 
 ProductResult productResult(program::ElementType type) {

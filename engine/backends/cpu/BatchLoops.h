@@ -8,9 +8,9 @@
 
 namespace npar::engine {
 
-/// The arithmetic of a type; an error if products do not support the type.
-Result<ProductType> productType(program::ElementType type);
-Result<ProductType> productType(const program::Matmul &matmul);
+/// The arithmetic of a type; an error if products do not support the type. `order` is that of bf16, and not Fastest.
+Result<ProductType> productType(program::ElementType type, program::ProductOrder order);
+Result<ProductType> productType(const program::Matmul &matmul, program::ProductOrder order);
 /// The type in which a product stores its sums.
 ProductResult productResult(program::ElementType type);
 

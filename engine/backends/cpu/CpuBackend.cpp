@@ -23,9 +23,9 @@ constexpr uint64_t mapFrom = 1 << 21;
 Status CpuBackend::load(const program::Program &program) {
   if (Status status = loadKernels(program); !status.ok())
     return status;
-  if (Status status = products.load(program, spread); !status.ok())
+  if (Status status = products.load(program, spread, order); !status.ok())
     return status;
-  if (Status status = attentions.load(program, spread,
+  if (Status status = attentions.load(program, spread, order,
                                       [this](uint32_t i) {
                                         return ScoreKernel{kernels[i].function, kernels[i].extent};
                                       });
@@ -36,11 +36,20 @@ Status CpuBackend::load(const program::Program &program) {
 }
 
 uint64_t CpuBackend::bytesPerWorker(const program::Program &program, const Spread &spread) {
-  Products products;
-  Attentions attentions;
-  if (!products.load(program, spread).ok() || !attentions.load(program, spread).ok())
-    return 0;
-  return std::max(products.bytesPerWorker(), attentions.bytesPerWorker());
+  uint64_t most = 0;
+  for (program::ProductOrder order : {program::ProductOrder::Portable, program::ProductOrder::Pairs}) {
+    Products products;
+    Attentions attentions;
+    if (!products.load(program, spread, order).ok() || !attentions.load(program, spread, order).ok())
+      return 0;
+    most = std::max({most, products.bytesPerWorker(), attentions.bytesPerWorker()});
+  }
+  return most;
+}
+
+Result<program::ProductOrder> fastestOrder() {
+  TRY(InstructionSet set, bestInstructionSet());
+  return fastestBf16(set) == ProductType::BF16Pairs ? program::ProductOrder::Pairs : program::ProductOrder::Portable;
 }
 
 Status CpuBackend::loadKernels(const program::Program &program) {

@@ -11,7 +11,8 @@ namespace npar::engine {
 
 class CpuBackend final : public Backend {
 public:
-  explicit CpuBackend(const Spread &spread) : spread(spread) {}
+  /// `order` of products of bf16 is not Fastest.
+  explicit CpuBackend(const Spread &spread, program::ProductOrder order = program::ProductOrder::Portable) : spread(spread), order(order) {}
   /// Same as the function in Backends.h, for this backend.
   static uint64_t bytesPerWorker(const program::Program &program, const Spread &spread);
   std::string name() const override { return "cpu"; }
@@ -42,12 +43,17 @@ private:
   Status loadKernels(const program::Program &program);
 
   Spread spread;
+  program::ProductOrder order;
   std::shared_ptr<KernelObject> object;
   std::vector<Kernel> kernels;
   Products products;
   Attentions attentions;
   std::unique_ptr<WorkerScratch> scratch; ///< memory for the products and attentions of the program
 };
+
+/// The order of products of bf16 that this processor computes fastest, with the instructions that NPAR_INSTRUCTIONS allows; BadInput if
+/// that is no set.
+Result<program::ProductOrder> fastestOrder();
 
 /// Refuses a program that was generated for another architecture or for features that this processor lacks.
 Status checkTargetFeatures(const std::string &target);

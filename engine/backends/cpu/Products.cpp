@@ -26,27 +26,30 @@ struct Products::Batched {
 Products::Products() = default;
 Products::~Products() = default;
 
-Status Products::load(const program::Program &program, const Spread &spread) {
+Status Products::load(const program::Program &program, const Spread &spread, program::ProductOrder order) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return set.status();
-  if (auto *list = program.matmuls())
-    for (uint32_t i = 0; i < list->size(); ++i)
-      if (Status status = add(*list->Get(i), "matrix product " + std::to_string(i) + " (" + sizesOf(*list->Get(i)) + ")", spread, *set);
-          !status.ok())
-        return status;
+  if (!program.matmuls())
+    return {};
+  for (uint32_t i = 0; i < program.matmuls()->size(); ++i) {
+    const program::Matmul &matmul = *program.matmuls()->Get(i);
+    std::string what = "matrix product " + std::to_string(i) + " (" + sizesOf(matmul) + ")";
+    Result<ProductType> type = productType(matmul, order);
+    if (!type.ok())
+      return Status::badInput(what + " " + type.status().message());
+    if (Status status = add(matmul, *type, what, spread, *set); !status.ok())
+      return status;
+  }
   return {};
 }
 
-Status Products::add(const program::Matmul &m, const std::string &what, const Spread &spread, InstructionSet set) {
-  Result<ProductType> type = productType(m);
-  if (!type.ok())
-    return Status::badInput(what + " " + type.status().message());
+Status Products::add(const program::Matmul &m, ProductType type, const std::string &what, const Spread &spread, InstructionSet set) {
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
     return Status::badInput(what + " is empty");
   if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
-  ProductShape shape{*type,         m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, productResult(m.result()),
+  ProductShape shape{type,          m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, productResult(m.result()),
                      m.accumulate()};
   shape.aStride = shape.aTransposed ? m.a_column() : m.a_row();
   shape.bStride = shape.bTransposed ? m.b_column() : m.b_row();

@@ -23,7 +23,9 @@ int main(void) {
   options.struct_size = sizeof options;
   options.backend = str("abacus");
   FAILS(NPAR_USAGE, "abacus", npar_trainer_create(program, &options, &trainer, &error));
-  options.backend = str(""), options.threads = -1;
+  options.backend = str(""), options.products = str("some");
+  FAILS(NPAR_USAGE, "products is 'some': fastest, portable or pairs", npar_trainer_create(program, &options, &trainer, &error));
+  options.products = str("portable"), options.threads = -1;
   FAILS(NPAR_USAGE, "threads", npar_trainer_create(program, &options, &trainer, &error));
   CHECK(!trainer);
   trainer = trainerOf(program);

@@ -75,19 +75,23 @@ TEST(AttentionTest, largeScoresAreStable) {
 
 // Denormal operands count as zero in bf16 products: first queries, whose products with keys would otherwise be up to 1; then keys,
 // gradients, values.
-TEST(AttentionTest, denormalOperandsCountAsZero) {
-  for (auto tiny : {&Problem<BFloat16, float>::q, &Problem<BFloat16, float>::k, &Problem<BFloat16, float>::dout}) {
+template <class In> void checkDenormals(ProductType type) {
+  using Tiny = Problem<In, float>;
+  for (auto tiny : {&Tiny::q, &Tiny::k, &Tiny::dout}) {
     std::mt19937 random(13);
-    Problem<BFloat16, float> problem(sizes(ProductType::BF16, 20, 40, 4, 4), random, false);
-    auto large = tiny == &Problem<BFloat16, float>::q   ? &Problem<BFloat16, float>::k
-                 : tiny == &Problem<BFloat16, float>::k ? &Problem<BFloat16, float>::q
-                                                        : &Problem<BFloat16, float>::v;
-    for (BFloat16 &value : problem.*tiny)
-      value = BFloat16(float(value) * 2e-39f);
-    for (BFloat16 &value : problem.*large)
-      value = BFloat16(float(value) * 1e38f);
+    Tiny problem(sizes(type, 20, 40, 4, 4), random, false);
+    auto large = tiny == &Tiny::q ? &Tiny::k : tiny == &Tiny::k ? &Tiny::q : &Tiny::v;
+    for (In &value : problem.*tiny)
+      value = In(float(value) * 2e-39f);
+    for (In &value : problem.*large)
+      value = In(float(value) * 1e38f);
     problem.checkAgainstDefinition();
   }
+}
+
+TEST(AttentionTest, denormalOperandsCountAsZero) {
+  checkDenormals<BFloat16>(ProductType::BF16);
+  checkDenormals<PairedBFloat16>(ProductType::BF16Pairs);
 }
 
 // Infinite scores: minus infinity is a mask; plus infinity has no softmax and gives NaN, in its row alone.

@@ -45,7 +45,7 @@ template <class In, class T> void checkRandomShapes(ProductType type, double tol
     // Around the smallest normal number, of either sign; or so small that values times probabilities are zeros of either sign.
     bool tiny = i % 4 == 3, vanishing = i % 8 == 7;
     float spread = vanishing ? 3 : tiny ? 1e-4f : 1;
-    float valueSpread = vanishing ? std::is_same_v<In, BFloat16> ? 3e-38f : 4e-45f : tiny ? 2e-38f : 1;
+    float valueSpread = vanishing ? std::is_base_of_v<BFloat16, In> ? 3e-38f : 4e-45f : tiny ? 2e-38f : 1;
     Problem<In, T> problem(someShape(type, random, isLong ? 4'000'000 : 1'000'000), random, true, spread, valueSpread);
     problem.modification.on = random() % 3 == 0;
     problem.modification.drops = problem.modification.on && random() % 2 == 0;
@@ -63,6 +63,7 @@ template <class In, class T> void checkRandomShapes(ProductType type, double tol
 TEST(AttentionTest, float32IsItsDefinition) { checkRandomShapes<float, float>(ProductType::F32, 1e-5); }
 TEST(AttentionTest, float64IsItsDefinition) { checkRandomShapes<double, double>(ProductType::F64, 1e-13); }
 TEST(AttentionTest, bf16IsItsDefinition) { checkRandomShapes<BFloat16, float>(ProductType::BF16, 0.03); }
+TEST(AttentionTest, bf16PairsAreTheirDefinition) { checkRandomShapes<PairedBFloat16, float>(ProductType::BF16Pairs, 0.03); }
 TEST(AttentionTest, float16IsItsDefinition) { checkRandomShapes<Float16, float>(ProductType::F16, 4e-3); }
 
 /// Rows [first, first + count) of the queries alone, as another call would be asked for: out, lse and dq.
@@ -108,6 +109,7 @@ TEST(AttentionTest, aRowDependsOnNoOtherQuery) {
     checkSomeQueries<double, double>(ProductType::F64, first, count);
     checkSomeQueries<Float16, float>(ProductType::F16, first, count);
     checkSomeQueries<BFloat16, float>(ProductType::BF16, first, count);
+    checkSomeQueries<PairedBFloat16, float>(ProductType::BF16Pairs, first, count);
   }
 }
 

@@ -34,6 +34,11 @@ inline float flushedFma(float a, float b, float c) {
 
 inline float flushedAdd(float a, float b) { return flushed(flushed(a) + flushed(b)); }
 
+/// A bf16 whose products are BF16Pairs.
+struct PairedBFloat16 : BFloat16 {
+  using BFloat16::BFloat16;
+};
+
 /// Continues `sum` over k of a(k) b(k) as `In` is multiplied.
 template <class In, class T, class A, class B> T productOver(int64_t k, const A &a, const B &b, T sum = 0) {
   if constexpr (std::is_same_v<In, BFloat16>) {
@@ -42,6 +47,11 @@ template <class In, class T, class A, class B> T productOver(int64_t k, const A 
       for (int64_t i = group; i < group + 32; ++i)
         half[i & 1] = flushedFma(i < k ? a(i) : 0, i < k ? b(i) : 0, half[i & 1]);
       sum = flushedAdd(sum, flushedAdd(half[0], half[1]));
+    }
+  } else if constexpr (std::is_same_v<In, PairedBFloat16>) {
+    for (int64_t even = 0; even < k; even += 2) {
+      sum = even + 1 < k ? flushedFma(a(even + 1), b(even + 1), sum) : flushedFma(0, 0, sum);
+      sum = flushedFma(a(even), b(even), sum);
     }
   } else {
     for (int64_t i = 0; i < k; ++i)

@@ -1,5 +1,6 @@
 // Batches of products: they are right at every place in memory and have the same bits for every number of workers and every instruction
 // set. Others are refused.
+#include "engine/backends/Backends.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/numbers/NarrowFloat.h"
 
@@ -38,8 +39,9 @@ Status load(CpuBackend &backend, const program::MatmulT &product) {
   return backend.load(*program::GetProgram(builder.GetBufferPointer()));
 }
 
-void run(const program::MatmulT &product, const Spread &spread, const void *a, const void *b, void *c) {
-  CpuBackend backend(spread);
+void run(const program::MatmulT &product, const Spread &spread, const void *a, const void *b, void *c,
+         program::ProductOrder order = program::ProductOrder::Portable) {
+  CpuBackend backend(spread, order);
   Status status = load(backend, product);
   ASSERT_TRUE(status.ok()) << status.message();
   auto address = [](const void *memory) { return DeviceAddress(const_cast<void *>(memory)); };
@@ -137,20 +139,21 @@ TEST(ProductsTest, stridesWiderThanTheMatrix) { // the middle third of packed q,
     }
 }
 
-/// A batch of 3 x 2, B shared along the first.
-void expectSameBitsForAnyWorkers(ElementType type, int64_t m, int64_t n, int64_t k, bool transposeA) {
+/// A batch of 3 x 2, B shared along the first. Returns the results.
+std::vector<float> expectSameBitsForAnyWorkers(ElementType type, int64_t m, int64_t n, int64_t k, bool transposeA,
+                                               program::ProductOrder order = program::ProductOrder::Portable) {
   program::MatmulT p = productOf(m, n, k, transposeA, true, false);
   p.type = type;
   p.batch = {3, 2}, p.a_batch = {2 * m * k, m * k}, p.b_batch = {0, k * n}, p.c_batch = {2 * m * n, m * n};
   std::vector<float> a = values<float>(6 * m * k, 1), b = values<float>(2 * k * n, 2), first;
   std::vector<BFloat16> narrowA = values<BFloat16>(6 * m * k, 1), narrowB = values<BFloat16>(2 * k * n, 2);
-  for (const char *set : {"plain", "avx2", "avx512", "tiles"})
+  for (const char *set : {"plain", "avx2", "avx512", "pairs", "tiles"})
     for (int threads : {1, 2, 4, 16}) {
       ::setenv("NPAR_INSTRUCTIONS", set, 1); // what the processor lacks is masked anyway
       std::vector<float> c(at(6 * m * n), NAN);
       bool wide = type == ElementType::F32;
       run(p, {threads, threads > 1}, wide ? static_cast<void *>(a.data()) : narrowA.data(),
-          wide ? static_cast<void *>(b.data()) : narrowB.data(), c.data());
+          wide ? static_cast<void *>(b.data()) : narrowB.data(), c.data(), order);
       if (first.empty())
         first = c;
       EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * 4), 0) << threads << " workers, " << set;
@@ -163,6 +166,7 @@ void expectSameBitsForAnyWorkers(ElementType type, int64_t m, int64_t n, int64_t
       run(one, {}, a.data() + i * m * k, b.data() + i % 2 * k * n, c.data());
       EXPECT_EQ(std::memcmp(c.data(), first.data() + i * m * n, c.size() * 4), 0) << "index " << i;
     }
+  return first;
 }
 
 TEST(ProductsTest, sameBitsForAnyWorkersAndInstructions) {
@@ -170,6 +174,28 @@ TEST(ProductsTest, sameBitsForAnyWorkersAndInstructions) {
   expectSameBitsForAnyWorkers(ElementType::F32, 250, 130, 600, true);
   expectSameBitsForAnyWorkers(ElementType::BF16, 128, 96, 128, false);
   expectSameBitsForAnyWorkers(ElementType::BF16, 250, 130, 600, true);
+}
+
+TEST(ProductsTest, theOrderDecidesTheBitsOfBf16Alone) {
+  using program::ProductOrder;
+  auto bits = [](ElementType type, ProductOrder order) { return expectSameBitsForAnyWorkers(type, 50, 30, 200, false, order); };
+  EXPECT_NE(bits(ElementType::BF16, ProductOrder::Pairs), bits(ElementType::BF16, ProductOrder::Portable));
+  EXPECT_EQ(bits(ElementType::F32, ProductOrder::Pairs), bits(ElementType::F32, ProductOrder::Portable));
+}
+
+TEST(ProductsTest, aBackendHasTheOrderThatItIsAskedForOrItsFastest) {
+  using program::ProductOrder;
+  EXPECT_EQ(*productOrder("cpu", ProductOrder::Pairs), ProductOrder::Pairs);
+  EXPECT_EQ(*productOrder("cpu", ProductOrder::Portable), ProductOrder::Portable);
+  ::setenv("NPAR_INSTRUCTIONS", "avx512", 1);
+  EXPECT_EQ(*productOrder("cpu", ProductOrder::Fastest), ProductOrder::Portable);
+  ::setenv("NPAR_INSTRUCTIONS", "sse", 1);
+  EXPECT_EQ(productOrder("cpu", ProductOrder::Fastest).status().code(), Code::BadInput);
+  ::unsetenv("NPAR_INSTRUCTIONS");
+  EXPECT_EQ(*productOrder("null", ProductOrder::Fastest), ProductOrder::Portable);
+  EXPECT_EQ(*productOrder("cuda", ProductOrder::Fastest), ProductOrder::Portable);
+  EXPECT_EQ(productOrder("cuda", ProductOrder::Pairs).status().message(),
+            "GPUs multiply bf16 in the portable order only: leave out 'products pairs'");
 }
 
 TEST(ProductsTest, refusesWhatItCannotDo) {
@@ -188,7 +214,7 @@ TEST(ProductsTest, refusesWhatItCannotDo) {
   p = productOf(4, 4, 4, false, false, false), p.batch = {2};
   EXPECT_EQ(refusal(p), "matrix product 0 (4x4x4): its batch strides do not match its batch list");
   ::setenv("NPAR_INSTRUCTIONS", "sse", 1);
-  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512 or tiles");
+  EXPECT_EQ(refusal(productOf(4, 4, 4, false, false, false)), "NPAR_INSTRUCTIONS is 'sse'; use plain, avx2, avx512, pairs or tiles");
   ::unsetenv("NPAR_INSTRUCTIONS");
 }
 

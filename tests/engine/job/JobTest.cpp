@@ -15,19 +15,20 @@ using Texts = std::vector<std::string>;
 
 Introduction on(const std::string &host, std::vector<uint8_t> processors) {
   Introduction one;
-  one.host = host, one.executable = "abc", one.arguments = {"run", "gpt2"}, one.features = "avx avx2", one.instructions = "avx2";
+  one.host = host, one.executable = "abc", one.arguments = {"run", "gpt2"}, one.features = "avx avx2", one.products = "pairs";
   one.processors = std::move(processors);
   return one;
 }
 
 TEST(Introduction, ArrivesAsItWasSent) {
-  Introduction own = *introduceSelf();
+  Introduction own = *introduceSelf(program::ProductOrder::Pairs);
   EXPECT_FALSE(own.host.empty());
   EXPECT_EQ(own.executable.size(), 32u);
   EXPECT_FALSE(own.features.empty());
   Introduction same = *unpackIntroduction(job::pack(own));
   EXPECT_EQ(job::pack(same), job::pack(own));
   EXPECT_EQ(same.host, own.host);
+  EXPECT_EQ(same.products, "pairs");
   EXPECT_EQ(same.arguments, own.arguments);
   EXPECT_EQ(same.processors, own.processors);
   EXPECT_FALSE(unpackIntroduction({1, 2, 3}).ok());
@@ -43,7 +44,7 @@ TEST(Introduction, TextsThatShareTheirBytesAreRefused) {
     flatbuffers::FlatBufferBuilder builder;
     const std::vector<flatbuffers::Offset<flatbuffers::String>> words(count, builder.CreateString(std::string(1000, 'x')));
     const std::vector<uint8_t> processors = {1};
-    auto root = wire::CreateIntroductionDirect(builder, "a", "abc", &words, "avx", "avx2", &processors);
+    auto root = wire::CreateIntroductionDirect(builder, "a", "abc", &words, "avx", "pairs", &processors);
     EXPECT_EQ(unpackIntroduction(tables::finish(builder, root)).ok(), count == 1);
   }
 }
@@ -68,9 +69,16 @@ TEST(Introduction, ProcessesOfOneJobAreAlike) {
   EXPECT_EQ(refused([](Introduction &one) { one.features = "avx avx2 avx512f"; }),
             "process 2 on 'c' has a CPU with avx512f, which the CPU of process 0 on 'a' lacks, and would compute other bits: run on "
             "machines of one kind, or start a separate job per kind");
-  EXPECT_EQ(refused([](Introduction &one) { one.instructions = "plain"; }),
-            "process 2 on 'c' multiplies with 'plain', process 0 on 'a' with 'avx2', and would compute other bits: give all processes the "
-            "same NPAR_INSTRUCTIONS");
+}
+
+TEST(Introduction, ProcessesWithOtherOrdersOfProductsTakeThePortableOne) {
+  std::vector<Introduction> processes = {on("a", {1}), on("b", {1})};
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Pairs);
+  processes[1].products = "portable";
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Portable);
+  EXPECT_TRUE(checkAlike(processes).ok());
+  processes[0].products = processes[1].products = "unknown";
+  EXPECT_EQ(agreedOrder(processes), program::ProductOrder::Portable);
 }
 
 TEST(Introduction, ProcessorsAreSharedByThoseThatMayRunOnThem) {

@@ -71,13 +71,22 @@ template <class T, class A, class B> T chainOf(int64_t k, const A &a, const B &b
   return sum;
 }
 
-template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
+template <class A, class B> float groupsOf(int64_t k, const A &a, const B &b) {
   float sum = 0;
   for (int64_t group = 0; group < k; group += 32) {
     float half[2] = {0, 0};
     for (int64_t i = group; i < group + 32; ++i)
       half[i & 1] = flushedFma(i < k ? a(i) : 0, i < k ? b(i) : 0, half[i & 1]);
     sum = flushedAdd(sum, flushedAdd(half[0], half[1]));
+  }
+  return sum;
+}
+
+template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
+  float sum = 0;
+  for (int64_t even = 0; even < k; even += 2) {
+    sum = even + 1 < k ? flushedFma(a(even + 1), b(even + 1), sum) : flushedFma(0, 0, sum);
+    sum = flushedFma(a(even), b(even), sum);
   }
   return sum;
 }
@@ -103,7 +112,7 @@ struct Case {
 };
 
 std::string describe(const Case &c) {
-  const char *types[] = {"f32", "f64", "bf16", "f16", "tf32"};
+  const char *types[] = {"f32", "f64", "bf16", "bf16 pairs", "f16", "tf32"};
   return std::string(types[int(c.shape.type)]) + " " + std::to_string(c.shape.m) + "x" + std::to_string(c.shape.n) + "x" +
          std::to_string(c.shape.k) + (c.shape.aTransposed ? " A^T" : "") + (c.shape.bTransposed ? " B^T" : "") +
          (c.shape.accumulate ? " accumulate" : "") + (c.narrow() ? c.shape.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") +
@@ -157,7 +166,7 @@ template <class In, class T> struct Run {
         auto left = [&](int64_t k) { return wide(a.data[s.aTransposed ? k * s.aStride + i : i * s.aStride + k]); };
         auto right = [&](int64_t k) { return wide(b.data[s.bTransposed ? j * s.bStride + k : k * s.bStride + j]); };
         if constexpr (std::is_same_v<In, BFloat16>)
-          result[i * s.n + j] = pairsOf(s.k, left, right);
+          result[i * s.n + j] = s.type == ProductType::BF16 ? groupsOf(s.k, left, right) : pairsOf(s.k, left, right);
         else
           result[i * s.n + j] = chainOf<T>(s.k, left, right);
       }
@@ -232,7 +241,7 @@ template <class In, class T> struct Run {
     std::vector<T> expected = definition();
     std::vector<char> first;
     for (InstructionSet set : availableInstructionSets())
-      for (int workers : {1, 2, 3, 7}) {
+      for (int workers : {1, 2, 4, 7}) {
         SCOPED_TRACE(describe(c) + ", " + wordOf(set) + ", " + std::to_string(workers) + " workers");
         ASSERT_TRUE(matchesDefinition(product(set, workers, false), expected));
         std::vector<char> result = product(set, workers, true);
@@ -289,6 +298,7 @@ template <class In, class T> void checkRandomProducts(ProductType type) {
 TEST(ProductTest, float32IsOneChainOverK) { checkRandomProducts<float, float>(ProductType::F32); }
 TEST(ProductTest, float64IsOneChainOverK) { checkRandomProducts<double, double>(ProductType::F64); }
 TEST(ProductTest, bf16IsTheTileInstruction) { checkRandomProducts<BFloat16, float>(ProductType::BF16); }
+TEST(ProductTest, bf16PairsAreTheVectorInstruction) { checkRandomProducts<BFloat16, float>(ProductType::BF16Pairs); }
 TEST(ProductTest, float16IsWidenedFirst) { checkRandomProducts<Float16, float>(ProductType::F16); }
 TEST(ProductTest, tf32IsRoundedFirst) { checkRandomProducts<float, float>(ProductType::TF32); }
 
@@ -366,6 +376,8 @@ TEST(ProductTest, severalStepsOfRowsColumnsAndDepths) {
   checkShape<float, float>({ProductType::TF32, 2060, 3, 800, 2060, 800, 4, true, true, sums, true});
   checkShape<BFloat16, float>({ProductType::BF16, 3, 1100, 800, 800, 800, 1101, false, true, bf16, false});
   checkShape<BFloat16, float>({ProductType::BF16, 2060, 2, 800, 800, 2, 2, false, false, bf16, true});
+  checkShape<BFloat16, float>({ProductType::BF16Pairs, 30, 1100, 1600, 1600, 1600, 1101, false, true, bf16, false});
+  checkShape<BFloat16, float>({ProductType::BF16Pairs, 2060, 2, 1601, 2060, 2, 2, true, false, bf16, true});
 }
 
 // Few rows, for which B is read in place: strips of columns, tails of k and of columns.
@@ -379,8 +391,50 @@ TEST(ProductTest, fewRows) {
     checkShape<double, double>({ProductType::F64, m, 45, 203, 203, 203, 45, false, true, sums, true});
     checkShape<BFloat16, float>({ProductType::BF16, m, 2900, 75, 75, 2900, 2901, false, false, bf16, true});
     checkShape<BFloat16, float>({ProductType::BF16, m, 83, 700, m, 701, 83, true, true, sums, false});
+    checkShape<BFloat16, float>({ProductType::BF16Pairs, m, 2900, 75, 75, 2900, 2901, false, false, bf16, true});
+    checkShape<BFloat16, float>({ProductType::BF16Pairs, m, 83, 700, m, 701, 83, true, true, sums, false});
     checkShape<Float16, float>({ProductType::F16, m, 83, 130, 130, 130, 83, false, true, f16, false});
   }
+}
+
+// An odd k: the last pair lacks the element that its chain takes first.
+TEST(ProductTest, oddDepthsOfPairs) {
+  constexpr auto sums = ProductResult::Sums;
+  for (int64_t k : {1, 2, 3, 17, 33, 1537})
+    for (int64_t m : {1, 5, 40})
+      for (bool transposed : {false, true})
+        checkShape<BFloat16, float>(
+            {ProductType::BF16Pairs, m, 35, k, transposed ? m : k, transposed ? k : 35, 36, transposed, transposed, sums, false});
+}
+
+/// Operands drawn from zeros, denormals, the smallest and the largest numbers, infinities and NaN, of both signs.
+void checkSpecialValues(ProductType type, int64_t rows) {
+  const uint16_t specials[] = {0x0000, 0x0001, 0x007f, 0x0080, 0x00ff, 0x1f80, 0x2000, 0x3f80, 0x3f81, 0x5f00, 0x7f7f, 0x7f80, 0x7fc0};
+  std::mt19937 random(13);
+  Case c{{type, rows, 400, 5, 5, 400, 400}, true};
+  Run<BFloat16, float> run(c, random);
+  for (auto *values : {&run.a, &run.b})
+    for (size_t i = 0; i < values->size; ++i)
+      values->data[i].bits = uint16_t(specials[random() % std::size(specials)] | (random() % 2) << 15);
+  run.check();
+}
+
+TEST(ProductTest, bf16OfSpecialValues) {
+  for (ProductType type : {ProductType::BF16, ProductType::BF16Pairs})
+    for (int64_t rows : {2, 40})
+      checkSpecialValues(type, rows);
+}
+
+TEST(InstructionSetTest, theFastestOrderIsThatOfTheBestInstruction) {
+  InstructionSet best = availableInstructionSets().back();
+  EXPECT_EQ(fastestBf16(InstructionSet::Avx512), ProductType::BF16);
+  EXPECT_EQ(fastestBf16(best), best == InstructionSet::Pairs ? ProductType::BF16Pairs : ProductType::BF16);
+  if (best >= InstructionSet::Pairs) {
+    EXPECT_TRUE(pairsAreExact());
+    EXPECT_EQ(fastestBf16(InstructionSet::Pairs), ProductType::BF16Pairs);
+    EXPECT_EQ(ownSet(best, ProductType::BF16Pairs), InstructionSet::Pairs);
+  }
+  EXPECT_EQ(ownSet(best, ProductType::F32), std::min(best, InstructionSet::Avx512));
 }
 
 TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
@@ -401,7 +455,7 @@ TEST(InstructionSetTest, anUnknownWordIsRefused) {
   Result<InstructionSet> best = bestInstructionSet("avx");
   ASSERT_FALSE(best.ok());
   EXPECT_EQ(best.status().code(), Code::BadInput);
-  EXPECT_EQ(best.status().message(), "NPAR_INSTRUCTIONS is 'avx'; use plain, avx2, avx512 or tiles");
+  EXPECT_EQ(best.status().message(), "NPAR_INSTRUCTIONS is 'avx'; use plain, avx2, avx512, pairs or tiles");
 }
 
 } // namespace

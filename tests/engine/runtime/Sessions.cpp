@@ -61,6 +61,7 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
   inThreads([&](size_t i) {
     SessionOptions own = options.session;
     own.ranks = ranksOf(options, i, world);
+    own.productOrder = program::ProductOrder::Portable; // what every backend has
     if (options.alter)
       options.alter(i, own);
     SessionParts parts;

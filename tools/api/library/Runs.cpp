@@ -9,6 +9,7 @@
 #include "engine/data/GivenData.h"
 #include "engine/job/Processes.h"
 #include "engine/json/Document.h"
+#include "engine/program/Words.h"
 #include "engine/training/RunCheckpoints.h"
 #include "engine/training/RunEvaluations.h"
 #include "engine/training/Trainer.h"
@@ -138,6 +139,8 @@ OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, 
     json["eval"] = evaluations.json();
   json["data_wait_seconds"] = result.waited;
   json["parameter_hash"] = trainer.session().parameterHash();
+  if (trainer.session().productOrder())
+    json["products"] = program::wordOf(*trainer.session().productOrder());
   if (checkpoints.wanted()) {
     json["checkpoint"] = checkpoints.newest();
     json["failed_checkpoints"] = OrderedJson::array();

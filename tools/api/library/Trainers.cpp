@@ -8,6 +8,7 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/OutputName.h"
 #include "engine/job/Processes.h"
+#include "engine/program/Words.h"
 #include "engine/runtime/BorrowedArrays.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/training/RunCheckpoints.h"
@@ -65,6 +66,7 @@ Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given,
   TRY_STATUS(Arguments("npar_trainer_options")
                  .whole(given.threads, "threads", 0, mostThreads)
                  .text(given.backend, "backend")
+                 .text(given.products, "products")
                  .number(given.timeout_seconds, "timeout_seconds")
                  .status());
   options.threads = given.threads;
@@ -72,6 +74,12 @@ Result<engine::SessionOptions> sessionOptions(const npar_trainer_options &given,
     options.backend = textOf(given.backend);
   if (options.backend != "cpu" && options.backend != "cuda" && options.backend != "null")
     return Status::usage("npar_trainer_options: backend is '" + options.backend + "': cpu, cuda or null");
+  if (given.products.len) {
+    std::optional<program::ProductOrder> order = program::valueOf<program::ProductOrder>(textOf(given.products));
+    if (!order)
+      return Status::usage("npar_trainer_options: products is '" + textOf(given.products) + "': fastest, portable or pairs");
+    options.productOrder = *order;
+  }
   options.seed = given.seed_given ? given.seed : program.seed();
   options.initialise = given.uninitialised == 0;
   if (given.timeout_seconds > 0)

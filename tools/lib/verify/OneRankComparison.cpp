@@ -99,6 +99,7 @@ Result<OneRankComparison::SessionPointer> OneRankComparison::createSession(const
   if (ranks == job::Processes::Ranks::Shared)
     return processes.createSession(program, own);
   own.gpus = 1; // it has one rank
+  own.fastestOrder = processes.fastestOrder();
   return engine::Session::create(program, own);
 }
 

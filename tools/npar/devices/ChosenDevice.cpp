@@ -2,6 +2,7 @@
 #include "tools/npar/devices/ChosenDevice.h"
 
 #include "engine/backends/cuda/driver/CudaDevice.h"
+#include "engine/program/Words.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -29,16 +30,26 @@ void ChosenDevice::addGpuFlagsTo(CLI::App &app) {
       ->check(wholeNumber(1, 4096));
 }
 
+void ChosenDevice::addOrderTo(CLI::App &app) {
+  app.add_option("--products", order,
+                 "order in which matrix products of bf16 add: portable (bit-identical on every CPU and GPU), pairs (fast on CPUs with "
+                 "AVX-512-BF16), or fastest (the plan's, else the CPU's fastest)")
+      ->check(CLI::IsMember({"portable", "pairs", "fastest"}))
+      ->capture_default_str();
+}
+
 void ChosenDevice::addTo(CLI::App &app) {
   app.add_option("--backend", backend, "device: cpu, or cuda (the GPUs that `npar devices` lists)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  addOrderTo(app);
   addGpuFlagsTo(app);
 }
 
 void ChosenDevice::applyTo(engine::SessionOptions &options) const {
   options.backend = backend, options.products = products, options.attention = attention;
   options.record = graphs, options.gpus = gpus;
+  options.productOrder = program::valueOf<program::ProductOrder>(order).value_or(program::ProductOrder::Fastest);
 }
 
 /// The message for the first flag that has no effect without a GPU; empty if no such flag is set.

@@ -10,13 +10,15 @@
 namespace npar::driver {
 
 struct ChosenDevice {
-  std::string backend = "cpu", products = "own", attention = "own";
+  std::string backend = "cpu", order = "fastest", products = "own", attention = "own";
   bool graphs = false;
   int64_t gpus = 0; ///< GPUs of this process; 0: its share of the host's
 
-  /// Adds `--backend cpu | cuda`, for commands that compute, and the flags of `addGpuFlagsTo`.
+  /// Adds `--backend cpu | cuda` and `--products`, for commands that compute, and the flags of `addGpuFlagsTo`.
   void addTo(CLI::App &app);
-  /// Adds all flags except `--backend`, for commands that define that one themselves.
+  /// Adds `--products portable | pairs | fastest`.
+  void addOrderTo(CLI::App &app);
+  /// Adds the flags for GPUs only, for commands that define `--backend` themselves.
   void addGpuFlagsTo(CLI::App &app);
   void applyTo(engine::SessionOptions &options) const;
 };

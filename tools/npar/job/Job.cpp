@@ -1,6 +1,7 @@
 // Joins a job, agrees with its processes and leaves it, using the engine's process group.
 #include "tools/npar/job/Job.h"
 
+#include "engine/backends/Backends.h"
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
@@ -8,6 +9,7 @@
 #include "engine/job/Agreement.h"
 #include "engine/job/HostShare.h"
 #include "engine/program/HostPlacement.h"
+#include "engine/program/Precision.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/status/Thrown.h"
 #include "tools/npar/job/Guard.h"
@@ -257,7 +259,8 @@ void Job::phase(const std::string &what) const {
 }
 
 ExitCode Job::introduce() {
-  Result<job::Introduction> own = job::introduceSelf();
+  Result<program::ProductOrder> order = engine::productOrder("cpu", program::ProductOrder::Fastest);
+  Result<job::Introduction> own = order.ok() ? job::introduceSelf(*order) : order.status();
   Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? job::pack(*own) : std::vector<uint8_t>());
   if (!all.ok())
     return fail(all.status());
@@ -366,10 +369,26 @@ Status Job::checkMemory(const std::vector<ProgramPointer> &programs, int threads
   return engine::checkRoom(request, "shrink the model, or use fewer ranks").status();
 }
 
+program::ProductOrder Job::fastestOrder() const { return isAlone() ? program::ProductOrder::Fastest : job::agreedOrder(introductions); }
+
+/// Reports, once, if processes that differ multiply in another order than some of them would alone.
+void Job::remarkOnOrder(const program::Program &program, const engine::SessionOptions &asked) {
+  using program::ProductOrder;
+  bool open = asked.productOrder == ProductOrder::Fastest && program.products() == ProductOrder::Fastest && asked.backend == "cpu";
+  if (!isVoice() || !open || !program::multipliesBf16(program) || std::exchange(toldOrder, true))
+    return;
+  for (size_t i = 1; i < introductions.size(); ++i)
+    if (introductions[i].products != introductions[0].products)
+      return printRemark(fmt::format("{} multiplies bf16 fastest in the {} order, {} in the {} order: all take the portable order",
+                                     nameOf(i), introductions[i].products, nameOf(0), introductions[0].products));
+}
+
 Result<std::unique_ptr<engine::Session>> Job::createSession(const ProgramPointer &program, const engine::SessionOptions &asked) {
   if (isAlone())
     return engine::Session::create(program, asked);
+  remarkOnOrder(program->root(), asked);
   engine::SessionOptions sessionOptions = asked;
+  sessionOptions.fastestOrder = fastestOrder();
   Result<std::vector<std::vector<int64_t>>> placed = ranksOf(program->root());
   if (!placed.ok())
     return placed.status();

@@ -61,6 +61,7 @@ public:
   engine::Crew crew(int threads, const std::string &backend) const override;
   std::vector<int64_t> ranksOnHost(const program::Program &program) const override;
   engine::Status checkMemory(const std::vector<ProgramPointer> &programs, int threads) const override;
+  program::ProductOrder fastestOrder() const override;
   engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program,
                                                                  const engine::SessionOptions &options) override;
   engine::Result<std::string> decide(const std::function<engine::Result<std::string>()> &make) override;
@@ -80,6 +81,7 @@ private:
   engine::Status openControl(bool json);
   void report(const engine::FailureReport &failure, bool json);
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
+  void remarkOnOrder(const program::Program &program, const engine::SessionOptions &asked);
   /// Prints this process's kept errors even if it is not the voice, after giving the voice, which may be missing, time to report first.
   void sayInPerson();
   /// Leaves the job in order and returns the code if the other processes are still there; otherwise exits the process.
@@ -97,10 +99,11 @@ private:
   std::unique_ptr<engine::ControlChannel> control;
   std::vector<job::Introduction> introductions; ///< by process
   double timeout = 300;
-  bool settled = false;  ///< all processes agreed that the command failed, and the reason was printed
-  bool parted = false;   ///< the other processes never joined or are gone, so this one prints its own errors
-  std::mutex reporting;  ///< held while the control channel reports and while `record` is set
-  bool reported = false; ///< this process has reported the failure
+  bool toldOrder = false; ///< the remark on the order of products was printed
+  bool settled = false;   ///< all processes agreed that the command failed, and the reason was printed
+  bool parted = false;    ///< the other processes never joined or are gone, so this one prints its own errors
+  std::mutex reporting;   ///< held while the control channel reports and while `record` is set
+  bool reported = false;  ///< this process has reported the failure
 };
 
 /// Runs a command as part of the job for which a launcher started this process.

@@ -8,6 +8,7 @@
 #include "engine/logging/Trace.h"
 #include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
 #include "engine/runtime/MemoryRoom.h"
 #include "engine/runtime/NotFinite.h"
 #include "engine/runtime/Session.h"
@@ -26,6 +27,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <utility>
 
 namespace npar::driver {
 
@@ -83,6 +85,9 @@ public:
   /// `peak`: see peakOf. The session evaluates too.
   void begin(const engine::Session &own, double peakOfMachine) {
     session = &own, peak = peakOfMachine;
+    products = own.productOrder() ? program::wordOf(*own.productOrder()) : "";
+    if (products == checkpoints.productsBefore()) // the log to continue has it
+      products.clear();
     progress = std::make_unique<Progress>(flags.steps, training.unit, !flags.quiet, flags.device.backend != "null");
     stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
   }
@@ -103,7 +108,7 @@ public:
     training.log = logs.append(engine::StepRecord{report.step, report.loss, report.gradNorm, report.learningRate, report.amount,
                                                   report.perSecond, result.lossScale, result.skipped, result.validTokens, report.batchHash,
                                                   report.epoch, report.samplesIntoEpoch, rate, peak > 0 ? rate / peak : 0,
-                                                  result.groupNorms, std::move(losses), secondsSince1970()});
+                                                  result.groupNorms, std::move(losses), secondsSince1970(), std::exchange(products, "")});
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {
@@ -128,7 +133,8 @@ private:
   Training &training;
   const engine::Session *session = nullptr;
   std::unique_ptr<Progress> progress;
-  double peak = 0; ///< FLOP/s; 0: unknown
+  double peak = 0;      ///< FLOP/s; 0: unknown
+  std::string products; ///< order of products of bf16, until it is logged
 };
 
 Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPointer &program, engine::SessionOptions options) {

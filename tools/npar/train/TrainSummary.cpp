@@ -2,6 +2,7 @@
 #include "tools/npar/train/TrainSummary.h"
 
 #include "engine/json/Json.h"
+#include "engine/program/Words.h"
 #include "tools/npar/terminal/PrintJson.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -96,6 +97,8 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   }
   json["data_wait_seconds"] = training.waited;
   json["parameter_hash"] = computes ? OrderedJson(hash) : OrderedJson();
+  if (session.productOrder())
+    json["products"] = program::wordOf(*session.productOrder());
   if (checkpoints.wanted()) {
     json["first_step"] = training.first;
     json["checkpoint"] = checkpoints.newest();

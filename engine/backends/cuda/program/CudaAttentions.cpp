@@ -101,7 +101,7 @@ Status CudaAttentions::takeKernels(const std::vector<GpuKernel> &kernels, const 
 }
 
 Status CudaAttentions::add(const program::Program &program, const program::Attention &a, const std::string &what) {
-  if (Result<ProductType> type = productType(a.type()); !type.ok())
+  if (Result<ProductType> type = productType(a.type(), program::ProductOrder::Portable); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   Attention attention;
   attention.words = what, attention.gradient = a.gradient();

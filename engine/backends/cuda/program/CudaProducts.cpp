@@ -67,7 +67,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
-  if (Result<ProductType> type = productType(m); !type.ok())
+  if (Result<ProductType> type = productType(m, program::ProductOrder::Portable); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
     return Status::badInput(what + " is empty");

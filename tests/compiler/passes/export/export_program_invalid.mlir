@@ -229,3 +229,11 @@ module attributes {dist.mesh = #dist.mesh<>} {
 module attributes {dist.mesh = #dist.mesh<>, npar.kind = "guessing"} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
 }
+
+// -----
+
+// An order of products that there is not.
+// expected-error @+1 {{internal error: there is no order of products 'random'}}
+module attributes {dist.mesh = #dist.mesh<>, npar.product_order = "random"} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+}

@@ -80,6 +80,7 @@ public:
   engine::Result<std::vector<engine::ElementsHash>> hashPieces(const std::vector<engine::OwnedPiece> &) const override {
     return std::vector<engine::ElementsHash>();
   }
+  std::optional<npar::program::ProductOrder> productOrder() const override { return std::nullopt; }
   std::vector<int64_t> ranks() const override { return {0}; }
   std::vector<int64_t> rows() const override { return {0}; }
   void abandon(const engine::Status &) override {}

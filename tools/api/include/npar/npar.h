@@ -318,6 +318,7 @@ typedef struct npar_trainer_options {
   npar_str backend;       /* "cpu" (default), "cuda" or "null", which computes nothing */
   double timeout_seconds; /* without any progress; default 300 */
   npar_observer observer; /* of setting up and of remarks while the trainer lives */
+  npar_str products;      /* order of sums in products of bf16: "fastest" (default: the plan's, else the CPU's), "portable" or "pairs" */
 } npar_trainer_options;
 
 /* A session of all ranks of a program in this process, with its memory. Holds the program. `options` may be null. */
@@ -351,8 +352,8 @@ typedef struct npar_run_options {
 } npar_run_options;
 
 /* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
- * parameter_hash}, and `losses` if the model names its losses, `valid_tokens` if targets can be ignored, `epoch` if the data have an end,
- * `eval` after an evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
+ * parameter_hash}, and `products` with products of bf16, `losses` if the model names its losses, `valid_tokens` if targets can be
+ * ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
  *
  * A run that is stopped returns NPAR_STOPPED and no report; with `checkpoint` it has written a last checkpoint. Checkpoints are written
  * while later steps run, so NPAR_EVENT_SAVED comes some steps after the step that it saves. Without `resume`, a folder that has checkpoints

@@ -1,7 +1,7 @@
-// Softmax in AVX-512 for the bf16 panels of AMX.
+// Softmax in AVX-512 for the bf16 panels of AMX and of AVX-512-BF16, whose words are pairs of neighbours in k.
 //
-// Panels of A: per group of 32 k, 32 rows of 64 bytes. Panels of B: per group two tiles of 16 rows, a row being a pair of neighbours in k
-// for 16 columns (engine/product/TilesKernels.cpp).
+// Panels of A: per group of 32 k, rows of 64 bytes. Panels of B hold pairs. For AMX a group has two tiles of 16 pairs for 16 columns each;
+// for AVX-512-BF16 a pair has all 32 columns (engine/product/TilesKernels.cpp, PairsKernels.cpp).
 #include "engine/attention/SoftmaxKernels.h"
 
 #include <algorithm>
@@ -26,6 +26,7 @@ namespace {
 
 #include "engine/attention/SoftmaxKernels.inc"
 
+/// Number of k of a group, and of columns of a panel of B.
 constexpr int64_t panelSide = 32;
 
 /// The upper halves of 32 floats that are rounded to bf16 already: `low` for the lower half of each word, `high` for the upper one.
@@ -33,10 +34,11 @@ inline __attribute__((always_inline)) Vector<uint32_t> wordsOf(const Sixteen<flo
   return loadVector<Vector<uint32_t>>(&low) >> 16 | loadVector<Vector<uint32_t>>(&high);
 }
 
-struct TilePanels {
+/// `Rows` of a panel of A; in a panel of B, the elements from a pair to the next one and from the first 16 columns to the others.
+template <int Rows, int64_t ToNextPair, int64_t ToOtherHalf> struct WordPanels {
   using Sums = float;
   using Element = uint16_t;
-  static constexpr int rows = panelSide;
+  static constexpr int rows = Rows;
 
   static Sixteen<float> rounding(const Sixteen<float> &value) {
     return each([=](Vector<float> x) { return roundedToBf16(x); }, value);
@@ -47,7 +49,7 @@ struct TilePanels {
                                                            const Sixteen<float> &high) {
     Sixteen<float> even, odd;
     splitPlaces(rounding(low), rounding(high), even, odd, std::make_integer_sequence<int, lanes<float>>());
-    storeVector(static_cast<uint16_t *>(panel) + k * panelSide + row * panelSide, wordsOf(even, odd));
+    storeVector(static_cast<uint16_t *>(panel) + k * Rows + row * panelSide, wordsOf(even, odd));
   }
 
   static void pack(const void *gradients, int64_t stride, int used, int64_t begin, int64_t end, void *panelOfA, void *panelsOfB, int64_t k,
@@ -62,10 +64,10 @@ struct TilePanels {
           rows[i][0] = loadSixteen<float>(row), rows[i][1] = loadSixteen<float>(row + lanesOfRow);
           storeA(panelOfA, r + i, c, rows[i][0], rows[i][1]);
         }
-        // A panel begins at a multiple of 32 keys, so these are a pair; one without a second has zeros.
-        uint16_t *pair = to + c * depth + r / 2 * panelSide;
+        // A panel begins at an even number of keys, so these are a pair; one without a second has zeros.
+        uint16_t *pair = to + c * depth + r / 2 * ToNextPair;
         for (int half = 0; half < 2; ++half)
-          storeVector(pair + half * lanesOfRow * panelSide, wordsOf(rounding(rows[0][half]), rounding(rows[1][half])));
+          storeVector(pair + half * ToOtherHalf, wordsOf(rounding(rows[0][half]), rounding(rows[1][half])));
       }
   }
 };
@@ -73,7 +75,13 @@ struct TilePanels {
 } // namespace
 
 const SoftmaxKernels &tilesSoftmax() {
-  static constexpr SoftmaxKernels kernels = softmaxOf<TilePanels>();
+  static constexpr SoftmaxKernels kernels = softmaxOf<WordPanels<panelSide, panelSide, lanesOfRow * panelSide>>();
+  return kernels;
+}
+
+const SoftmaxKernels &pairsSoftmax() {
+  static_assert(tileRows % 2 == 0, "pairs of keys belong to one panel");
+  static constexpr SoftmaxKernels kernels = softmaxOf<WordPanels<tileRows, 2 * panelSide, panelSide>>();
   return kernels;
 }
 
