@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
 constexpr size_t starts = 3;    ///< plans around which is searched
+constexpr size_t fewest = 16;   ///< compiled even if their guesses are far from the best plan
 constexpr double patience = 20; ///< compilations without a better plan after which the search ends
 constexpr double hopeful = 1.1; ///< guesses are seldom further off than this factor
 constexpr double likely = 1.06; ///< most guesses are not further off
@@ -128,13 +129,13 @@ private:
     std::stable_sort(indices.begin(), indices.end(), [&](size_t a, size_t b) { return guesses[a] < guesses[b]; });
   }
 
-  /// The best guesses of all that are open, each corrected by compiled plans nearby, unless they are too far from the best plan.
+  /// The best guesses of all that are open, each corrected by compiled plans nearby, except those that are too far from the best plan.
   std::vector<size_t> promising() const {
     std::vector<std::pair<double, size_t>> found;
     for (size_t index : order()) {
       if (found.size() == atOnce && guesses[index] >= found.back().first)
         break;
-      if (NearGuess near = guessNearby(index); byMemory() || near.isHopeful) {
+      if (NearGuess near = guessNearby(index); byMemory() || near.isHopeful || result.tried.size() < fewest) {
         found.emplace_back(near.goal, index);
         std::stable_sort(found.begin(), found.end());
         found.resize(std::min(found.size(), atOnce));
