@@ -86,6 +86,10 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
   FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module);
   if (failed(program))
     return failure();
+  if (options.asDraft) {
+    result.draft.bytes = packDraft(**program);
+    return success();
+  }
   std::vector<KernelCode> codes;
   if (!asText && !options.withoutKernels && failed(generateKernels(module, options, codes)))
     return failure();
@@ -115,6 +119,7 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
   if (!module)
     return std::nullopt;
   PassManager passes(&context);
+  passes.enableVerifier(!options.asDraft);
   buildPipeline(passes, options);
   if (options.onPhase || options.wantsToStop)
     watchPasses(context, options);

@@ -25,6 +25,8 @@ struct CompileOptions {
   std::string stopAfter;
   /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
   bool withoutKernels = false;
+  /// Compile a draft for predictions alone: without kernels, and without verifying the program after each pass and at the end.
+  bool asDraft = false;
   /// Devices, from `deviceTargets`, for which kernels are generated in addition to this processor.
   std::vector<std::string> targets;
   /// Nodes of the model, in ascending order, whose results are not rounded to the 16-bit type of the plan; `npar verify` measures them.
@@ -36,10 +38,17 @@ struct CompileOptions {
   std::function<bool()> wantsToStop;
 };
 
+/// A compiled program that nothing has verified. Predictions read its figures; no session runs it and no file holds it.
+struct DraftProgram {
+  flatbuffers::DetachedBuffer bytes;
+  const program::Program &root() const { return *program::GetProgram(bytes.data()); }
+};
+
 /// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
   std::string text;                                      ///< text of the stage at which `stopAfter` stopped
   memory::SavedActivations saved;                        ///< set if `stopAfter` is "saved"
+  DraftProgram draft;                                    ///< set if `asDraft`
   std::shared_ptr<const program::LoadedProgram> program; ///< set otherwise
 };
 

@@ -17,12 +17,12 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildAutodiffPipeline(passes, options.kind, options.positions);
   if (options.stopAfter == "grad")
     return;
-  place::buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");
+  place::buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved", /*verified=*/!options.asDraft);
   if (options.stopAfter == "dist")
     return;
   if (options.stopAfter == "saved")
     return buildTaskPipeline(passes);
-  buildSchedulePipeline(passes);
+  buildSchedulePipeline(passes, /*verified=*/!options.asDraft);
   if (options.stopAfter == "pipe")
     return;
   passes.addPass(codegen::createExportOutlineKernels());

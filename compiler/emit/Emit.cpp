@@ -17,4 +17,10 @@ FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp mo
   return std::move(*loaded);
 }
 
+flatbuffers::DetachedBuffer packDraft(const program::ProgramT &program) {
+  flatbuffers::FlatBufferBuilder builder(1 << 16);
+  program::FinishProgramBuffer(builder, program::Program::Pack(builder, &program));
+  return builder.Release();
+}
+
 } // namespace npar::compiler

@@ -21,4 +21,7 @@ struct KernelCode {
 mlir::FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(mlir::ModuleOp module, program::ProgramT &program,
                                                                            std::vector<KernelCode> codes);
 
+/// The FlatBuffers payload of the program as it is, without header and checks.
+flatbuffers::DetachedBuffer packDraft(const program::ProgramT &program);
+
 } // namespace npar::compiler

@@ -11,11 +11,18 @@ namespace npar::schedules {
 
 namespace {
 
+constexpr double rounding = 1e-9; ///< relative error of sums of times, at most
+
+double scoreOf(double cost, double spans, size_t stages) { return cost + 0.03 * spans / static_cast<double>(stages); }
+
 class Filling {
 public:
-  Filling(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules)
-      : schedule(schedule), costs(costs), rules(rules), clock(schedule.placement, schedule.chunks, schedule.micros, costs, transfer),
-        stages(schedule.stages()), lists(schedule.stages()) {}
+  Filling(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules, double most)
+      : schedule(schedule), costs(costs), rules(rules), most(most * (1 + rounding)),
+        clock(schedule.placement, schedule.chunks, schedule.micros, costs, transfer), stages(schedule.stages()), lists(schedule.stages()) {
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      addToSpan(static_cast<int>(stage), schedule.micros * (costs[stage].forward + costs[stage].backward + costs[stage].weight));
+  }
 
   Filled run() {
     size_t all = 3ul * schedule.chunks * schedule.micros;
@@ -41,10 +48,13 @@ private:
     size_t weights = 0;        ///< number of W that have run
     int held = 0;
     double begin = 0; ///< start of its first task
+    double span = 0;  ///< least time from that to the end of its last task: all its work, and the waits so far
   };
 
   /// Starts the next task of a stage if one can start; otherwise the arrival of its input calls this again.
   void decide(int index, double time) {
+    if (isTooLong()) // no task starts any more, and so the clock ends
+      return;
     Stage &stage = stages[index];
     const std::vector<Task> &tasks = schedule.lists[index];
     while (stage.next < tasks.size() && tasks[stage.next].phase == Phase::W)
@@ -63,10 +73,19 @@ private:
       start(index, stage.waiting[stage.weights++], time);
   }
 
+  void addToSpan(int index, double time) {
+    stages[index].span += time;
+    least.cost = std::max(least.cost, stages[index].span);
+    least.spans += time;
+  }
+  bool isTooLong() const { return scoreOf(least.cost, least.spans, stages.size()) > most; }
+
   void start(int index, const Task &task, double time) {
     Stage &stage = stages[index];
     if (lists[index].empty())
       stage.begin = time;
+    else
+      addToSpan(index, time - clock.free(index));
     lists[index].push_back(task);
     if (task.phase == Phase::F)
       ++stage.held;
@@ -80,15 +99,20 @@ private:
   const Schedule &schedule;
   const std::vector<StageCost> &costs;
   const std::vector<WeightRule> &rules;
+  const double most;
   StageClock clock;
   std::vector<Stage> stages;
   TaskLists lists;
+  Filled least; ///< bounds of the result's times
 };
 
 } // namespace
 
-Filled fillWeights(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules) {
-  return Filling(schedule, costs, transfer, rules).run();
+double score(const Filled &filled) { return scoreOf(filled.cost, filled.spans, filled.lists.size()); }
+
+Filled fillWeights(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules,
+                   double most) {
+  return Filling(schedule, costs, transfer, rules, most).run();
 }
 
 TaskLists fillWeights(const Schedule &schedule, int limit) {

@@ -6,8 +6,6 @@
 
 namespace npar::schedules {
 
-double score(const Filled &filled) { return filled.cost + 0.03 * filled.spans / filled.lists.size(); }
-
 namespace {
 
 class Climb {
@@ -39,7 +37,7 @@ public:
       default:
         pull(next.order.lists[pick(stages)]);
       }
-      filled = fillWeights(next.order, costs, transfer, next.rules);
+      filled = fillWeights(next.order, costs, transfer, next.rules, lowest);
       if (filled.lists.empty() || score(filled) > lowest)
         continue;
       lowest = score(filled);

@@ -11,12 +11,9 @@ struct Candidate {
   std::vector<WeightRule> rules; ///< per stage
 };
 
-/// The objective of the local improvement: the cost, plus a little of the time of all stages, which guides the search if many stages cost
-/// the same.
-double score(const Filled &filled);
-
-/// Tries `trials` changes one after the other and keeps those that do not raise the score: another rule on some stages, or a task some
-/// places earlier. No limit of a rule rises. The changes come from a fixed sequence of numbers: the same input gives the same result.
+/// Tries `trials` changes one after the other and keeps those that do not raise the score of the schedule: another rule on some stages, or
+/// a task some places earlier. No limit of a rule rises. The changes come from a fixed sequence of numbers: the same input gives the same
+/// result.
 Candidate improve(Candidate candidate, const std::vector<StageCost> &costs, double transfer, int trials);
 
 } // namespace npar::schedules

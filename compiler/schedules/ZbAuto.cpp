@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -31,6 +32,7 @@ namespace npar::schedules {
 namespace {
 
 constexpr double tasksToCompare = 2.5e6, tasksToImprove = 2e6; ///< about half a second each
+constexpr size_t keptChoices = 4;
 constexpr int fewestTrials = 100, mostTrials = 1000;
 
 class Search {
@@ -156,14 +158,22 @@ private:
       for (double patience : patiences) {
         effort += 3.0 * request.stages * micros * schedule.chunks;
         std::vector<WeightRule> rules(request.stages, {limit(schedule.chunks), patience});
-        Filled filled = fillWeights(schedule, request.costs, request.transfer, rules);
+        double most = choices.size() < keptChoices ? std::numeric_limits<double>::infinity() : choices.back().score;
+        Filled filled = fillWeights(schedule, request.costs, request.transfer, rules, most);
         if (!filled.lists.empty())
-          choices.push_back({&order, patience, score(filled)});
+          keep({&order, patience, score(filled)}, choices);
       }
     }
-    std::stable_sort(choices.begin(), choices.end(), [](const Choice &a, const Choice &b) { return a.score < b.score; });
-    choices.resize(std::min<size_t>(choices.size(), 4));
     return choices;
+  }
+
+  /// Puts a choice among the best ones, after those of the same score.
+  static void keep(const Choice &choice, std::vector<Choice> &choices) {
+    auto after =
+        std::upper_bound(choices.begin(), choices.end(), choice, [](const Choice &a, const Choice &b) { return a.score < b.score; });
+    choices.insert(after, choice);
+    if (choices.size() > keptChoices)
+      choices.pop_back();
   }
 
   void improveFrom(Candidate start, double effort) {

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <map>
+#include <optional>
+#include <vector>
 
 using namespace mlir;
 
@@ -28,7 +30,8 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
 
   dist::MeshAttr mesh;
-  std::map<std::string, rank::KernelOp> shared;
+  std::map<std::string, rank::KernelOp> shared;                  // by text
+  std::map<std::vector<const void *>, rank::KernelOp> identical; // by identity
   std::map<std::string, int> named;
 };
 } // namespace
@@ -71,9 +74,39 @@ rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef
   return kernel;
 }
 
+// What the text of a kernel is made of: names, attributes and types, which are unique in a context, and numbers of values. Kernels of one
+// module with the same identity have the same text. Nothing for a kernel whose operations have regions.
+static std::optional<std::vector<const void *>> identityOf(rank::KernelOp kernel) {
+  std::vector<const void *> identity{kernel->getAttrDictionary().getAsOpaquePointer()};
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto addType = [&](Value value) {
+    numbers.insert({value, numbers.size()});
+    identity.push_back(value.getType().getAsOpaquePointer());
+  };
+  Block &body = kernel.getBody().front();
+  llvm::for_each(body.getArguments(), addType);
+  for (Operation &op : body) {
+    if (op.getNumRegions() > 0)
+      return std::nullopt;
+    identity.push_back(op.getName().getAsOpaquePointer());
+    identity.push_back(op.getAttrDictionary().getAsOpaquePointer());
+    for (Value operand : op.getOperands())
+      identity.push_back(reinterpret_cast<const void *>(numbers.lookup(operand)));
+    llvm::for_each(op.getResults(), addType);
+  }
+  return identity;
+}
+
 // The kernel itself, or the equal one that an earlier launch made.
 FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
+  std::optional<std::vector<const void *>> identity = identityOf(kernel);
+  if (auto same = identity ? identical.find(*identity) : identical.end(); same != identical.end()) {
+    kernel.erase();
+    return same->second;
+  }
   auto [found, inserted] = shared.insert({kernelText(kernel, mesh, kernel.getSymName()), kernel});
+  if (identity)
+    identical.insert({std::move(*identity), found->second});
   if (!inserted) {
     kernel.erase();
     return found->second;

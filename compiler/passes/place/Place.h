@@ -21,8 +21,8 @@ std::unique_ptr<mlir::Pass> createPlacePrefetchPass();
 std::unique_ptr<mlir::Pass> createVerifyDistPass();
 
 /// The phase: nn program with gradients in, dist program out. Errors are diagnostics at the rules' and operations' locations.
-/// `accountSaved`: leave an account of the saved activations in the module.
-void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved = false);
+/// `accountSaved`: leave an account of the saved activations in the module. `verified`: end with `verify-dist`.
+void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved = false, bool verified = true);
 
 /// Registers the passes and the pipeline `place` for npar-opt.
 void registerPlacePasses();

@@ -13,12 +13,13 @@ void buildTaskPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleTasksPass());
 }
 
-void buildSchedulePipeline(mlir::OpPassManager &manager) {
+void buildSchedulePipeline(mlir::OpPassManager &manager, bool verified) {
   buildTaskPipeline(manager);
   manager.addPass(createScheduleRepeatPass());
   manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleBucketsPass());
-  manager.addPass(createVerifyPipePass());
+  if (verified)
+    manager.addPass(createVerifyPipePass());
 }
 
 void registerSchedulePasses() {
@@ -29,7 +30,8 @@ void registerSchedulePasses() {
   mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createScheduleBucketsPass);
   mlir::registerPass(createVerifyPipePass);
-  mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments, buckets", buildSchedulePipeline);
+  mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments, buckets",
+                                   [](mlir::OpPassManager &manager) { buildSchedulePipeline(manager); });
 }
 
 } // namespace npar::compiler

@@ -21,8 +21,8 @@ std::unique_ptr<mlir::Pass> createVerifyPipePass();
 /// The phase only as far as parts and orders: @micro and @update stay.
 void buildTaskPipeline(mlir::OpPassManager &manager);
 
-/// The phase: placed program in (@micro and @update), pipe program out.
-void buildSchedulePipeline(mlir::OpPassManager &manager);
+/// The phase: placed program in (@micro and @update), pipe program out. `verified`: end with `verify-pipe`.
+void buildSchedulePipeline(mlir::OpPassManager &manager, bool verified = true);
 
 /// Registers the passes and the pipeline `schedule` for npar-opt.
 void registerSchedulePasses();

@@ -44,6 +44,20 @@ TEST(FillWeights, CostIsThatOfTheSimulation) {
   EXPECT_NEAR(filled.cost, simulate(schedule, costs, 0.3).cost, 1e-9);
 }
 
+// A result is lost only if its score is above the limit, and then the run ends early.
+TEST(FillWeights, ALimitOfTheScoreKeepsAllThatAreWithinIt) {
+  std::vector<StageCost> costs = {{1, 2, 3}, {2, 2, 1}, {1.5, 1, 1}, {3, 1, 2}};
+  for (const char *kind : {"1f1b", "zb_v", "zb_h2", "interleaved"}) {
+    Schedule schedule = make(kind, 4, 8);
+    for (double patience : {0.0, 0.5, 1.0}) {
+      std::vector<WeightRule> rules(4, {10, patience});
+      Filled all = fillWeights(schedule, costs, 0.3, rules);
+      EXPECT_EQ(fillWeights(schedule, costs, 0.3, rules, score(all)).lists, all.lists);
+      EXPECT_TRUE(fillWeights(schedule, costs, 0.3, rules, 0.99 * score(all)).lists.empty());
+    }
+  }
+}
+
 // Within any limit that holds one micro-batch the run comes to its end, on a V as on a loop.
 TEST(GreedyOrder, NeverGetsStuck) {
   for (int chunks = 1; chunks <= 4; ++chunks)

@@ -104,6 +104,13 @@ Result<ProgramPointer> Compilation::compile(const dsl::Program &program, bool wi
   return std::move(compiled.program);
 }
 
+Result<compiler::DraftProgram> Compilation::compileDraft(const dsl::Program &program) {
+  compiler::CompileOptions options;
+  options.asDraft = true;
+  TRY(compiler::Compiled compiled, runCompiler(program, options, /*withWarnings=*/false));
+  return std::move(compiled.draft);
+}
+
 Result<ProgramPointer> Compilation::compileUnrounded(const dsl::Program &program, const std::vector<int> &nodes) {
   compiler::CompileOptions options;
   options.unrounded = nodes;

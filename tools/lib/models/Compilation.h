@@ -36,8 +36,10 @@ public:
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
   engine::Result<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false,
                                          const std::vector<std::string> &targets = {}, bool withWarnings = true);
-  /// The same for this processor, where the results of these nodes of the model, ascending, are not rounded to a 16-bit type. Without
-  /// warnings.
+  /// A program without kernels that nothing verifies, for predictions. Warnings are dropped.
+  engine::Result<compiler::DraftProgram> compileDraft(const dsl::Program &program);
+  /// The same as `compile` for this processor, where the results of these nodes of the model, ascending, are not rounded to a 16-bit type.
+  /// Warnings are dropped.
   engine::Result<ProgramPointer> compileUnrounded(const dsl::Program &program, const std::vector<int> &nodes);
 
   /// A generation program that computes `positions` per step; 0, or a text that does not allow that (a warning): the whole sequence.

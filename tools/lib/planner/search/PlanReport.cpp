@@ -213,7 +213,7 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
                       result.candidates, result.tried.size(), result.pruned,
                       result.complete ? "no other candidate can be better, by its bound"
                       : result.local  ? "no candidate that differs from the best in one setting is better; others can be"
-                                      : "others can be better: the search used up its budget");
+                                      : "others can be better: the search ended before all were compiled");
   text += "#   " + printableName(command) + "\n"; // a text is UTF-8, which names of files may not be
   std::istringstream lines(printable(remarks));
   for (std::string line; std::getline(lines, line);)

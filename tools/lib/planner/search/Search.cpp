@@ -3,6 +3,7 @@
 
 #include "tools/lib/planner/search/CandidateEstimates.h"
 #include "tools/lib/planner/search/EnumerateCandidates.h"
+#include "tools/lib/planner/search/TimeCorrections.h"
 
 #include <algorithm>
 #include <array>
@@ -19,19 +20,16 @@ namespace {
 
 constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
 constexpr size_t starts = 3;    ///< plans around which is searched
-constexpr double hopeful = 1.1; ///< guesses are so far off, seldom more
+constexpr size_t fewest = 16;   ///< compiled even if their guesses are far from the best plan
+constexpr double patience = 20; ///< compilations without a better plan after which the search ends
+constexpr double hopeful = 1.1; ///< guesses are seldom further off than this factor
+constexpr double likely = 1.06; ///< most guesses are not further off
+constexpr double known = 1.04;  ///< guesses by similar plans are seldom further off
 
 /// The cost of compiling, in compilations of a small pipeline.
 double effort(const PlanTask &task, const Candidate &c) {
   return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
 }
-
-/// The mean of what was seen over what was guessed.
-struct Correction {
-  double sum = 0, count = 0;
-  void add(double ratio) { sum += ratio, ++count; }
-  double mean(double otherwise) const { return count > 0 ? sum / count : otherwise; }
-};
 
 class Search {
 public:
@@ -46,19 +44,17 @@ public:
       begin(*options.given);
     for (int round = 0; round < 4 && left > 0; ++round) // a few at a time: what is learned of them corrects the guesses
       TRY_STATUS(tryAll(bestOfMeshes()));
-    while (left > 0) {
+    while (left > 0 && !hasStopped()) {
       std::vector<size_t> next = aroundTheBest();
       result.local = next.empty();
       if (next.empty())
-        next = order();
+        next = promising();
       if (next.empty())
         break;
       next.resize(std::min(next.size(), atOnce));
       TRY_STATUS(tryAll(next));
     }
-    left = options.explaining;
-    for (std::vector<size_t> next = unexplained(); left > 0 && !next.empty(); next = unexplained())
-      TRY_STATUS(tryAll(next));
+    TRY_STATUS(explainAndVerify());
     result.complete = order().empty();
     result.local = aroundTheBest().empty();
     result.candidates = all.size();
@@ -67,13 +63,15 @@ public:
   }
 
 private:
+  using Mesh = std::array<int64_t, 4>;
+  static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.cp, c.tp}; }
+
   void add(const Candidate &one) {
-    double money = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     all.push_back(one), done.push_back(false);
     cost::StepEstimate estimate = estimateOf(task, one);
     bytes.push_back(estimate.leastBytes()), activations.push_back(estimate.activationBytes()), rooms.push_back(estimate.room());
     seconds.push_back(estimate.seconds());
-    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : estimate.leastSeconds() * money);
+    bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : estimate.leastSeconds() * cost());
     hopeless.push_back(task.machine.room > 0 && bytes.back() > rooms.back());
   }
 
@@ -83,6 +81,7 @@ private:
     result.tried.push_back(given), indices.push_back(all.size() - 1);
     if (goalOf(given, options.goal))
       result.best = 0;
+    verified.insert(0);
     addVariants();
     guess();
   }
@@ -102,13 +101,12 @@ private:
     }
     if (more.empty())
       return;
+    std::set<std::pair<Mesh, int64_t>> shapes; // the rest cannot be the same
+    for (const Candidate &one : more)
+      shapes.emplace(meshOf(one), one.micro);
     std::set<Choices> there;
-    auto near = [&](const Candidate &one) { // the rest cannot be the same
-      return std::any_of(more.begin(), more.end(),
-                         [&](const Candidate &other) { return same(one, other, Setting::Mesh) && one.micro == other.micro; });
-    };
     for (const Candidate &one : all)
-      if (near(one))
+      if (shapes.count({meshOf(one), one.micro}))
         there.insert(choicesOf(one));
     for (const Candidate &one : more)
       if (there.insert(choicesOf(one)).second)
@@ -131,8 +129,44 @@ private:
     std::stable_sort(indices.begin(), indices.end(), [&](size_t a, size_t b) { return guesses[a] < guesses[b]; });
   }
 
-  using Mesh = std::array<int64_t, 4>;
-  static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.cp, c.tp}; }
+  /// The best guesses of all that are open, each corrected by compiled plans nearby, except those that are too far from the best plan.
+  std::vector<size_t> promising() const {
+    std::vector<std::pair<double, size_t>> found;
+    for (size_t index : order()) {
+      if (found.size() == atOnce && guesses[index] >= found.back().first)
+        break;
+      if (NearGuess near = guessNearby(index); byMemory() || near.isHopeful || result.tried.size() < fewest) {
+        found.emplace_back(near.goal, index);
+        std::stable_sort(found.begin(), found.end());
+        found.resize(std::min(found.size(), atOnce));
+      }
+    }
+    std::vector<size_t> chosen;
+    for (auto [guess, index] : found)
+      chosen.push_back(index);
+    return chosen;
+  }
+
+  struct NearGuess {
+    double goal;
+    bool isHopeful; ///< may be better than the best plan
+  };
+
+  /// The guess by compiled plans with the same mesh that differ in one setting. Unless their difference is known well, the lower guess
+  /// counts: that, or the one by the plan with the number `start`, which differs in one setting, too, or by all plans of a kind.
+  NearGuess guessNearby(size_t index, std::optional<size_t> start = std::nullopt) const {
+    if (byMemory())
+      return {guesses[index], guesses[index] < best() * hopeful};
+    std::optional<Nearby> nearby = corrections.ofNeighbours(all[index]);
+    bool isKnown = nearby && nearby->isKnown;
+    double ratio = isKnown ? nearby->ratio : corrections.ofFamily(all[index]);
+    if (start && !isKnown && result.tried[*start].candidate.context == all[index].context)
+      ratio = result.tried[*start].attempt.figures->seconds / seconds[indices[*start]];
+    if (nearby)
+      ratio = std::min(ratio, nearby->ratio);
+    double guess = cost() * seconds[index] * ratio * penalties[index];
+    return {guess, guess < best() * (isKnown ? known : start ? hopeful : likely)};
+  }
 
   /// The best guess of each mesh of which none was found yet that fits.
   std::vector<size_t> bestOfMeshes() const {
@@ -166,10 +200,8 @@ private:
         continue;
       for (size_t i = 0; i < all.size(); ++i)
         if (open(i) && distance(all[i], candidate) == 1) {
-          double near =
-              byMemory() ? guesses[i] : *goalOf(result.tried[start], options.goal) * seconds[i] / seconds[indices[start]] * penalties[i];
-          if (near < best() * hopeful)
-            found.push_back(i), nearGuess[i] = near;
+          if (NearGuess near = guessNearby(i, start); near.isHopeful)
+            found.push_back(i), nearGuess[i] = near.goal;
         }
     }
     std::stable_sort(found.begin(), found.end(), [&](size_t a, size_t b) { return nearGuess[a] < nearGuess[b]; });
@@ -203,19 +235,38 @@ private:
     return one;
   }
 
+  /// Compiles for each setting of the best plan another value, and verifies the best plan, which was a draft so far.
+  Status explainAndVerify() {
+    left = options.explaining;
+    for (;;) {
+      std::vector<size_t> next = left > 0 ? unexplained() : std::vector<size_t>();
+      int unverified = result.best < 0 || verified.count(result.best) ? -1 : result.best;
+      if (next.empty() && unverified < 0)
+        return {};
+      TRY_STATUS(tryAll(next, unverified));
+    }
+  }
+
+  /// A plan that does not pass is refused, and the best of the others takes its place.
+  void keepVerified(int index, const Attempt &attempt) {
+    verified.insert(index);
+    if (attempt.figures)
+      return;
+    result.tried[static_cast<size_t>(index)].attempt = attempt;
+    result.best = -1;
+    for (size_t i = 0; i < result.tried.size(); ++i)
+      if (std::optional<double> figure = goalOf(result.tried[i], options.goal); figure && *figure < best())
+        result.best = static_cast<int>(i);
+  }
+
   /// Choices on which it depends how far guesses of activations are off.
   static size_t kindOf(const Candidate &c) { return (c.splitsBackward() ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
 
-  /// Choices on which it depends how far guesses of times are off: with those that share all of them, or else the schedule, a candidate is
-  /// compared.
-  static std::string familyOf(const Candidate &c) { return scheduleWord(c) + (c.cp > 1 ? " cp " : " ") + wordOf(c.split); }
-
   /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
   void guess() {
-    std::array<Correction, 8> memory;
-    std::map<std::string, Correction> time;
+    std::array<Mean, 8> memory;
+    corrections = {};
     std::map<std::pair<std::string, std::string>, std::pair<int, int>> outcomes; // of a choice: how many were compiled, how many refused
-    Correction anyTime;
     for (size_t i = 0; i < result.tried.size(); ++i) {
       const Tried &tried = result.tried[i];
       for (const auto &choice : choicesOf(tried.candidate))
@@ -226,27 +277,18 @@ private:
       double rest = static_cast<double>(tried.attempt.figures->memory) - task.machine.reserved - bytes[index];
       if (activations[index] > 0)
         memory[kindOf(tried.candidate)].add(std::max(0.0, rest) / activations[index]);
-      if (seconds[index] > 0) {
-        double ratio = tried.attempt.figures->seconds / seconds[index];
-        time[familyOf(tried.candidate)].add(ratio);
-        time[scheduleWord(tried.candidate)].add(ratio);
-        anyTime.add(ratio);
-      }
+      if (seconds[index] > 0)
+        corrections.add(tried.candidate, tried.attempt.figures->seconds / seconds[index]);
     }
     Choices refused;
     for (const auto &[choice, counts] : outcomes)
       if (counts.first == 0 && counts.second >= 2)
         refused.push_back(choice);
     guesses.clear(), penalties.clear();
-    double cost = options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1;
     for (size_t i = 0; i < all.size(); ++i) {
       const Candidate &one = all[i];
-      double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(one.splitsBackward() ? 2.2 : 0.9);
-      auto known = time.find(familyOf(one));
-      if (known == time.end())
-        known = time.find(scheduleWord(one));
-      double figure =
-          byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
+      double taken = bytes[i] + activations[i] * memory[kindOf(one)].value(one.splitsBackward() ? 2.2 : 0.9);
+      double figure = byMemory() ? taken + task.machine.reserved : cost() * seconds[i] * corrections.ofFamily(one);
       // Candidates that probably do not fit, or are refused, come after the others.
       double over = task.machine.room > 0 && !byMemory() ? taken / rooms[i] : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
@@ -260,39 +302,52 @@ private:
     }
   }
 
-  Status tryAll(const std::vector<size_t> &chosen) {
+  /// Compiles drafts of the chosen candidates, and with all checks what was tried under the number `unverified`.
+  Status tryAll(const std::vector<size_t> &chosen, int unverified = -1) {
     std::vector<Candidate> candidates;
     std::vector<size_t> taken;
     for (size_t index : chosen) {
       if (left <= 0)
         break;
-      left -= effort(task, all[index]);
+      left -= effort(task, all[index]), sinceBest += effort(task, all[index]);
       done[index] = true;
       taken.push_back(index), candidates.push_back(all[index]);
     }
-    Status status = tryCandidates(task, candidates, options.work, [&](size_t place, const Attempt &attempt) {
+    size_t verifies = unverified >= 0; // first, since it takes longest
+    if (verifies)
+      candidates.insert(candidates.begin(), result.tried[static_cast<size_t>(unverified)].candidate);
+    auto take = [&](size_t place, const Attempt &attempt) {
+      if (place < verifies)
+        return keepVerified(unverified, attempt);
       double before = best();
-      result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place]);
+      result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place - verifies]);
       if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
-        result.best = static_cast<int>(result.tried.size()) - 1;
+        result.best = static_cast<int>(result.tried.size()) - 1, sinceBest = 0;
       if (options.judged)
         options.judged(result.tried.back());
-    });
+    };
+    Status status = tryCandidates(task, candidates, options.work, take, verifies);
     addVariants();
     guess();
     return status;
   }
 
+  /// Guesses of time get worse, those of memory do not: what is left is not expected to be better than the best plan.
+  bool hasStopped() const { return !byMemory() && result.best >= 0 && sinceBest >= patience; }
   bool byMemory() const { return options.goal == PlanGoal::Memory; }
+  /// The factor from seconds to the figure that is made small.
+  double cost() const { return options.goal == PlanGoal::Money ? task.machine.price * static_cast<double>(task.hosts) / 3600 : 1; }
 
   const PlanTask &task;
   const SearchOptions &options;
   std::vector<Candidate> all;
   std::vector<double> bytes, activations, rooms, seconds; ///< what sizes alone say of each
   std::vector<double> bounds, guesses, penalties;
+  TimeCorrections corrections;
   std::vector<bool> hopeless, done;
   std::vector<size_t> indices; ///< of what was tried, in that order
-  double left;
+  double left, sinceBest = 0;  ///< compilations that may still be spent; spent since the best plan was found
+  std::set<int> verified;      ///< numbers of what was tried and has passed all checks, or not
   size_t varied = 0;
   int likened = -1; ///< the best plan for which `addVariants` was called
   SearchResult result;
@@ -331,11 +386,11 @@ ModelOptions optionsFor(const PlanTask &task, const Candidate &candidate) {
 }
 
 Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work,
-                     const std::function<void(size_t, const Attempt &)> &done) {
+                     const std::function<void(size_t, const Attempt &)> &done, size_t verified) {
   std::vector<ModelOptions> plans;
   for (const Candidate &candidate : candidates)
     plans.push_back(optionsFor(task, candidate));
-  return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true}, work, [&](size_t place, const Attempt &attempt) {
+  return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true, verified}, work, [&](size_t place, const Attempt &attempt) {
     done(place, attempt);
     return true;
   });

@@ -52,13 +52,15 @@ ModelOptions withText(ModelOptions options, std::string text);
 /// Options that name the plan of a candidate.
 ModelOptions optionsFor(const PlanTask &task, const Candidate &candidate);
 
-/// Compiles candidates and predicts their steps; `done` is called in their order, by the calling thread.
+/// Compiles candidates and predicts their steps; `done` is called in their order, by the calling thread. The first `verified` are
+/// compiled with all checks, the others as drafts.
 engine::Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work,
-                             const std::function<void(size_t, const Attempt &)> &done);
+                             const std::function<void(size_t, const Attempt &)> &done, size_t verified = 0);
 
 /// Compiles the most promising: the best guesses of different meshes, then what differs from the best plan so far in one setting until none
-/// of these is better, the same about the next best, then the best guesses, until no bound is better or the budget is spent. Last, for each
-/// setting of the best plan another value. The order depends on figures alone, never on the clock.
+/// of these is better, the same about the next best, then the best guesses. Ends when no bound is better, no guess is close to the best
+/// plan, compilations in a row find nothing faster, or the budget is spent. Last, for each setting of the best plan another value, and the
+/// best plan itself with all checks of the compiler. The order depends on figures alone, never on the clock.
 engine::Result<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options);
 
 } // namespace npar::planner

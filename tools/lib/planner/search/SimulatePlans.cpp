@@ -65,7 +65,20 @@ private:
   const std::atomic<bool> &over;
 };
 
-Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &options, const std::atomic<bool> &over) {
+/// Simulates a step of a compiled program; `model` is what it was compiled from.
+Result<StepFigures> figuresOf(const program::Program &program, const dsl::Program &model, const AttemptOptions &options) {
+  TRY(std::vector<program::HostRoom> rooms, roomsFor(options.machine, program::worldOf(program), options.hosts));
+  TRY(std::vector<std::vector<int64_t>> places, placeOnHosts(program, program::placeOf(program), rooms));
+  TRY(Prediction prediction, predict(program, options.machine, places));
+  StepFigures figures = figuresOf(prediction);
+  if (dsl::isUneven(options.machine))
+    figures.stages = dealOf(blocksOfStages(program, model.model.repeats), prediction);
+  if (options.lanes)
+    figures.lanes = compactTimeline(program, prediction.simulation);
+  return figures;
+}
+
+Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &options, bool asDraft, const std::atomic<bool> &over) {
   UntilOver observer(over);
   TRY(models::ElaboratedModel text, models::elaborateModel(model, observer));
   int64_t ranks = 1;
@@ -76,17 +89,12 @@ Result<StepFigures> figuresFor(const ModelOptions &model, const AttemptOptions &
     return Status::badInput(fmt::format("takes {} host{}", needed, needed == 1 ? "" : "s"));
   if (options.hosts != 0 && ranks != dsl::placesOf(options.machine, options.hosts))
     return Status::badInput(fmt::format("{} ranks leave places on the last host empty", ranks));
+  if (asDraft) {
+    TRY(compiler::DraftProgram draft, text.compilation->compileDraft(text.program));
+    return figuresOf(draft.root(), text.program, options);
+  }
   TRY(models::ProgramPointer compiled, text.compilation->compile(text.program, /*withoutKernels=*/true));
-  const program::Program &program = compiled->root();
-  TRY(std::vector<program::HostRoom> rooms, roomsFor(options.machine, ranks, options.hosts));
-  TRY(std::vector<std::vector<int64_t>> places, placeOnHosts(program, program::placeOf(program), rooms));
-  TRY(Prediction prediction, predict(program, options.machine, places));
-  StepFigures figures = figuresOf(prediction);
-  if (dsl::isUneven(options.machine))
-    figures.stages = dealOf(blocksOfStages(program, text.program.model.repeats), prediction);
-  if (options.lanes)
-    figures.lanes = compactTimeline(program, prediction.simulation);
-  return figures;
+  return figuresOf(compiled->root(), text.program, options);
 }
 
 /// The first error of a report with locations; `atKey`: its location is the key of a setting, so nothing knows that key.
@@ -113,9 +121,9 @@ Attempt refusedBy(const Status &status) {
   return attempt;
 }
 
-Attempt tryPlan(const ModelOptions &model, const AttemptOptions &options, const std::atomic<bool> &over) {
+Attempt tryPlan(const ModelOptions &model, const AttemptOptions &options, bool asDraft, const std::atomic<bool> &over) {
   try {
-    Result<StepFigures> figures = figuresFor(model, options, over);
+    Result<StepFigures> figures = figuresFor(model, options, asDraft, over);
     if (!figures.ok())
       return refusedBy(figures.status());
     Attempt attempt;
@@ -160,7 +168,7 @@ public:
 private:
   void work() {
     for (size_t plan; !over && (plan = next++) < plans.size();) {
-      Attempt attempt = tryPlan(plans[plan], options, over);
+      Attempt attempt = tryPlan(plans[plan], options, plan >= options.verified, over);
       std::lock_guard<std::mutex> lock(mutex);
       finished[plan] = std::move(attempt);
       ready.notify_one();

@@ -52,8 +52,9 @@ struct ParallelWork {
 
 struct AttemptOptions {
   dsl::Machine machine;
-  int64_t hosts = 0;  ///< hosts that the ranks must fill; 0: as many as they take
-  bool lanes = false; ///< also keep the timeline of each plan
+  int64_t hosts = 0;            ///< hosts that the ranks must fill; 0: as many as they take
+  bool lanes = false;           ///< also keep the timeline of each plan
+  size_t verified = ~size_t(0); ///< number of plans, the first ones, that are verified; the others are drafts
 };
 
 /// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`
