@@ -67,6 +67,7 @@ FIRST = [
     ("train", f"{RUN} --steps 2 --checkpoint run --log run.jsonl --output w.safetensors --trace trace.json"),
     ("train", f"{RUN} --steps 3 --checkpoint other --seed 5"),
     ("train", "train two.npar --steps 2 --set compute=fp16 --log half.jsonl --quiet"),
+    ("train", "train two.npar --steps 1 --set compute=bf16 --log narrow.jsonl --quiet"),
     ("train", "train two.npar --machine own.npar --steps 4 --eval-every 2 --log two.jsonl --output two.safetensors --checkpoint two --quiet"),
 ]
 THEN = [
@@ -210,7 +211,7 @@ class JsonSchemasTest(Together, DriverTest):
             for (name, *_), one in zip([("failure",), *THEN], running):
                 with self.subTest(name):
                     one.result()
-        for log in ("run.jsonl", "half.jsonl", "two.jsonl", "eval.jsonl"):
+        for log in ("run.jsonl", "half.jsonl", "narrow.jsonl", "two.jsonl", "eval.jsonl"):
             for line in (self.folder / log).read_text().splitlines():
                 self.check("log", line, log)
         self.assertEqual(missing_cases(helps.result()), [], "add a case above and a schema in tools/api/schemas")
