@@ -30,7 +30,7 @@ TEST(TimeCorrections, AFamilyHasTheMeanOfItsPlans) {
   EXPECT_EQ(corrections.ofFamily(planOf(4, Context::Ring)), (1.25 + 2 + 3) / 3);
 }
 
-// What one mesh shows about a setting is expected of the others: a neighbour counts with the effect of the setting.
+// The effect of a setting is measured on one mesh and expected on the others: a neighbour counts with it.
 TEST(TimeCorrections, TheEffectOfASettingIsCarriedOver) {
   TimeCorrections corrections;
   corrections.add(planOf(2, Context::Zigzag), 1);
@@ -44,7 +44,7 @@ TEST(TimeCorrections, TheEffectOfASettingIsCarriedOver) {
   EXPECT_FALSE(corrections.ofNeighbours(planOf(8, Context::Ring, 4)));
 }
 
-// What a schedule changes depends on the rest of the plan, but less if only its number of chunks or its limit differs.
+// The effect of a schedule depends on the rest of the plan, but is known if only the number of chunks or the limit differs.
 TEST(TimeCorrections, SchedulesHaveNoEffect) {
   Candidate one, other, third;
   one.pp = other.pp = third.pp = 8;

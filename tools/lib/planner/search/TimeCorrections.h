@@ -1,4 +1,4 @@
-// How far estimates of training steps are off, as compiled plans show it.
+// Corrects estimates of training steps by the simulated steps of compiled plans.
 #pragma once
 
 #include "tools/lib/planner/search/Candidate.h"
@@ -29,8 +29,8 @@ class TimeCorrections {
 public:
   void add(const Candidate &compiled, double ratio);
 
-  /// The mean ratio of plans with the same schedule, split and way of context parallelism, else of those with the schedule, else of all; 1
-  /// if there is none.
+  /// The mean ratio of plans with the same schedule, split and way of context parallelism, else of those with the schedule, else of all;
+  /// else 1.
   double ofFamily(const Candidate &one) const;
 
   /// The mean over the neighbours of `one`, the compiled plans that have its mesh and differ from it in one setting: the ratio of the plan,
@@ -38,7 +38,7 @@ public:
   std::optional<Nearby> ofNeighbours(const Candidate &one) const;
 
   /// The mean factor by which the ratio has changed from plans with a setting as `from` has it to plans with the setting as `to` has it and
-  /// all others alike; nothing if no such plans were compiled. The two candidates differ in one setting.
+  /// all other settings equal; nothing if no such plans were compiled. The two candidates differ in one setting.
   std::optional<double> effect(const Candidate &from, const Candidate &to) const;
 
 private:
