@@ -161,7 +161,7 @@ class FuzzTest(DriverTest):
         flight = {"process": 1, "processes": 2, "host": "left", "ring_entries": 4096, "ranks": [3], "sessions": [{"number": 0, "evaluates": False}]}
         flight.update({"names": ["B0:1", "join"], "group_sizes": [2], "members": [3, 4], "nodes": [node, node]})
         news = {"state": "Written", "message": "", "tag": "abc", "shards": [{"rank": 3, "bytes": 9, "hashes": 2}], "hashes": ["0" * 32, "f" * 32]}
-        own = {"host": "left", "executable": "f" * 32, "arguments": ["run", "gpt2"], "features": "avx avx2", "instructions": "avx2", "processors": [1, 0]}
+        own = {"host": "left", "executable": "f" * 32, "arguments": ["run", "gpt2"], "features": "avx avx2", "products": "pairs", "processors": [1, 0]}
         note = {"stop": "SIGTERM", "rows": [{"row": 3, "low": 5, "high": 7}]}
         files = [(0, "control/Message", message) for message in messages]
         files += [(2, "control/FlightTables", flight), (3, "checkpoint/SessionNews", news), (4, "job/Introduction", own), (5, "training/StepNote", note)]
