@@ -78,7 +78,7 @@ const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type);
 const SoftmaxKernels &plainSoftmax(ProductType type);
 const SoftmaxKernels &avx2Softmax(ProductType type);
 const SoftmaxKernels &avx512Softmax(ProductType type);
-/// For BF16 and for BF16Pairs only.
+/// The first exists for BF16 only, the second for BF16Pairs only.
 const SoftmaxKernels &tilesSoftmax();
 const SoftmaxKernels &pairsSoftmax();
 
