@@ -1,7 +1,7 @@
 // ZB auto: the best schedule that a search finds for the given costs within a memory cap (after Qi et al. 2023, "Zero Bubble Pipeline
 // Parallelism", section 3.1: lengths of the warm-up, rules to fill gaps with W; here also for V-shaped placements and building blocks).
 //
-//   zb_auto, 3 stages, 6 micro-batches, equal F, B and W:
+//   zb_auto, 3 stages, 6 micro-batches, F, B and W alike:
 //
 //   stage 0  F0 F1 F2 F3 F4 f0 b0 w0 f1 b1 w1 f2 b2 w2 F5 B0 W0 f3 b3 w3 B1 W1 f4 b4 w4 B2 W2 f5 b5 B3 w5 B4 W3 B5 W4 W5 .. ..
 //   stage 1  .. F0 F1 F2 f0 F3 f1 b0 w0 f2 b1 w1 F4 B0 W0 f3 b2 w2 F5 B1 W1 f4 b3 w3 B2 W2 f5 b4 B3 b5 B4 w4 B5 W3 w5 W4 W5 ..
