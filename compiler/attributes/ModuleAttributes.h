@@ -29,7 +29,7 @@ inline constexpr Integer seed{"npar.seed"};
 inline constexpr Integer blocks{"npar.blocks"};
 /// Groups of parameters in the train block, if there are several.
 inline constexpr List<mlir::StringAttr> groups{"npar.groups"};
-/// What the program is for; autodiff-forward sets it, and training programs lack it.
+/// Says what the program is for; autodiff-forward sets it, and training programs lack it.
 inline constexpr Word<program::ProgramKind> kind{"npar.kind"};
 /// Floating-point operations of the model's products in a training step.
 inline constexpr Real flops{"npar.flops"};
@@ -50,7 +50,7 @@ inline constexpr List<mlir::DictionaryAttr> losses{"nn.losses"};
 inline constexpr List<mlir::Attribute> optimizers{"nn.optimizers"};
 /// The largest norm of the gradients.
 inline constexpr Real clip{"nn.clip"};
-/// For each axis of the model, the line that declares it.
+/// Gives the line that declares each axis of the model.
 inline constexpr Value<mlir::DictionaryAttr> axisLines{"nn.axis_lines"};
 
 //===- The plan, on the module ----------------------------------------------------------------------------------------------===//
@@ -66,11 +66,11 @@ inline constexpr Integer bucketBytes{"dist.bucket"};
 inline constexpr Mark hierarchical{"dist.hierarchical"};
 /// A library may add up in its own order.
 inline constexpr Mark librarySums{"dist.library"};
-/// The order of products of bf16, unless it is the processor's.
+/// Names the order of products of bf16; absent if it is the processor's.
 inline constexpr Word<program::ProductOrder> productOrder{"npar.product_order"};
 /// Sums of 16-bit floats between ranks round after each addition.
 inline constexpr Mark roundedSums{"dist.rounded_sums"};
-/// For each axis in zigzag order in memory, the number of ranks: `{seq = 4}`.
+/// Gives the number of ranks of each axis that is in zigzag order in memory: `{seq = 4}`.
 inline constexpr Value<mlir::DictionaryAttr> zigzag{"dist.zigzag"};
 /// The name of a schedule kind, or of the file whose text `scheduleText` is.
 inline constexpr Text schedule{"pipe.schedule"}, scheduleText{"pipe.schedule_text"};

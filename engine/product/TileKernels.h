@@ -16,9 +16,8 @@ namespace npar::engine {
 /// BF16:      k in groups of 32, the last one filled with +0. In a group even and odd k are two chains of fma from +0, in ascending k;
 ///            c = c + (even + odd). Float32; every operand that is denormal counts as zero, every denormal result becomes zero of its
 ///            sign (tiny after rounding). This is TDPBF16PS (Intel SDM, volume 2) on tiles of 64 bytes a row.
-/// BF16Pairs: k in pairs, the last one filled with +0. One chain of fma from +0 over the pairs in ascending k, of each pair first the odd
-/// k,
-///            then the even one. Float32; denormals as for BF16. This is VDPBF16PS (Intel SDM, volume 2).
+/// BF16Pairs: k in pairs, the last one filled with +0. One chain of fma from +0 over the pairs in ascending k: the odd k of a pair comes
+///            first, then the even one. Float32; denormals as for BF16. This is VDPBF16PS (Intel SDM, volume 2).
 enum class ProductType { F32, F64, BF16, BF16Pairs, F16, TF32 };
 
 /// An operand in memory: row-major with `stride` elements from row to row, or its transpose.

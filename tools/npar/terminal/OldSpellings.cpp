@@ -114,7 +114,7 @@ private:
       }
   }
 
-  /// Rewrites the flag at `at`, and moves on to the word behind its values.
+  /// Rewrites the flag at `at`, and moves on to the word after its values.
   ExitCode rewrite(size_t &at) {
     std::string flag = words[at].substr(0, words[at].find('=')), value = words[at].substr(flag.size());
     bool takesNext = value.empty();
