@@ -59,6 +59,16 @@ struct InWords {
   static inline __attribute__((always_inline)) void placeWord(uint32_t *columns, int64_t word, const Vector<uint32_t> &value, int width) {
     storeVector(columns + word * width, value);
   }
+  /// 32 neighbours of two rows, as pairs.
+  static inline __attribute__((always_inline)) void loadRows(const uint16_t *from, int64_t stride, Vector<uint32_t> &left,
+                                                             Vector<uint32_t> &right) {
+    using Elements = Halves<2 * lanes<uint32_t>>::type;
+    auto even = loadVector<Elements>(from), odd = loadVector<Elements>(from + stride);
+    using Order = std::make_integer_sequence<int, 2 * lanes<uint32_t>>;
+    left = Vector<uint32_t>(interleaveLow(even, odd, Order()));
+    right = Vector<uint32_t>(interleaveHigh(even, odd, Order()));
+  }
+  /// The same of a vector of columns at most, of which `used` exist; `both`: the second row exists.
   static inline __attribute__((always_inline)) Vector<uint32_t> loadRows(const uint16_t *from, int64_t stride, int64_t used, bool both) {
     return pairUp(from, both ? from + stride : nullptr, used);
   }
