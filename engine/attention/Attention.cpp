@@ -55,6 +55,8 @@ struct ForwardMemory {
     q = pieces.take(a.shape.groups * headBytes);
     wideBytes = roundUp(a.shape.width, a.thin.group) * a.sumBytes;
     wide = pieces.take(a.isThin() ? a.shape.groups * wideBytes : 0);
+    wideKeys = roundUp(keys, a.thin.group);
+    wideProbabilities = pieces.take(a.isThinForValues() ? wideKeys * a.sumBytes : 0);
     k = pieces.take(roundUp(keys, t.columns) * depth * t.packedBytes);
     v = pieces.take(roundUp(keys, t.group) * width * t.packedBytes);
     scores = pieces.take(t.rows * stride * a.sumBytes);
@@ -68,9 +70,9 @@ struct ForwardMemory {
     visible = reinterpret_cast<int64_t *>(pieces.take(t.rows * int64_t(sizeof(int64_t))));
   }
   Pieces pieces;
-  /// `stride`: stride of scores. `wide`: each head's only query, widened for products of few rows.
-  int64_t rows, width, headBytes, panelBytes, stride, wideBytes;
-  char *q, *wide, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
+  /// `stride`: stride of scores. `wide`: each head's only query, widened for products of few rows; `wideProbabilities`: its probabilities.
+  int64_t rows, width, headBytes, panelBytes, stride, wideBytes, wideKeys;
+  char *q, *wide, *wideProbabilities, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
   int64_t *visible;
 };
 
@@ -93,6 +95,7 @@ private:
   void begin();
   void attend(const PositionRun &keys);
   void attend(const KeyBlock &block, int64_t head, int64_t query, int used);
+  void multiplyValues(const KeyBlock &block, int used, int64_t seen) const;
   void modify(const KeyBlock &block, int64_t head, int64_t query, int used, int64_t seen) const;
   void finish();
   int64_t positionOf(int64_t query) const { return plan.positionOf(query) + o.firstPosition; }
@@ -126,7 +129,8 @@ void ForwardPart::attend(const PositionRun &keys) {
     block.valueBytes = roundUp(block.keys, tiles.group) * tiles.columns * tiles.packedBytes;
     if (!plan.isThin())
       tiles.packB({o.k, shape.k.row, true}, 0, shape.width, keys.at + key, block.keys, memory.k);
-    tiles.packB({o.v, shape.v.row, false}, keys.at + key, block.keys, 0, shape.valueWidth, memory.v);
+    if (!plan.isThinForValues())
+      tiles.packB({o.v, shape.v.row, false}, keys.at + key, block.keys, 0, shape.valueWidth, memory.v);
     for (int64_t head = 0; head < shape.groups; ++head)
       for (int64_t query = first; query < end; query += tiles.rows)
         attend(block, head, query, int(std::min<int64_t>(tiles.rows, end - query)));
@@ -165,13 +169,22 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
   panel.max = memory.max + at * sumBytes, panel.sum = memory.sum + at * sumBytes, panel.decay = memory.decay;
   panel.probabilities = memory.probabilities;
   kernels.softmax(panel);
-  {
-    FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
-    const char *v = memory.v;
-    for (int64_t c = 0; c < memory.width; c += tiles.columns, v += block.valueBytes)
-      tiles.multiply(seen, memory.probabilities, false, v, memory.product + c * sumBytes, memory.width, used, true);
-  }
+  multiplyValues(block, used, seen);
   kernels.rescale(memory.product, memory.out + at * memory.width * sumBytes, memory.width, memory.decay, used);
+}
+
+/// Multiplies a panel of probabilities with the values of the keys that its rows see.
+void ForwardPart::multiplyValues(const KeyBlock &block, int used, int64_t seen) const {
+  FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
+  if (plan.isThinForValues()) {
+    tiles.widenPanelRow(memory.probabilities, seen, memory.wideKeys, memory.wideProbabilities);
+    Operand values{advance(o.v, block.at * shape.v.row * plan.elementBytes), shape.v.row, false};
+    plan.thin.multiplyThin(1, seen, memory.wideProbabilities, memory.wideKeys, values, 0, shape.valueWidth, memory.product);
+    return;
+  }
+  const char *v = memory.v;
+  for (int64_t c = 0; c < memory.width; c += tiles.columns, v += block.valueBytes)
+    tiles.multiply(seen, memory.probabilities, false, v, memory.product + c * sumBytes, memory.width, used, true);
 }
 
 /// Scales the panel's scores and hands them to the caller, neighbours in the sequence at a time.

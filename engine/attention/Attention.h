@@ -105,8 +105,9 @@ struct AttentionPlan {
   }
   /// Number of keys that a query sees of a run that starts at `keyPosition`; may be negative, or more than the run has.
   int64_t seenFrom(int64_t position, int64_t keyPosition) const;
-  /// True for one query per head: keys are then multiplied in place, without packing.
+  /// True for one query per head: keys are then multiplied in place, without packing. So are values, if their products take a panel's row.
   bool isThin() const { return shape.queries == 1 && tiles.rows >= 4; }
+  bool isThinForValues() const { return isThin() && tiles.widenPanelRow; }
 
   AttentionShape shape;
   const TileKernels &tiles, &thin;

@@ -162,11 +162,12 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
 
 // --- few rows -------------------------------------------------------------------------------------------------------------------------
 
-/// A strip's sums stay in the first-level cache while B passes by.
+/// A strip's sums stay in the first-level cache while B passes by. Two parts for each worker, because workers are not equally fast; but one
+/// if the parts cut the rows of B, because memory is read faster in long pieces.
 void Product::cutThin(int workers) {
   int64_t bytes = shape.m * sumBytes(shape.type) * (hasTiles(shape.type) ? 3 : 1);
   int64_t tilesAcross = ceilDivide(shape.n, kernels.columns);
-  partColumns = std::min<int64_t>(workers > 1 ? 2 * workers : 1, tilesAcross);
+  partColumns = std::min<int64_t>(workers > 1 && shape.bTransposed ? 2 * workers : workers, tilesAcross);
   stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, mostThinBytes / bytes, kernels.columns);
 }
 

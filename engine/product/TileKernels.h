@@ -53,6 +53,9 @@ struct TileKernels {
   /// Products of few rows read B in place. Converts [0, rows) x [0, depth) of A for multiplyThin, padded with +0 to `padded`: at most
   /// `rows` rows of `padded` elements of the sums' type.
   void (*widenThin)(const Operand &a, int64_t rows, int64_t depth, int64_t padded, void *factors);
+  /// Converts the first row of a panel that packA or a softmax wrote from rows of A: `depth` of k, padded with +0 to `padded`, as widenThin
+  /// does. Null where the kernels for few rows are those of another set.
+  void (*widenPanelRow)(const void *panel, int64_t depth, int64_t padded, void *factors);
   /// Computes sums over all k for [column, column + columns) of B, in consecutive tiles of `rows` rows for `finish`. The memory after them
   /// must have room for twice as many sums and for a row of B.
   void (*multiplyThin)(int64_t rows, int64_t depth, const void *factors, int64_t padded, const Operand &b, int64_t column, int64_t columns,

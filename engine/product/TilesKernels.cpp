@@ -283,8 +283,8 @@ void finish(const ProductTarget &target, const void *tile, int64_t row, int64_t 
 } // namespace
 
 const TileKernels &tilesKernels() {
-  static constexpr TileKernels kernels{panelRows, panelColumns, group,  2,       768,     2048,  512, 256,   packA,
-                                       packB,     multiply,     finish, nullptr, nullptr, begin, end, false, false};
+  static constexpr TileKernels kernels{panelRows, panelColumns, group,   2,       768,     2048,  512, 256,   packA, packB,
+                                       multiply,  finish,       nullptr, nullptr, nullptr, begin, end, false, false};
   return kernels;
 }
 

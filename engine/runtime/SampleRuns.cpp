@@ -56,6 +56,8 @@ std::vector<SampleRun> runsOfSample(const flatbuffers::Vector<const PieceDimensi
     for (const Range &range : rangesOf(dimension, zigzag.Get(i), static_cast<uint64_t>(parts[i])))
       if (range.beyond)
         add({0, range.count * elements, true});
+      else if (inner.size() == 1 && inner[0].count == stride) // all of the inner dimensions, so neighbours join
+        add({range.first * stride, range.count * stride, false});
       else
         for (uint64_t index = range.first; index < range.first + range.count; ++index)
           for (const SampleRun &run : inner)
