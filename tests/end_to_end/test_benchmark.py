@@ -1,5 +1,6 @@
 """The logic of `tools/benchmark`'s table: turns, ratios, competitors that are not there, checks that all do the same work. No speeds are asserted."""
 
+import array
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import time
 import unittest
 import unittest.mock
 
-from driver import BUILD, ROOT
+from driver import BUILD, ROOT, safetensors_file
 
 TABLE = ROOT / "tests" / "benchmark" / "table"
 sys.path.insert(0, str(TABLE))
@@ -113,6 +114,15 @@ class WorkTest(unittest.TestCase):
         self.assertIn("loss 5.8 in step 1, npar's is 5.9", training.disagreement(ours, {"loss": [6.0, 5.8], "grad_norm": [2.0, 1.9]}, "f32"))
         self.assertIn("grad_norm 2.5 in step 0", training.disagreement(ours, {"loss": [6.0, 5.9], "grad_norm": [2.5, 1.9]}, "bf16"))
         self.assertIn("loss nan", training.disagreement(ours, {"loss": [float("nan"), 5.9], "grad_norm": [2.0, 1.9]}, "bf16"))
+
+    def test_weights_are_written_as_they_are_stored(self):
+        """A view of memory, as PyTorch's process has it, gives the file that numbers give."""
+        numbers = array.array("f", [0.5, -2.0, 3.25])
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, name) for name in ("numbers", "view")]
+            for path, values in zip(paths, (numbers, memoryview(numbers).cast("B"))):
+                safetensors_file.write(path, {"w": safetensors_file.Tensor([3], values)})
+            self.assertEqual(paths[0].read_bytes(), paths[1].read_bytes())
 
     def test_operations_of_products(self):
         """Beside six operations for each parameter of a product and token, and the half of attention's products that is needed."""
