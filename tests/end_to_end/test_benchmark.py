@@ -1,5 +1,6 @@
 """The logic of `tools/benchmark`'s table: turns, ratios, competitors that are not there, checks that all do the same work. No speeds are asserted."""
 
+import array
 import json
 import os
 import pathlib
@@ -10,16 +11,22 @@ import time
 import unittest
 import unittest.mock
 
-from driver import ROOT
+from driver import BUILD, ROOT, safetensors_file
 
 TABLE = ROOT / "tests" / "benchmark" / "table"
 sys.path.insert(0, str(TABLE))
+import breakdown  # noqa: E402
+import budget  # noqa: E402
 import gpu  # noqa: E402
+import npar_program  # noqa: E402
 import pipe  # noqa: E402
 import rows  # noqa: E402
 import training  # noqa: E402
 import turns  # noqa: E402
 import workloads  # noqa: E402
+
+LIBRARIES = {"NPAR_CUDA_DRIVER": "cuda", "NPAR_CUBLASLT": "cublaslt", "NPAR_CUDNN": "cudnn"}
+STANDINS = {variable: str(BUILD / "lib" / f"libnpar_standin_{name}.so") for variable, name in LIBRARIES.items()}
 
 
 class Runner:
@@ -48,6 +55,19 @@ class TurnsTest(unittest.TestCase):
         times = turns.take_turns({"A": Runner("A", order, [[1.0]] * 3), "B": pipe.Absent("not installed"), "C": Runner("C", order, [[1.0], None])}, 3)
         self.assertEqual(order, ["A", "C", "A", "C", "A"])
         self.assertEqual((times["B"].absent, times["C"].absent, times["C"].seconds), ("not installed", "it broke", []))
+
+    def test_turns_end_with_the_time(self):
+        """A turn is left out if the one before it took longer than the time that is left; without any turn, a competitor is absent."""
+        order, limit = [], unittest.mock.Mock()
+        limit.left.side_effect = [9, 9, 0, 9, 0]  # before the turns of A, B, C, A, B
+        times = turns.take_turns({name: Runner(name, order, [[1.0], [0.5]]) for name in "ABC"}, 2, budget=limit)
+        self.assertEqual(order, ["A", "B", "A"])
+        self.assertEqual([times[name].absent for name in "ABC"], ["", "", "no time was left for its turn"])
+        self.assertEqual(times["B"].seconds, [1.0])
+
+    def test_a_command_ends_with_its_share(self):
+        with self.assertRaisesRegex(pipe.Absent, "^npar 60 was not done within 0 s, its share of the time$"):
+            npar_program.call(["sleep", 60], budget.Budget(3).part(1 / 30))
 
     def test_ratio_is_how_many_times_as_fast_npar_is(self):
         ours, theirs, nobody = turns.Times([0.5, 0.7]), turns.Times([2.0, 1.0]), turns.Times(absent="not installed")
@@ -95,11 +115,21 @@ class WorkTest(unittest.TestCase):
         self.assertIn("grad_norm 2.5 in step 0", training.disagreement(ours, {"loss": [6.0, 5.9], "grad_norm": [2.5, 1.9]}, "bf16"))
         self.assertIn("loss nan", training.disagreement(ours, {"loss": [float("nan"), 5.9], "grad_norm": [2.0, 1.9]}, "bf16"))
 
+    def test_weights_are_written_as_they_are_stored(self):
+        """A view of memory, as PyTorch's process has it, gives the file that numbers give."""
+        numbers = array.array("f", [0.5, -2.0, 3.25])
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, name) for name in ("numbers", "view")]
+            for path, values in zip(paths, (numbers, memoryview(numbers).cast("B"))):
+                safetensors_file.write(path, {"w": safetensors_file.Tensor([3], values)})
+            self.assertEqual(paths[0].read_bytes(), paths[1].read_bytes())
+
     def test_operations_of_products(self):
         """Beside six operations for each parameter of a product and token, and the half of attention's products that is needed."""
         b, d = workloads.TRAINED["b"], workloads.TRAINED["d"]
         parameters, attention = 12 * 12 * 768**2 + 768 * 50257, 12 * 3 * 2 * 512 * 768
         self.assertEqual(b.product_operations(), b.tokens * (6 * parameters + attention))
+        self.assertEqual(b.operations()["product of the logits"], b.tokens * 6 * 768 * 50257)
         parameters = 12 * (2 * 768 * 768 + 2 * 768 * 256 + 3 * 768 * 2048) + 768 * 16384
         self.assertEqual(d.product_operations(), d.tokens * (6 * parameters + attention))
 
@@ -133,6 +163,8 @@ class ChildTest(unittest.TestCase):
     def test_silence_ends(self):
         with self.assertRaisesRegex(pipe.Absent, "child.py said nothing for 0.1 s"):
             self.child("import time; time.sleep(60)", patience=0.1)
+        with self.assertRaisesRegex(pipe.Absent, "child.py said nothing for 0 s, its share of the time"):
+            self.child("import time; time.sleep(60)", budget=budget.Budget(0.1))
 
     def test_absent(self):
         with self.assertRaisesRegex(pipe.Absent, "^not installed$"):
@@ -168,6 +200,31 @@ class GpuTest(unittest.TestCase):
         with self.assertRaisesRegex(pipe.Absent, "^there is no GPU$"):
             gpu.Gpu(nothing)
 
+    def test_ways_of_npar(self):
+        """The fastest comes first; without libraries there are npar's kernels only."""
+        both, none = gpu.ways_of(["cublaslt", "cudnn"]), gpu.ways_of([])
+        self.assertEqual(next(iter(both.values())), ("--backend", "cuda", "--cuda-products", "library", "--cuda-attention", "library", "--cuda-graph"))
+        self.assertEqual((len(both), none), (6, {"npar, graphs": ("--backend", "cuda", "--cuda-graph"), "npar": ("--backend", "cuda")}))
+
+    def test_where_the_time_goes(self):
+        """Of two ranks the first, without the first training step. Communication takes place at the same time as computation."""
+        lanes = [{"ph": "M", "name": "thread_name", "pid": 0, "tid": lane, "args": {"name": name}} for lane, name in enumerate(("compute", "dp"))]
+        steps = [
+            ("matmul", "F0", 0, 0, 1), ("matmul h.0.mlp", "F0", 0, 1, 2), ("gelu_0 h.0.mlp", "F0", 0, 3, 3), ("all_reduce", "B0", 1, 6, 3),
+            ("optimize_0 wte", "U0", 0, 8, 4),
+        ]  # fmt: skip
+
+        def event(pid, step, scale, name, task, lane, begin, length):
+            of = {"training_step": step, "source": "/a/M.npar:1:2"}
+            return {"ph": "X", "name": name, "cat": task, "pid": pid, "tid": lane, "ts": begin, "dur": scale * length, "args": of}
+
+        events = [event(*run, *step) for run in ((0, 0, 9), (0, 1, 1), (0, 2, 1), (1, 1, 9)) for step in steps]
+        whole, groups, kernels = breakdown.breakdown({"traceEvents": lanes + events}, "matmul")
+        expected = {"product of the logits": 1, "other products": 2, "between products": 3, "updates": 4, "no computation": 2, "communication": 3}
+        self.assertEqual({name: round(1e6 * part.median) for name, part in groups.items()}, expected)
+        self.assertEqual((round(1e6 * whole.best), len(whole.seconds), groups["updates"].count), (12, 2, 1))
+        self.assertEqual(list(kernels), [("optimize_0", "M.npar:1:2"), ("gelu_0", "M.npar:1:2")])
+
     def test_memory_is_the_most_that_was_given(self):
         self.script("nvidia-smi", f'case "$*" in *loop*) echo 500; echo 900; echo 700; touch {self.folder}/told; exec sleep 60;; *) echo 400;; esac\n')
         path = {"PATH": f"{self.folder}:{os.environ['PATH']}"}
@@ -188,6 +245,36 @@ class CommandTest(unittest.TestCase):
         self.assertIn("'z' is none of a, b, b4, c, d, e, f, g", run("--only", "a,z").stderr)
         self.assertIn("'0' is not a whole number from 1", run("--rounds", "0").stderr)
         self.assertIn("'/no/table.json' cannot be written", run("--json", "/no/table.json").stderr)
+        self.assertIn("'/dev/null/traces' is no folder and cannot be made", run("--traces", "/dev/null/traces").stderr)
+        self.assertIn("--minutes limits --gpu: add --gpu", run("--minutes", "3").stderr)
+        self.assertIn("--gpu measures i, j, k only", run("--gpu", "--only", "b,i").stderr)
+
+    def benchmark_gpu(self, *flags, **variables):
+        command = [ROOT / "tools" / "benchmark", "--gpu", "--quick", "--build", BUILD, "--python", "/no/python", *flags]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **STANDINS, **variables})
+
+    def test_without_a_gpu(self):
+        """One line, and the exit code of `npar train`."""
+        done = self.benchmark_gpu(NPAR_CUDA_DRIVER="/no/driver.so")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "^tools/benchmark: --gpu needs a GPU: there is no CUDA driver: .*/no/driver.so.*\n$")
+
+    def test_on_a_gpu(self):
+        """All ways of npar on an imitated one, and where their time goes; two ranks communicate."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.benchmark_gpu("--only", "i,k", "--json", pathlib.Path(folder, "table.json"), "--traces", folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            one, two = (section["rows"] for section in json.loads(pathlib.Path(folder, "table.json").read_text())["sections"])
+            self.assertEqual(sorted(os.listdir(folder)), ["i-bf16.json", "i-bf16.npx", "k-bf16.json", "k-bf16.npx", "table.json"])
+        self.assertEqual([row["name"] for row in one[:3]], ["npar, libraries, graphs", "PyTorch eager", "torch.compile"])
+        ways = [row for row in one + two if row["name"].startswith("npar")]
+        self.assertEqual((len(ways), [row for row in ways if not row.get("best")]), (8, []))
+        self.assertTrue(all("arena" in row["note"] for row in ways))
+        parts = {row["name"].strip(): row for row in one if row.get("unit") == "ms"}
+        self.assertTrue(parts["product of the logits"]["note"].endswith(" 3 steps") and parts["other products"]["note"].endswith(" 12 steps"))
+        self.assertTrue({"attention", "between products", "updates", "no computation"} < parts.keys())
+        self.assertNotIn("communication", parts)
+        self.assertIn("collectives", next(row["note"] for row in two if row["name"].strip() == "communication"))
 
     def test_without_npar_and_pytorch(self):
         """A table all the same, of dashes with reasons."""

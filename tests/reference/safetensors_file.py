@@ -9,7 +9,7 @@ ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8), "U8": ("B", 1), "I16": ("h", 2), "
 
 
 class Tensor:
-    """Values of one tensor, flat and row-major, with its shape."""
+    """Values of one tensor, flat and row-major, with its shape. Instead of values, a memoryview has the bytes as they are stored."""
 
     def __init__(self, shape, values, element="F32"):
         self.shape, self.values, self.element = list(shape), values, element
@@ -35,14 +35,21 @@ def read(path):
     return tensors
 
 
+def stored(tensor):
+    """The bytes of a tensor in a file."""
+    if isinstance(tensor.values, memoryview):
+        return tensor.values
+    values = array.array(ELEMENTS[tensor.element][0], tensor.values)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tobytes()
+
+
 def write(path, tensors):
     """Writes {name: Tensor}; the header is padded to 8 bytes as the format asks."""
     header, pieces, offset = {}, [], 0
     for name, tensor in tensors.items():
-        values = array.array(ELEMENTS[tensor.element][0], tensor.values)
-        if sys.byteorder == "big":
-            values.byteswap()
-        piece = values.tobytes()
+        piece = stored(tensor)
         header[name] = {"dtype": tensor.element, "shape": tensor.shape, "data_offsets": [offset, offset + len(piece)]}
         pieces.append(piece)
         offset += len(piece)

@@ -6,6 +6,7 @@ matrix-product FLOP/s of the whole step as a share of the best product in (a). t
   tools/benchmark                        everything
   tools/benchmark --only b4,c            some sections
   tools/benchmark --only b --types bf16 --rounds 5 --json table.json
+  tools/benchmark --gpu                  the GPU's sections in bf16, in five minutes
 """
 
 import argparse
@@ -24,9 +25,11 @@ import machine
 import ranks
 import training
 import workloads
+from budget import UNLIMITED, Budget
 from npar_program import measured_machine
 from pipe import Absent
 from rows import Table
+from turns import attempt
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SECTIONS = {
@@ -38,7 +41,8 @@ SECTIONS = {
     "h": "the next token of one sequence",
     **{key: one.title for key, one in workloads.ON_GPU.items()},
 }
-MOST_STEPS = 50  # of a turn
+MOST_STEPS, SECONDS = 50, 4  # of a turn
+NO_GPU = 1  # exit code, that of `npar train` there
 BUSY = 0.25  # load per core at the start; above it the header has a remark
 
 
@@ -52,6 +56,8 @@ class Options:
         self.versions = {}  # of those that took part
         self.rounds, self.seconds = (1, 0) if flags.quick else (flags.rounds, flags.seconds)
         self.machine = "reference"  # that planned times are for
+        self.traces, self.minutes = flags.traces, flags.minutes  # minutes: None where nothing limits them
+        self.budget = Budget(60 * flags.minutes) if flags.minutes else UNLIMITED
 
     def steps_for(self, seconds):
         """Measured steps of a turn, if one takes npar `seconds`."""
@@ -96,20 +102,41 @@ def writable(path):
     return path
 
 
+def folder(path):
+    """Made if it is not there yet."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"'{path}' is no folder and cannot be made: {error.strerror}") from None
+    return path
+
+
 def parse_flags():
     sections = "sections:\n" + "\n".join(f"  {key:4} {title}" for key, title in SECTIONS.items())
     parser = argparse.ArgumentParser("tools/benchmark", description=__doc__, epilog=sections, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", type=listed(SECTIONS), default=list(SECTIONS), metavar="a,b4", help="these sections (default: all)")
-    parser.add_argument("--types", type=listed(("f32", "bf16")), default=["f32", "bf16"], metavar="f32,bf16")
+    parser.add_argument("--only", type=listed(SECTIONS), metavar="a,b4", help="these sections (default: all)")
+    parser.add_argument("--types", type=listed(("f32", "bf16")), metavar="f32,bf16")
     parser.add_argument("--rounds", type=positive, default=3, help="turns of each competitor (default: 3)")
-    parser.add_argument("--seconds", type=positive, default=4, help=f"of npar's turn: 1 to {MOST_STEPS} steps, as many for all (default: 4)")
+    parser.add_argument("--seconds", type=positive, help=f"of npar's turn: 1 to {MOST_STEPS} steps, as many for all (default: {SECONDS}; {gpu.SECONDS} with --gpu)")
     parser.add_argument("--threads", type=positive, default=machine.cores(), help="of each competitor (default: all cores)")
+    parser.add_argument("--gpu", action="store_true", help=f"only {', '.join(workloads.ON_GPU)}, in bf16, within --minutes; exit code {NO_GPU} without a GPU")
+    parser.add_argument("--minutes", type=positive, metavar="N", help=f"time limit of --gpu (default: {gpu.MINUTES})")
+    parser.add_argument("--traces", type=folder, metavar="FOLDER", help="keep the traces of i, j and their programs, for `npar inspect actual`")
     parser.add_argument("--quick", action="store_true", help="shrunk models, one round, one step: whether everything runs; its numbers mean nothing")
     parser.add_argument("--json", type=writable, metavar="FILE", help="the table as data too")
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="a Python with PyTorch (default: this one)")
     parser.add_argument("--jax-python", metavar="PYTHON", help="a Python with JAX (default: that of --python)")
     parser.add_argument("--build", default=os.environ.get("NPAR_BUILD") or str(ROOT / "build"), help="a build of npar (default: NPAR_BUILD, or build)")
-    return parser.parse_args()
+    flags = parser.parse_args()
+    if flags.minutes and not flags.gpu:
+        parser.error("--minutes limits --gpu: add --gpu")
+    if flags.gpu and set(flags.only or []) - set(workloads.ON_GPU):
+        parser.error(f"--gpu measures {', '.join(workloads.ON_GPU)} only: leave out the others, or --gpu")
+    flags.only = flags.only or list(workloads.ON_GPU if flags.gpu else SECTIONS)
+    flags.types = flags.types or (["bf16"] if flags.gpu else ["f32", "bf16"])
+    flags.seconds = flags.seconds or (gpu.SECONDS if flags.gpu else SECONDS)
+    flags.minutes = flags.minutes or (gpu.MINUTES if flags.gpu else None)
+    return flags
 
 
 def header(options, about):
@@ -122,6 +149,7 @@ def header(options, about):
         f"  load     {load} at the start (1, 5, 15 minutes){busy}; each competitor has {options.threads} threads",
         f"  turns    A B C A B C ...: {options.rounds} rounds, in each one step that warms up, then steps for about {options.seconds} s of npar's, "
         "equally many of each; best and median step, ratios of the best",
+        *([f"  limit    {options.minutes} minutes: what is not done in its share of them is left out"] if options.minutes else []),
     ]
 
 
@@ -151,15 +179,16 @@ def measure(options, table, sections, folder):
         attention_rows.measure(options, table)
     if "h" in sections:
         generating.measure(options, table)
-    for key in workloads.ON_GPU:
-        if key in sections:
-            gpu.measure(options, table, options.workload(key))
+    gpu.measure_all(options, table, [options.workload(key) for key in workloads.ON_GPU if key in sections])
     options.say("")
 
 
 def main():
     flags = parse_flags()
     options, table = Options(flags), Table()
+    if flags.gpu and isinstance(found := attempt(gpu.Gpu, options.npar), Absent):
+        print(f"tools/benchmark: --gpu needs a GPU: {found}", file=sys.stderr)
+        return NO_GPU
     about = machine.describe(ROOT, options.build)
     table.header(header(options, about))
     code = 0

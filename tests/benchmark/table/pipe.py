@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from budget import UNLIMITED
+
 
 class Absent(Exception):
     """A competitor is not there, or cannot do this; the text says why."""
@@ -21,9 +23,10 @@ class Absent(Exception):
 class Child:
     """The driver's end."""
 
-    def __init__(self, python, script, request, environment=None, patience=1800):
-        """Raises Absent where the child cannot do what is asked, as every question does; `patience`: seconds that an answer may take."""
-        self.name, self.patience = pathlib.Path(script).name, patience
+    def __init__(self, python, script, request, environment=None, patience=1800, budget=UNLIMITED):
+        """Raises Absent where the child cannot do what is asked, as every question does; `patience`: seconds that an answer may take;
+        `budget`: limits it, too."""
+        self.name, self.patience, self.budget = pathlib.Path(script).name, patience, budget
         self.errors = tempfile.TemporaryFile()
         command = [python, str(script), json.dumps(request)]
         try:
@@ -48,9 +51,11 @@ class Child:
         return self.read()
 
     def read(self):
-        if not select.select([self.process.stdout], [], [], self.patience)[0]:
+        share = self.budget.left()
+        if not select.select([self.process.stdout], [], [], min(self.patience, share))[0]:
             self.process.kill()
-            raise Absent(f"{self.name} said nothing for {self.patience} s")
+            limit = f"{self.patience} s" if self.patience < share else f"{share:.0f} s, its share of the time"
+            raise Absent(f"{self.name} said nothing for {limit}")
         line = self.process.stdout.readline()
         answer = json.loads(line) if line else {"absent": self.last_words()}
         if "absent" in answer:

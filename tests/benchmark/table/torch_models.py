@@ -131,10 +131,11 @@ class Llama(nn.Module):
         return dict(self.named_parameters())
 
 
-def build(model, sizes, seed=1):
-    """A model with the same random weights for the same seed."""
-    built = {"gpt2": Gpt2, "llama": Llama}[model](**sizes)
-    chance = torch.Generator().manual_seed(seed)
+def build(model, sizes, device="cpu", seed=1):
+    """A model with the same random weights for the same seed, drawn where it is: a processor takes long for large ones."""
+    with torch.device(device):
+        built = {"gpt2": Gpt2, "llama": Llama}[model](**sizes)
+    chance = torch.Generator(device).manual_seed(seed)
     with torch.no_grad():
         for name, parameter in built.named_parameters():
             if parameter.dim() > 1:

@@ -32,7 +32,7 @@ class Trainer:
         self.device = request["device"]
         if self.device == "cuda" and not torch.cuda.is_available():
             raise pipe.Absent(f"PyTorch {torch.__version__} finds no GPU")
-        self.model = build(request["model"], self.sizes).to(self.device)
+        self.model = build(request["model"], self.sizes, self.device)
         betas = (self.training["beta1"], self.training["beta2"])
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), betas=betas, eps=self.training["epsilon"], weight_decay=self.training["decay"], fused=True
@@ -76,12 +76,9 @@ class Trainer:
 
     def save(self, path):
         """The weights that it has, as npar reads them."""
-        tensors = {}
-        for name, value in self.model.stored().items():
-            value, values = value.detach().cpu().contiguous(), array.array("f")
-            values.frombytes(ctypes.string_at(value.data_ptr(), value.numel() * 4))
-            tensors[name] = safetensors_file.Tensor(value.shape, values)
-        safetensors_file.write(path, tensors)
+        kept = {name: value.detach().cpu().contiguous() for name, value in self.model.stored().items()}  # until they are written
+        views = {name: memoryview((ctypes.c_char * (4 * value.numel())).from_address(value.data_ptr())).cast("B") for name, value in kept.items()}
+        safetensors_file.write(path, {name: safetensors_file.Tensor(value.shape, views[name]) for name, value in kept.items()})
         return {}
 
     def steps(self, count, forget=False):

@@ -1,10 +1,12 @@
 """Sections (b), (b4), (c), (d): a training step of npar, of PyTorch and of compiled PyTorch, in float32 and bfloat16."""
 
 import array
+import concurrent.futures
 import pathlib
 import random
 import tempfile
 
+from budget import UNLIMITED
 from child_rounds import ChildRounds
 from npar_program import Program, Rounds
 from pipe import Absent, Child
@@ -14,6 +16,10 @@ from workloads import TRAINING
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPETITORS = {"PyTorch eager": False, "torch.compile": True}  # by name: compiled
+# Shares of the time that is left, where it is limited.
+STARTING = 1 / 2  # for the start of PyTorch
+FIRST_STEPS, FURTHER_WAYS = 2 / 3, 1 / 4  # for the first steps of a competitor, which compile, and of each further way of npar
+TURNS = 0.85  # for all turns
 CHECKED = 2  # first steps whose losses and gradient norms are compared
 AGREE = {"f32": {"loss": 1e-4, "grad_norm": 1e-3}, "bf16": {"loss": 1e-2, "grad_norm": 5e-2}}  # relative; bfloat16 is rounded in other places
 
@@ -33,20 +39,25 @@ def numbers_of(entries, type):
 
 
 class Contest:
-    """The competitors that take turns at one model in one type. A competitor that cannot take part is replaced by an Absent."""
+    """The competitors that take turns at one model in one type. A competitor that cannot take part is replaced by an Absent. Where the time is
+    limited, those that come first get theirs first."""
 
     device = "cpu"  # device on which all compute
+    competitors = COMPETITORS
     ways = {"npar": ()}  # of npar, by name: flags of `npar train`
     rounds = Rounds  # of one way
+    budget = UNLIMITED
 
     def __init__(self, options, workload, type, folder):
         self.options, self.workload, self.type, self.folder = options, workload, type, folder
-        self.tokens, self.steps = pathlib.Path(folder, "tokens.u16"), 1
+        self.tokens, self.steps = pathlib.Path(folder, "tokens.u16"), {}  # steps: measured in a turn, by npar's ways
         self.data = ["--data", self.tokens, "--tokens", "u16", "--data-order", "sequential"]
         self.write_tokens()
-        self.program = attempt(self.compile)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            started = {name: pool.submit(attempt, self.start, compiled) for name, compiled in self.competitors.items()}
+            self.program = attempt(self.compile)
         self.npars = {name: self.program for name in self.ways}  # flags, once they are accepted
-        self.children = {name: attempt(self.start, compiled) for name, compiled in COMPETITORS.items()}
+        self.children = {name: child.result() for name, child in started.items()}
 
     def say(self, text):
         self.options.say(f"({self.workload.key}) {self.type}, {text}")
@@ -64,7 +75,7 @@ class Contest:
             "model": self.workload.model, "sizes": self.workload.sizes, "training": TRAINING, "type": self.type, "compiled": compiled, "device": self.device,
             "threads": self.options.threads, "tokens": str(self.tokens),
         }  # fmt: skip
-        child = Child(self.options.python, HERE / "torch_train.py", request, self.options.thread_variables())
+        child = Child(self.options.python, HERE / "torch_train.py", request, self.options.thread_variables(), budget=self.budget.part(STARTING))
         self.options.versions["PyTorch"] = child.said["version"]
         return child
 
@@ -72,24 +83,34 @@ class Contest:
         """npar and PyTorch train the first steps from the same weights on the same tokens. Who comes to other numbers does not take part: no two
         kinds of work are compared. It warms PyTorch up, and says how long a step takes."""
         self.say(f"the first {CHECKED} steps, which are compared")
-        weights, ours = pathlib.Path(self.folder, "weights.safetensors"), None
+        weights = pathlib.Path(self.folder, "weights.safetensors")
         for name, child in self.children.items():
             self.children[name] = attempt(self.weights_of, child, weights)
         begin = [*self.data, "--threads", self.options.threads, *(["--weights", weights] if weights.exists() else [])]
-        for name, flags in self.ways.items():
-            entries = attempt(lambda program: program.run(CHECKED, *begin, *flags)[0], self.program)
-            self.npars[name] = attempt(self.accepted, flags, entries, ours)
-            if ours is None and not isinstance(self.npars[name], Absent):
-                self.steps, ours = self.options.steps_for(min(self.program.seconds(entries))), numbers_of(entries, self.type)
-        weights.unlink(missing_ok=True)
+        ways = iter(self.ways)
+        ours = next((numbers for numbers in (self.first_steps(name, begin) for name in ways) if numbers), None)
         for name, child in self.children.items():
             self.children[name] = attempt(self.compared, child, ours)
+        for name in ways:
+            self.first_steps(name, begin, ours)
+        weights.unlink(missing_ok=True)
 
-    def accepted(self, flags, entries, ours):
-        """The flags of a way of npar, whose first steps are those of the first way."""
-        if wrong := ours and disagreement(ours, numbers_of(entries, self.type), self.type):
+    def first_steps(self, name, begin, ours=None):
+        """The numbers of the first steps of one of npar's ways; None if it does not take part."""
+        numbers = attempt(lambda program: self.accepted(name, program, begin, ours), self.program)
+        absent = isinstance(numbers, Absent)
+        self.npars[name] = numbers if absent else self.ways[name]
+        return None if absent else numbers
+
+    def accepted(self, name, program, begin, ours):
+        """The numbers of a way, which are `ours` if there are some."""
+        program.budget = self.budget.part(FURTHER_WAYS if ours else FIRST_STEPS)
+        entries = program.run(CHECKED, *begin, *self.ways[name])[0]
+        numbers = numbers_of(entries, self.type)
+        if wrong := ours and disagreement(ours, numbers, self.type):
             raise Absent(wrong)
-        return flags
+        self.steps[name] = self.options.steps_for(min(program.seconds(entries)))
+        return numbers
 
     def weights_of(self, child, path):
         """The child; saves its weights to `path` first if the file does not exist."""
@@ -98,6 +119,7 @@ class Contest:
         return child
 
     def compared(self, child, ours):
+        child.budget = self.budget.part(FIRST_STEPS)
         theirs = child.ask("steps", count=CHECKED, forget=True)
         if wrong := ours and disagreement(ours, theirs, self.type):
             child.close()
@@ -105,14 +127,25 @@ class Contest:
         return child
 
     def hold(self):
-        """Times by name, npar first."""
-        run = ("--threads", self.options.threads, *self.data)
-        runners = {
-            name: attempt(lambda flags: self.rounds(self.program, 1, self.steps, *run, *flags), flags) for name, flags in self.npars.items()
-        }
-        for name, child in self.children.items():
-            runners[name] = attempt(ChildRounds, child, 1, self.steps)
-        return take_turns(runners, self.options.rounds, self.say)
+        """Times by name: npar's first way, the others, and npar's further ways."""
+        run, turns = ("--threads", self.options.threads, *self.data), self.budget.part(TURNS)
+        first, *more = [
+            (name, attempt(lambda flags: self.rounds(self.program, 1, self.steps[name], *run, *flags), flags)) for name, flags in self.npars.items()
+        ]
+        most = max(self.steps.values(), default=1)
+        others = [(name, attempt(lambda child: self.rounds_of(child, most, turns), child)) for name, child in self.children.items()]
+        self.set_budget(turns)
+        times = take_turns(dict([first, *others, *more]), self.options.rounds, self.say, turns)
+        self.set_budget(self.budget)
+        return times
+
+    def set_budget(self, budget):
+        if not isinstance(self.program, Absent):
+            self.program.budget = budget
+
+    def rounds_of(self, child, steps, budget):
+        child.budget = budget
+        return ChildRounds(child, 1, steps)
 
     def note(self, times):
         """The planned step compared with the measured one, and the memory outside of the arenas."""
@@ -121,6 +154,10 @@ class Contest:
         return (
             f"planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
         )
+
+    def explain(self, times):
+        """Rows under the others', by npar's own trace."""
+        return []
 
     def close(self):
         for child in self.children.values():
@@ -150,6 +187,7 @@ def measure_types(options, table, workload, peaks, contest_of):
                 own = [times[name] for name in contest.ways]
                 ours = min((one for one in own if not one.absent), key=lambda one: one.best, default=own[0])
                 notes = {name: contest.note(times[name]) for name in contest.ways if not times[name].absent}
+                explained = contest.explain(times)
             finally:
                 contest.close()
         if not ours.absent:
@@ -159,4 +197,6 @@ def measure_types(options, table, workload, peaks, contest_of):
             against = None if name in contest.ways else ratio(ours, each)
             note = notes.get(name) or ("" if name in contest.ways else note_of_other(ours, each))
             table.add(row_of(name, type, each, workload.tokens, "tokens/s", against, share, note))
+        for row in explained:
+            table.add(row)
     return seconds

@@ -2,7 +2,9 @@
 
 import dataclasses
 import statistics
+import time
 
+from budget import UNLIMITED
 from pipe import Absent
 
 
@@ -13,6 +15,7 @@ class Times:
     seconds: list = dataclasses.field(default_factory=list)
     memory: int = 0
     absent: str = ""
+    turn: float = 0.0  # seconds that the last turn took in all
 
     @property
     def best(self):
@@ -34,14 +37,19 @@ def attempt(make, *arguments):
         return reason
 
 
-def take_turns(competitors, rounds, say=lambda text: None):
+def take_turns(competitors, rounds, say=lambda text: None, budget=UNLIMITED):
     """`competitors`: {name: runner}, each with `round()`, which returns seconds of its steps and its peak memory in bytes, and raises Absent
-    where it does not run (then it is not asked again); a runner that is an Absent already is never asked. Returns {name: Times}."""
+    where it does not run (then it is not asked again); a runner that is an Absent already is never asked. A turn for which the time does
+    not suffice is left out. Returns {name: Times}."""
     times = {name: Times(absent=str(runner) if isinstance(runner, Absent) else "") for name, runner in competitors.items()}
     for number in range(rounds):
         for name, runner in competitors.items():
             if times[name].absent:
                 continue
+            if budget.left() <= times[name].turn:
+                times[name].absent = "" if times[name].seconds else "no time was left for its turn"
+                continue
+            begun = time.monotonic()
             say(f"round {number + 1} of {rounds}: {name}")
             try:
                 seconds, memory = runner.round()
@@ -49,6 +57,7 @@ def take_turns(competitors, rounds, say=lambda text: None):
                 times[name] = Times(absent=str(reason))
                 continue
             times[name].seconds += seconds
+            times[name].turn = time.monotonic() - begun
             times[name].memory = max(times[name].memory, memory)
     return times
 

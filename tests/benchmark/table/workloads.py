@@ -18,14 +18,15 @@ class Workload:
     title: str
     model: str
     sizes: dict
+    ranks: int = 1  # data-parallel, each with its part of the batch
 
     @property
     def tokens(self):
         return self.sizes["batch"] * self.sizes["length"]
 
-    def product_operations(self):
-        """Floating-point operations of all matrix products of a training step, forward and backward. Of causal attention the half counts that
-        is needed, whatever a competitor computes."""
+    def operations(self):
+        """Floating-point operations of the matrix products of a training step, forward and backward, by the part of the model. Of causal
+        attention the half counts that is needed, whatever a competitor computes."""
         size = self.sizes
         width, length = size["width"], size["length"]
         if self.model == "llama":
@@ -33,8 +34,19 @@ class Workload:
             weights = 2 * width * width + 2 * width * keys + 3 * width * size["mlp"]
         else:
             weights = 12 * width * width
-        forward = 2 * (size["depth"] * weights + width * size["vocab"]) + size["depth"] * 2 * length * width
-        return 3 * forward * self.tokens
+        forward = {
+            "product of the logits": 2 * width * size["vocab"], "other products": 2 * size["depth"] * weights,
+            "attention": 2 * size["depth"] * length * width,
+        }  # fmt: skip
+        return {name: 3 * each * self.tokens for name, each in forward.items()}
+
+    def product_operations(self):
+        """All of `operations`."""
+        return sum(self.operations().values())
+
+    def logits(self):
+        """The name of the logits' product in npar's traces."""
+        return {"gpt2": "matmul", "llama": "matmul lm_head"}[self.model]
 
     def small(self):
         """The same kind of step that takes no time: to see that everything runs."""
@@ -47,8 +59,8 @@ def sizes_in_words(sizes):
     return f"{sizes['depth']} blocks, width {sizes['width']}, vocabulary {sizes['vocab']:,}, batch {sizes['batch']} x {sizes['length']}"
 
 
-def workload(key, name, model, sizes):
-    return Workload(key, f"{name}: {sizes_in_words(sizes)}", model, sizes)
+def workload(key, name, model, sizes, ranks=1):
+    return Workload(key, f"{name}: {sizes_in_words(sizes)}", model, sizes, ranks)
 
 
 TRAINED = {
@@ -62,11 +74,13 @@ TRAINED = {
 }
 
 # Models of sizes that are typical for GPUs.
+GPT2_ON_GPU = {**GPT2, "length": 1024, "batch": 8}
 LLAMA_1B = {"vocab": 32000, "context": 2048, "width": 2048, "mlp": 5632, "heads": 32, "kv_heads": 4, "depth": 22, "length": 2048, "batch": 2}
 ON_GPU = {
     one.key: one
     for one in (
-        workload("i", "GPT-2 124M on a GPU", "gpt2", {**GPT2, "length": 1024, "batch": 8}),
+        workload("i", "GPT-2 124M on a GPU", "gpt2", GPT2_ON_GPU),
         workload("j", "Llama-style 1B on a GPU", "llama", LLAMA_1B),
+        workload("k", "GPT-2 124M, data parallelism of 2 ranks on GPUs", "gpt2", GPT2_ON_GPU, ranks=2),
     )
 }
