@@ -14,11 +14,62 @@ struct Access {
   bool write;
 };
 
+/// The accesses to a region that no later write covers. Those of like sizes are sorted by their begin, so that what overlaps is found
+/// without a look at all.
+class LiveAccesses {
+public:
+  template <typename Visit> void forEachOverlapping(uint64_t begin, uint64_t end, Visit visit) const {
+    for (uint32_t size = 0; size < sizes.size(); ++size) {
+      uint64_t longest = (uint64_t(1) << size) - 1;
+      for (auto at = from(sizes[size], begin - std::min(begin, longest)); at != sizes[size].end() && at->begin < end; ++at)
+        if (begin < at->end)
+          visit(*at);
+    }
+  }
+
+  void add(const Access &access) {
+    if (access.write)
+      eraseCovered(access);
+    uint32_t size = sizeOf(access);
+    if (size >= sizes.size())
+      sizes.resize(size + 1);
+    sizes[size].insert(std::upper_bound(sizes[size].begin(), sizes[size].end(), access, isBefore), access);
+  }
+
+private:
+  using Sorted = std::vector<Access>;
+  std::vector<Sorted> sizes; ///< by the number of bits of a size in bytes
+
+  static bool isBefore(const Access &a, const Access &b) { return a.begin < b.begin; }
+  static Sorted::const_iterator from(const Sorted &sorted, uint64_t begin) {
+    return std::lower_bound(sorted.begin(), sorted.end(), Access{begin, 0, 0, false}, isBefore);
+  }
+
+  static uint32_t sizeOf(const Access &access) {
+    uint32_t bits = 0;
+    for (uint64_t bytes = access.end - access.begin; bytes > 0; bytes >>= 1)
+      ++bits;
+    return bits;
+  }
+
+  /// Keeps the other accesses of the same step, which the write does not follow.
+  void eraseCovered(const Access &write) {
+    for (uint32_t size = 0; size <= sizeOf(write) && size < sizes.size(); ++size) {
+      Sorted &sorted = sizes[size];
+      auto first = sorted.begin() + (from(sorted, write.begin) - sorted.begin()), last = first;
+      while (last != sorted.end() && last->begin <= write.end)
+        ++last;
+      sorted.erase(std::remove_if(first, last, [&](const Access &other) { return other.step != write.step && other.end <= write.end; }),
+                   last);
+    }
+  }
+};
+
 } // namespace
 
 void addDependencies(program::FragmentT &fragment) {
   program::StepOrder order(fragment.steps.size());
-  std::vector<std::vector<Access>> live; // per region: accesses that no later write covers
+  std::vector<LiveAccesses> live; // per region
   fragment.dependencies.clear();
   for (uint32_t index = 0; index < fragment.steps.size(); ++index) {
     program::Step &step = fragment.steps[index];
@@ -30,9 +81,10 @@ void addDependencies(program::FragmentT &fragment) {
       if (operand.region() >= live.size())
         live.resize(operand.region() + 1);
       bool write = i >= step.inputs();
-      for (const Access &access : live[operand.region()])
-        if ((access.write || write) && access.begin < operand.offset() + operand.bytes() && operand.offset() < access.end)
+      live[operand.region()].forEachOverlapping(operand.offset(), operand.offset() + operand.bytes(), [&](const Access &access) {
+        if (access.write || write)
           waits.push_back(access.step);
+      });
     }
     // Latest first: what they wait for in turn needs no edge.
     std::sort(waits.begin(), waits.end(), std::greater<uint32_t>());
@@ -48,15 +100,7 @@ void addDependencies(program::FragmentT &fragment) {
     step.mutate_dependency_count(static_cast<uint32_t>(fragment.dependencies.size()) - first);
     for (uint32_t i = 0; i < operands; ++i) {
       const program::Operand &operand = operandAt(i);
-      std::vector<Access> &accesses = live[operand.region()];
-      Access access = {operand.offset(), operand.offset() + operand.bytes(), index, i >= step.inputs()};
-      if (access.write)
-        accesses.erase(std::remove_if(accesses.begin(), accesses.end(),
-                                      [&](const Access &other) {
-                                        return other.step != index && access.begin <= other.begin && other.end <= access.end;
-                                      }),
-                       accesses.end());
-      accesses.push_back(access);
+      live[operand.region()].add({operand.offset(), operand.offset() + operand.bytes(), index, i >= step.inputs()});
     }
   }
 }

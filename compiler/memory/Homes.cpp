@@ -29,10 +29,16 @@ void Homes::resolve() {
   uses.resize(count);
   buffer.resize(count);
   buffers.resize(count);
+  reads.resize(shared.variables.size());
+  written.resize(count);
   for (uint32_t value = 0; value < count; ++value) {
     root[value] = model.values[value].alias == none ? value : root[model.values[value].alias];
     buffer[value] = value;
+    if (model.values[value].variable != none)
+      reads[model.values[value].variable].push_back(value);
   }
+  for (const Write &write : model.writes)
+    written[root[write.value]] = true;
   for (uint32_t index = 0; index < model.actions.size(); ++index) {
     const Action &action = model.actions[index];
     auto use = [&](uint32_t value) {
@@ -75,9 +81,8 @@ void Homes::chooseHomes() {
 /// Returns whether writing `output` of action `index` may overwrite `value`: all uses are earlier, or are this action, which permits it.
 bool Homes::mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const {
   // If a variable is set to the value, a later copy may still read it.
-  for (const Write &write : model.writes)
-    if (root[write.value] == root[value])
-      return false;
+  if (written[root[value]])
+    return false;
   for (uint32_t use : uses[root[value]]) {
     if (use > index)
       return false;

@@ -35,15 +35,17 @@ public:
 
   /// Values read from a variable before an order mark: they must keep the old contents.
   template <typename Visit> void forEachOldRead(uint32_t variable, uint32_t before, Visit visit) const {
-    for (uint32_t value = 0; value < model.values.size(); ++value)
-      if (model.values[value].variable == variable && model.values[value].readAt < before)
+    for (uint32_t value : reads[variable])
+      if (model.values[value].readAt < before)
         visit(value);
   }
 
 private:
   const FragmentModel &model;
   const SharedStorage &shared;
-  std::vector<uint32_t> buffer; // of roots: the root that stands for the storage
+  std::vector<uint32_t> buffer;             // of roots: the root that stands for the storage
+  std::vector<std::vector<uint32_t>> reads; // of variables: the values that are read from them
+  std::vector<bool> written;                // by root: a variable is set to the value
 
   void resolve();
   void chooseHomes();

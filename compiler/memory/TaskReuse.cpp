@@ -22,6 +22,13 @@ bool conflict(const TaskAccess &a, const TaskAccess &b) {
   return (a.write || b.write) && a.region == b.region && a.begin < b.end && b.begin < a.end;
 }
 
+/// The accesses of a fragment to regions that asynchronous steps touch.
+struct FragmentAccesses {
+  std::vector<TaskAccess> all;                      // in step order
+  std::vector<uint32_t> firstOf;                    // by step: its first one; one more entry at the end
+  std::vector<std::vector<TaskAccess>> synchronous; // by region: those of other steps, in step order
+};
+
 class Reuse {
 public:
   explicit Reuse(program::RankClassT &rankClass) : rankClass(rankClass) {}
@@ -34,7 +41,7 @@ public:
 
 private:
   program::RankClassT &rankClass;
-  std::vector<std::vector<TaskAccess>> accesses;                         // per fragment, in step order, of regions that asyncs touch
+  std::vector<FragmentAccesses> accesses;                                // per fragment
   std::vector<bool> asyncRegion;                                         // touched by an async step of any fragment
   std::vector<program::StepOrder> orders;                                // per fragment
   std::vector<std::pair<uint32_t, uint32_t>> asyncs;                     // task, step
@@ -42,30 +49,41 @@ private:
 
   void collect() {
     asyncRegion.assign(rankClass.regions.size(), false);
+    for (const auto &fragment : rankClass.fragments)
+      for (const program::Step &step : fragment->steps)
+        for (uint32_t i = 0; isAsync(step) && i < uint32_t(step.inputs()) + step.outputs(); ++i)
+          asyncRegion[fragment->operands[step.first_operand() + i].region()] = true;
     for (const auto &fragment : rankClass.fragments) {
-      accesses.emplace_back();
+      FragmentAccesses &own = accesses.emplace_back();
+      own.synchronous.resize(rankClass.regions.size());
       orders.emplace_back(fragment->steps.size());
       for (uint32_t index = 0; index < fragment->steps.size(); ++index) {
         const program::Step &step = fragment->steps[index];
         for (uint32_t i = 0; i < step.dependency_count(); ++i)
           orders.back().add(index, fragment->dependencies[step.first_dependency() + i]);
+        own.firstOf.push_back(static_cast<uint32_t>(own.all.size()));
         for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i) {
           const program::Operand &operand = fragment->operands[step.first_operand() + i];
-          accesses.back().push_back({index, operand.region(), operand.offset(), operand.offset() + operand.bytes(), i >= step.inputs()});
-          if (isAsync(step))
-            asyncRegion[operand.region()] = true;
+          if (!asyncRegion[operand.region()])
+            continue;
+          own.all.push_back({index, operand.region(), operand.offset(), operand.offset() + operand.bytes(), i >= step.inputs()});
+          if (!isAsync(step))
+            own.synchronous[operand.region()].push_back(own.all.back());
         }
       }
+      own.firstOf.push_back(static_cast<uint32_t>(own.all.size()));
     }
-    for (std::vector<TaskAccess> &list : accesses)
-      list.erase(std::remove_if(list.begin(), list.end(), [&](const TaskAccess &access) { return !asyncRegion[access.region]; }),
-                 list.end());
   }
 
   const program::Step &stepOf(uint32_t task, uint32_t step) const {
     return rankClass.fragments[rankClass.tasks[task].fragment()]->steps[step];
   }
-  const std::vector<TaskAccess> &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
+  const FragmentAccesses &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
+  template <typename Visit> void forEachAccess(uint32_t task, uint32_t step, Visit visit) const {
+    const FragmentAccesses &own = accessesOf(task);
+    for (uint32_t i = own.firstOf[step]; i < own.firstOf[step + 1]; ++i)
+      visit(own.all[i]);
+  }
   uint64_t baseOf(uint32_t task, uint32_t region) const { return rankClass.bases[rankClass.tasks[task].first_base() + region]; }
   bool sameBase(uint32_t a, uint32_t b, uint32_t region) const { return baseOf(a, region) == baseOf(b, region); }
 
@@ -91,10 +109,9 @@ private:
 
   void visit(uint32_t task) {
     const program::FragmentT &fragment = *rankClass.fragments[rankClass.tasks[task].fragment()];
-    const std::vector<TaskAccess> &own = accessesOf(task);
     std::vector<Known> known(fragment.steps.size());
     Known chainEnd = chainKnown;
-    size_t firstOwn = asyncs.size(), next = 0;
+    size_t firstOwn = asyncs.size();
     std::vector<size_t> number(fragment.steps.size());
     for (uint32_t index = 0; index < fragment.steps.size(); ++index) {
       const program::Step &step = fragment.steps[index];
@@ -105,16 +122,15 @@ private:
         state.unite(chainKnown);
         state.chain = task;
       }
-      for (; next < own.size() && own[next].step == index; ++next)
-        orderAfterEarlier(task, index, own[next], firstOwn, state);
+      forEachAccess(task, index, [&](const TaskAccess &access) { orderAfterEarlier(task, index, access, firstOwn, state); });
       if (isAsync(step)) {
         number[index] = asyncs.size();
         asyncs.emplace_back(task, index);
         state.add(number[index]);
         asyncKnown.push_back(state);
-        for (const TaskAccess &access : own)
-          if (access.step == index)
-            touching[{access.region, baseOf(task, access.region)}].push_back(number[index]);
+        forEachAccess(task, index, [&](const TaskAccess &access) {
+          touching[{access.region, baseOf(task, access.region)}].push_back(number[index]);
+        });
       } else {
         chainEnd.unite(state);
       }
@@ -134,12 +150,12 @@ private:
       if (async >= firstOwn || state.has(async))
         continue;
       auto [otherTask, otherStep] = asyncs[async];
-      for (const TaskAccess &other : accessesOf(otherTask))
-        if (other.step == otherStep && conflict(access, other)) {
-          wait(task, step, otherTask, otherStep);
-          state.unite(asyncKnown[async]);
-          break;
-        }
+      bool conflicts = false;
+      forEachAccess(otherTask, otherStep, [&](const TaskAccess &other) { conflicts |= conflict(access, other); });
+      if (conflicts) {
+        wait(task, step, otherTask, otherStep);
+        state.unite(asyncKnown[async]);
+      }
     }
     if (!isAsync(stepOf(task, step)))
       return;
@@ -148,8 +164,8 @@ private:
       if (!sameBase(task, other, access.region))
         continue;
       std::vector<uint32_t> found;
-      for (const TaskAccess &candidate : accessesOf(other))
-        if (!isAsync(stepOf(other, candidate.step)) && conflict(access, candidate) && (found.empty() || found.back() != candidate.step))
+      for (const TaskAccess &candidate : accessesOf(other).synchronous[access.region])
+        if (conflict(access, candidate) && (found.empty() || found.back() != candidate.step))
           found.push_back(candidate.step);
       const program::StepOrder &order = orders[rankClass.tasks[other].fragment()];
       for (uint32_t candidate : found)
