@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <set>
 
 namespace npar::planner {
 
@@ -97,6 +98,9 @@ public:
   Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes), allSplits(splitsFor(task)) {
     auto has = [&](const char *feature) { return verify::applies(*verify::findFeature(feature), task.names); };
     tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
+    for (SplitKind kind : {SplitKind::All, SplitKind::Blocks, SplitKind::FeedForward, SplitKind::Attention, SplitKind::Vocabulary})
+      if (verify::applies(*verify::findFeature(splitFeature(kind)), task.names))
+        splitKinds.insert(kind);
   }
 
   std::vector<Candidate> run() {
@@ -149,7 +153,7 @@ private:
     }
     bool heads = kind == SplitKind::Vocabulary || kind == SplitKind::FeedForward || task.heads % one.tp == 0;
     bool hidden = kind == SplitKind::Vocabulary || kind == SplitKind::Attention || task.hidden % one.tp == 0;
-    return tensor && heads && hidden && verify::applies(*verify::findFeature(splitFeature(kind)), task.names);
+    return tensor && heads && hidden && splitKinds.count(kind) > 0;
   }
   /// Likewise the batch where that is what it splits.
   bool splits(const Candidate &one) const {
@@ -218,6 +222,7 @@ private:
   const PlanTask &task;
   const Choices &fixes;
   std::vector<Split> allSplits;
+  std::set<SplitKind> splitKinds; ///< that the model has axes and layers for; not OwnAxis
   bool tensor = false, sequences = false, contexts = false;
   std::vector<Candidate> found;
 };
