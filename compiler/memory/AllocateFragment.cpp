@@ -240,7 +240,8 @@ private:
       else if (action.kind != StepKind::Send && !action.free)
         memory.seconds = end;
       fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()),
-                                  static_cast<uint16_t>(action.outputs.size()), 0, first, action.payload, 0, 0, action.label, action.flops, begin, end);
+                                  static_cast<uint16_t>(action.outputs.size()), 0, first, action.payload, 0, 0, action.label, action.flops,
+                                  begin, end);
     }
     addDependencies(fragment);
   }

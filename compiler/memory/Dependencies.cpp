@@ -14,7 +14,7 @@ struct Access {
   bool write;
 };
 
-/// The accesses to a region that no later write covers. Those of like sizes are sorted by their begin, so that what overlaps is found
+/// The accesses to a region that no later write covers. Accesses of like sizes are sorted by their begin, so that what overlaps is found
 /// without a look at all.
 class LiveAccesses {
 public:

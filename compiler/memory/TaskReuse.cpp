@@ -26,7 +26,7 @@ bool conflict(const TaskAccess &a, const TaskAccess &b) {
 struct FragmentAccesses {
   std::vector<TaskAccess> all;                      // in step order
   std::vector<uint32_t> firstOf;                    // by step: its first one; one more entry at the end
-  std::vector<std::vector<TaskAccess>> synchronous; // by region: those of other steps, in step order
+  std::vector<std::vector<TaskAccess>> synchronous; // by region: accesses of other steps, in step order
 };
 
 class Reuse {
