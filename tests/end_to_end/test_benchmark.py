@@ -279,10 +279,12 @@ class CommandTest(unittest.TestCase):
     def test_without_npar_and_pytorch(self):
         """A table all the same, of dashes with reasons."""
         command = [ROOT / "tools" / "benchmark", "--quick", "--only", "c,f,i", "--types", "f32", "--build", "/no/build", "--python", "/no/python"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run([*command, "--before", "/no/before"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"npar +f32 +- +- +\[2\]")
         self.assertRegex(done.stdout, r"torch.compile +f32 +- +- +\[1\]")
+        self.assertRegex(done.stdout, r"npar of --before +f32 +- +- +\[\d\]")
+        self.assertIn("'/no/before/bin/npar' does not start", done.stdout)
         self.assertIn("[1] '/no/python' does not start", done.stdout)
         self.assertIn("[2] '/no/build/bin/npar' does not start (No such file or directory): tools/test builds it", done.stdout)
         self.assertRegex(done.stdout, r"\(i\) GPT-2 124M on a GPU: .*\n  npar +- +- +\[2\]")

@@ -53,6 +53,7 @@ class Options:
         self.build, self.threads = pathlib.Path(flags.build).resolve(), flags.threads
         self.python, self.jax_python = flags.python, flags.jax_python or flags.python
         self.npar, self.types, self.quick = self.build / "bin" / "npar", flags.types, flags.quick
+        self.before = flags.before and pathlib.Path(flags.before).resolve() / "bin" / "npar"
         self.versions = {}  # of those that took part
         self.rounds, self.seconds = (1, 0) if flags.quick else (flags.rounds, flags.seconds)
         self.machine = "reference"  # that planned times are for
@@ -119,6 +120,7 @@ def parse_flags():
     parser.add_argument("--rounds", type=positive, default=3, help="turns of each competitor (default: 3)")
     parser.add_argument("--seconds", type=positive, help=f"of npar's turn: 1 to {MOST_STEPS} steps, as many for all (default: {SECONDS}; {gpu.SECONDS} with --gpu)")
     parser.add_argument("--threads", type=positive, default=machine.cores(), help="of each competitor (default: all cores)")
+    parser.add_argument("--before", metavar="BUILD", help="another build of npar, which takes turns in b, b4, c, d and h: the state before a change")
     parser.add_argument("--gpu", action="store_true", help=f"only {', '.join(workloads.ON_GPU)}, in bf16, within --minutes; exit code {NO_GPU} without a GPU")
     parser.add_argument("--minutes", type=positive, metavar="N", help=f"time limit of --gpu (default: {gpu.MINUTES})")
     parser.add_argument("--traces", type=folder, metavar="FOLDER", help="keep the traces of i, j and their programs, for `npar inspect actual`")

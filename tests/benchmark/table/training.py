@@ -16,6 +16,7 @@ from workloads import TRAINING
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPETITORS = {"PyTorch eager": False, "torch.compile": True}  # by name: compiled
+BEFORE = "npar of --before"  # another build of npar, if there is one
 # Shares of the time that is left, where it is limited.
 STARTING = 1 / 2  # for the start of PyTorch
 FIRST_STEPS, FURTHER_WAYS = 2 / 3, 1 / 4  # for the first steps of a competitor, which compile, and of each further way of npar
@@ -51,11 +52,13 @@ class Contest:
     def __init__(self, options, workload, type, folder):
         self.options, self.workload, self.type, self.folder = options, workload, type, folder
         self.tokens, self.steps = pathlib.Path(folder, "tokens.u16"), {}  # steps: measured in a turn, by npar's ways
+        self.order = None  # of bf16 products
         self.data = ["--data", self.tokens, "--tokens", "u16", "--data-order", "sequential"]
         self.write_tokens()
         with concurrent.futures.ThreadPoolExecutor() as pool:
             started = {name: pool.submit(attempt, self.start, compiled) for name, compiled in self.competitors.items()}
             self.program = attempt(self.compile)
+            self.before = attempt(self.compile, options.before, "before", "reference") if options.before and self.device == "cpu" else None
         self.npars = {name: self.program for name in self.ways}  # flags, once they are accepted
         self.children = {name: child.result() for name, child in started.items()}
 
@@ -67,8 +70,9 @@ class Contest:
         chance, sizes = random.Random(5), self.workload.sizes
         self.tokens.write_bytes(array.array("H", chance.choices(range(sizes["vocab"]), k=16 * self.workload.tokens + 1)).tobytes())
 
-    def compile(self):
-        return Program(self.options.npar, self.folder, "model", self.workload.model, "none", {**self.workload.sizes, "compute": self.type}, self.options.machine)
+    def compile(self, npar=None, name="model", machine=None):
+        sizes = {**self.workload.sizes, "compute": self.type}
+        return Program(npar or self.options.npar, self.folder, name, self.workload.model, "none", sizes, machine or self.options.machine)
 
     def start(self, compiled):
         request = {
@@ -93,6 +97,8 @@ class Contest:
             self.children[name] = attempt(self.compared, child, ours)
         for name in ways:
             self.first_steps(name, begin, ours)
+        if self.before:
+            self.before = attempt(self.compared_before, self.before, begin, ours)
         weights.unlink(missing_ok=True)
 
     def first_steps(self, name, begin, ours=None):
@@ -109,8 +115,14 @@ class Contest:
         numbers = numbers_of(entries, self.type)
         if wrong := ours and disagreement(ours, numbers, self.type):
             raise Absent(wrong)
+        self.order = entries[0].get("products")
         self.steps[name] = self.options.steps_for(min(program.seconds(entries)))
         return numbers
+
+    def compared_before(self, program, begin, ours):
+        if wrong := ours and disagreement(ours, numbers_of(program.run(CHECKED, *begin)[0], self.type), self.type):
+            raise Absent(wrong)
+        return program
 
     def weights_of(self, child, path):
         """The child; saves its weights to `path` first if the file does not exist."""
@@ -134,6 +146,8 @@ class Contest:
         ]
         most = max(self.steps.values(), default=1)
         others = [(name, attempt(lambda child: self.rounds_of(child, most, turns), child)) for name, child in self.children.items()]
+        if self.before:
+            others.append((BEFORE, attempt(lambda program: self.rounds(program, 1, most, *run), self.before)))
         self.set_budget(turns)
         times = take_turns(dict([first, *others, *more]), self.options.rounds, self.say, turns)
         self.set_budget(self.budget)
@@ -151,8 +165,9 @@ class Contest:
         """The planned step compared with the measured one, and the memory outside of the arenas."""
         inspected = self.program.inspect()
         span, arena = inspected["span_seconds"], sum(len(one["ranks"]) * one["arena_bytes"] for one in inspected["classes"])
+        order = f"products: {self.order}; " if self.order else ""
         return (
-            f"planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
+            f"{order}planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
         )
 
     def explain(self, times):
