@@ -6,6 +6,7 @@
 #include "tools/api/library/Trainer.h"
 
 #include "engine/json/Document.h"
+#include "engine/program/Words.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/training/CopyParameters.h"
 #include "engine/training/Generator.h"
@@ -171,6 +172,8 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   OrderedJson json = {{"prompt_tokens", prompt}, {"tokens", tokens}};
   if (tokenizer)
     json["text"] = text;
+  if (std::optional<program::ProductOrder> order = sessions.all.back()->productOrder())
+    json["products"] = program::wordOf(*order);
   give(result, json::documentText(std::move(json)));
   return {};
 }
