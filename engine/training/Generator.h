@@ -24,7 +24,7 @@ struct GeneratorPart {
   GeneratorShape shape;
 };
 
-/// Continues up to as many sequences as the programs have rows. What it computes for one of them does not depend on the others.
+/// Continues up to as many sequences as the programs have rows. No score of a sequence depends on the other sequences.
 /// Works in one of two ways: with one program that computes the whole sequences again for each token, or with programs that compute only
 /// the new positions and share a cache of keys and values. The last of these programs computes one position per step, the earlier ones
 /// several.

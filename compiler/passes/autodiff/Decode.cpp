@@ -212,7 +212,7 @@ private:
   /// Declares the positions last, so that everything before is stored at the same offset for any number of positions.
   void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, typeOfPositions()); }
 
-  /// What is computed from positions differs between samples, as the positions do: its type gets their axis as the first one.
+  /// Gives values that are computed from positions the axis of samples, as the first one, because positions differ between samples.
   void giveSamples() {
     for (Operation &op : micro.front().without_terminator()) {
       if (llvm::none_of(op.getOperandTypes(), [&](Type type) { return hasAxis(type, batch); }))

@@ -1,4 +1,4 @@
-// What `npar generate` prints: the texts or the tokens, or JSON.
+// Prints the results of `npar generate`: texts, tokens or JSON.
 #pragma once
 
 #include "engine/json/Json.h"
@@ -46,7 +46,7 @@ public:
   /// False if standard output is closed or full.
   bool add(size_t prompt, int32_t token, const std::vector<double> &scores);
   bool finish(size_t prompt);
-  /// Finishes all texts. `products`: the order of the products of bf16; empty if there are none.
+  /// Finishes all texts. `products`: the order of the products of bf16; empty without such products.
   void finishAll(const std::string &products);
 
 private:
