@@ -109,16 +109,16 @@ def measure_one(options, table, model, type, folder):
             "npar": Npar(options, folder, type, tokens, SEVERAL),
             "transformers": Asked(child, "generate", prompt=PROMPT, tokens=tokens, batch=SEVERAL),
         })  # fmt: skip
-        add(f"{title}, {SEVERAL} prompts: npar", times["npar"])
-        add("  transformers", times["transformers"], ratio=ratio(times["npar"], times["transformers"]))
+        add(f"  {SEVERAL} prompts: npar", times["npar"])
+        add("    transformers", times["transformers"], ratio=ratio(times["npar"], times["transformers"]))
         times = measured("a prompt", {
             "npar": NparPrompt(options, folder, type, long),
             "transformers": Asked(child, "read_prompt", prompt=long),
             "eval": NparForward(options, folder, type, long),
         })  # fmt: skip
-        add(f"{title}, prompt of {long}: npar", times["npar"])
-        add("  transformers", times["transformers"], ratio=ratio(times["npar"], times["transformers"]))
-        add("  npar eval", times["eval"], ratio=ratio(times["npar"], times["eval"]))
+        add(f"  prompt of {long}: npar", times["npar"])
+        add("    transformers", times["transformers"], ratio=ratio(times["npar"], times["transformers"]))
+        add("    npar eval", times["eval"], ratio=ratio(times["npar"], times["eval"]))
     finally:
         child.close()
 
