@@ -4,7 +4,8 @@
 
 namespace npar::program {
 
-/// State, i32: ascending positions of a step's tokens in the sequence. A program that keeps anything has it.
+/// State, i32, [batch, positions]: for each sample, ascending positions of a step's tokens in its sequence. A program that keeps anything
+/// has it.
 constexpr const char *keptPositions = "#kept.positions";
 /// State: "#kept.N.keys" and "#kept.N.values" of the Nth attention, by position in the sequence.
 constexpr const char *keptPrefix = "#kept.";

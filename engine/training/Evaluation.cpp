@@ -77,6 +77,7 @@ Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &b
 
 Status Evaluation::run(engine::Session &session, const engine::OncePass &data,
                        const std::function<Status(int64_t first, int64_t samples)> &each) {
+  order = session.productOrder();
   int64_t first = 0;
   for (int64_t step = 0; step < data.steps(); ++step) {
     engine::CountedBatch batch = data.batch(step);

@@ -6,6 +6,7 @@
 #include "engine/training/MeasureSum.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ public:
   bool takesWholeSamples() const { return hasMeasures() || (program->predictions() && program->predictions()->size() > 0); }
   /// True if a loss is among the measures.
   bool hasLoss() const;
+  /// The order of the products of bf16; nothing if there are none or nothing was run.
+  std::optional<program::ProductOrder> productOrder() const { return order; }
   /// Number of elements that a result has per sample.
   static uint64_t elementsOfSample(const program::LogicalResult &result);
 
@@ -47,6 +50,7 @@ private:
 
   const program::Program *program;
   std::vector<Measured> all;
+  std::optional<program::ProductOrder> order;
 };
 
 } // namespace npar::training

@@ -2,6 +2,7 @@
 #include "engine/training/EvaluationReport.h"
 
 #include "engine/json/Json.h"
+#include "engine/program/Words.h"
 
 #include <chrono>
 #include <cmath>
@@ -25,6 +26,8 @@ OrderedJson jsonOf(const Evaluation &evaluation, const std::string &tokens, int6
   OrderedJson json;
   if (evaluation.hasLoss())
     json["loss"] = evaluation.loss();
+  if (evaluation.productOrder())
+    json["products"] = program::wordOf(*evaluation.productOrder());
   if (isOfTokens(evaluation)) {
     json["perplexity"] = std::exp(evaluation.loss());
     json["tokens"] = evaluation.counted();

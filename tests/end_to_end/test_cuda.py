@@ -138,7 +138,8 @@ class CudaTest(OnGpus, DriverTest):
         self.assertEqual(self.npar_json(*run, 3, "--quiet", "--checkpoint", "spread", "--resume")["parameter_hash"], whole)
         said = self.npar(*run, 1, "--backend", "cuda", "--cuda-gpus", 2, env=self.devices)
         self.assertIn("npar: ranks 0 to 1 are on GPU 0 (540928 bytes), ranks 2 to 3 on GPU 1 (540928 bytes)\n", said.error)
-        generate = ["generate", *model, "--plan", "three_d", *settings(degrees(tp=2)), "--weights", "w.safetensors", "--prompt", "A text of", "--count", 3, "--quiet"]
+        (self.folder / "prompts.txt").write_text("A text of\nB\n")
+        generate = ["generate", *model, "--plan", "three_d", *settings(degrees(tp=2)), "--weights", "w.safetensors", "--prompts", "prompts.txt", "--count", 3, "--quiet"]
         self.assertEqual(self.npar(*generate, "--backend", "cuda", "--cuda-gpus", 2, env=self.devices).output, self.npar(*generate).output)
         for environment, flags, why in (
             ({}, ["--cuda-gpus", 9], "--cuda-gpus 9: this host has 4 GPUs that npar can see (npar devices shows them)"),

@@ -80,7 +80,9 @@ THEN = [
     ("checkpoint-reshard", "checkpoint reshard run --shards 2 -o cut"),
     ("eval", "eval tiny.npar --weights w.safetensors --data text.txt --tokens bytes --quiet"),
     ("eval", "eval two.npar --weights two.safetensors --log eval.jsonl --quiet"),
-    ("generate", "generate tiny.npar --weights w.safetensors --prompt abc --count 2 --top 2 --quiet"),
+    ("eval", "eval two.npar --weights two.safetensors --set compute=bf16 --quiet"),
+    ("generate", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompt abc --count 2 --top 2 --quiet"),
+    ("generate-prompts", "generate tiny.npar --weights w.safetensors --set compute=bf16 --prompts prompts.txt --count 2 --top 2 --quiet"),
     ("data-show", "data show tiny.npar --data text.txt --tokens bytes --count 1"),
     ("devices", "devices"),
     ("inspect", "inspect two.npar"),
@@ -103,7 +105,7 @@ THEN = [
     ("schedule", "schedule --from-csv deadlock.csv --check --format=json", 3),
     ("schedule-diff", "schedule diff gpipe 1f1b --stages 2 --microbatches 3"),
     ("schedule-explain", "schedule explain --kind zb_h1 --stages 2 --microbatches 2"),
-    ("verify", "verify two.npar"),
+    ("verify", "verify two.npar --set compute=bf16"),
     ("verify", "verify large.npar", 3),
     ("verify-pairs", "verify --pairs two.npar --features dp"),
     ("verify-all", "verify --all two.npar --plans 1"),
@@ -155,6 +157,7 @@ class JsonSchemasTest(Together, DriverTest):
         super().setUp()
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
+        (self.folder / "prompts.txt").write_text("abc\nde\n")
         (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text().rstrip()} --frobnicate 1\n")
         shutil.copy(ROOT / "stdlib" / "machines" / "reference.npar", self.folder / "own.npar")
         self.text_file(600)

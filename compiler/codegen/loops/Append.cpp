@@ -12,7 +12,7 @@ using namespace mlir;
 namespace npar::codegen {
 namespace {
 
-/// [states, keys, columns] and [states, rows, columns].
+/// [states, keys, columns] and [states, rows, columns]; positions: [states / statesPerPlace, rows].
 struct Sizes {
   explicit Sizes(nn::AppendOp op) {
     auto type = cast<RankedTensorType>(op.getType());
@@ -21,10 +21,11 @@ struct Sizes {
     rows = cast<RankedTensorType>(op.getRows().getType()).getDimSize(dim);
     for (int64_t i = 0; i < type.getRank(); ++i)
       (i < dim ? states : columns) *= i == dim ? 1 : type.getDimSize(i);
+    statesPerPlace = states / (cast<RankedTensorType>(op.getPositions().getType()).getNumElements() / rows);
     lanes = lanesOf(type.getElementType());
     chunks = llvm::divideCeil(columns, lanes);
   }
-  int64_t states = 1, keys, rows, columns = 1, lanes, chunks;
+  int64_t states = 1, keys, rows, columns = 1, statesPerPlace, lanes, chunks;
 };
 
 } // namespace
@@ -78,8 +79,9 @@ FailureOr<OwningOpRef<ModuleOp>> emitAppend(rank::KernelOp kernel) {
     onlyIf(differ, [&] {
       loop(constant(0), constant(sizes.keys), [&](Value key) { move(place(kept, sizes.keys, key), place(out, sizes.keys, key)); });
     });
+    Value places = mul(arith::DivUIOp::create(b, loc, state, constant(sizes.statesPerPlace)), sizes.rows);
     loop(constant(0), constant(sizes.rows), [&](Value row) {
-      Value word = LLVM::LoadOp::create(b, loc, b.getI32Type(), address(b, loc, positions, b.getI32Type(), row));
+      Value word = LLVM::LoadOp::create(b, loc, b.getI32Type(), address(b, loc, positions, b.getI32Type(), add(places, row)));
       Value key = arith::ExtSIOp::create(b, loc, b.getI64Type(), word);
       // One unsigned comparison tests both ends.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, key, constant(sizes.keys));

@@ -21,9 +21,11 @@ namespace {
 
 class Decoding {
 public:
-  Decoding(ModuleOp module, func::FuncOp micro, StringAttr seq, int64_t length, int64_t positions)
-      : module(module), micro(micro), seq(seq), step(StringAttr::get(module.getContext(), seq.getValue() + ".step")), length(length),
-        positions(positions), builder(module.getContext()) {}
+  /// `tokens` has the axes of samples and of the sequence.
+  Decoding(ModuleOp module, func::FuncOp micro, RankedTensorType tokens, int64_t positions)
+      : module(module), micro(micro), batch(axesOf(tokens)[0]), seq(axesOf(tokens)[1]),
+        step(StringAttr::get(module.getContext(), seq.getValue() + ".step")), samples(tokens.getDimSize(0)), length(tokens.getDimSize(1)),
+        positions(std::min(positions, length)), builder(module.getContext()) {}
 
   /// Returns whether each op computes a position from that position, from parameters and, in attention, from earlier positions. Otherwise
   /// warns about the first op that may need more.
@@ -54,6 +56,10 @@ public:
       else if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getSeqAttr() == seq)
         keep(attention);
     }
+    giveSamples();
+    if (positions > 1)
+      for (auto result : micro.getOps<ResultOp>())
+        leaveLast(result);
     declarePositions();
     describeInputs();
     attributes::zigzag.remove(module);
@@ -99,7 +105,7 @@ private:
   Value positionsFor(Operation *user) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(user);
-    auto read = ReadOp::create(builder, user->getLoc(), withAxes(builder.getI32Type(), {step}, {positions}), npar::program::keptPositions);
+    auto read = ReadOp::create(builder, user->getLoc(), typeOfPositions(), npar::program::keptPositions);
     if (AtAttr at = getAt(user))
       setAt(read, at);
     return read;
@@ -136,6 +142,7 @@ private:
 
   /// Appends the rows of the current positions to the cached rows of earlier ones.
   Value append(AttentionOp op, Value rows, Value at, StringRef name) {
+    rows = withSamplesFirst(op, rows);
     Type type = exchanged(rows.getType(), step, op.getKeyAttr(), length);
     declare(op.getLoc(), name, type);
     auto before = ReadOp::create(builder, op.getLoc(), type, name);
@@ -146,14 +153,83 @@ private:
     return after;
   }
 
+  /// Computes a result only at the last position: what leads to nothing else is computed from the last position of its operand.
+  void leaveLast(ResultOp result) {
+    SmallVector<Operation *> chain = {result};
+    OpOperand *from = onlyOperand(result);
+    while (from && from->get().hasOneUse())
+      if (OpOperand *before = onlyOperand(from->get().getDefiningOp()))
+        chain.push_back(before->getOwner()), from = before;
+      else
+        break;
+    if (!from)
+      return;
+    auto last = StringAttr::get(module.getContext(), seq.getValue() + ".last");
+    builder.setInsertionPoint(chain.back());
+    auto part =
+        PartOp::create(builder, result.getLoc(), exchanged(from->get().getType(), step, last, 1), from->get(), step, last, positions - 1);
+    if (AtAttr at = getAt(chain.back()))
+      setAt(part, at);
+    from->set(part);
+    for (Operation *op : chain)
+      for (Value value : op->getResults())
+        if (hasAxis(value.getType(), step))
+          value.setType(exchanged(value.getType(), step, last, 1));
+  }
+
+  /// The operand with the axis of the step's positions, if it is the only one and the op computes each position from that position.
+  OpOperand *onlyOperand(Operation *op) const {
+    OpOperand *found = nullptr;
+    if (!op || isa<AttentionOp, AppendOp>(op))
+      return found;
+    for (OpOperand &operand : op->getOpOperands())
+      if (hasAxis(operand.get().getType(), step)) {
+        if (found)
+          return nullptr;
+        found = &operand;
+      }
+    return found;
+  }
+
+  /// The rows with the axis of samples as the first one, because each sample has positions of its own.
+  Value withSamplesFirst(AttentionOp op, Value rows) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    if (axesOf(type).front() == batch)
+      return rows;
+    auto reorder = ReorderOp::create(builder, op.getLoc(), ofSamples(withoutAxes(type, {batch})), rows);
+    setAt(reorder, getAt(op));
+    return reorder;
+  }
+
   void declare(Location location, StringRef name, Type type) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(micro);
     auto variable = VariableOp::create(builder, location, name, type, VariableKind::State);
     variable.setSlot("kept");
   }
+  Type typeOfPositions() { return withAxes(builder.getI32Type(), {batch, step}, {samples, positions}); }
+
   /// Declares the positions last, so that everything before is stored at the same offset for any number of positions.
-  void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, withAxes(builder.getI32Type(), {step}, {positions})); }
+  void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, typeOfPositions()); }
+
+  /// Gives values that are computed from positions the axis of samples, as the first one, because positions differ between samples.
+  void giveSamples() {
+    for (Operation &op : micro.front().without_terminator()) {
+      if (llvm::none_of(op.getOperandTypes(), [&](Type type) { return hasAxis(type, batch); }))
+        continue;
+      for (Value result : op.getResults())
+        if (!hasAxis(result.getType(), batch))
+          result.setType(ofSamples(cast<RankedTensorType>(result.getType())));
+    }
+  }
+
+  Type ofSamples(RankedTensorType type) const {
+    SmallVector<StringAttr> names = {batch};
+    SmallVector<int64_t> sizes = {samples};
+    llvm::append_range(names, axesOf(type));
+    llvm::append_range(sizes, type.getShape());
+    return withAxes(type.getElementType(), names, sizes);
+  }
 
   void describeInputs() {
     std::optional<std::vector<attributes::InputEntry>> described = attributes::getInputs(module);
@@ -167,8 +243,8 @@ private:
 
   ModuleOp module;
   func::FuncOp micro;
-  StringAttr seq, step;
-  int64_t length, positions, kept = 0;
+  StringAttr batch, seq, step;
+  int64_t samples, length, positions, kept = 0;
   OpBuilder builder;
 };
 
@@ -186,8 +262,7 @@ struct AutodiffDecode : impl::AutodiffDecodeBase<AutodiffDecode> {
     for (auto input : micro.getOps<InputOp>()) {
       if (input.getType().getRank() != 2)
         continue;
-      int64_t length = input.getType().getDimSize(1);
-      Decoding decoding(getOperation(), micro, axesOf(input.getType())[1], length, std::min<int64_t>(positions, length));
+      Decoding decoding(getOperation(), micro, cast<RankedTensorType>(input.getType()), positions);
       if (decoding.isPossible())
         decoding.run();
       return;

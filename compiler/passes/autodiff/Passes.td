@@ -98,19 +98,23 @@ def AutodiffDecode : Pass<"autodiff-decode", "::mlir::ModuleOp"> {
   let summary = "compute a few positions of the sequence at a time, and keep the keys and values of those before";
   let description = [{
     After autodiff-forward of kind `generation`. The axis of the sequence becomes one of `positions` entries under another name, which no rule of
-    a plan splits. Where these stand in the sequence is read of a state, `#kept.positions`, wherever the program asks for an index. Keys and
-    values of causal attention are appended to states, which have the whole sequence for keys, split as the attention's operands are.
+    a plan splits. Where these stand in the sequence is read of a state, `#kept.positions`, wherever the program asks for an index: each sample
+    has positions of its own, so that values computed from them get the axis of samples. Keys and values of causal attention are appended to
+    states, which have the whole sequence for keys, split as the attention's operands are.
 
     ```mlir
     %i = nn.index : tensor<8xi32, #nn.axes<seq>>
     %o, %l = nn.attention %q, %k, %v {seq = "seq", key = "key", causal = true, ...} : (tensor<2x8x4x16xf32, #nn.axes<batch, seq, head, feature>>, ...)
     // becomes, with positions=1
-    %i = nn.read @"#kept.positions" : tensor<1xi32, #nn.axes<seq.step>>
+    %i = nn.read @"#kept.positions" : tensor<2x1xi32, #nn.axes<batch, seq.step>>
     %k0 = nn.read @"#kept.0.keys" : tensor<2x8x4x16xf32, #nn.axes<batch, key, head, feature>>
     %k1 = nn.append %k0, %k at %i along "seq.step" to "key" : ...
     nn.write @"#kept.0.keys", %k1 : ...
     %o, %l = nn.attention %q, %k1, %v1, %i {seq = "seq.step", keys = "key", causal = true, ...} : (tensor<2x1x4x16xf32, #nn.axes<batch, seq.step, head, feature>>, ...)
     ```
+
+    Of several positions only the last one has logits, over `seq.last` with one entry: who reads a prompt needs no others, and the product with
+    the vocabulary would be the largest one.
 
     States come in the order of the attentions and before the positions: programs of one model and plan have parameters and states at the
     same places, whatever `positions` is. A parameter over the sequence becomes a table that is looked up. What counts places otherwise is

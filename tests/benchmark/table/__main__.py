@@ -38,7 +38,7 @@ SECTIONS = {
     "e": "2, 4 and 8 ranks beside one",
     "f": "the engine alone",
     "g": "attention alone",
-    "h": "the next token of one sequence",
+    "h": "the next token of one sequence and of several, and long prompts",
     **{key: one.title for key, one in workloads.ON_GPU.items()},
 }
 MOST_STEPS, SECONDS = 50, 4  # of a turn

@@ -39,12 +39,22 @@ class Generating:
             self.model.generate(ids, max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False, use_cache=True, pad_token_id=0)
         return time.perf_counter() - begun
 
-    def generate(self, prompt, tokens):
+    def generate(self, prompt, tokens, batch):
         """Of a token after the first: what two tokens took is taken off."""
-        ids = self.torch.arange(3, 3 + prompt).unsqueeze(0)
+        ids = self.torch.arange(3, 3 + prompt).repeat(batch, 1)
         self.seconds_of(ids, 12)
         few = self.seconds_of(ids, 2)
-        return {"seconds": [(self.seconds_of(ids, tokens) - few) / (tokens - 2)]}
+        return {"seconds": [(self.seconds_of(ids, tokens) - few) / (tokens - 2) / batch]}
+
+    def read_prompt(self, prompt):
+        """Of a token of a prompt, with logits for the last one only, as `generate` computes them."""
+        ids, seconds = self.torch.arange(3, 3 + prompt).unsqueeze(0), []
+        for _ in range(4):
+            begun = time.perf_counter()
+            with self.torch.no_grad():
+                self.model(ids, use_cache=True, logits_to_keep=1)
+            seconds.append((time.perf_counter() - begun) / prompt)
+        return {"seconds": seconds[1:]}
 
     def read(self, bytes):
         seconds = []

@@ -202,25 +202,29 @@ TYPED_TEST(Kernel, GatherAndScatterAdd) {
 }
 
 // Rows go where positions say, of each sample; beyond what is kept nowhere. In the place of what was kept or elsewhere.
+/// Appends three rows to the entries of an axis, at the same positions for both samples or at positions of their own.
+template <typename T> void append(int64_t n, const std::string &positionAxes, const std::vector<int32_t> &positions) {
+  std::string e = std::to_string(n), kept = tensorText("batch=2 key=7 embed=" + e, element(T())),
+              rows = tensorText("batch=2 seq=3 embed=" + e, element(T())), at = tensorText(positionAxes, "i32");
+  CompiledFunction f(function("%k: " + kept + ", %r: " + rows + ", %i: " + at, kept,
+                              "%y = nn.append %k, %r at %i along \"seq\" to \"key\" : (" + kept + ", " + rows + ", " + at + ") -> " + kept +
+                                  "\nreturn %y : " + kept));
+  ASSERT_TRUE(f.ok());
+  std::vector<T> k = to<T>(randomFloats(14 * n)), r = to<T>(randomFloats(6 * n, 1, 2));
+  std::vector<double> expected(k.begin(), k.end());
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0, key = positions[(b * 3 + i) % positions.size()]; j < n && key < 7; ++j)
+        expected[(b * 7 + key) * n + j] = r[(b * 3 + i) * n + j];
+  for (int64_t parts : {1, 3}) {
+    std::vector<Buffer> results = f.run({k, r, positions}, {0}, parts);
+    expectNear(results[0].as<T>(), expected, 0);
+  }
+}
+
 TYPED_TEST(Kernel, Append) {
-  using T = TypeParam;
   for (int64_t n : sizes) {
-    std::string e = std::to_string(n), kept = tensorText("batch=2 key=7 embed=" + e, element(T())),
-                rows = tensorText("batch=2 seq=3 embed=" + e, element(T())), at = tensorText("seq=3", "i32");
-    CompiledFunction f(function("%k: " + kept + ", %r: " + rows + ", %i: " + at, kept,
-                                "%y = nn.append %k, %r at %i along \"seq\" to \"key\" : (" + kept + ", " + rows + ", " + at + ") -> " +
-                                    kept + "\nreturn %y : " + kept));
-    ASSERT_TRUE(f.ok());
-    std::vector<T> k = to<T>(randomFloats(14 * n)), r = to<T>(randomFloats(6 * n, 1, 2));
-    std::vector<int32_t> positions = {5, 6, 7};
-    std::vector<double> expected(k.begin(), k.end());
-    for (int64_t b = 0; b < 2; ++b)
-      for (int64_t i = 0; i < 2; ++i)
-        for (int64_t j = 0; j < n; ++j)
-          expected[(b * 7 + 5 + i) * n + j] = r[(b * 3 + i) * n + j];
-    for (int64_t parts : {1, 3}) {
-      std::vector<Buffer> results = f.run({k, r, positions}, {0}, parts);
-      expectNear(results[0].as<T>(), expected, 0);
-    }
+    append<TypeParam>(n, "seq=3", {5, 6, 7});
+    append<TypeParam>(n, "batch=2 seq=3", {5, 6, 7, 1, 2, 3});
   }
 }

@@ -48,7 +48,7 @@ Status generate(const npar_request &request, int64_t prompt, int64_t count, cons
   if (named.options.plan && *named.options.plan != "none")
     probe = {{"batch", "720720"}, {"micro", "1"}};
   auto choose = [&](const dsl::Program &model) -> engine::Result<models::SettingsList> {
-    return trained::settingsFor(model, prompt + std::max<int64_t>(count - 1, 0));
+    return trained::settingsFor(model, 1, prompt + std::max<int64_t>(count - 1, 0));
   };
   models::FileClaims files;
   TRY(trained::GeneratingPrograms programs, trained::compileToGenerate(named, files, probe, choose, prompt, /*quiet=*/false, observer));

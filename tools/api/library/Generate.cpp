@@ -6,6 +6,7 @@
 #include "tools/api/library/Trainer.h"
 
 #include "engine/json/Document.h"
+#include "engine/program/Words.h"
 #include "engine/text/Tokenizer.h"
 #include "engine/training/CopyParameters.h"
 #include "engine/training/Generator.h"
@@ -130,8 +131,8 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
     return Status::badInput(std::to_string(given.count) + " tokens after a prompt of " + std::to_string(prompt.size()) +
                             " need a sequence of " + std::to_string(needed) + ", but the model's length is " + std::to_string(length));
 
-  training::Generator generator =
-      programs.whole ? training::Generator(sessions.parts.front(), prompt) : training::Generator(sessions.parts, programs.length, prompt);
+  training::Generator generator = programs.whole ? training::Generator(sessions.parts.front(), {prompt})
+                                                 : training::Generator(sessions.parts, programs.length, {prompt});
   training::Sampling sampling;
   sampling.temperature = given.temperature, sampling.topK = given.top_k, sampling.seed = given.seed;
   sampling.topP = given.top_p > 0 ? given.top_p : 1;
@@ -149,11 +150,12 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   for (int64_t i = 0; i < given.count; ++i) {
     if (trainer.takesStop() || host.wantsToStop())
       return Status::stopped("the generation");
-    TRY(std::vector<double> scores, generator.scores());
-    std::optional<int32_t> token = training::nextToken(scores, sampling, generator.tokens().size());
+    TRY_STATUS(generator.advance());
+    TRY(std::vector<double> scores, generator.scores(0));
+    std::optional<int32_t> token = training::nextToken(scores, sampling, generator.tokens(0).size());
     if (!token)
-      return Status::runFailed("the scores after " + std::to_string(generator.tokens().size()) + " tokens are not finite");
-    generator.append(*token);
+      return Status::runFailed("the scores after " + std::to_string(generator.tokens(0).size()) + " tokens are not finite");
+    generator.append(0, *token);
     tokens.push_back(*token);
     std::string shown;
     if (decoder)
@@ -170,6 +172,8 @@ Status generate(npar_trainer &trainer, const npar_generate_options &options, npa
   OrderedJson json = {{"prompt_tokens", prompt}, {"tokens", tokens}};
   if (tokenizer)
     json["text"] = text;
+  if (std::optional<program::ProductOrder> order = sessions.all.back()->productOrder())
+    json["products"] = program::wordOf(*order);
   give(result, json::documentText(std::move(json)));
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "engine/program/Kept.h"
 #include "engine/runtime/Arenas.h"
+#include "engine/runtime/BatchShape.h"
 
 #include <algorithm>
 #include <map>
@@ -67,12 +68,13 @@ Result<ElaboratedModel> elaborateFor(const NamedModel &named, models::FileClaims
   return text;
 }
 
-/// Number of prompt positions per step: a power of two that gives matrix products enough work.
-int64_t chunkFor(int64_t tokens, int64_t length) {
-  int64_t chunk = 16;
-  while (chunk < std::min<int64_t>(tokens, 128))
-    chunk *= 2;
-  return std::min(chunk, length);
+/// Number of prompt positions per step, for `rows` samples on a rank: matrix products get enough rows for the speed of long sequences, and
+/// little is padded.
+int64_t chunkFor(int64_t tokens, int64_t rows, int64_t length) {
+  constexpr int64_t grain = 16, enough = 512; // positions; rows of a product
+  auto rounded = [&](int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; };
+  int64_t most = std::max(grain, enough / rows), steps = rounded(tokens, most) / most;
+  return std::min(rounded(rounded(tokens, steps) / steps, grain), length);
 }
 
 /// Length of the sequence: the size of the second axis of the losses per position; 0 if they have no such axis.
@@ -109,8 +111,9 @@ Result<GeneratingPrograms> compileToGenerate(const NamedModel &named, models::Fi
   programs.length = lengthOf(text.program.model);
   if (promptTokens < 2 || programs.length < 2)
     return programs;
+  const int64_t rows = engine::BatchShape::of(programs.step->root()).rows / text.program.plan.dataParallel;
   TRY(ProgramPointer prompt,
-      text.compilation->compileToGenerate(text.program, chunkFor(promptTokens, programs.length), false, named.options.targets));
+      text.compilation->compileToGenerate(text.program, chunkFor(promptTokens - 1, rows, programs.length), false, named.options.targets));
   // If the pipeline is split differently for many positions, the prompt is computed one position at a time.
   if (engine::whyApart(prompt->root(), programs.step->root()).empty())
     programs.prompt = std::move(prompt);

@@ -26,7 +26,9 @@ Result<engine::Weights> openWeights(const job::Processes &processes, const Progr
   engine::MemoryRequest request;
   request.programs = {program}, request.crew = processes.crew(threads, start.session.backend);
   request.ranks = processes.ranksOnHost(program->root());
-  TRY(std::string taken, engine::checkRoom(request, "take less at once (--set batch=1, a smaller length), or a plan of several ranks"));
+  const char *one = named.kind == program::ProgramKind::Generation ? "--batch 1" : "--set batch=1";
+  TRY(std::string taken,
+      engine::checkRoom(request, fmt::format("take less at once ({}, a smaller length), or a plan of several ranks", one)));
   if (!start.quiet)
     observer.remark(taken);
   return weights;

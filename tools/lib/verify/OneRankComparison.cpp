@@ -185,6 +185,7 @@ Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &wri
       processes.share([&] { return written.compilation->compile(text, /*withoutKernels=*/false, request.model.targets); }, ranks));
   TRY_STATUS(processes.agree(processes.checkMemory({own, reference}, options.threads)));
   TRY(SessionPointer session, createSession(own, ranks, options));
+  order = session->productOrder();
   TRY(SessionPointer one, createReference());
   engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
   TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, observer, checks));

@@ -26,6 +26,8 @@ public:
   engine::SessionOptions optionsOfOneRank() const;
   /// The seed whose numbers were compared in float64.
   uint64_t comparedSeed() const { return seed; }
+  /// The order of the products of bf16 in the plan's own type; nothing if there are none or this was not compared.
+  std::optional<program::ProductOrder> productOrder() const { return order; }
 
 private:
   using SessionPointer = std::unique_ptr<engine::Session>;
@@ -46,6 +48,7 @@ private:
   job::Processes &processes;
   engine::Observer &observer;
   uint64_t seed;
+  std::optional<program::ProductOrder> order;
 };
 
 } // namespace npar::verify

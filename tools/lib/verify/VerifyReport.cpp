@@ -3,6 +3,7 @@
 
 #include "engine/json/Json.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
 
 namespace npar::verify {
 
@@ -48,6 +49,8 @@ OrderedJson jsonOf(const VerifyReport &report) {
     json["warnings"].push_back(warningJson(*report.rounding->warning, report.texts));
   if (report.rounding)
     json["rounding_error"] = report.rounding->error;
+  if (report.products)
+    json["products"] = program::wordOf(*report.products);
   return json;
 }
 

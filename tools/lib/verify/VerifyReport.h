@@ -20,13 +20,15 @@ struct VerifyReport {
   /// Only for a text in a 16-bit type, and only in the first of several processes. A warning does not make the verification fail.
   std::optional<RoundingReport> rounding = std::nullopt;
   dsl::Sources texts = dsl::Sources(); ///< which the warning's location points into
+  /// The order of the products of bf16 in the plan's own type; nothing if there are none.
+  std::optional<program::ProductOrder> products = std::nullopt;
 
   bool good() const { return allHold(checks); }
 };
 
 VerifyReport reportOf(const program::Program &program, std::vector<Check> checks);
 
-/// The object {ok, plan, checks, warnings, rounding_error}. JSON has no infinity: such errors are null.
+/// The object {ok, plan, checks, warnings, rounding_error, products}. JSON has no infinity: such errors are null.
 OrderedJson jsonOf(const VerifyReport &report);
 
 } // namespace npar::verify

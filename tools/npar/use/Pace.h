@@ -10,24 +10,25 @@ namespace npar::driver {
 
 class Pace {
 public:
-  /// Counts a generated token.
-  void count() {
-    if (++tokens == 1)
-      first = Clock::now();
+  /// Counts tokens that were generated at once.
+  void count(int64_t more) {
+    if (tokens == 0)
+      first = Clock::now(), early = more;
+    tokens += more;
   }
-  /// Prints a remark, unless fewer than two tokens were counted.
+  /// Prints a remark, unless no token followed the first ones.
   void say() const {
-    if (tokens < 2)
+    if (tokens == early)
       return;
     auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
     printRemark(fmt::format("the first token after {:.3g} s, {:.4g} tokens/s from then on", seconds(first - start),
-                            static_cast<double>(tokens - 1) / seconds(Clock::now() - first)));
+                            static_cast<double>(tokens - early) / seconds(Clock::now() - first)));
   }
 
 private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now(), first;
-  int64_t tokens = 0;
+  int64_t tokens = 0, early = 0; ///< all tokens; those that came first
 };
 
 } // namespace npar::driver

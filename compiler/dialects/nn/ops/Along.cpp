@@ -34,8 +34,10 @@ LogicalResult AppendOp::verify() {
     return emitOpError() << "makes " << getType() << " of " << kept;
   if (ArrayRef<StringAttr>(names) != axesOf(rows))
     return emitOpError() << "needs rows with the axes of what is kept, '" << getAxis() << "' in the place of '" << getKeys() << "'";
-  if (axesOf(getPositions().getType()) != ArrayRef<StringAttr>(getAxisAttr()))
-    return emitOpError() << "needs positions over '" << getAxis() << "' alone";
+  ArrayRef<StringAttr> positions = axesOf(getPositions().getType()), samples = positions.drop_back(positions.empty() ? 0 : 1);
+  if (positions.empty() || positions.back() != getAxisAttr() || samples != ArrayRef<StringAttr>(names).take_front(samples.size()) ||
+      llvm::is_contained(samples, getAxisAttr()))
+    return emitOpError() << "needs positions over first axes of what is kept and '" << getAxis() << "'";
   return success();
 }
 

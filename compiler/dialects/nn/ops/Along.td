@@ -85,11 +85,12 @@ def Nn_FoldOp : Nn_AlongOp<"fold", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAx
 def Nn_AppendOp : Nn_PureOp<"append", [Nn_OwnLoopAxes]> {
   let summary = "`kept` with other rows: result[positions[i] along `keys`] = rows[i along `axis`]; rows beyond it are left out";
   let description = [{
-    How a state grows by what a step has computed: `positions` differ, and `rows` has the axes of `kept` with `axis` in the place of `keys`.
+    How a state grows by what a step has computed: `rows` has the axes of `kept` with `axis` in the place of `keys`. `positions` has the first
+    axes of both, before `keys`, as far as these have positions of their own, and `axis`; along `axis` they differ.
     ```mlir
     %k = nn.append %kept, %rows at %positions along "seq.step" to "key" :
-        (tensor<1x64x4x16xf32, #nn.axes<batch, key, head, feature>>, tensor<1x2x4x16xf32, #nn.axes<batch, seq.step, head, feature>>,
-         tensor<2xi32, #nn.axes<seq.step>>) -> tensor<1x64x4x16xf32, #nn.axes<batch, key, head, feature>>
+        (tensor<3x64x4x16xf32, #nn.axes<batch, key, head, feature>>, tensor<3x2x4x16xf32, #nn.axes<batch, seq.step, head, feature>>,
+         tensor<3x2xi32, #nn.axes<batch, seq.step>>) -> tensor<3x64x4x16xf32, #nn.axes<batch, key, head, feature>>
     ```
     Where the result lies in the place of `kept` nothing but these rows is touched.
   }];

@@ -123,7 +123,8 @@ static LogicalResult verifyPositions(AttentionOp op) {
   if (!op.getKeysAttr() || !op.getCausal())
     return success();
   Type last = op.getData().empty() ? Type() : op.getData().back().getType();
-  if (last && op.getBlocked() && axesOf(last) == ArrayRef<StringAttr>(op.getSeqAttr()) && getElementTypeOrSelf(last).isInteger(32))
+  if (last && op.getBlocked() && !axesOf(last).empty() && axesOf(last).back() == op.getSeqAttr() &&
+      getElementTypeOrSelf(last).isInteger(32))
     return success();
   return op.emitOpError()
          << "is causal over the keys of another sequence: it must be 'blocked', with the positions of the queries as its last datum";

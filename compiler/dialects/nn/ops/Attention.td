@@ -32,7 +32,8 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     encoder made.
 
     `causal` with `keys`, the keys are what has been kept of the queries' own sequence: the last of `data` says where the queries stand in
-    it, one after the other from its first number on ([seq], i32), and a query sees the keys up to its own position. `blocked` alone.
+    it, one after the other from its first number on ([.., seq], i32: for each sample), and a query sees the keys up to its own position.
+    `blocked` alone.
 
     What is done to scores between product and softmax comes in two forms. As imported: `data` holds a bias over any of lse's axes and the
     keys (where `biased`) and a condition (where `masked`) that is 0 for what is not seen; `cap` is the bound of c tanh(scores / c), which

@@ -751,9 +751,10 @@ func.func @f(%k: !k, %r: tensor<1x2x4xf32, #nn.axes<seq, batch, feature>>, %i: t
 
 !k = tensor<2x8x4xf32, #nn.axes<batch, key, feature>>
 !r = tensor<2x1x4xf32, #nn.axes<batch, seq, feature>>
-func.func @f(%k: !k, %r: !r, %i: tensor<2x1xi32, #nn.axes<batch, seq>>) {
-  // expected-error @+1 {{needs positions over 'seq' alone}}
+func.func @f(%k: !k, %r: !r, %i: tensor<2x1xi32, #nn.axes<batch, seq>>, %other: tensor<4x1xi32, #nn.axes<feature, seq>>) {
   %0 = nn.append %k, %r at %i along "seq" to "key" : (!k, !r, tensor<2x1xi32, #nn.axes<batch, seq>>) -> !k
+  // expected-error @+1 {{needs positions over first axes of what is kept and 'seq'}}
+  %1 = nn.append %k, %r at %other along "seq" to "key" : (!k, !r, tensor<4x1xi32, #nn.axes<feature, seq>>) -> !k
   return
 }
 
