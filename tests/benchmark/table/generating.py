@@ -11,6 +11,7 @@ import tempfile
 
 from pipe import Absent, Child
 from rows import Row, row_of
+from training import BEFORE
 from turns import attempt, ratio, take_turns
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,10 +22,10 @@ SEVERAL = 8  # prompts at once
 MODELS = {"gpt2": "GPT-2 124M", "qwen2": "Qwen2 0.5B"}
 
 
-def run_npar(options, command, folder, type, length, *more):
-    """What the command says on standard error. `length`: of the sequence."""
+def run_npar(options, command, folder, type, length, *more, npar=None):
+    """What the command says on standard error. `length`: of the sequence. `npar`: another driver than the options'."""
     arguments = [command, folder, *more, "--threads", options.threads, "--set", f"length={length}", "--set", f"compute={type}"]
-    result = subprocess.run([str(options.npar), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    result = subprocess.run([str(npar or options.npar), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if result.returncode:
         raise Absent(f"npar {command} ended with {result.returncode}: {result.stderr[-300:].strip()}")
     return result.stderr
@@ -33,13 +34,14 @@ def run_npar(options, command, folder, type, length, *more):
 class Npar:
     """Generates after `prompts` prompts; the seconds are those of a token after the first ones."""
 
-    def __init__(self, options, folder, type, tokens, prompts=1):
-        file = folder.parent / "prompts.jsonl"
-        file.write_text((json.dumps({"tokens": list(range(3, 3 + PROMPT))}) + "\n") * prompts)
-        self.arguments = (options, "generate", folder, type, PROMPT + tokens, "--prompts", file, "--count", tokens, "--json")
+    def __init__(self, options, folder, type, tokens, prompts=1, npar=None):
+        prompt, file, self.npar = list(range(3, 3 + PROMPT)), folder.parent / "prompts.jsonl", npar
+        file.write_text((json.dumps({"tokens": prompt}) + "\n") * prompts)
+        given = ("--prompts", file) if prompts > 1 else ("--prompt-tokens", ",".join(map(str, prompt)))
+        self.arguments = (options, "generate", folder, type, PROMPT + tokens, *given, "--count", tokens, "--json")
 
     def round(self):
-        rate = re.search(r"([0-9.e+]+) tokens/s from then on", run_npar(*self.arguments))
+        rate = re.search(r"([0-9.e+]+) tokens/s from then on", run_npar(*self.arguments, npar=self.npar))
         return [1 / float(rate[1])], 0
 
 
@@ -100,11 +102,14 @@ def measure_one(options, table, model, type, folder):
             "npar": Npar(options, folder, type, tokens),
             "transformers": Asked(child, "generate", prompt=PROMPT, tokens=tokens, batch=1),
             "limit": Asked(child, "read", bytes=child.said["bytes"]),
+            **({BEFORE: Npar(options, folder, type, tokens, npar=options.before)} if options.before else {}),
         })  # fmt: skip
         share = ratio(times["npar"], times["limit"])
         add(f"{title}: npar", times["npar"], share=share)
         add("  transformers", times["transformers"], ratio=ratio(times["npar"], times["transformers"]))
         add(f"  {child.said['bytes'] / 1e6:,.0f} MB read once", times["limit"], ratio=share)
+        if options.before:
+            add(f"  {BEFORE}", times[BEFORE], ratio=ratio(times["npar"], times[BEFORE]), share=ratio(times[BEFORE], times["limit"]))
         times = measured("several prompts", {
             "npar": Npar(options, folder, type, tokens, SEVERAL),
             "transformers": Asked(child, "generate", prompt=PROMPT, tokens=tokens, batch=SEVERAL),
