@@ -48,7 +48,7 @@ private:
     return graph.add(at, "where", {condition, x, y}, Graph::integers(unionOf(graph, {condition, x, y})));
   }
   int index(const std::string &axis) { return graph.add(at, "index", {}, Graph::integers({axis})); }
-  /// How often a condition holds along an axis.
+  /// Counts how often a condition holds along an axis.
   int count(int condition, const std::string &axis) {
     int ones = graph.add(at, "compare", {condition, number(0)}, Graph::integers(graph.type(condition).axes),
                          {{"relation", std::string("not_equal")}});
@@ -129,15 +129,19 @@ Value dispatch(OperationCall &call) {
   call.requireAxis(2, slot, choice, "the choice");
   call.refuseBatch(3, expert);
   const std::string seq = positionsOf(call, 1, choice, slot);
-  if (seq == expert || slot == expert || contains(call.axesOf(x), expert) || contains(call.axesOf(x), slot))
-    call.reporter.fail(call.place(3), "'dispatch' sends rows without '" + call.nameOf(expert) + "' and '" + call.nameOf(slot) +
-                                          "' to the entries of '" + call.nameOf(expert) + "': x is over " + textOf(call.axesOf(x)) +
-                                          ", the choice over " + textOf(call.axesOf(choice)));
+  if (contains(call.axesOf(choice), expert))
+    call.reporter.fail(call.place(3),
+                       "choices over '" + call.nameOf(expert) + "' cannot be entries of it: they are over " + textOf(call.axesOf(choice)));
   AxisNames order = without(call.axesOf(choice), {seq, slot});
   order.push_back(seq);
   for (const std::string &axis : order)
     if (!contains(call.axesOf(x), axis))
-      call.reporter.fail(call.place(0), "x has no axis '" + axis + "', over which choices are made: it is over " + textOf(call.axesOf(x)));
+      call.reporter.fail(call.place(0),
+                         "x has no axis '" + call.nameOf(axis) + "', over which choices are made: it is over " + textOf(call.axesOf(x)));
+  for (const std::string &axis : {expert, slot})
+    if (contains(call.axesOf(x), axis))
+      call.reporter.fail(call.place(0), "x already has the axis '" + call.nameOf(axis) +
+                                            "', which 'dispatch' chooses along or sends to: it is over " + textOf(call.axesOf(x)));
   for (const std::string &axis : without(call.axesOf(x), order))
     order.push_back(axis);
   size_t number = graph.routingOf(choice, slot, expert, [&](Routing routing) {

@@ -17,7 +17,7 @@ struct ProductShape {
   bool aTransposed = false, bTransposed = false;
   ProductResult result = ProductResult::Sums;
   bool accumulate = false;
-  /// The chain of each element goes on from the sum that C holds, +0 at first: a product in several parts of k has the bits of one in a
+  /// The chain of each element continues the sum that C holds, +0 at first. So a product in several parts of k has the bits of one in a
   /// single part (of BF16 if the parts are multiples of 32). Requires plain sums without `accumulate`.
   bool continues = false;
 };

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-namespace npar::testing {
+namespace npar::testing::grouped {
 namespace {
 
 using namespace engine;
@@ -157,4 +157,4 @@ TEST(GroupedProductsTest, rangesBeyondTheRowsAreCutOff) {
 }
 
 } // namespace
-} // namespace npar::testing
+} // namespace npar::testing::grouped
