@@ -103,12 +103,43 @@ bool Graph::isWritten(const std::string &name, const AxisNames &axes) const {
   return std::search(axes.begin(), axes.end(), factors.begin(), factors.end()) != axes.end();
 }
 
+size_t Graph::routingOf(int choice, const std::string &slot, const std::string &expert, const std::function<size_t(Routing)> &make) {
+  for (size_t i = 0; i < routings.size(); ++i)
+    if (routings[i].choice == choice && routings[i].slot == slot && routings[i].expert == expert)
+      return i;
+  return make({choice, slot, expert});
+}
+
+size_t Graph::declareRouting(Routing routing) {
+  routings.push_back(std::move(routing));
+  return routings.size() - 1;
+}
+
+std::optional<size_t> Graph::commonRouting(Location at, const std::vector<int> &operands, const TensorType &type) {
+  std::optional<size_t> common;
+  for (int operand : operands) {
+    std::optional<size_t> found = routingOfRows(operand);
+    if (!found || !contains(type.axes, routings[*found].row))
+      continue;
+    if (common && common != found)
+      reporter.fail(at, "rows of two dispatches meet, which are sorted by different choices",
+                    {"combine them before, or send both by one choice"});
+    common = found;
+  }
+  if (common && contains(type.axes, routings[*common].expert))
+    reporter.fail(
+        at, "rows that belong to entries of '" + routings[*common].expert + "' meet a tensor over '" + routings[*common].expert + "' here",
+        {"operators such as + and *, and einsum, give each row its own entry"});
+  return common;
+}
+
 int Graph::add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes,
                const AxisNames &declared) {
   constexpr size_t most = 1'000'000;
   if (model.nodes.size() >= most)
     reporter.abort(at, "the model has more than " + std::to_string(most) + " operations");
   checkType(at, type);
+  rowRoutings.push_back(commonRouting(at, operands, type));
   AxisNames written;
   auto take = [&](const AxisNames &names) {
     for (const std::string &name : names)

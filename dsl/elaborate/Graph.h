@@ -5,6 +5,7 @@
 #include "dsl/constants/Reporter.h"
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 namespace npar::dsl {
@@ -17,6 +18,18 @@ constexpr size_t longestIndexed = 200;
 /// An axis `seq = cls + patch` in which others follow each other. A part is an axis, or a product of axes by its name.
 struct SumAxis {
   AxisNames parts;
+};
+
+/// How `dispatch` has sent rows. Each choice of a position is a row. The rows of a sample are sorted by the entries of `expert` that they
+/// are sent to, so each row has an entry of its own. Nodes are given by their numbers.
+struct Routing {
+  int choice; ///< the entry of each choice, over samples, `seq` and `slot`
+  std::string slot, expert, seq = {}, row = {};
+  int source = -1;           ///< of each row: the number of its choice, counted over positions and choices; -1: no row
+  int place = -1;            ///< of each position: its rows in ascending order; -1: none
+  int flatPlace = -1;        ///< the row of each choice, over the numbers of choices
+  int first = -1, last = -1; ///< of each entry: its first row, and the one after its last
+  int owner = -1;            ///< of each row: its entry
 };
 
 class Graph {
@@ -58,6 +71,15 @@ public:
   static TensorType integers(AxisNames axes) { return {ElementType::I32, std::move(axes)}; }
   static TensorType truths(AxisNames axes) { return {ElementType::I32, std::move(axes), true}; }
 
+  /// The routing by these choices: the one that they have, or the one that `make` declares.
+  size_t routingOf(int choice, const std::string &slot, const std::string &expert, const std::function<size_t(Routing)> &make);
+  size_t declareRouting(Routing routing);
+  const Routing &routing(size_t number) const { return routings[number]; }
+  /// The routing of a node's rows; none if it has no axis of rows.
+  std::optional<size_t> routingOfRows(int node) const { return rowRoutings[static_cast<size_t>(node)]; }
+  /// Declares that a node has rows of that routing. Nodes that are computed from it have them too.
+  void assignRouting(int node, size_t number) { rowRoutings[static_cast<size_t>(node)] = number; }
+
   /// Declares a parameter; a use of it is a node made by `use`.
   size_t declareParameter(Parameter parameter, AxisNames products);
   int use(size_t parameter, Location at);
@@ -79,6 +101,8 @@ private:
   std::vector<int *> roots();
   /// Checks that the nodes that are needed (`place` 0) use no parameters except the `used` ones, which a loss needs.
   void checkTrained(const std::vector<int> &place, const std::vector<bool> &used) const;
+  /// The routing of the rows that operands bring into a result; refuses rows that cannot meet.
+  std::optional<size_t> commonRouting(Location at, const std::vector<int> &operands, const TensorType &type);
   /// Returns whether the factors of a product are adjacent in `axes`.
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 
@@ -86,6 +110,8 @@ private:
   std::unordered_map<std::string, SumAxis> sums;
   std::unordered_map<std::string, size_t> parameterIndex;
   std::vector<AxisNames> products, parameterProducts; ///< by node, by parameter
+  std::vector<Routing> routings;
+  std::vector<std::optional<size_t>> rowRoutings; ///< by node
 };
 
 /// Axes as the language writes them: "[batch, seq, embed]".

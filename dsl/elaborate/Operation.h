@@ -103,6 +103,7 @@ const std::vector<Operation> &operations();
 std::vector<Operation> alongOperations();
 std::vector<Operation> attentionOperations();
 std::vector<Operation> elementwiseOperations();
+std::vector<Operation> expertOperations();
 std::vector<Operation> integerOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
@@ -129,6 +130,17 @@ int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
 
 /// Checks that argument i is a valid rate of dropout.
 void checkDropoutRate(OperationCall &call, size_t i, double rate);
+
+/// Another name of an axis, which no rule splits and no axis of a text can have; the operand under that name, where it is whole.
+std::string wholeName(const std::string &axis);
+int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
+/// Two axes in the place of one, or one in the place of two that are made neighbours.
+int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
+
+/// x; if it is over the entries that `rows` belong to, the entry of each row.
+int entriesOfRows(Graph &graph, Location at, int x, int rows);
+/// The product of rows with the matrices of their entries; none if `rows` are not sent to entries of an axis of `weights`.
+std::optional<TensorValue> groupedProduct(OperationCall &call, int rows, int weights, const AxisNames &over);
 
 /// The part of a sum of axes that begins at entry `offset` of x along it; a product part has its factors side by side.
 int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &part, int64_t offset);

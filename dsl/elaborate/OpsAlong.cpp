@@ -5,12 +5,9 @@
 #include <algorithm>
 
 namespace npar::dsl {
-namespace {
 
-/// Another name of an axis, which no rule splits and no axis of a text can have.
 std::string wholeName(const std::string &axis) { return axis + ".whole"; }
 
-/// The operand under that name: there it is whole.
 int wholeAlong(Graph &graph, Location at, int x, const std::string &axis) {
   const std::string name = wholeName(axis);
   graph.declareAxis(name, graph.size(axis), at);
@@ -18,6 +15,8 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis) {
   std::replace(type.axes.begin(), type.axes.end(), axis, name);
   return graph.add(at, "rename", {x}, type, {{"from", axis}, {"to", name}});
 }
+
+namespace {
 
 std::pair<int, std::string> whole(OperationCall &call, int x, const std::string &axis) {
   return {wholeAlong(call.graph, call.at, x, axis), wholeName(axis)};
@@ -83,7 +82,8 @@ int shifted(Graph &graph, Location at, int x, const std::string &from, const std
   return graph.add(at, "part", {renamed}, result, {{"from", name}, {"to", to}, {"offset", offset}});
 }
 
-/// Two axes in the place of one, or one in the place of two that are made neighbours.
+} // namespace
+
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts) {
   int node = x;
   TensorType type = graph.type(x);
@@ -107,8 +107,6 @@ int folded(Graph &graph, Location at, int x, std::string flat, std::string major
   }
   return graph.add(at, "fold", {node}, type, {{"flat", flat}, {"major", major}, {"minor", minor}});
 }
-
-} // namespace
 
 int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &part, int64_t offset) {
   const AxisNames factors = graph.factorsOf(part);

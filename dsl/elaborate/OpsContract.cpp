@@ -9,6 +9,9 @@ namespace {
 
 /// `a`'s axes and then `b`'s, without the contracted ones.
 Value contract(OperationCall &call, int a, int b, const AxisNames &over) {
+  for (auto [rows, weights] : {std::pair(a, b), std::pair(b, a)})
+    if (std::optional<TensorValue> product = groupedProduct(call, rows, weights, over))
+      return *product;
   AxisNames axes = without(call.axesOf(a), over);
   for (const std::string &axis : without(call.axesOf(b), over))
     if (!contains(axes, axis))

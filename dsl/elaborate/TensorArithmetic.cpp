@@ -194,8 +194,13 @@ int nodeOf(Graph &graph, Location at, const Value &value, bool floats) {
   return graph.add(at, "fill", {}, floats ? graph.floating({}) : Graph::integers({}), {{"value", toDouble(value)}});
 }
 
-Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location at, const Value &left, const Value &right) {
+Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location at, const Value &first, const Value &second) {
   Applied applied{graph, reporter, op, at};
+  Value left = first, right = second;
+  if (tensorOf(left) && tensorOf(right)) {
+    int a = tensorOf(left)->node, b = tensorOf(right)->node;
+    left = TensorValue{entriesOfRows(graph, at, a, b)}, right = TensorValue{entriesOfRows(graph, at, b, a)};
+  }
   if (op == Operator::And || op == Operator::Or)
     return applied.logic(left, right);
   auto *a = tensorOf(left), *b = tensorOf(right);

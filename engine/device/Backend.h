@@ -112,6 +112,8 @@ public:
   }
   /// C (+)= A B for every index of the batch list.
   virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) = 0;
+  /// Runs a grouped product on the step's operands: A, B, first, last, C. A backend without them refuses programs that have some.
+  virtual Status runGrouped(uint32_t, const DeviceAddress *) { return Status(Code::Internal, "this backend has no grouped products"); }
   /// Runs attention or its gradient for every index of the batch list. `buffers`, the step's operands in their order, and `context`, as for
   /// a kernel, must stay valid until the work is done.
   virtual Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) = 0;

@@ -86,7 +86,7 @@ struct Product::Pass {
 };
 
 Product::Product(const ProductShape &shape, int workers, InstructionSet set)
-    : shape(shape), thin(shape.m <= mostThinRows(shape, set)),
+    : shape(shape), thin(!shape.continues && shape.m <= mostThinRows(shape, set)),
       kernels(thin ? thinKernels(set, shape.type, shape.bTransposed) : tileKernels(set, shape.type)),
       tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)), inC(shape.result == ProductResult::Sums && !shape.accumulate) {
   if (thin) {
@@ -104,9 +104,27 @@ void Product::cutForCaches() {
   stepColumns = evenBlock(shape.n, mostPanelBytes / (blockK * kernels.packedBytes), kernels.columns);
   if (carried)
     stepColumns = std::min(stepColumns, evenBlock(shape.n, mostCarriedColumns, kernels.columns));
-  steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK);
+  countSteps();
   // B passes through the first-level cache together with the panel of A.
   passK = std::min(kernels.passK, std::max<int64_t>(firstLevelCache() * 9 / 10 / (kernels.rows * kernels.packedBytes), kernels.group));
+}
+
+void Product::countSteps() { steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK); }
+
+Product Product::withRows(int64_t m) const {
+  Product fewer = *this;
+  fewer.shape.m = m;
+  if (!thin)
+    fewer.countSteps();
+  return fewer;
+}
+
+Product Product::withDepth(int64_t k) const {
+  Product shallower = *this;
+  shallower.shape.k = k;
+  if (!thin)
+    shallower.countSteps();
+  return shallower;
 }
 
 /// Two parts for each worker, because workers are not equally fast, cut so that the least of A is packed again and of B fetched again by
@@ -147,7 +165,11 @@ Product::Step Product::stepOf(int64_t phase) const {
   int64_t index = phase / 2, depths = ceilDivide(shape.k, blockK), across = ceilDivide(shape.n, stepColumns);
   int64_t k = index % depths * blockK, column = index / depths % across * stepColumns, row = index / depths / across * stepRows;
   int64_t end = std::min(k + blockK, shape.k);
-  return {{row, std::min(row + stepRows, shape.m)}, {column, std::min(column + stepColumns, shape.n)}, {k, end}, k == 0, end == shape.k};
+  return {{row, std::min(row + stepRows, shape.m)},
+          {column, std::min(column + stepColumns, shape.n)},
+          {k, end},
+          k == 0 && !shape.continues,
+          end == shape.k};
 }
 
 void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const {

@@ -17,6 +17,9 @@ struct ProductShape {
   bool aTransposed = false, bTransposed = false;
   ProductResult result = ProductResult::Sums;
   bool accumulate = false;
+  /// The chain of each element continues the sum that C holds, +0 at first. So a product in several parts of k has the bits of one in a
+  /// single part (of BF16 if the parts are multiples of 32). Requires plain sums without `accumulate`.
+  bool continues = false;
 };
 
 struct ProductOperands {
@@ -39,6 +42,13 @@ public:
   uint64_t partBytes() const;
   void run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const;
 
+  /// The same plan for fewer rows of C, or a smaller k: its scratch is no larger. Requires 1 <= m (k) <= the planned one.
+  Product withRows(int64_t m) const;
+  Product withDepth(int64_t k) const;
+  /// Returns whether all panels of B are packed in the first phase and then remain: another product with this plan and the same B may begin
+  /// with its second phase.
+  bool keepsPanels() const { return !thin && steps == 1; }
+
 private:
   struct Range {
     int64_t begin, end;
@@ -47,6 +57,7 @@ private:
   struct Strip;
   struct Pass;
   void cutForCaches();
+  void countSteps();
   void cutForWorkers(int workers);
   void cutThin(int workers);
   Step stepOf(int64_t phase) const;

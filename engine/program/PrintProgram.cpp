@@ -179,7 +179,8 @@ private:
       for (int64_t size : *matmul->batch())
         batch *= size;
       return "matmul " + (batch > 1 ? std::to_string(batch) + " x " : "") + std::to_string(matmul->m()) + " x " +
-             std::to_string(matmul->n()) + " x " + std::to_string(matmul->k()) + (matmul->accumulate() ? " accumulate" : "");
+             std::to_string(matmul->n()) + " x " + std::to_string(matmul->k()) + (matmul->accumulate() ? " accumulate" : "") +
+             (matmul->grouping() == Grouping::None ? "" : std::string(" grouped by ") + wordOf(matmul->grouping()));
     }
     case StepKind::Collective:
       return collective(step);

@@ -169,6 +169,19 @@ private:
     return (blocks || shards) && collective.count() == (scatter ? whole : piece);
   }
 
+  /// Returns whether a grouped product's operands move with samples and groups as its kind says.
+  static bool groups(const Matmul &matmul) {
+    if (matmul.grouping() == Grouping::None)
+      return true;
+    if (matmul.batch()->size() != 2 || matmul.accumulate())
+      return false;
+    auto moves = [](const flatbuffers::Vector<int64_t> &strides, bool withSamples) { return strides.Get(withSamples ? 1 : 0) == 0; };
+    bool isOfRows = matmul.grouping() == Grouping::Rows;
+    bool sums = matmul.type() == ElementType::F64 ? matmul.result() == ElementType::F64 : matmul.result() == ElementType::F32;
+    return moves(*matmul.a_batch(), true) && moves(*matmul.b_batch(), !isOfRows) && moves(*matmul.c_batch(), isOfRows) &&
+           (isOfRows || sums); // chains of several samples continue in C
+  }
+
   bool checkTables() {
     for (const Matmul *matmul : *program.matmuls()) {
       uint64_t work = 0, batch = 0;
@@ -182,6 +195,8 @@ private:
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " with a result of " + wordOf(matmul->result()));
       if (matmul->tf32() && matmul->type() != ElementType::F32)
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " that rounds its operands to tf32");
+      if (!known(matmul->grouping()) || !groups(*matmul))
+        return fail("a grouped matrix product whose samples or groups are impossible");
     }
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
@@ -407,7 +422,8 @@ private:
     if (step.payload() >= program.matmuls()->size())
       return fail(which + " runs matrix product " + number(step.payload()) + ", which does not exist");
     const Matmul *matmul = program.matmuls()->Get(step.payload());
-    if (!shape(2, 1))
+    bool isGrouped = matmul->grouping() != Grouping::None;
+    if (!shape(isGrouped ? 4 : 2, 1))
       return mismatch();
     auto reaches = [&](const flatbuffers::Vector<int64_t> &batch, int64_t rows, int64_t rowStride, int64_t columns, int64_t columnStride,
                        ElementType type, uint64_t limit) {
@@ -423,7 +439,11 @@ private:
     };
     bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), matmul->type(), bytes(0)) &&
                 reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), matmul->type(), bytes(1)) &&
-                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(2));
+                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(isGrouped ? 4 : 2));
+    if (isGrouped) { // ranges of rows
+      uint64_t ranges = static_cast<uint64_t>(matmul->batch()->Get(0)) * static_cast<uint64_t>(matmul->batch()->Get(1));
+      good = good && bytes(2) == ranges * sizeof(int32_t) && bytes(3) == bytes(2);
+    }
     return good || fail(which + ": the matrix product reaches beyond its operands");
   }
 

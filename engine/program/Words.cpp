@@ -29,6 +29,7 @@ template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDat
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
 template <> struct Values<ProductOrder> { static constexpr auto &all = EnumValuesProductOrder; };
+template <> struct Values<Grouping> { static constexpr auto &all = EnumValuesGrouping; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
 } // namespace
@@ -207,6 +208,18 @@ const char *wordOf(ProductOrder order) {
   refuse("order of products", static_cast<unsigned>(order));
 }
 
+const char *wordOf(Grouping grouping) {
+  switch (grouping) {
+  case Grouping::None:
+    return "none";
+  case Grouping::Rows:
+    return "rows";
+  case Grouping::Depth:
+    return "depth";
+  }
+  refuse("grouping", static_cast<unsigned>(grouping));
+}
+
 const char *wordOf(DataLast last) {
   switch (last) {
   case DataLast::Join:
@@ -311,6 +324,7 @@ template std::optional<DataOrder> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);
 template std::optional<MeasureKind> valueOf(std::string_view);
 template std::optional<ProductOrder> valueOf(std::string_view);
+template std::optional<Grouping> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
@@ -328,6 +342,7 @@ template std::string wordsOf<DataOrder>();
 template std::string wordsOf<DataLast>();
 template std::string wordsOf<MeasureKind>();
 template std::string wordsOf<ProductOrder>();
+template std::string wordsOf<Grouping>();
 template std::string wordsOf<CheckpointRuleKind>();
 template std::string wordsOf<CauseKind>();
 

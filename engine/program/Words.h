@@ -27,6 +27,7 @@ const char *wordOf(CheckpointRuleKind kind);
 const char *wordOf(CauseKind kind);
 const char *wordOf(MeasureKind kind);
 const char *wordOf(ProductOrder order);
+const char *wordOf(Grouping grouping);
 
 /// The value that a word stands for; none when no value has this word.
 template <typename Enum> std::optional<Enum> valueOf(std::string_view word);

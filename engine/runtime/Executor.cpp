@@ -212,7 +212,8 @@ Status Executor::State::startWork(const StepNode &node) {
   case StepKind::Kernel:
     return backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, contextOf(node), node.bytes);
   case StepKind::Matmul:
-    return backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2]);
+    return node.inputs > 2 ? backend.runGrouped(node.payload, buffers)
+                           : backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2]);
   case StepKind::Attention:
     return backend.runAttention(node.payload, buffers, size_t(node.inputs) + node.outputs, contextOf(node));
   case StepKind::Zero:

@@ -19,6 +19,8 @@ void rewriteState(mlir::Block &block);
 
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
+/// nn.grouped and nn.grouped_weights -> rank.matmul with ranges of rows.
+llvm::LogicalResult rewriteGroupedProducts(mlir::Block &block);
 
 /// Gives a new kernel its extent and name, or the equal one that there is already in its place.
 using ShareKernel = llvm::function_ref<llvm::FailureOr<rank::KernelOp>(rank::KernelOp)>;

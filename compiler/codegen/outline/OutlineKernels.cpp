@@ -129,6 +129,8 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
   rewriteProducts(block);
+  if (failed(rewriteGroupedProducts(block)))
+    return failure();
   dropUnusedViews(block);
   duplicateCheapOps(block);
   std::vector<SmallVector<Operation *>> groups = groupOps(block);

@@ -1,6 +1,7 @@
 // The rank dialect: kernels, launches and library products (RankKernelOps.td).
 #pragma once
 
+#include "compiler/dialects/Words.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

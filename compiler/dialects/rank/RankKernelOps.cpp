@@ -47,9 +47,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 double MatmulOp::getFlops() {
   double flops = 2.0 * getM() * getN() * getK();
-  for (int64_t size : getBatch())
+  for (int64_t size : getRanges().empty() ? getBatch() : getBatch().drop_back())
     flops *= size;
   return flops;
+}
+
+npar::program::Grouping MatmulOp::getGrouping() {
+  using npar::program::Grouping;
+  return getRanges().empty() ? Grouping::None : getDepth() ? Grouping::Depth : Grouping::Rows;
 }
 
 // Last element that a strided operand touches, counted from its first.
@@ -81,6 +86,9 @@ LogicalResult MatmulOp::verify() {
     if (side.strides[batch.size()] != 1 && side.strides[batch.size() + 1] != 1)
       return emitOpError("'") << side.name << "' has no unit stride among row and column";
   }
+  if (!getRanges().empty() && (getRanges().size() != 2 || batch.size() != 2 || getAccumulator()))
+    return emitOpError("a grouped product has two ranges, two batch loops and no accumulator; this one has ")
+           << getRanges().size() << " ranges and " << batch.size() << " batch loops";
   if (getC().back() != 1)
     return emitOpError("'c' has column stride ") << getC().back() << ", must be 1";
   return success();

@@ -257,11 +257,15 @@ private:
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
     entry->accumulate = bool(matmul.getAccumulator());
     entry->tf32 = matmul.getTf32();
-    memory::Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
+    entry->grouping = matmul.getGrouping();
+    SmallVector<Value> inputs{matmul.getLhs(), matmul.getRhs()};
+    llvm::append_range(inputs, matmul.getRanges());
+    memory::Action &action = act(program::StepKind::Matmul, "matmul", matmul, inputs, matmul.getResult());
     action.payload = static_cast<uint32_t>(tables.program.matmuls.size());
     tables.program.matmuls.push_back(std::move(entry));
     uint64_t size = type.getElementTypeBitWidth() / 8;
     action.inputOffsets = {matmul.getAOffset() * size, matmul.getBOffset() * size};
+    action.inputOffsets.resize(inputs.size());
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();

@@ -36,7 +36,7 @@ LabelKey keyOf(const program::LabelT &label) {
 
 auto keyOf(const program::MatmulT &m) {
   return std::make_tuple(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column,
-                         m.c_batch, m.c_row, m.accumulate, m.tf32);
+                         m.c_batch, m.c_row, m.accumulate, m.tf32, m.grouping);
 }
 
 auto keyOf(const program::AttentionT &a) {

@@ -5,6 +5,7 @@
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/Unrounded.h"
+#include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -187,10 +188,15 @@ private:
 
   /// Marks products of f32, except kept ones and products of positions; the autodiff phase marks their gradients too.
   void roundProducts(func::FuncOp function) {
-    for (auto product : function.getOps<EinsumOp>())
-      if (getElementTypeOrSelf(product.getA().getType()).isF32() && !positions.contains(product) &&
-          llvm::none_of(keeps, [&](const Keep &keep) { return keep.matches(product); }))
+    auto isRounded = [&](Operation *product) {
+      return getElementTypeOrSelf(product->getOperand(0).getType()).isF32() && !positions.contains(product) &&
+             llvm::none_of(keeps, [&](const Keep &keep) { return keep.matches(product); });
+    };
+    for (Operation &op : function.front())
+      if (auto product = dyn_cast<EinsumOp>(op); product && isRounded(product))
         product.setTf32(true);
+      else if (auto grouped = dyn_cast<GroupedOp>(op); grouped && isRounded(grouped))
+        grouped.setTf32(true);
   }
 
   static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }

@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/base/Axes.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/Experts.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -58,9 +59,12 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
         operation.operations = op.getFlops();
         if (op.getProductFlops() > 0) {
           bool gradient = isa<nn::AttentionGradOp, nn::RingAttentionGradOp>(op);
-          operation.work = isa<nn::EinsumOp>(op) ? cost::Work::Product : gradient ? cost::Work::AttentionGradient : cost::Work::Attention;
+          bool isProduct = isa<nn::EinsumOp, nn::GroupedOp, nn::GroupedWeightsOp>(op.getOperation());
+          operation.work = isProduct ? cost::Work::Product : gradient ? cost::Work::AttentionGradient : cost::Work::Attention;
           if (auto einsum = dyn_cast<nn::EinsumOp>(op.getOperation()))
             operation.tf32 = einsum.getTf32();
+          else if (auto grouped = dyn_cast<nn::GroupedOp>(op.getOperation()))
+            operation.tf32 = grouped.getTf32();
         } else if (op->getNumOperands() == 0) {
           return 0.0;
         } else {

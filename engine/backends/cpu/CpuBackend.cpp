@@ -144,6 +144,13 @@ Status CpuBackend::runMatmul(uint32_t index, DeviceAddress a, DeviceAddress b, D
   return {};
 }
 
+Status CpuBackend::runGrouped(uint32_t index, const DeviceAddress *buffers) {
+  auto ranges = [&](int input) { return static_cast<const int32_t *>(buffers[input].devicePointer()); };
+  products.runGrouped(index, buffers[0].devicePointer(), buffers[1].devicePointer(), {ranges(2), ranges(3)}, buffers[4].devicePointer(),
+                      *scratch);
+  return {};
+}
+
 Status CpuBackend::runAttention(uint32_t index, const DeviceAddress *addresses, size_t, const int64_t *context) {
   attentions.run(index, reinterpret_cast<void *const *>(addresses), context, *scratch); // here an address is a pointer
   return {};

@@ -16,13 +16,6 @@ std::string sizesOf(const program::Matmul &m) { return std::to_string(m.m()) + "
 
 } // namespace
 
-struct Products::Batched {
-  Product product;
-  BatchLoops loops; ///< loops of A, B and C
-  /// Number of pieces into which the list is divided, with whole products; 0: each product is spread by itself.
-  int64_t pieces;
-};
-
 Products::Products() = default;
 Products::~Products() = default;
 
@@ -51,6 +44,7 @@ Status Products::add(const program::Matmul &m, ProductType type, const std::stri
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
   ProductShape shape{type,          m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, productResult(m.result()),
                      m.accumulate()};
+  shape.continues = m.grouping() == program::Grouping::Depth;
   shape.aStride = shape.aTransposed ? m.a_column() : m.a_row();
   shape.bStride = shape.bTransposed ? m.b_column() : m.b_row();
 
@@ -60,6 +54,12 @@ Status Products::add(const program::Matmul &m, ProductType type, const std::stri
     if (list->size() != m.batch()->size())
       return Status::badInput(what + ": its batch strides do not match its batch list");
     loops.addOperand(*list, program::sizeOf(of));
+  }
+  if (m.grouping() != program::Grouping::None) {
+    GroupedProduct grouped(m, shape, loops, spread, set);
+    scratchBytes = std::max(scratchBytes, grouped.scratchBytes());
+    products.emplace_back(std::move(grouped));
+    return {};
   }
   int64_t count = loops.count();
   // Estimate for products of few rows: fetching a byte of B takes a lone worker as long as 8 operations. If that dominates, the other
@@ -71,14 +71,14 @@ Status Products::add(const program::Matmul &m, ProductType type, const std::stri
   bool whole = pieces == 1 || count % spread.threads == 0 || count >= 2 * spread.threads;
   Product product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
   scratchBytes = std::max(scratchBytes, product.sharedBytes() + product.partBytes());
-  products.push_back({product, std::move(loops), whole ? std::min(pieces, count) : 0});
+  products.emplace_back(Batched{product, std::move(loops), whole ? std::min(pieces, count) : 0});
   return {};
 }
 
 /// A worker's memory holds what a product shares that was started there, then what a part needs that runs there: while a worker waits for
 /// parts of its product it runs no others.
 void Products::run(uint32_t index, const void *a, const void *b, void *c, WorkerScratch &scratch) const {
-  const Batched &batched = products[index];
+  const Batched &batched = std::get<Batched>(products[index]);
   const Product &product = batched.product;
   auto runProduct = [&](int64_t at, auto &&forEach) {
     ProductOperands operands{static_cast<const uint8_t *>(a) + batched.loops.offset(at, 0),

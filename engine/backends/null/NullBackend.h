@@ -23,6 +23,7 @@ public:
   void reduce(program::ElementType, program::ReduceOp, const DeviceAddress *, size_t, const DeviceAddress *, size_t, uint64_t) override {}
   Status runKernel(uint32_t, const DeviceAddress *, size_t, const int64_t *, uint64_t) override { return {}; }
   Status runMatmul(uint32_t, DeviceAddress, DeviceAddress, DeviceAddress) override { return {}; }
+  Status runGrouped(uint32_t, const DeviceAddress *) override { return {}; }
   Status runAttention(uint32_t, const DeviceAddress *, size_t, const int64_t *) override { return {}; }
   void whenDone(Completion &completion) override { completion.completed({}); }
 };

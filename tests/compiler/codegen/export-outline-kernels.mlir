@@ -350,3 +350,21 @@ func.func @one_entry_and_all(%one: tensor<8x1xf32, #nn.axes<batch, expert>>, %al
   %g = nn.gather %all, %i over "expert" : (tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8xi32, #nn.axes<batch>>) -> tensor<8xf32, #nn.axes<batch>>
   return %z, %e, %g : tensor<8x4xf32, #nn.axes<batch, expert>>, tensor<8x1xf32, #nn.axes<batch, expert>>, tensor<8xf32, #nn.axes<batch>>
 }
+
+// -----
+// Grouped products: samples and groups are the batch loops, rows are chosen by the ranges. The gradient of matrices that are stored transposed
+// changes its operands over, and an operand without a unit stride is copied first.
+// CHECK-LABEL: func.func @grouped
+// CHECK: rank.matmul %arg0, %arg1 grouped %arg3, %arg4 {a = array<i64: 48, 0, 8, 1>, b = array<i64: 0, 40, 5, 1>, batch = array<i64: 2, 3>, c = array<i64: 30, 0, 5, 1>, k = 8 : i64, m = 6 : i64, n = 5 : i64}
+// CHECK: rank.matmul %arg2, %arg0 grouped %arg3, %arg4 {a = array<i64: 30, 0, 1, 5>, b = array<i64: 48, 0, 8, 1>, batch = array<i64: 2, 3>, c = array<i64: 0, 40, 8, 1>, depth, k = 6 : i64, m = 5 : i64, n = 8 : i64}
+// CHECK: %[[COPY:.*]] = rank.launch @broadcast_0(%arg5)
+// CHECK: rank.matmul %arg0, %[[COPY]] grouped %arg3, %arg4 {{.*}}b = array<i64: 0, 40, 5, 1>
+func.func @grouped(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, %w: tensor<3x8x5xf32, #nn.axes<expert, embed, hidden>>,
+                   %dy: tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, %first: tensor<2x3xi32, #nn.axes<batch, expert>>,
+                   %last: tensor<2x3xi32, #nn.axes<batch, expert>>, %v: tensor<8x5x3xf32, #nn.axes<embed, hidden, expert>>)
+    -> (tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>, tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>) {
+  %y = nn.grouped %x, %w, %first, %last of "expert" along "row" : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<3x8x5xf32, #nn.axes<expert, embed, hidden>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
+  %g = nn.grouped_weights %x, %dy, %first, %last of "expert" along "row" : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>
+  %z = nn.grouped %x, %v, %first, %last of "expert" along "row" : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<8x5x3xf32, #nn.axes<embed, hidden, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
+  return %y, %g, %z : tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>, tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
+}

@@ -56,7 +56,8 @@ struct OperationTableTest : testing::Test {
   static int operandCount(OperationName name) {
     if (name.hasTrait<OpTrait::VariadicOperands>() || name.hasTrait<OpTrait::AtLeastNOperands<3>::Impl>())
       return dsl::NodeKind::anyNumber;
-    return countBy<OpTrait::ZeroOperands, OpTrait::OneOperand, OpTrait::NOperands<2>::Impl, OpTrait::NOperands<3>::Impl>(name, 0);
+    return countBy<OpTrait::ZeroOperands, OpTrait::OneOperand, OpTrait::NOperands<2>::Impl, OpTrait::NOperands<3>::Impl,
+                   OpTrait::NOperands<4>::Impl>(name, 0);
   }
   static int resultCount(OperationName name) {
     return countBy<OpTrait::OneResult, OpTrait::NResults<2>::Impl, OpTrait::NResults<3>::Impl>(name, 1);

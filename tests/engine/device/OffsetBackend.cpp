@@ -145,6 +145,11 @@ Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress 
   return start([=] { return inner->runMatmul(matmul, real(a), real(b), real(c)); });
 }
 
+Status OffsetBackend::runGrouped(uint32_t matmul, const DeviceAddress *buffers) {
+  constexpr size_t count = 5;
+  return start([this, matmul, to = real(buffers, count)] { return inner->runGrouped(matmul, to.data()); });
+}
+
 Status OffsetBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) {
   return start([this, attention, to = real(buffers, bufferCount), context] {
     return inner->runAttention(attention, to.data(), to.size(), context);

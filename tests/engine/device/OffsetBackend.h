@@ -43,6 +43,7 @@ public:
   engine::Status runKernel(uint32_t kernel, const engine::DeviceAddress *buffers, size_t bufferCount, const int64_t *context,
                            uint64_t bytes) override;
   engine::Status runMatmul(uint32_t matmul, engine::DeviceAddress a, engine::DeviceAddress b, engine::DeviceAddress c) override;
+  engine::Status runGrouped(uint32_t matmul, const engine::DeviceAddress *buffers) override;
   engine::Status runAttention(uint32_t attention, const engine::DeviceAddress *buffers, size_t bufferCount,
                               const int64_t *context) override;
   void whenDone(engine::Completion &completion) override;

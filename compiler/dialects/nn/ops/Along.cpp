@@ -222,12 +222,16 @@ LogicalResult FirstMaxOp::lower(Lowering &lowering) {
   });
 }
 
+/// Returns whether the other is above this one, and whether they are equal. NaN is above every number and equal to itself.
+static std::pair<Scalar, Scalar> compareFloats(Scalar own, Scalar other) {
+  Scalar ownIsNan = isNan(own), otherIsNan = isNan(other);
+  Scalar number = ownIsNan.make<arith::XOrIOp>(ownIsNan, ownIsNan.like(1));
+  return {either(greater(other, own), both(otherIsNan, number)), either(equal(other, own), both(otherIsNan, ownIsNan))};
+}
+
 LogicalResult OrderOp::lower(Lowering &lowering) {
   return lowering.reduce(*this, {getX(), getOthers()}, 0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar own = in[0], other = in[1], ownIsNan = isNan(own), otherIsNan = isNan(other);
-    Scalar number = ownIsNan.make<arith::XOrIOp>(ownIsNan, ownIsNan.like(1));
-    Scalar above = either(greater(other, own), both(otherIsNan, number));
-    Scalar same = either(equal(other, own), both(otherIsNan, ownIsNan));
+    auto [above, same] = isa<FloatType>(in[0].type()) ? compareFloats(in[0], in[1]) : std::pair(lessi(in[0], in[1]), equali(in[0], in[1]));
     Scalar earlier = lessi(body.globalIndex(getOthers().getType(), getOtherAttr()), body.globalIndex(getX().getType(), getAxisAttr()));
     return {addi(in[2], isTrue(either(above, both(same, earlier))))};
   });

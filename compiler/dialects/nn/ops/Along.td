@@ -22,8 +22,8 @@ def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language]> {
 
 def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
   let summary = "the rank of each entry of `axis`: the number of larger entries and of equal ones with a lower index; NaN is the largest";
-  let description = "`others` is x again, whole, with the axis under the name `other`.";
-  let arguments = (ins Nn_Float:$x, Nn_Float:$others, StrAttr:$axis, StrAttr:$other);
+  let description = "`others` is x again, whole, with the axis under the name `other`. Both are floats, or integers.";
+  let arguments = (ins Nn_Tensor:$x, Nn_Tensor:$others, StrAttr:$axis, StrAttr:$other);
   let results = (outs Nn_Integer:$result);
   let reduction = "Sum";
   let masksPadding = 1;

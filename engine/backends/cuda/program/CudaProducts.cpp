@@ -67,6 +67,8 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
+  if (m.grouping() != program::Grouping::None)
+    return Status::badInput(what + " is grouped by the experts of its rows, which GPUs do not compute yet: use --backend cpu");
   if (Result<ProductType> type = productType(m, program::ProductOrder::Portable); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)

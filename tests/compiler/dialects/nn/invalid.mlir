@@ -710,6 +710,38 @@ func.func @f(%t: !t) {
 
 // -----
 
+!x = tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>
+func.func @f(%x: !x, %source: !source, %place: !place) {
+  // expected-error @+1 {{needs rows with the axes of the positions, 'row' in the place of 'seq'}}
+  %0 = nn.dispatch %x, %source, %place along "seq" to "row" : (!x, !source, !place) -> tensor<2x16x16xf32, #nn.axes<batch, embed, row>>
+  return
+}
+
+// -----
+
+!rows = tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
+!w = tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>
+!range = tensor<2x4xi32, #nn.axes<batch, expert>>
+func.func @f(%rows: !rows, %w: !w, %first: !range, %last: !range) {
+  // expected-error @+1 {{axis 'embed' of the rows must be one of the samples, or contracted with the weights}}
+  %0 = nn.grouped %rows, %w, %first, %last of "expert" along "row" : (!rows, !w, !range, !range) -> tensor<2x16x16x32xf32, #nn.axes<batch, row, embed, hidden>>
+  return
+}
+
+// -----
+
+!rows = tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
+!range = tensor<2x4xi32, #nn.axes<batch, expert>>
+func.func @f(%rows: !rows, %first: !range, %last: !range) {
+  // expected-error @+1 {{axis 'embed' must be one of the samples and summed, or of one operand and the result}}
+  %0 = nn.grouped_weights %rows, %rows, %first, %last of "expert" along "row" : (!rows, !rows, !range, !range) -> tensor<4x16xf32, #nn.axes<expert, embed>>
+  return
+}
+
+// -----
+
 !x = tensor<2x8xf32, #nn.axes<batch, seq>>
 func.func @f(%x: !x) {
   // expected-error @+1 {{the result has no axis 'all'}}

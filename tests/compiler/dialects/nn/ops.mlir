@@ -294,3 +294,22 @@ func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
   %26 = nn.log_grad %x, %x : (!x, !x) -> !x
   return
 }
+
+// Rows that are sent to entries of an axis and come back; products of each with the matrix of its entry; an order of integers.
+// CHECK-LABEL: @experts
+func.func @experts(%x: tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>, %source: tensor<2x16xi32, #nn.axes<batch, row>>,
+                   %place: tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>, %w: tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>,
+                   %first: tensor<2x4xi32, #nn.axes<batch, expert>>, %last: tensor<2x4xi32, #nn.axes<batch, expert>>,
+                   %whole: tensor<2x16xi32, #nn.axes<batch, whole>>) {
+  // CHECK: nn.dispatch %{{.+}}, %{{.+}}, %{{.+}} along "seq" to "row" :
+  %0 = nn.dispatch %x, %source, %place along "seq" to "row" : (tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>, tensor<2x16xi32, #nn.axes<batch, row>>, tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>) -> tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
+  // CHECK: nn.collect %{{.+}}, %{{.+}}, %{{.+}} along "seq" of "row" :
+  %1 = nn.collect %0, %source, %place along "seq" of "row" : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>, tensor<2x16xi32, #nn.axes<batch, row>>, tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>) -> tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>
+  // CHECK: nn.grouped %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} of "expert" along "row" {tf32} :
+  %2 = nn.grouped %0, %w, %first, %last of "expert" along "row" {tf32} : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>, tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>, tensor<2x4xi32, #nn.axes<batch, expert>>, tensor<2x4xi32, #nn.axes<batch, expert>>) -> tensor<2x16x32xf32, #nn.axes<batch, row, hidden>>
+  // CHECK: nn.grouped_weights %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} of "expert" along "row" :
+  %3 = nn.grouped_weights %0, %2, %first, %last of "expert" along "row" : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>, tensor<2x16x32xf32, #nn.axes<batch, row, hidden>>, tensor<2x4xi32, #nn.axes<batch, expert>>, tensor<2x4xi32, #nn.axes<batch, expert>>) -> tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>
+  // CHECK: nn.order %{{.+}}, %{{.+}} along "row" and "whole" : (tensor<2x16xi32
+  %4 = nn.order %source, %whole along "row" and "whole" : (tensor<2x16xi32, #nn.axes<batch, row>>, tensor<2x16xi32, #nn.axes<batch, whole>>) -> tensor<2x16xi32, #nn.axes<batch, row>>
+  return
+}
