@@ -189,6 +189,8 @@ FLAGS = {
         "--prompt": [value("--prompt", "ab", drop=("--prompt-tokens",))],
         "--prompt-file": [value("--prompt-file", "tokens.txt", drop=("--prompt-tokens",))],
         "--prompt-tokens": [value("--prompt-tokens", "1,2")],
+        "--prompts": [value("--prompts", "tokens.txt", drop=("--prompt-tokens",))],
+        "--batch": [value("--prompts", "tokens.txt", "--batch", "2", drop=("--prompt-tokens",))],
         "--tokenizer": [value("--tokenizer", "bytes")],
         "--count": [value("--count", "3")],
         "--temperature": [value("--temperature", "0.5")],
