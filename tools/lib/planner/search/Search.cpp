@@ -21,7 +21,7 @@ namespace {
 constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
 constexpr size_t starts = 3;    ///< plans around which is searched
 constexpr size_t fewest = 16;   ///< compiled even if their guesses are far from the best plan
-constexpr double patience = 20; ///< compilations without a better plan after which the search ends
+constexpr double patience = 18; ///< compilations without a better plan after which the search ends
 constexpr double hopeful = 1.1; ///< guesses are seldom further off than this factor
 constexpr double likely = 1.06; ///< most guesses are not further off
 constexpr double known = 1.04;  ///< guesses by similar plans are seldom further off
@@ -388,9 +388,12 @@ ModelOptions optionsFor(const PlanTask &task, const Candidate &candidate) {
 Status tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, const ParallelWork &work,
                      const std::function<void(size_t, const Attempt &)> &done, size_t verified) {
   std::vector<ModelOptions> plans;
+  std::vector<size_t> order; // those that take longest first, so that no thread waits long for another one's last plan
   for (const Candidate &candidate : candidates)
-    plans.push_back(optionsFor(task, candidate));
-  return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true, verified}, work, [&](size_t place, const Attempt &attempt) {
+    order.push_back(plans.size()), plans.push_back(optionsFor(task, candidate));
+  std::stable_sort(order.begin() + static_cast<ptrdiff_t>(verified), order.end(),
+                   [&](size_t a, size_t b) { return effort(task, candidates[a]) > effort(task, candidates[b]); });
+  return tryPlans(plans, {task.machine, task.hosts, /*lanes=*/true, verified, order}, work, [&](size_t place, const Attempt &attempt) {
     done(place, attempt);
     return true;
   });

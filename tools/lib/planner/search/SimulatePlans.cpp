@@ -167,7 +167,8 @@ public:
 
 private:
   void work() {
-    for (size_t plan; !over && (plan = next++) < plans.size();) {
+    for (size_t number; !over && (number = next++) < plans.size();) {
+      size_t plan = options.order.empty() ? number : options.order[number];
       Attempt attempt = tryPlan(plans[plan], options, plan >= options.verified, over);
       std::lock_guard<std::mutex> lock(mutex);
       finished[plan] = std::move(attempt);

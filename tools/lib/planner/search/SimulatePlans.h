@@ -52,9 +52,10 @@ struct ParallelWork {
 
 struct AttemptOptions {
   dsl::Machine machine;
-  int64_t hosts = 0;            ///< hosts that the ranks must fill; 0: as many as they take
-  bool lanes = false;           ///< also keep the timeline of each plan
-  size_t verified = ~size_t(0); ///< number of plans, the first ones, that are verified; the others are drafts
+  int64_t hosts = 0;              ///< hosts that the ranks must fill; 0: as many as they take
+  bool lanes = false;             ///< also keep the timeline of each plan
+  size_t verified = ~size_t(0);   ///< number of plans, the first ones, that are verified; the others are drafts
+  std::vector<size_t> order = {}; ///< numbers of the plans as they are started; empty: their own order
 };
 
 /// Tries all plans, each in a thread of a pool, and calls `done` in their order as soon as a plan and all before it are tried. After `done`
