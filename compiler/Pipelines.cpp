@@ -14,6 +14,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "nn")
     return;
   passes.addPass(place::createPlaceMarkAttentionPass());
+  passes.addPass(place::createPlaceSpreadRowsPass());
   buildAutodiffPipeline(passes, options.kind, options.positions);
   if (options.stopAfter == "grad")
     return;

@@ -10,10 +10,24 @@ import mixtral_data  # of the reference
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLANS = [
-    {"mesh.dp": 2, "mesh.ep": 2, "zero": 3},
-    {"mesh.pp": 2, "mesh.tp": 2, "again": "block"},
+    ("shared", {"mesh.dp": 2, "mesh.ep": 2, "zero": 3, "again": "block"}),
+    ("divided", {"mesh.pp": 2, "mesh.tp": 2, "again": "block"}),
 ]
-MORE = [
+SHARED = [
+    {"mesh.ep": 4},
+    {"mesh.ep": 2, "mesh.dp": 2, "zero": 1},
+    {"mesh.ep": 2, "mesh.pp": 2, "schedule": "zb_h1", "sequences": 2},
+    {"mesh.ep": 2, "mesh.pp": 2, "mesh.tp": 2, "sequences": 2},
+    {"mesh.ep": 2, "mesh.sp": 2, "mesh.tp": 2},
+    {"mesh.ep": 3, "experts": 5, "batch": 12},
+    {"mesh.ep": 8, "experts": 8, "chosen": 3},
+    {"mesh.ep": 4, "chosen": 4, "inner": 18, "mesh.tp": 4},
+    {"mesh.ep": 4, "chosen": 1, "mesh.dp": 2},
+    {"mesh.ep": 2, "compute": "bf16"},
+    {"mesh.ep": 2, "mesh.dp": 4, "compute": "tf32"},
+]
+DIVIDED = [
+    {"mesh.dp": 2, "mesh.ep": 2, "zero": 3},
     {"mesh.sp": 2, "mesh.ep": 2, "mesh.dp": 2},
     {"mesh.ep": 4, "mesh.tp": 2},
     {"mesh.pp": 2, "schedule": "zb_h1", "mesh.dp": 2, "zero": 2},
@@ -29,9 +43,10 @@ class PlansTest(DriverTest):
     """In float64, on random values of all inputs, with finite differences."""
 
     def test_equal_to_one_rank(self):
-        for chosen in PLANS + (MORE if LONG else []):
-            with self.subTest(**chosen):
-                report = self.npar_json("verify", HERE / "experts.npar", *settings(chosen), code=None)
+        more = [("shared", chosen) for chosen in SHARED] + [("divided", chosen) for chosen in DIVIDED]
+        for plan, chosen in PLANS + (more if LONG else []):
+            with self.subTest(plan=plan, **chosen):
+                report = self.npar_json("verify", HERE / "experts.npar", "--plan", plan, *settings(chosen), code=None)
                 self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
 
     def test_equal_to_masks(self):
@@ -53,10 +68,17 @@ class PlansTest(DriverTest):
     def test_same_bits(self):
         """The parameters after three steps do not depend on threads, stages or recomputation."""
         sizes = settings(width=64, inner=96, length=64)
-        run = lambda *more: self.npar_json("run", HERE / "experts.npar", "--random-data", "--steps", 3, *sizes, *more)["parameter_hash"]  # noqa: E731
-        alone = run("--threads", 1)
-        self.assertEqual(run("--threads", 5), alone)
-        self.assertEqual(run(*settings({"mesh.pp": 2, "again": "block"})), alone)
+        run = lambda plan, *more: self.npar_json("run", HERE / "experts.npar", "--plan", plan, "--random-data", "--steps", 3, *sizes, *more)["parameter_hash"]  # noqa: E731
+        alone = run("divided", "--threads", 1)
+        self.assertEqual(run("divided", "--threads", 5), alone)
+        self.assertEqual(run("divided", *settings({"mesh.pp": 2, "again": "block"})), alone)
+        experts = settings({"mesh.ep": 4, "sequences": 2})
+        self.assertEqual(run("shared", "--threads", 1, *experts), run("shared", "--threads", 5, *experts))
+
+    def test_rows_go_to_their_experts(self):
+        """With other samples on the ranks that share experts, rows go by all_to_all."""
+        listing = self.npar("inspect", HERE / "experts.npar", "--plan", "shared", *settings({"mesh.ep": 4, "sequences": 2})).output
+        self.assertRegex(listing, r"all_to_all +over ep +\d+ times")
 
     def test_order_in_zigzag_is_refused(self):
         text = (HERE / "mixtral.npar").read_text().replace("seq -> cp by ring ", "seq -> cp by ring(zigzag) ")

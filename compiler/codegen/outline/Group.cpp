@@ -37,6 +37,7 @@ private:
   std::vector<SmallVector<int>> successors, predecessors; ///< between ops
   std::vector<Group> groups;
   std::vector<int> groupOf; ///< op -> group
+  std::vector<int> cover;   ///< by place: the last place of a group that begins there or before, at least the place itself
 };
 } // namespace
 
@@ -57,6 +58,7 @@ Grouping::Grouping(Block &block) {
           addEdge(found->second, i);
     groups.push_back({{int(i)}, isFusable(ops[i])});
     groupOf.push_back(i);
+    cover.push_back(i);
   }
   orderEffects();
 }
@@ -166,7 +168,10 @@ bool Grouping::fits(ArrayRef<int> members) {
 
 // Returns whether a path leads from group `from` to group `to` through at least one other group.
 bool Grouping::reaches(int from, int to) {
+  // A path comes back only through a group that begins before the bound and ends after it.
   int bound = groups[to].last();
+  while (cover[bound] > bound)
+    bound = cover[bound];
   SmallVector<int> stack;
   llvm::SmallDenseSet<int> seen;
   auto push = [&](int group) {
@@ -202,6 +207,8 @@ bool Grouping::tryMerge(int a, int b) {
   if (!fits(members) || reaches(a, b) || reaches(b, a))
     return false;
   groups[a].members = members;
+  for (int at = groups[a].first(); at < groups[a].last(); ++at)
+    cover[at] = std::max(cover[at], groups[a].last());
   for (int member : groups[b].members)
     groupOf[member] = a;
   groups[b].members.clear();

@@ -37,7 +37,7 @@ static Axes joined(std::initializer_list<Axes> lists) {
   return all;
 }
 
-/// The stride of axes that are walked as one, the last one innermost; none if they do not lie in a row.
+/// The stride of axes that are walked as one, the last one innermost; none if they are not adjacent.
 static std::optional<int64_t> strideAlong(const View &view, Type type, const Axes &axes) {
   int64_t stride = 0, size = 1;
   for (StringAttr axis : llvm::reverse(axes)) {
@@ -66,7 +66,7 @@ static std::optional<RoleStrides> stridesOf(const View &view, Type type, const R
   return strides;
 }
 
-/// One matrix of a product: strides of the batch loops, of rows and of columns, and how many there are of these.
+/// One matrix of a product: strides of the batch loops, of rows and of columns, and the numbers of rows and columns.
 struct Matrix {
   int64_t samples, group, row, column, rows, columns;
 
@@ -109,10 +109,11 @@ static void replaceByProduct(Op op, const View &left, const View &right, const M
   Type first = op.getFirst().getType();
   Axes order = joined({roles.samples, roles.group});
   SmallVector<Value> ranges{inOrder(op, op.getFirst(), order), inOrder(op, op.getLast(), order)};
-  auto matmul = rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, Value(), ranges,
-                                       array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows),
-                                       i64(c.columns), i64(a.columns), array(a.strides()), array(b.strides()), array(c.strides()),
-                                       i64(left.offset), i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr());
+  auto matmul =
+      rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, Value(), ranges,
+                             array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows), i64(c.columns),
+                             i64(a.columns), array(a.strides()), array(b.strides()), array(c.strides()), i64(left.offset),
+                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getPiecesAttr());
   attributes::at.copy(op, matmul);
   op.replaceAllUsesWith(matmul.getResult());
   op.erase();
@@ -127,7 +128,7 @@ template <typename Op> static Roles commonRoles(Op op) {
   return roles;
 }
 
-/// The axes of `type` that no other role has and for which `holds` says so.
+/// The axes of `type` that no other role has and that `holds` accepts.
 static Axes featuresOf(Type type, const Roles &roles, llvm::function_ref<bool(StringAttr)> holds) {
   Axes others = joined({roles.samples, roles.group, roles.row}), features;
   for (StringAttr axis : nn::axesOf(type))
@@ -191,10 +192,19 @@ static bool rewriteGroupedWeights(nn::GroupedWeightsOp op) {
   return true;
 }
 
+/// Returns whether this rank has one of the pieces of the rows.
+template <typename Op> static bool isInPieces(Op op, Value rows) {
+  dist::LayoutAttr layout = dist::layoutOf(rows.getType());
+  int64_t global = layout ? layout.getSizes()[layout.dimOf(op.getRowAttr())] : nn::sizeOf(rows.getType(), op.getRowAttr());
+  return nn::sizeOf(rows.getType(), op.getRowAttr()) * int64_t(op.getPieces()) == global;
+}
+
 LogicalResult rewriteGroupedProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto grouped = dyn_cast<nn::GroupedOp>(op);
     auto weights = dyn_cast<nn::GroupedWeightsOp>(op);
+    if ((grouped && !isInPieces(grouped, grouped.getRows())) || (weights && !isInPieces(weights, weights.getA())))
+      return op.emitOpError("has rows in pieces for other ranks than the plan's");
     if ((grouped && !rewriteGrouped(grouped)) || (weights && !rewriteGroupedWeights(weights)))
       return op.emitOpError("has a result in an order that no product writes");
   }

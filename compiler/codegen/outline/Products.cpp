@@ -131,10 +131,10 @@ static bool rewriteProduct(nn::EinsumOp op) {
         accumulator = other;
   OpBuilder builder(accumulator ? sum.getOperation() : op.getOperation());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  auto matmul = rank::MatmulOp::create(builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, ValueRange(),
-                                       builder.getDenseI64ArrayAttr(batch), i64(m.size), i64(n.size), i64(k.size),
-                                       builder.getDenseI64ArrayAttr(aStrides), builder.getDenseI64ArrayAttr(bStrides),
-                                       builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr());
+  auto matmul = rank::MatmulOp::create(
+      builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, ValueRange(), builder.getDenseI64ArrayAttr(batch), i64(m.size),
+      i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides), builder.getDenseI64ArrayAttr(bStrides),
+      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), i64(1));
   attributes::at.copy(op, matmul);
   if (accumulator) {
     sum.replaceAllUsesWith(matmul.getResult());

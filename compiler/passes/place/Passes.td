@@ -23,6 +23,27 @@ def PlaceMarkAttention : Pass<"place-mark-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
 
+def PlaceSpreadRows : Pass<"place-spread-rows", "::mlir::ModuleOp"> {
+  let summary = "gives rows of experts that ranks share a piece for each rank";
+  let description = [{
+    Runs before autodiff, where a rule splits the axis whose entries rows belong to. The axis of rows is replaced by one that has a piece for
+    each rank of the rule and goes by its rules. A piece has the place of every row of a sample and holds those of the rank's own entries. So
+    a rank has at most the rows of all samples of the ranks that share them: a size known at compile time. Dispatch and collect work on whole
+    pieces of their own samples; the renames between become all_to_alls where the batch is split over the same mesh axes.
+
+    ```mlir
+    // dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], dist.mesh = #dist.mesh<ep = 2>
+    %r = nn.dispatch %x, %source, %place along "seq" to "row" : (...) -> tensor<2x16x4xf32, #nn.axes<batch, row, embed>>
+    %y = nn.grouped %r, %w, %first, %last of "expert" along "row" : (...) -> tensor<2x16x8xf32, #nn.axes<batch, row, hidden>>
+    // becomes
+    %d = nn.dispatch %x, %s, %p along "seq" to "expert.rows.row.local" : (...) -> tensor<2x32x4xf32, #nn.axes<batch, expert.rows.row.local, embed>>
+    %r = nn.rename %d from "expert.rows.row.local" to "expert.rows.row" : ...
+    %y = nn.grouped %r, %w, %first, %last of "expert" along "expert.rows.row" {pieces = 2 : i64} : ...
+    ```
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
 def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{

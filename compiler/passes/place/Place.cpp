@@ -21,6 +21,7 @@ void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved, bool ve
 
 void registerPlacePasses() {
   mlir::registerPass(createPlaceMarkAttentionPass);
+  mlir::registerPass(createPlaceSpreadRowsPass);
   mlir::registerPass(createPlaceAssignPass);
   mlir::registerPass(createPlaceAccountSavedPass);
   mlir::registerPass(createPlaceExpandPass);

@@ -12,6 +12,7 @@ namespace npar::place {
 
 /// Before autodiff, since it decides what attention keeps for its gradient.
 std::unique_ptr<mlir::Pass> createPlaceMarkAttentionPass();
+std::unique_ptr<mlir::Pass> createPlaceSpreadRowsPass();
 std::unique_ptr<mlir::Pass> createPlaceAssignPass();
 std::unique_ptr<mlir::Pass> createPlaceAccountSavedPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();

@@ -122,13 +122,17 @@ SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<Strin
   SmallVector<dist::RuleAttr> rules = attributes::rules.get(module);
   for (StringAttr meshAxis : meshAxes)
     for (dist::RuleAttr rule : rules)
-      if (rule.getAxis() == axis && llvm::is_contained(rule.getMesh(), meshAxis) && matchesRule(rule, op)) {
+      if ((rule.getAxis() == axis || rule.getAxis() == nn::entriesOfRows(axis)) && llvm::is_contained(rule.getMesh(), meshAxis) &&
+          matchesRule(rule, op)) {
         if (Attribute named = namedRule(rule); named && !llvm::is_contained(found, named))
           found.push_back(named);
         break;
       }
   return found;
 }
+
+/// Returns whether a loop is split by the rules of an axis: its own, or that of the entries that spread rows belong to.
+static bool goesBy(StringAttr loop, StringAttr axis) { return loop == axis || nn::entriesOfRows(loop) == axis; }
 
 bool Rules::matches(const Entry &entry, Operation *op) const { return matchesRule(entry.attribute, op); }
 
@@ -244,8 +248,9 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   SmallVector<StringAttr> busy(reserved);
   llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the number of the rule that exempts it
   for (auto [index, entry] : llvm::enumerate(rules)) {
-    StringAttr axis = entry.attribute.getAxis();
-    const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return candidate.name == axis; });
+    StringAttr named = entry.attribute.getAxis();
+    const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return goesBy(candidate.name, named); });
+    StringAttr axis = loop == axes.end() ? named : loop->name;
     if (entry.refused || loop == axes.end() || (only && axis != only) || !matches(entry, op))
       continue;
     if (auto found = exempt.find(axis); found != exempt.end()) {

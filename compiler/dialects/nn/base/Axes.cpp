@@ -72,6 +72,18 @@ StringRef nn::stringifyLoopKind(LoopKind kind) {
   llvm_unreachable("a loop kind without a word");
 }
 
+/// No axis of a text has a point in its name.
+static constexpr llvm::StringLiteral spreadMark = ".rows.";
+
+StringAttr nn::spreadRows(StringAttr rows, StringAttr entries) {
+  return StringAttr::get(rows.getContext(), entries.getValue() + spreadMark + rows.getValue());
+}
+
+StringAttr nn::entriesOfRows(StringAttr axis) {
+  auto [entries, rows] = axis.getValue().split(spreadMark);
+  return rows.empty() || rows.contains(spreadMark) || rows.ends_with(".local") ? StringAttr() : StringAttr::get(axis.getContext(), entries);
+}
+
 static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {
   for (Type type : types)
     for (StringAttr name : axesOf(type))
@@ -174,7 +186,8 @@ LogicalResult nn::verifyAxesAgree(Operation *op) {
     std::string where;
   };
   SmallVector<Seen> seen;
-  auto shardable = llvm::dyn_cast<ShardableOpInterface>(op);
+  // A loop may walk axes of different sizes if only splits agree.
+  auto shardable = op->hasTrait<SplitsAgree>() ? ShardableOpInterface() : llvm::dyn_cast<ShardableOpInterface>(op);
   auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
     for (auto [number, type] : llvm::enumerate(types))
       for (auto [dim, name] : llvm::enumerate(axesOf(type))) {

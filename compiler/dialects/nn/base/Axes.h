@@ -19,6 +19,11 @@ int64_t dimOf(mlir::Type type, mlir::StringAttr axis);
 int64_t sizeOf(mlir::Type type, mlir::StringAttr axis);
 bool hasAxis(mlir::Type type, mlir::StringAttr axis);
 
+/// The axis of rows with a piece for each rank that shares the entries of `entries`: goes by the rules of that axis.
+mlir::StringAttr spreadRows(mlir::StringAttr rows, mlir::StringAttr entries);
+/// The axis of entries by whose rules an axis of spread rows goes; null for every other axis.
+mlir::StringAttr entriesOfRows(mlir::StringAttr axis);
+
 /// A tensor with encoding `#nn.axes<names...>`.
 mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes);
 /// The same shape and encoding with another element type.

@@ -160,13 +160,31 @@ LogicalResult GroupedWeightsOp::verify() {
   return success();
 }
 
-// A rank that has some of the groups makes their rows, and zeros elsewhere.
-SmallVector<LoopAxis> GroupedOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getRowAttr(), LoopKind::Whole); }
-SmallVector<LoopAxis> GroupedWeightsOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getRowAttr(), LoopKind::Whole); }
+/// Without pieces a rank that has some of the groups makes their rows, and zeros elsewhere. With pieces rows and groups are one loop.
+template <typename Op> static SmallVector<LoopAxis> loopsOfGroups(Op op) {
+  SmallVector<LoopAxis> loops = withKind(defaultLoopAxes(op), op.getRowAttr(), LoopKind::Whole);
+  if (op.getPieces() == 1)
+    return loops;
+  llvm::erase_if(loops, [&](const LoopAxis &loop) { return loop.name == op.getRowAttr(); });
+  return withKind(std::move(loops), op.getAxisAttr(), LoopKind::Parallel);
+}
+template <typename Op> static StringAttr loopOfGroups(Op op, StringAttr axis) {
+  return op.getPieces() > 1 && axis == op.getRowAttr() ? op.getAxisAttr() : axis;
+}
 
-// Each row meets one group.
-double GroupedOp::getFlops() { return 2 * loopVolume(*this) / double(sizeOf(getFirst().getType(), getAxisAttr())); }
-double GroupedWeightsOp::getFlops() { return 2 * loopVolume(*this) / double(sizeOf(getFirst().getType(), getAxisAttr())); }
+SmallVector<LoopAxis> GroupedOp::getLoopAxes() { return loopsOfGroups(*this); }
+StringAttr GroupedOp::loopOfOperand(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
+StringAttr GroupedOp::loopOfResult(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
+SmallVector<LoopAxis> GroupedWeightsOp::getLoopAxes() { return loopsOfGroups(*this); }
+StringAttr GroupedWeightsOp::loopOfOperand(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
+StringAttr GroupedWeightsOp::loopOfResult(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
+
+// Each row meets one group, in one of its pieces.
+template <typename Op> static double flopsOfGroups(Op op) {
+  return 2 * loopVolume(op) / double(sizeOf(op.getFirst().getType(), op.getAxisAttr()) * int64_t(op.getPieces()));
+}
+double GroupedOp::getFlops() { return flopsOfGroups(*this); }
+double GroupedWeightsOp::getFlops() { return flopsOfGroups(*this); }
 double GroupedOp::getProductFlops() { return getFlops(); }
 double GroupedWeightsOp::getProductFlops() { return getFlops(); }
 
@@ -175,9 +193,11 @@ SmallVector<Value> GroupedOp::buildGradients(OpBuilder &builder, ValueRange grad
   Value dy = gradients[0];
   Type weights = getWeights().getType();
   Value rows = GroupedOp::create(builder, getLoc(), getRows().getType(), dy, getWeights(), getFirst(), getLast(), getAxisAttr(),
-                                 getRowAttr(), getTf32Attr());
+                                 getRowAttr(), getTf32Attr(), getPiecesAttr());
   RankedTensorType sum = withElement(weights, widened(weights));
-  Value matrices =
-      GroupedWeightsOp::create(builder, getLoc(), sum, getRows(), dy, getFirst(), getLast(), getAxisAttr(), getRowAttr(), getTf32Attr());
-  return {rows, sum == weights ? matrices : ConvertOp::create(builder, getLoc(), weights, matrices).getResult(), Value(), Value()};
+  auto matrices = GroupedWeightsOp::create(builder, getLoc(), sum, getRows(), dy, getFirst(), getLast(), getAxisAttr(), getRowAttr(),
+                                           getTf32Attr(), getPiecesAttr());
+  matrices->setAttr(gradientOfAttribute, builder.getStringAttr(getOperationName().split('.').second));
+  return {rows, sum == weights ? matrices.getResult() : ConvertOp::create(builder, getLoc(), weights, matrices).getResult(), Value(),
+          Value()};
 }

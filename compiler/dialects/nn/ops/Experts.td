@@ -42,18 +42,21 @@ def Nn_CollectOp : Nn_ExpertsOp<"collect", [Nn_Lowerable, Nn_Language, Nn_Differ
   let assemblyFormat = "$rows `,` $source `,` $place `along` $seq `of` $row attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_OwnProducts, Nn_OwnLoopAxes]> {
+def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_OwnProducts, Nn_OwnLoopNames, Nn_SplitsAgree]> {
   let summary = "each row times the matrix of its entry of `axis`: entry e has the rows [first[e], last[e]) of `row`; other rows become 0";
   let description = [{
     What the result lacks, besides `axis`, is summed over. The entries' rows ascend and do not overlap. The engine computes it without
     touching other entries' matrices. Sums are those of nn.einsum.
+    `pieces`: the rows are in that many equal pieces, of which each has the rows of its part of the entries, counted from its own first row.
+    Then both axes are one loop, which placing must split into these pieces (place-spread-rows).
     ```mlir
     %y = nn.grouped %rows, %w, %first, %last of "expert" along "row" : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>,
         tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>, tensor<2x4xi32, #nn.axes<batch, expert>>, tensor<2x4xi32, #nn.axes<batch, expert>>)
         -> tensor<2x16x32xf32, #nn.axes<batch, row, hidden>>
     ```
   }];
-  let arguments = (ins Nn_Float:$rows, Nn_Float:$weights, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32);
+  let arguments = (ins Nn_Float:$rows, Nn_Float:$weights, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
+      DefaultValuedAttr<I64Attr, "1">:$pieces);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";
@@ -61,10 +64,11 @@ def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_O
   let assemblyFormat = "$rows `,` $weights `,` $first `,` $last `of` $axis `along` $row attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_GroupedWeightsOp : Nn_ExpertsOp<"grouped_weights", [Nn_OwnProducts, Nn_OwnLoopAxes]> {
+def Nn_GroupedWeightsOp : Nn_ExpertsOp<"grouped_weights", [Nn_OwnProducts, Nn_OwnLoopNames, Nn_SplitsAgree]> {
   let summary = "the gradient of nn.grouped's weights: for each entry of `axis` the sum over its rows of a[row] times b[row]";
   let description = "One sum per element, over the rows of all samples in ascending order. It has the result's type: f32 if a has 16 bits.";
-  let arguments = (ins Nn_Float:$a, Nn_Float:$b, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32);
+  let arguments = (ins Nn_Float:$a, Nn_Float:$b, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
+      DefaultValuedAttr<I64Attr, "1">:$pieces);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";
