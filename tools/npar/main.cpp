@@ -17,6 +17,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 namespace npar::driver {
@@ -198,6 +199,14 @@ void holdClosedStreams() {
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/// Small freed blocks are joined with their neighbours at once. By default glibc keeps them apart and joins all of them whenever a large
+/// block is freed, which compiling does often: `npar plan` takes 4 % longer.
+void joinFreedBlocks() {
+#ifdef __GLIBC__
+  ::mallopt(M_MXFAST, 0);
+#endif
+}
+
 /// Reports the current exception and returns its exit code.
 int failThrown() {
   takeOver(); // in a job only this process knows of it
@@ -219,6 +228,7 @@ int failThrown() {
 int main(int argc, char **argv) {
   using namespace npar::driver;
   holdClosedStreams();
+  joinFreedBlocks();
   if (!isGuarded(argc, argv))
     stopAtOnce(); // until a command installs its own handling
   PrintableStreams streams;
