@@ -40,7 +40,7 @@ public:
   bool takesWholeSamples() const { return hasMeasures() || (program->predictions() && program->predictions()->size() > 0); }
   /// True if a loss is among the measures.
   bool hasLoss() const;
-  /// The order of the products of bf16; nothing if there are none or nothing was run.
+  /// The order of the products of bf16; nothing for a program without them, or if nothing was run.
   std::optional<program::ProductOrder> productOrder() const { return order; }
   /// Number of elements that a result has per sample.
   static uint64_t elementsOfSample(const program::LogicalResult &result);

@@ -8,7 +8,7 @@ import statistics
 PRODUCTS, ATTENTION = ("matmul", "grouped_matmul"), ("attention", "attention_grad")
 LOGITS, OTHERS, BETWEEN, UPDATES = "product of the logits", "other products", "between products", "updates"
 IDLE, COMMUNICATION = "no computation", "communication"
-GROUPS = (LOGITS, OTHERS, "attention", BETWEEN, UPDATES, IDLE, COMMUNICATION)  # all but the last one add up to the step
+GROUPS = (LOGITS, OTHERS, "attention", BETWEEN, UPDATES, IDLE, COMMUNICATION)  # without the last one they add up to the step
 LISTED, MOST_KERNELS = (BETWEEN, UPDATES), 8  # groups whose kernels are listed by name, and how many
 
 

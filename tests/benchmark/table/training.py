@@ -16,7 +16,7 @@ from workloads import TRAINING
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPETITORS = {"PyTorch eager": False, "torch.compile": True}  # by name: compiled
-BEFORE = "npar of --before"  # another build of npar, if there is one
+BEFORE = "npar of --before"  # another build of npar, given by the flag
 # Shares of the time that is left, where it is limited.
 STARTING = 1 / 2  # for the start of PyTorch
 FIRST_STEPS, FURTHER_WAYS = 2 / 3, 1 / 4  # for the first steps of a competitor, which compile, and of each further way of npar

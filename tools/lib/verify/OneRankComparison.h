@@ -26,7 +26,7 @@ public:
   engine::SessionOptions optionsOfOneRank() const;
   /// The seed whose numbers were compared in float64.
   uint64_t comparedSeed() const { return seed; }
-  /// The order of the products of bf16 in the plan's own type; nothing if there are none or this was not compared.
+  /// The order of the products of bf16 in the plan's own type; nothing for a program without them, or if this was not compared.
   std::optional<program::ProductOrder> productOrder() const { return order; }
 
 private:

@@ -20,7 +20,7 @@ struct VerifyReport {
   /// Only for a text in a 16-bit type, and only in the first of several processes. A warning does not make the verification fail.
   std::optional<RoundingReport> rounding = std::nullopt;
   dsl::Sources texts = dsl::Sources(); ///< which the warning's location points into
-  /// The order of the products of bf16 in the plan's own type; nothing if there are none.
+  /// The order of the products of bf16 in the plan's own type; nothing for a program without them.
   std::optional<program::ProductOrder> products = std::nullopt;
 
   bool good() const { return allHold(checks); }
