@@ -37,6 +37,8 @@ INTERNAL = {
     "internal error: the program has no result ' ... '": "import names the results that it and autodiff-forward leave",
     "internal error: ' ... ' is no kind of measure": "import writes the words that are read here",
     "internal error: a checkpoint rule of unknown kind ' ... '": "import writes the four kinds that are read here",
+    "has rows in pieces for other ranks than the plan's": "place-spread-rows makes as many pieces as the rule has ranks, and placing follows the rule",
+    "has a result in an order that no product writes": "the language and the gradient make results in the order of rows, then columns",
     "internal error: a GPU has no function of the C library": "the formula of each op only calls functions that loops/Math.cpp turns into arithmetic",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,

@@ -721,6 +721,17 @@ func.func @f(%x: !x, %source: !source, %place: !place) {
 
 // -----
 
+!x = tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2x3xi32, #nn.axes<batch, seq, slot, other>>
+func.func @f(%x: !x, %source: !source, %place: !place) {
+  // expected-error @+1 {{has a place with more than one axis of choices}}
+  %0 = nn.dispatch %x, %source, %place along "seq" to "row" : (!x, !source, !place) -> tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
+  return
+}
+
+// -----
+
 !rows = tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
 !w = tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>
 !range = tensor<2x4xi32, #nn.axes<batch, expert>>

@@ -57,7 +57,7 @@ module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis
     %range = nn.input "range" {at = #nn.at<F, "m", 0>} : !range
     %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
     %a = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
-    // expected-error @+1 {{rows whose experts are split over 3 ranks meet experts that are split over 1}}
+    // expected-error @+1 {{rows whose experts are split over 3 ranks meet experts that are split over 1: give all products of these rows the same rule}}
     %b = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "other", 0>} : (!rows, !w, !range, !range) -> !made
     return
   }
