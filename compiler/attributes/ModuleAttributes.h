@@ -93,15 +93,15 @@ inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precis
 /// On a moving operation: the rules and clauses of the plan that ask for it, each the text as the user would write it at its line. Kept
 /// through all phases, for `npar inspect why`.
 inline constexpr List<mlir::NameLoc> causingRules{"dist.rule"};
-/// On an attention and its gradient: the numbers of the data that have both queries and keys.
+/// Lists the data of an attention, or of its gradient, that have both queries and keys, by number.
 inline constexpr Value<mlir::DenseI64ArrayAttr> pairedData{"nn.paired"};
-/// On an op between schedule-stages and schedule-fragments: the place of its part in the chain.
+/// Gives the place in the chain of an op's part, between schedule-stages and schedule-fragments.
 inline constexpr Integer partPlace{"pipe.place"};
-/// On a backward op in the same passes: the op belongs to W if the backward of its part is split.
+/// Marks a backward op that belongs to W if the backward of its part is split, in the same passes.
 inline constexpr Mark weightGradient{"pipe.weight"};
-/// On the reductions of one bucket, which are adjacent in an update: the number of the bucket there.
+/// Numbers the buckets of an update. The reductions of a bucket are adjacent and carry its number.
 inline constexpr Integer bucket{"pipe.bucket"};
-/// On a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
+/// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
 inline constexpr Mark anyOrder{"npar.any_order"};
 
 /// Where an operation comes from, read and written by dialects/nn/base/Base.h.

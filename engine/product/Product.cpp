@@ -109,21 +109,22 @@ void Product::cutForCaches() {
   passK = std::min(kernels.passK, std::max<int64_t>(firstLevelCache() * 9 / 10 / (kernels.rows * kernels.packedBytes), kernels.group));
 }
 
-void Product::countSteps() { steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK); }
+void Product::countSteps() {
+  if (!thin)
+    steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK);
+}
 
 Product Product::withRows(int64_t m) const {
   Product fewer = *this;
   fewer.shape.m = m;
-  if (!thin)
-    fewer.countSteps();
+  fewer.countSteps();
   return fewer;
 }
 
 Product Product::withDepth(int64_t k) const {
   Product shallower = *this;
   shallower.shape.k = k;
-  if (!thin)
-    shallower.countSteps();
+  shallower.countSteps();
   return shallower;
 }
 

@@ -284,7 +284,7 @@ class CudaTest(OnGpus, DriverTest):
             run = ["run", *model, "--random-data", "--steps", 2, "--quiet", "--backend", "cuda", "--nccl", "always", "--trace", trace]
             self.npar("launch", "--mpi", MPIS[0], "-n", 2, *run, env=self.devices)
             counts = beside(json.loads(trace.read_text())["traceEvents"])
-            print(f"{name}: " + ", ".join(f"{over} of {all_} {kind} beside {steps} steps of backward" for kind, (over, all_, steps) in sorted(counts.items())))
+            print(f"{name}: " + ", ".join(f"{over} of {all_} {kind} in {steps} steps of backward" for kind, (over, all_, steps) in sorted(counts.items())))
             for kind in wanted:
                 with self.subTest(f"{name}: {kind}"):
                     self.assertGreaterEqual(counts[kind][0], 1, counts)

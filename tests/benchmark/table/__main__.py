@@ -35,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SECTIONS = {
     "a": "limits of the machine",
     **{key: one.title for key, one in workloads.TRAINED.items()},
-    "e": "2, 4 and 8 ranks beside one",
+    "e": "2, 4 and 8 ranks, and one",
     "f": "the engine alone",
     "g": "attention alone",
     "h": "the next token of one sequence and of several, and long prompts",

@@ -3,7 +3,8 @@
 import collections
 import dataclasses
 import pathlib
-import statistics
+
+from turns import Times
 
 PRODUCTS, ATTENTION = ("matmul", "grouped_matmul"), ("attention", "attention_grad")
 LOGITS, OTHERS, BETWEEN, UPDATES = "product of the logits", "other products", "between products", "updates"
@@ -13,19 +14,10 @@ LISTED, MOST_KERNELS = (BETWEEN, UPDATES), 8  # groups whose kernels are listed 
 
 
 @dataclasses.dataclass
-class Part:
+class Part(Times):
     """Time in each training step, and how many program steps it has in one training step."""
 
-    seconds: list
-    count: int
-
-    @property
-    def best(self):
-        return min(self.seconds)
-
-    @property
-    def median(self):
-        return statistics.median(self.seconds)
+    count: int = 0
 
 
 def group_of(event, lane, logits):
@@ -51,19 +43,19 @@ def summed(keyed, training_steps):
     for key, event in keyed:
         seconds[key][event["args"]["training_step"]] += event["dur"] * 1e-6
         counts[key] += 1
-    return {key: Part([each[step] for step in training_steps], counts[key] // len(training_steps)) for key, each in seconds.items()}
+    return {key: Part([each[step] for step in training_steps], count=counts[key] // len(training_steps)) for key, each in seconds.items()}
 
 
 def whole_steps(events, training_steps):
     """The time from the first begin to the last end in each training step."""
     by_step = [[event for event in events if event["args"]["training_step"] == step] for step in training_steps]
-    return Part([1e-6 * (max(one["ts"] + one["dur"] for one in each) - min(one["ts"] for one in each)) for each in by_step], 1)
+    return Part([1e-6 * (max(one["ts"] + one["dur"] for one in each) - min(one["ts"] for one in each)) for each in by_step], count=1)
 
 
 def idle(whole, groups):
     """The part of the step in which the rank computes nothing, between steps too."""
     computing = [part for name, part in groups.items() if name != COMMUNICATION]
-    return Part([max(0.0, seconds - sum(part.seconds[place] for part in computing)) for place, seconds in enumerate(whole.seconds)], 0)
+    return Part([max(0.0, seconds - sum(part.seconds[place] for part in computing)) for place, seconds in enumerate(whole.seconds)])
 
 
 def breakdown(trace, logits):
