@@ -5,16 +5,13 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/SizeCheck.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
 
 namespace npar::program {
-
-using Wide = unsigned __int128;
-
-inline std::string number(uint64_t value) { return std::to_string(value); }
 
 /// True if the sizes are positive and their product is small enough to count bytes.
 template <typename Sizes> bool isPossible(const Sizes &sizes) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace npar::program {
 
@@ -25,6 +26,13 @@ std::string checkData(const Program &program);
 
 /// Part of checkStructure too. Attention: sizes, types and strides of each operand; what a step's operands must hold is `reachesBeyond`.
 std::string checkAttentions(const Program &program);
+
+/// Part of checkStructure as well. Matrix products: sizes, types, and what is grouped.
+std::string checkMatmuls(const Program &program);
+/// The number of operands that a step of the product reads.
+uint32_t matmulInputs(const Matmul &matmul);
+/// Returns whether the product reaches beyond one of its operands, inputs first, whose sizes in bytes are `sizes`.
+bool reachesBeyond(const Matmul &matmul, const std::vector<uint64_t> &sizes);
 
 /// Also part of checkStructure. The kind of the program, and its results: names, types, shapes over the batch. Only forward-only programs
 /// have results.

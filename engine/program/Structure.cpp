@@ -8,6 +8,7 @@
 #include "engine/program/Pieces.h"
 #include "engine/program/Precision.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/SizeCheck.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
 
@@ -18,24 +19,7 @@
 namespace npar::program {
 namespace {
 
-using Wide = unsigned __int128;
-
-std::string number(uint64_t value) { return std::to_string(value); }
-
-/// Product of positive factors, or nothing when one is not positive or the product passes 2^62.
-template <typename Range> bool product(const Range &factors, uint64_t &result) {
-  Wide value = 1;
-  for (int64_t factor : factors) {
-    if (factor <= 0 || (value *= static_cast<uint64_t>(factor)) > largestSize)
-      return false;
-  }
-  result = static_cast<uint64_t>(value);
-  return true;
-}
-
 bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return offset <= limit && bytes <= limit - offset; }
-
-template <typename Enum> bool known(Enum value) { return value >= Enum::MIN && value <= Enum::MAX; }
 
 /// Collects the first thing that is wrong; every method returns true when all is well.
 class Structure {
@@ -46,7 +30,7 @@ public:
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
     if (checkMesh() && take(checkInputs(program)) && take(checkData(program)) && take(checkResults(program)) &&
-        take(checkAttentions(program)) && checkTables() && checkVariables()) {
+        take(checkAttentions(program)) && take(checkMatmuls(program)) && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           return wrong;
@@ -169,35 +153,7 @@ private:
     return (blocks || shards) && collective.count() == (scatter ? whole : piece);
   }
 
-  /// Returns whether a grouped product's operands move with samples and groups as its kind says.
-  static bool groups(const Matmul &matmul) {
-    if (matmul.grouping() == Grouping::None)
-      return true;
-    if (matmul.batch()->size() != 2 || matmul.accumulate())
-      return false;
-    auto moves = [](const flatbuffers::Vector<int64_t> &strides, bool withSamples) { return strides.Get(withSamples ? 1 : 0) == 0; };
-    bool isOfRows = matmul.grouping() == Grouping::Rows;
-    bool sums = matmul.type() == ElementType::F64 ? matmul.result() == ElementType::F64 : matmul.result() == ElementType::F32;
-    return moves(*matmul.a_batch(), true) && moves(*matmul.b_batch(), !isOfRows) && moves(*matmul.c_batch(), isOfRows) &&
-           (isOfRows || sums); // chains of several samples continue in C
-  }
-
   bool checkTables() {
-    for (const Matmul *matmul : *program.matmuls()) {
-      uint64_t work = 0, batch = 0;
-      std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
-      if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) || !known(matmul->result()) ||
-          matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
-          matmul->c_batch()->size() != matmul->batch()->size())
-        return fail("a matrix product has impossible sizes");
-      bool stores = matmul->result() == matmul->type() || matmul->result() == widened(matmul->type());
-      if (!isFloating(matmul->type()) || !stores)
-        return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " with a result of " + wordOf(matmul->result()));
-      if (matmul->tf32() && matmul->type() != ElementType::F32)
-        return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " that rounds its operands to tf32");
-      if (!known(matmul->grouping()) || !groups(*matmul))
-        return fail("a grouped matrix product whose samples or groups are impossible");
-    }
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
           collective->axes()->size() == 0)
@@ -421,30 +377,14 @@ private:
     }
     if (step.payload() >= program.matmuls()->size())
       return fail(which + " runs matrix product " + number(step.payload()) + ", which does not exist");
-    const Matmul *matmul = program.matmuls()->Get(step.payload());
-    bool isGrouped = matmul->grouping() != Grouping::None;
-    if (!shape(isGrouped ? 4 : 2, 1))
+    const Matmul &matmul = *program.matmuls()->Get(step.payload());
+    const uint32_t inputs = matmulInputs(matmul);
+    if (!shape(inputs, 1))
       return mismatch();
-    auto reaches = [&](const flatbuffers::Vector<int64_t> &batch, int64_t rows, int64_t rowStride, int64_t columns, int64_t columnStride,
-                       ElementType type, uint64_t limit) {
-      Wide last = 0;
-      auto add = [&](int64_t size, int64_t stride) {
-        last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
-        return stride >= 0 && last < largestSize;
-      };
-      bool good = add(rows, rowStride) && add(columns, columnStride);
-      for (uint32_t i = 0; good && i < batch.size(); ++i)
-        good = add(matmul->batch()->Get(i), batch.Get(i));
-      return good && (last + 1) * sizeOf(type) <= limit;
-    };
-    bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), matmul->type(), bytes(0)) &&
-                reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), matmul->type(), bytes(1)) &&
-                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(isGrouped ? 4 : 2));
-    if (isGrouped) { // ranges of rows
-      uint64_t ranges = static_cast<uint64_t>(matmul->batch()->Get(0)) * static_cast<uint64_t>(matmul->batch()->Get(1));
-      good = good && bytes(2) == ranges * sizeof(int32_t) && bytes(3) == bytes(2);
-    }
-    return good || fail(which + ": the matrix product reaches beyond its operands");
+    std::vector<uint64_t> sizes;
+    for (uint32_t i = 0; i <= inputs; ++i)
+      sizes.push_back(bytes(i));
+    return !reachesBeyond(matmul, sizes) || fail(which + ": the matrix product reaches beyond its operands");
   }
 
   /// `bytes(i)`: of the step's operand.
