@@ -9,6 +9,20 @@ namespace {
 /// The number of an entry that no axis has: larger than those of all axes with their padding.
 constexpr int64_t noEntry = int64_t{1} << 30;
 
+/// Tells whether the choices of a position are different entries: some of those that `top_k` chose, the others being none.
+bool areDistinct(const Graph &graph, int choice, const Routing &routing) {
+  auto nodeAt = [&](int number) -> const Node & { return graph.model.nodes[static_cast<size_t>(number)]; };
+  auto isNone = [&](int number) { return nodeAt(number).op == "fill" && std::get<double>(nodeAt(number).attributes.at("value")) < 0; };
+  auto isAlong = [&](const Node &node, const char *attribute, const std::string &axis) {
+    return std::get<std::string>(node.attributes.at(attribute)) == axis;
+  };
+  const Node *node = &nodeAt(choice);
+  while (node->op == "where" && (isNone(node->operands[1]) || isNone(node->operands[2])))
+    node = &nodeAt(node->operands[isNone(node->operands[1]) ? 2 : 1]);
+  return node->op == "find" && isAlong(*node, "axis", routing.expert) && isAlong(*node, "along", routing.slot) &&
+         nodeAt(node->operands[0]).op == "order";
+}
+
 /// Adds the nodes of a routing: a stable sort of the choices of each sample, its inverse, and the rows of each entry.
 class Router {
 public:
@@ -29,6 +43,7 @@ public:
     routing.place = ascendingPlaces();
     rangesOf(key);
     routing.owner = owners();
+    routing.distinct = areDistinct(graph, choice, routing);
     size_t number = graph.declareRouting(routing);
     graph.assignRouting(routing.owner, number);
     return number;
@@ -107,7 +122,8 @@ int dispatched(Graph &graph, Location at, int x, const std::string &seq, size_t 
   const Routing &routing = graph.routing(number);
   TensorType type = graph.type(x);
   std::replace(type.axes.begin(), type.axes.end(), seq, routing.row);
-  int rows = graph.add(at, "dispatch", {x, routing.source, place}, type, {{"seq", seq}, {"row", routing.row}});
+  int rows =
+      graph.add(at, "dispatch", {x, routing.source, place}, type, {{"seq", seq}, {"row", routing.row}, {"distinct", routing.distinct}});
   graph.assignRouting(rows, number);
   return rows;
 }
@@ -248,7 +264,7 @@ std::vector<Operation> expertOperations() {
   using Kind = AttributeKind;
   const NodeKind renamed{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}};
   const NodeKind fold{"fold", 1, {{"flat", Kind::Text}, {"major", Kind::Text}, {"minor", Kind::Text}}};
-  const NodeKind sent{"dispatch", 3, {{"seq", Kind::Text}, {"row", Kind::Text}}};
+  const NodeKind sent{"dispatch", 3, {{"seq", Kind::Text}, {"row", Kind::Text}, {"distinct", Kind::Truth}}};
   return {
       {"dispatch",
        {{"x", Formal::Floats}, {"choice", Formal::Indices}, {"along", Formal::Axis}, {"to", Formal::Axis}},

@@ -113,7 +113,7 @@ static void replaceByProduct(Op op, const View &left, const View &right, const M
       rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, Value(), ranges,
                              array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows), i64(c.columns),
                              i64(a.columns), array(a.strides()), array(b.strides()), array(c.strides()), i64(left.offset),
-                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getPiecesAttr());
+                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getFilledAttr());
   attributes::at.copy(op, matmul);
   op.replaceAllUsesWith(matmul.getResult());
   op.erase();

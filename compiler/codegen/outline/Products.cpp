@@ -134,7 +134,7 @@ static bool rewriteProduct(nn::EinsumOp op) {
   auto matmul = rank::MatmulOp::create(
       builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, ValueRange(), builder.getDenseI64ArrayAttr(batch), i64(m.size),
       i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides), builder.getDenseI64ArrayAttr(bStrides),
-      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), i64(1));
+      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), builder.getF64FloatAttr(1));
   attributes::at.copy(op, matmul);
   if (accumulator) {
     sum.replaceAllUsesWith(matmul.getResult());

@@ -46,7 +46,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 double MatmulOp::getFlops() {
-  double flops = 2.0 * getM() * getN() * getK() / double(getPieces());
+  double flops = 2.0 * getM() * getN() * getK() * getFilled().convertToDouble();
   for (int64_t size : getRanges().empty() ? getBatch() : getBatch().drop_back())
     flops *= size;
   return flops;
