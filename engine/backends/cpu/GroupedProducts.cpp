@@ -13,11 +13,29 @@ using program::Grouping;
 
 namespace {
 
-/// The shape that is planned: a window can have more rows than a sample.
-ProductShape plannedShape(ProductShape shape, Grouping grouping, int64_t windowRows) {
-  int64_t &rows = grouping == Grouping::Rows ? shape.m : shape.k;
+/// Limit on the sums of a band that will be added to C.
+constexpr int64_t mostSumBytes = 8 << 20;
+
+/// Rows of C that are summed at once.
+int64_t bandOf(const program::Matmul &m) {
+  int64_t bytes = m.n() * static_cast<int64_t>(program::sizeOf(m.result()));
+  return m.accumulate() ? std::clamp<int64_t>(mostSumBytes / bytes, std::min<int64_t>(m.m(), 64), m.m()) : m.m();
+}
+
+/// The shape that is planned: a window can have more rows than a sample, and sums that will be added to C are stored without gaps.
+ProductShape plannedShape(ProductShape shape, const program::Matmul &m, int64_t windowRows) {
+  if (m.accumulate())
+    shape.accumulate = false, shape.cStride = shape.n, shape.m = bandOf(m);
+  int64_t &rows = m.grouping() == Grouping::Rows ? shape.m : shape.k;
   rows = std::max(rows, windowRows);
   return shape;
+}
+
+template <typename T> void addTo(uint8_t *target, const uint8_t *sums, int64_t count) {
+  auto *to = reinterpret_cast<T *>(target);
+  auto *from = reinterpret_cast<const T *>(sums);
+  for (int64_t i = 0; i < count; ++i)
+    to[i] += from[i];
 }
 
 } // namespace
@@ -37,17 +55,20 @@ struct GroupedProduct::Group {
   bool spreads;
   const Product &product;
   uint8_t *memory, *left, *right; ///< `left`, `right`: the window's operands
+  uint8_t *sums;                  ///< of a band, if they will be added to C
+  int64_t band = 0;               ///< first row of C
 };
 
 GroupedProduct::GroupedProduct(const program::Matmul &m, const ProductShape &shape, BatchLoops loops, const Spread &spread,
                                InstructionSet set)
     : grouping(m.grouping()), loops(std::move(loops)), samples(m.batch()->Get(0)), groups(m.batch()->Get(1)),
       rows(grouping == Grouping::Rows ? m.m() : m.k()), aRow(grouping == Grouping::Rows ? m.a_row() : m.a_column()),
-      bRow(grouping == Grouping::Rows ? 0 : m.b_row()), cRow(grouping == Grouping::Rows ? m.c_row() : 0), cRows(m.m()),
-      threads(spread.threads), window(m), whole(plannedShape(shape, grouping, window.rows()), 1, set),
-      spread(plannedShape(shape, grouping, window.rows()), spread.threads, set) {
+      bRow(grouping == Grouping::Rows ? 0 : m.b_row()), cRow(grouping == Grouping::Rows ? m.c_row() : 0), cRows(m.m()), bandRows(bandOf(m)),
+      threads(spread.threads), accumulates(m.accumulate()), isWide(program::isWide(m.result())), window(m),
+      whole(plannedShape(shape, m, window.rows()), 1, set), spread(plannedShape(shape, m, window.rows()), spread.threads, set) {
   auto bytes = static_cast<int64_t>(program::sizeOf(m.type())), resultBytes = static_cast<int64_t>(program::sizeOf(m.result()));
   aRow *= bytes, bRow *= bytes, cRow *= resultBytes;
+  aAcross = m.a_row() * bytes;
   cStride = m.c_row() * resultBytes, cWidth = m.n() * resultBytes;
   isSmall = piecesOf(2.0 * double(m.m()) * double(m.n()) * double(m.k()) * double(samples), spread) == 1;
   if (grouping == Grouping::Rows) {
@@ -57,7 +78,7 @@ GroupedProduct::GroupedProduct(const program::Matmul &m, const ProductShape &sha
   }
 }
 
-/// Of the products; the window is stored after them.
+/// Of the products. After them are the window and the sums of a band.
 uint64_t GroupedProduct::productBytes() const {
   uint64_t most = std::max(whole.sharedBytes() + whole.partBytes(), spread.sharedBytes() + spread.partBytes());
   if (few)
@@ -65,7 +86,11 @@ uint64_t GroupedProduct::productBytes() const {
   return (most + 63) / 64 * 64;
 }
 
-uint64_t GroupedProduct::scratchBytes() const { return productBytes() + window.bytes(); }
+uint64_t GroupedProduct::windowBytes() const { return (window.bytes() + 63) / 64 * 64; }
+
+uint64_t GroupedProduct::scratchBytes() const {
+  return productBytes() + windowBytes() + static_cast<uint64_t>(accumulates ? bandRows * cWidth : 0);
+}
 
 /// Nothing outside of the sample's rows, whatever the data say.
 GroupedProduct::Range GroupedProduct::rangeOf(const RowRanges &ranges, int64_t sample, int64_t group) const {
@@ -102,8 +127,8 @@ void GroupedProduct::clearOthers(const Call &call) const {
 /// Where a product of rows from `row` of a sample on begins.
 ProductOperands GroupedProduct::operandsOf(const Group &group, int64_t sample, int64_t row) const {
   int64_t place = sample * groups + group.number;
-  return {group.call.a + loops.offset(place, 0) + row * aRow, group.call.b + loops.offset(place, 1) + row * bRow,
-          group.call.c + loops.offset(place, 2) + row * cRow};
+  return {group.call.a + loops.offset(place, 0) + row * aRow + group.band * aAcross, group.call.b + loops.offset(place, 1) + row * bRow,
+          accumulates ? group.sums : group.call.c + loops.offset(place, 2) + row * cRow};
 }
 
 void GroupedProduct::runPhases(const Group &group, const Product &part, int64_t first, int64_t end, const ProductOperands &operands) const {
@@ -198,8 +223,28 @@ void GroupedProduct::addRows(const Group &group) const {
     end = std::max(end, begin + 1);
     begun = addInOne(group, begin, end, begun);
   }
-  if (!begun)
+  if (!begun && accumulates)
+    std::memset(group.sums, 0, static_cast<size_t>(group.product.rows() * cWidth));
+  else if (!begun)
     zero(group.call.c + loops.offset(group.number, 2), cRows);
+}
+
+/// Adds finished sums to C, a band of rows after the other.
+void GroupedProduct::accumulate(const Group &group) const {
+  for (int64_t band = 0; band < cRows; band += bandRows) {
+    int64_t count = std::min(bandRows, cRows - band);
+    Product product = group.product.withRows(count);
+    Group part{group.call, group.number, group.spreads, product, group.memory, group.left, group.right, group.sums, band};
+    addRows(part);
+    uint8_t *c = group.call.c + loops.offset(group.number, 2) + band * cStride;
+    int64_t parts = group.spreads ? std::min<int64_t>(threads, count) : 1;
+    auto add = [&](int64_t i) {
+      for (int64_t row = count * i / parts; row < count * (i + 1) / parts; ++row)
+        isWide ? addTo<double>(c + row * cStride, group.sums + row * cWidth, cWidth / 8)
+               : addTo<float>(c + row * cStride, group.sums + row * cWidth, cWidth / 4);
+    };
+    group.spreads ? forEachPart(parts, add) : add(0);
+  }
 }
 
 /// Sums of bf16 are grouped: each sample's rows begin a group, wherever they are stored.
@@ -213,12 +258,12 @@ bool GroupedProduct::addInOne(const Group &group, int64_t begin, int64_t end, bo
   ProductOperands operands = operandsOf(group, begin, rangeOf(group.call.ranges, begin, group.number).begin);
   int64_t depth = rangeOf(group.call.ranges, begin, group.number).count();
   if (end - begin > 1) {
-    operands.a = group.left, operands.b = group.right, depth = 0;
+    operands.a = group.left + group.band * aAcross, operands.b = group.right, depth = 0;
     for (int64_t sample = begin; sample < end; ++sample) {
       Range range = rangeOf(group.call.ranges, sample, group.number);
       ProductOperands from = operandsOf(group, sample, range.begin);
       int64_t next = depth + range.count(), nextGroup = depth + filled(range.count());
-      window.copyLeft(group.left + depth * aRow, static_cast<const uint8_t *>(from.a), range.count());
+      window.copyLeft(group.left + depth * aRow, static_cast<const uint8_t *>(from.a) - group.band * aAcross, range.count());
       window.copyRight(group.right + depth * bRow, static_cast<const uint8_t *>(from.b), range.count());
       window.clear(group.left + next * aRow, group.right + next * bRow, nextGroup - next);
       depth = nextGroup;
@@ -234,10 +279,10 @@ bool GroupedProduct::addInOne(const Group &group, int64_t begin, int64_t end, bo
 // ---------------------------------------------------------------------------------------------------------------------------------------
 
 void GroupedProduct::runGroup(const Call &call, int64_t number, bool spreads) const {
-  auto *memory = static_cast<uint8_t *>(call.scratch.own()), *rows = memory + productBytes();
+  auto *memory = static_cast<uint8_t *>(call.scratch.own()), *rows = memory + productBytes(), *sums = rows + windowBytes();
   bool isThin = few && rowsOf(call.ranges, number) <= few->rows();
-  Group group{call, number, spreads, isThin ? *few : spreads ? spread : whole, memory, window.leftOf(rows), window.rightOf(rows)};
-  grouping == Grouping::Rows ? multiplyRows(group) : addRows(group);
+  Group group{call, number, spreads, isThin ? *few : spreads ? spread : whole, memory, window.leftOf(rows), window.rightOf(rows), sums};
+  grouping == Grouping::Rows ? multiplyRows(group) : accumulates ? accumulate(group) : addRows(group);
 }
 
 /// Workers share the product of a group that has much of all rows. Each of the other groups is computed by one of them.

@@ -34,6 +34,7 @@ private:
     int64_t count() const { return end - begin; }
   };
   uint64_t productBytes() const;
+  uint64_t windowBytes() const;
   Range rangeOf(const RowRanges &ranges, int64_t sample, int64_t group) const;
   int64_t rowsOf(const RowRanges &ranges, int64_t group) const;
   void zero(uint8_t *c, int64_t count) const;
@@ -49,15 +50,19 @@ private:
   void addRows(const Group &group) const;
   bool addInOne(const Group &group, int64_t begin, int64_t end, bool begun) const;
   int64_t filled(int64_t count) const;
+  void accumulate(const Group &group) const;
 
   program::Grouping grouping;
   BatchLoops loops;
   int64_t samples, groups, rows; ///< `rows`: of a sample
   /// Bytes from one row to the next in A, B and C; 0 where the operand has no such rows.
   int64_t aRow, bRow, cRow;
+  int64_t aAcross;                ///< from what one row of C is made of to that of the next
   int64_t cRows, cStride, cWidth; ///< rows of C for a sample or group; bytes from row to row, and in a row
+  int64_t bandRows;               ///< rows of C that are summed at once
   int threads;
-  bool isSmall; ///< handing a part to another worker costs more than it saves
+  bool accumulates, isWide; ///< adds its sums, of float64, to C
+  bool isSmall;             ///< handing a part to another worker costs more than it saves
   RowWindow window;
   Product whole, spread;      ///< one worker computes a group's product, or all of them do
   std::optional<Product> few; ///< for groups of few rows in all, whose matrix is not packed

@@ -173,6 +173,21 @@ TEST(GroupedProductsTest, sumsOfBf16DoNotDependOnCopies) {
     }
 }
 
+// The finished sum is added, whether a group has rows or not; bands of rows if C is large.
+TEST(GroupedProductsTest, sumsAreAdded) {
+  for (const Shape &s : {Shape{40, 250, 210, false}, Shape{2, 100, 40000, false}}) {
+    std::vector<float> a = values<float>(samples * s.rows * s.k, 1), b = values<float>(samples * s.rows * s.n, 2);
+    Ranges ranges = loads(static_cast<int32_t>(s.rows))[1];
+    program::MatmulT product = productOf(s, ElementType::F32, Grouping::Depth);
+    product.accumulate = true;
+    std::vector<float> expected = expectedDepth(s, a, b, ranges), before = values<float>(groups * s.k * s.n, 3), c = before;
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] += before[i];
+    run(product, 2, a, b, ranges, c);
+    EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * sizeof(float)), 0) << s.n << " columns";
+  }
+}
+
 // Ranges are data: what they say beyond the rows is cut off.
 TEST(GroupedProductsTest, rangesBeyondTheRowsAreCutOff) {
   Shape s{8, 5, 3, false};

@@ -155,6 +155,7 @@ TEST(CudaNumbers, GroupedProductsHaveTheBitsOfTheProcessor) {
       if (grouping == Grouping::Depth && result != program::widened(type))
         continue;
       program::MatmulT p = groupedProduct(type, result, grouping, 3, 4, transposeB = !transposeB);
+      p.accumulate = grouping == Grouping::Depth && transposeB;
       bool byRows = grouping == Grouping::Rows;
       expectProduct(p, 3 * 150 * 40, byRows ? 4 * 40 * 70 : 3 * 150 * 70, byRows ? 3 * 150 * 70 : 4 * 40 * 70, /*special=*/false, ranges);
     }
