@@ -136,6 +136,11 @@ class PlansTest(DriverTest):
                 self.assertEqual(bool(re.search("reduce_scatter +over ep", listing)), gathered, listing)
                 self.assertTrue(floats or gathered, listing)
 
+    def test_experts_that_do_not_divide(self):
+        error = self.npar("inspect", HERE / "mixtral.npar", "--train", "adam", "--plan", "experts", *settings(experts=5), code=1).error
+        self.assertEqual(error.count("error: axis 'expert' of size 5 is not divisible by mesh axis 'ep' of size 3"), 1)
+        self.assertIn("or pad it: 'expert pad -> ...'", error)
+
 
 class BytesTest(DriverTest):
     """Rows and bytes at the sizes of published models, which are compiled and not run."""

@@ -229,10 +229,13 @@ struct PlaceSpreadRows : impl::PlaceSpreadRowsBase<PlaceSpreadRows> {
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     if (!micro)
       return;
+    llvm::MapVector<Value, Rows> all = rowsOf(micro);
+    if (all.empty())
+      return;
     Rules rules(module);
-    for (auto &[source, rows] : rowsOf(micro)) {
+    for (auto &[source, rows] : all) {
       FailureOr<Exchange> exchange = exchangeOf(rows, rules);
-      if (failed(exchange))
+      if (failed(exchange) || rules.hasFailed()) // placing would report the same again
         return signalPassFailure();
       if (exchange->pieces > 1)
         Spreading(rows, *exchange).run();

@@ -98,16 +98,27 @@ std::string Rules::freeMeshAxes() const {
   return text.empty() ? "no axis of this mesh" : text;
 }
 
+/// Returns whether a layer is around those that a pattern names: `h.3` around `h.*.attn`.
+static bool isAround(StringRef path, StringRef pattern) {
+  while (pattern.contains('.')) {
+    pattern = pattern.rsplit('.').first;
+    if (nn::matchedLayer(pattern, path) == path)
+      return !path.empty();
+  }
+  return false;
+}
+
 /// Returns whether a rule applies to a loop of an operation. Rows that are spread over ranks go where the products of their experts are: a
-/// rule `in op grouped` splits them in every operation.
+/// rule `in op grouped` splits them in every operation, and a rule in a layer also in the layers around it.
 static bool matchesRule(dist::RuleAttr rule, Operation *op, StringAttr loop) {
-  bool follows = rule.getOp() == "grouped" && nn::entriesOfRows(loop);
-  if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op) && !follows)
+  bool isSpread = nn::entriesOfRows(loop) != nullptr;
+  if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op) && !(isSpread && rule.getOp() == "grouped"))
     return false;
   if (rule.getLayer().empty())
     return true;
+  StringRef pattern = rule.getLayer().getValue();
   auto at = nn::getAt(op);
-  return at && nn::matchesLayer(rule.getLayer(), at.getPath());
+  return at && (nn::matchesLayer(pattern, at.getPath()) || (isSpread && isAround(at.getPath(), pattern)));
 }
 
 Attribute namedRule(dist::RuleAttr rule) {
