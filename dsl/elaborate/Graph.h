@@ -30,6 +30,7 @@ struct Routing {
   int flatPlace = -1;        ///< the row of each choice, over the numbers of choices
   int first = -1, last = -1; ///< of each entry: its first row, and the one after its last
   int owner = -1;            ///< of each row: its entry
+  bool distinct = false;     ///< the choices of a position are known to be different entries, or none
 };
 
 class Graph {

@@ -52,8 +52,10 @@ Value topK(OperationCall &call) {
   if (contains(axes, along))
     call.reporter.fail(call.place(1), "the operand already has the axis '" + along + "', 'top_k' makes it");
   if (call.graph.size(along) > call.graph.size(over))
-    call.reporter.fail(call.place(1), "axis '" + along + "' of size " + std::to_string(call.graph.size(along)) + " is longer than '" +
-                                          over + "' of size " + std::to_string(call.graph.size(over)));
+    call.reporter.fail(call.place(1),
+                       "axis '" + along + "' of size " + std::to_string(call.graph.size(along)) + " is longer than '" + over +
+                           "' of size " + std::to_string(call.graph.size(over)),
+                       {"give '" + along + "' at most that size"});
   auto [others, other] = whole(call, x, over);
   int order = integer(call, "order", {x, others}, axes, {{"axis", over}, {"other", other}});
   std::replace(result.begin(), result.end(), over, along);

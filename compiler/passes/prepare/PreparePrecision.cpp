@@ -8,6 +8,7 @@
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
+#include "compiler/passes/prepare/RouterOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -66,6 +67,9 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(*precision);
+    for (func::FuncOp function : functions)
+      for (Operation *op : findRouterOps(function))
+        routers.insert(op);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -79,6 +83,7 @@ private:
   Type compute;
   SmallVector<Keep> keeps;
   llvm::SmallPtrSet<Operation *, 32> positions;          ///< ops whose values are made of positions and constants alone
+  llvm::SmallPtrSet<Operation *, 32> routers;            ///< ops that choose and weight the rows of experts: f32
   llvm::DenseMap<std::pair<Value, Type>, Value> rounded; ///< values of such ops in the types of those that meet them
 
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
@@ -149,7 +154,7 @@ private:
   static bool isUnrounded(Operation *op) { return op && op->hasAttr(unroundedAttribute); }
 
   /// The type of an operation: that of the last matching `keep` of the plan; without one, f32 for operations that lose too much in 16 bits,
-  /// such as averages and exponentials. Positions are always f32.
+  /// such as averages and exponentials, and for routers. Positions are always f32.
   Type typeOf(Operation *op) {
     if (positions.contains(op) || isUnrounded(op))
       return Float32Type::get(&getContext());
@@ -160,15 +165,22 @@ private:
     if (type)
       return type;
     auto asked = dyn_cast<PrecisionOpInterface>(op);
-    return (asked && asked.isWide()) || isOfLoss(op) ? Type(Float32Type::get(&getContext())) : compute;
+    return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
-  /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.
+  /// Tells whether a parameter is only used by routers, under any name.
+  bool isOfRouters(Value read) const {
+    return !read.use_empty() && llvm::all_of(read.getUsers(), [&](Operation *user) {
+      return routers.contains(user) || (isa<RenameOp>(user) && isOfRouters(user->getResult(0)));
+    });
+  }
+
+  /// A parameter is stored in the compute type, except where all its uses are in routers, or in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
     llvm::StringMap<Type> types;
     func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
-      Type type = compute;
+      Type type = isOfRouters(read) ? Float32Type::get(&getContext()) : compute;
       for (const Keep &keep : keeps)
         if (keep.layer && keep.matches(read))
           type = keep.type;
@@ -215,11 +227,12 @@ private:
   }
 
   /// The type that an op computes in. A comparison between a position and a value of the model is done in f32, which loses nothing; so is
-  /// an op with an `unrounded` operand.
+  /// an op with an `unrounded` operand, or with a weight of rows.
   Type typeToComputeIn(Operation *op, Type own) {
     bool makesFloats = llvm::any_of(op->getResultTypes(), isFloat);
     bool wide = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()));
+      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()) ||
+                                            routers.contains(operand.getDefiningOp()));
     });
     return wide ? widened(own) : own;
   }
