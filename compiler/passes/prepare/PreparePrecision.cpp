@@ -168,6 +168,13 @@ private:
     return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
+  /// Tells whether an op of that kind made a value, under any name.
+  template <typename Op> static bool isMadeBy(Value value) {
+    while (auto rename = value.getDefiningOp<RenameOp>())
+      value = rename.getX();
+    return value.getDefiningOp<Op>() != nullptr;
+  }
+
   /// Tells whether a parameter is only used by routers, under any name.
   bool isOfRouters(Value read) const {
     return !read.use_empty() && llvm::all_of(read.getUsers(), [&](Operation *user) {
@@ -243,6 +250,17 @@ private:
     return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() >= data;
   }
 
+  /// Rounds the rows that a router's product takes, which are those that it sends. Parameters and values of routers stay as they are.
+  void roundRows(Operation *product) {
+    OpBuilder builder(product);
+    for (OpOperand &use : product->getOpOperands()) {
+      Operation *made = use.get().getDefiningOp();
+      bool isRow = !isMadeBy<ReadOp>(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
+      if (isRow && getElementTypeOrSelf(use.get().getType()).isF32())
+        use.set(converted(builder, use.get(), compute, product));
+    }
+  }
+
   void convert(Operation *op) {
     auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
     if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
@@ -250,6 +268,8 @@ private:
       return;
     Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
+    if (isa<EinsumOp>(op) && routers.contains(op) && !isNarrow(type))
+      roundRows(op);
     llvm::SmallDenseMap<Value, Value> copies;
     for (OpOperand &use : op->getOpOperands()) {
       Value value = use.get();
