@@ -67,9 +67,6 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(*precision);
-    for (func::FuncOp function : functions)
-      for (Operation *op : findRouterOps(function))
-        routers.insert(op);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -137,6 +134,7 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (positions.contains(&op) && op.use_empty()) {
         positions.erase(&op);
+        routers.erase(&op);
         op.erase();
       }
   }
@@ -184,6 +182,9 @@ private:
 
   /// A parameter is stored in the compute type, except where all its uses are in routers, or in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
+    for (func::FuncOp function : functions)
+      for (Operation *op : findRouterOps(function))
+        routers.insert(op);
     llvm::StringMap<Type> types;
     func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
