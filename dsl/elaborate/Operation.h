@@ -137,6 +137,11 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A group must lie in one micro-batch.
+int64_t samplesOf(OperationCall &call, size_t i);
+/// For each sample the sum of x over the samples of its group.
+int overSamples(Graph &graph, Location at, int x, int64_t samples);
+
 /// x; if it is over the entries that `rows` belong to, the entry of each row.
 int entriesOfRows(Graph &graph, Location at, int x, int rows);
 /// The product of rows with the matrices of their entries; none if `rows` are not sent to entries of an axis of `weights`.
