@@ -138,6 +138,11 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A group must fit into one micro-batch.
+int64_t samplesOf(OperationCall &call, size_t i);
+/// Adds the sum of x over each group of samples. A sample has the sum of its group.
+int overSamples(Graph &graph, Location at, int x, int64_t samples);
+
 /// The axes of a choice of entries of `expert`: positions, and the choices of a position.
 struct RoutedAxes {
   std::string seq, slot, expert;

@@ -40,13 +40,15 @@ int64_t positionsOfPart(OperationCall &call, size_t i, const std::string &seq) {
 
 /// Argument `order`: whether all first choices come before all second ones.
 bool isChoiceMajor(OperationCall &call, size_t i, bool matters) {
-  const std::string order = call.word(i);
-  if (order == "probability")
+  if (!call.has(i))
+    return false;
+  const Value asked = call.value(i);
+  if (auto *text = std::get_if<std::string>(&asked); text && (*text == "probability" || *text == "probs"))
     call.reporter.fail(call.place(i),
                        "'queue' has no order by probability: if the least probable choices are dropped, each position depends on "
                        "all others of its group",
                        {"use \"position\" or \"choice\"; a limit of probability, `where(share > 0.1, best, -1)`, needs no queue"});
-  if (order == "position")
+  if (call.word(i) == "position")
     return false;
   if (matters)
     call.reporter.warning(call.place(i),
@@ -95,7 +97,7 @@ std::vector<Operation> queueOperations() {
            {{"choice", Formal::Indices},
             {"along", Formal::Axis},
             {"to", Formal::Axis},
-            {"order", std::vector<std::string>{"position", "choice", "probability"}},
+            {"order", std::vector<std::string>{"position", "choice"}},
             {"within", Formal::Number, 0.0}},
            queue,
            {{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}},

@@ -27,7 +27,6 @@ train steps for MODEL {{
 """
 NAMES = {  # of models, where they are not the file's
     "gpt_neox": "GptNeoX", "gptj": "GptJ", "distilbert": "DistilBert", "qwen2_moe": "Qwen2Moe", "qwen3_moe": "Qwen3Moe", "gpt_oss": "GptOss",
-    "deepseek_v3": "DeepseekV3",
 }  # fmt: skip
 GENERAL_PLANS = ["one rank", "dp pp tp", "dp pp tp, all in shares", "dp, recomputed"]
 PLANS = {
@@ -87,12 +86,13 @@ PUBLISHED = {
     "qwen2_moe": {"Qwen1.5-MoE-A2.7B": 14315784192, "Qwen2-57B-A14B": 57408658944},
     "olmoe": {"OLMoE-1B-7B-0924": 6919161856},
     "gpt_oss": {"gpt-oss-20b": 20914757184, "gpt-oss-120b": 116829156672},
-    "deepseek_v3": {"DeepSeek-V3": 671026419200},
+    "deepseek": {"DeepSeek-V2": 235741434880, "DeepSeek-V2-Lite": 15706484224, "DeepSeek-V3": 671026419200},
 }
 ACTIVE = {  # that a position meets, and those of them in an embedding that it only looks up
     "Mixtral-8x7B": (12879925248, 131072000), "Mixtral-8x22B-v0.1": (39152031744, 196608000), "Mixtral-8x22B-v0.3": (39161468928, 201326592),
     "Qwen3-30B-A3B": (3353032704, 311164928), "Qwen3-235B-A22B": (22190763520, 622329856), "Qwen1.5-MoE-A2.7B": (2689026048, 311164928),
     "Qwen2-57B-A14B": (14249270784, 544538624), "OLMoE-1B-7B-0924": (1282017280, 103022592), "DeepSeek-V3": (37552297472, 926679040),
+    "DeepSeek-V2": (21375800320, 524288000), "DeepSeek-V2-Lite": (2661150208, 209715200),
     "gpt-oss-20b": (4187440704, 579133440), "gpt-oss-120b": (5711982912, 579133440),
 }  # fmt: skip
 
@@ -244,7 +244,7 @@ class FamiliesTest(DriverTest):
             ("mixtral", {"router_jitter_noise": 0.1}, "'router_jitter_noise' is 0.1"),
             ("olmoe", {"clip_qkv": 8.0}, "'clip_qkv' is 8.0, npar's Olmoe computes null only"),
             ("qwen3_moe", {"use_sliding_window": True}, "'use_sliding_window' is true"),
-            ("deepseek_v3", {"scoring_func": "softmax"}, "'scoring_func' is \"softmax\", npar's DeepseekV3 computes \"sigmoid\" only"),
+            ("deepseek_v3", {"scoring_func": "softmax"}, "'scoring_func' is \"softmax\", npar's Deepseek computes \"sigmoid\" only"),
             ("gpt_oss", {"quantization_config": {"quant_method": "mxfp4"}}, "says in 'quantization_config' that the weights are quantized"),
         ):
             (self.folder / "config.json").write_text(json.dumps({**FAMILIES[name]["config"], **changes}))

@@ -21,6 +21,7 @@ from torch.nn import functional
 from transformers import modeling_rope_utils
 from transformers.models.bert import modeling_bert
 from transformers.models.bloom import modeling_bloom
+from transformers.models.deepseek_v2 import modeling_deepseek_v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3
 from transformers.models.distilbert import modeling_distilbert
 from transformers.models.gemma import modeling_gemma
@@ -155,6 +156,9 @@ FAMILIES = {
     "deepseek_v3": (modeling_deepseek_v3, "DeepseekV3ForCausalLM", transformers.DeepseekV3Config(
         **{**DECODER, **LATENT, **rope("yarn", factor=4.0, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=0.7), "num_hidden_layers": 3,
            "num_key_value_heads": 4}, q_lora_rank=10)),
+    "deepseek_v2": (modeling_deepseek_v2, "DeepseekV2ForCausalLM", transformers.DeepseekV2Config(
+        **{**DECODER, **{key: value for key, value in LATENT.items() if key != "num_mtp_layers"}, "num_key_value_heads": 4}, q_lora_rank=10,
+        topk_method="group_limited_greedy", routed_scaling_factor=3.0)),
     "deepseek_v3_plain": (modeling_deepseek_v3, "DeepseekV3ForCausalLM", transformers.DeepseekV3Config(
         **{**DECODER, **LATENT, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1, "n_shared_experts": 2, "norm_topk_prob": False}, q_lora_rank=None,
         rope_interleave=False, attention_bias=True)),

@@ -67,9 +67,6 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(*precision);
-    for (func::FuncOp function : functions)
-      for (Operation *op : findRouterOps(function))
-        routers.insert(op);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -137,6 +134,7 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (positions.contains(&op) && op.use_empty()) {
         positions.erase(&op);
+        routers.erase(&op);
         op.erase();
       }
   }
@@ -168,6 +166,13 @@ private:
     return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
+  /// Tells whether an op of that kind made a value, under any name.
+  template <typename Op> static bool isMadeBy(Value value) {
+    while (auto rename = value.getDefiningOp<RenameOp>())
+      value = rename.getX();
+    return value.getDefiningOp<Op>() != nullptr;
+  }
+
   /// Tells whether a parameter is only used by routers, under any name.
   bool isOfRouters(Value read) const {
     return !read.use_empty() && llvm::all_of(read.getUsers(), [&](Operation *user) {
@@ -177,6 +182,9 @@ private:
 
   /// A parameter is stored in the compute type, except where all its uses are in routers, or in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
+    for (func::FuncOp function : functions)
+      for (Operation *op : findRouterOps(function))
+        routers.insert(op);
     llvm::StringMap<Type> types;
     func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
@@ -243,6 +251,17 @@ private:
     return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() >= data;
   }
 
+  /// Rounds the rows that a router's product takes, which are those that it sends. Parameters and values of routers stay as they are.
+  void roundRows(Operation *product) {
+    OpBuilder builder(product);
+    for (OpOperand &use : product->getOpOperands()) {
+      Operation *made = use.get().getDefiningOp();
+      bool isRow = !isMadeBy<ReadOp>(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
+      if (isRow && getElementTypeOrSelf(use.get().getType()).isF32())
+        use.set(converted(builder, use.get(), compute, product));
+    }
+  }
+
   void convert(Operation *op) {
     auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
     if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
@@ -250,6 +269,8 @@ private:
       return;
     Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
+    if (isa<EinsumOp>(op) && routers.contains(op) && !isNarrow(type))
+      roundRows(op);
     llvm::SmallDenseMap<Value, Value> copies;
     for (OpOperand &use : op->getOpOperands()) {
       Value value = use.get();
