@@ -95,6 +95,7 @@ THEN = [
     ("inspect", "inspect actual tiny.npx trace.json"),
     ("inspect-annotate", "inspect annotate tiny.npar"),
     ("inspect-saved", "inspect saved tiny.npar"),
+    ("inspect-saved", "inspect saved olmoe --plan none --set depth=1 --set width=8 --set heads=2 --set kv_heads=2 --set mlp=8 --set vocab=16 --set length=8 --set batch=1"),
     ("explain", "explain two.npar --machine dgx-a100 --hosts 1"),
     ("plan", "plan two.npar --machine dgx-a100 --hosts 1"),
     ("plan", f"plan --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1 --fix mesh.tp=8 --fix micro=16 --fix recompute=none"),
