@@ -25,6 +25,7 @@ struct Axis {
   std::string name;
   int64_t size = 0;
   Location location;
+  bool countsSamples = false; ///< `batch`, and axes made of it: their sizes grow with micro-batches
 };
 
 /// A name for several axes at once, major to minor: a rule on it splits its factors.

@@ -149,7 +149,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
   std::vector<std::string> sameSize;
   if (auto *number = std::get_if<int64_t>(&value))
     for (const std::string &name : graph.axisNames())
-      if (graph.size(name) == *number)
+      if (graph.size(name) == *number && name.find('.') == std::string::npos) // a text cannot write the others
         sameSize.push_back("'" + name + "'");
   reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
                 sameSize.empty() ? Helps() : Helps{joined(sameSize) + " is an axis of this size"});

@@ -8,6 +8,7 @@
 #include "engine/show/HostTraffic.h"
 #include "engine/show/MeasuredRun.h"
 #include "engine/show/ParameterBytes.h"
+#include "engine/show/ParameterShares.h"
 #include "engine/show/Summary.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/TraceText.h"
@@ -269,8 +270,11 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
       OrderedJson &one = json["classes"].at(part.programClass);
       if (view == InspectView::Why)
         one["why"] = show::whyJson(views[0], part);
-      if (view == InspectView::Bytes)
-        one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
+      if (view == InspectView::Bytes) {
+        const program::RankClass &rankClass = *program.classes()->Get(part.programClass);
+        one["bytes_per_parameter"] = show::parameterBytesJson(program, rankClass);
+        one["parameter_shares"] = show::parameterSharesJson(program, rankClass);
+      }
     }
     printJson(std::move(json));
   } else if (view == InspectView::Why) {
