@@ -49,6 +49,7 @@ BOUNDS = {"f64": 1e-9, "f32": 1e-5}
 TURN = int(os.environ.get("NPAR_TURN") or datetime.date.today().toordinal())
 VERIFIED = {  # with a combination of features that must be equal
     "mistral --set window=5": "dp,tp,1f1b", "qwen2": "zero3,tp,sequence", "qwen3": "dp,zb_h1,recompute_block",
+    "olmoe": "dp,tp,1f1b", "gpt_oss": "ulysses,dp",
     "gemma2 --set window=5 --set cap=2.0 --set logit_cap=3.0": "ulysses,dp", "bert": "ring,tp,zero1", "t5": "pad,dp,gpipe",
 }  # fmt: skip
 VERIFIED_LONG = [
@@ -299,6 +300,15 @@ class FamiliesTest(DriverTest):
         for seed, text in enumerate(VERIFIED_LONG if LONG else []):
             with self.subTest(text, seed=seed):
                 self.verify_all(text, "--plans", 30, "--seed", seed)
+
+    def test_blocks_with_and_without_experts(self):
+        """The plan applies to models whose blocks all have experts, and to those where some have none."""
+        sizes = settings(mesh(dp=1), width=8, heads=2, mlp=8, vocab=16, length=8, depth=2, batch=4)
+        for model, dense in {"qwen2_moe": {"sparse_step": 2}, "qwen3_moe": {"dense": "[0]"}, "deepseek": {"dense": 1}}.items():
+            keys = {"dense": 0} if model == "deepseek" else {"kv_heads": 2}
+            for more in (keys, {**keys, **dense}):
+                with self.subTest(model, **more):
+                    self.npar("inspect", model, *sizes, *settings(more))
 
     def test_a_text_of_padding_alone_is_nothing(self):
         """Its vector is 0, and what it should have been counts."""

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/files/InsideFolder.h"
 #include "engine/files/PendingFile.h"
 #include "engine/json/Json.h"
 #include "engine/readable/Printable.h"
@@ -42,6 +43,7 @@ struct FoundWeights {
   size_t tensors = 0, ignored = 0, fresh = 0;
   uint64_t bytes = 0;
   std::set<std::string> types;
+  std::string leftOut; ///< one of those that are ignored
 };
 
 /// The source folder if it contains weights, else empty.
@@ -61,8 +63,14 @@ Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &mo
   if (engine::Status same = weights->checkSame(); !same.ok())
     return fail(same);
   const engine::FileNames &names = weights->names();
-  FoundWeights found{path, names.loaded.size() + names.same.size(), 0, names.fresh.size(), 0, {}};
-  found.ignored = (*store)->tensors().size() - found.tensors;
+  FoundWeights found{path, names.loaded.size() + names.same.size(), 0, names.fresh.size(), 0, {}, ""};
+  std::set<std::string> taken;
+  for (const auto *list : {&names.loaded, &names.same})
+    for (const engine::NamedTensor &each : *list)
+      taken.insert(each.name);
+  for (const auto &[name, tensor] : (*store)->tensors())
+    if (!taken.count(name) && found.ignored++ == 0)
+      found.leftOut = name;
   for (const engine::NamedTensor &each : names.loaded) {
     uint64_t elements = 1;
     for (int64_t size : each.tensor->shape)
@@ -139,7 +147,9 @@ void printText(const foreign::ImportedConfig &config, const dsl::ParameterCounts
   printRemark(fmt::format("family \"{}\", model '{}', {} parameters{}", config.family, config.name, parameters.all, active));
   if (weights)
     printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}{}", weights->tensors, weights->path, weights->bytes, types,
-                            weights->ignored ? fmt::format("; {} others are not parameters of the model", weights->ignored) : ""));
+                            weights->ignored ? fmt::format("; left out {} that the model has no parameters for, such as {}",
+                                                           weights->ignored, files::quotedName(weights->leftOut))
+                                             : ""));
   std::cout << commandLine(config, weights ? weights->path : "") << '\n';
 }
 
