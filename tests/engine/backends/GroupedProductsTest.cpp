@@ -160,7 +160,7 @@ TEST(GroupedProductsTest, sumsOfBf16DoNotDependOnCopies) {
   std::vector<uint16_t> a(static_cast<size_t>(samples * s.rows * s.k)), b(static_cast<size_t>(samples * s.rows * s.n));
   for (std::vector<uint16_t> *all : {&a, &b})
     for (size_t i = 0; i < all->size(); ++i)
-      (*all)[i] = static_cast<uint16_t>(0x3f00 + i * 2654435761u % 251 + (i % 3 == 0 ? 0x8000 : 0)); // about 0.5 to 2, or negative
+      (*all)[i] = static_cast<uint16_t>(0x3c00 + i * 2654435761u % 1009 + (i % 3 == 0 ? 0x8000 : 0)); // 1/128 to 2, or negative
   program::MatmulT product = productOf(s, ElementType::BF16, Grouping::Depth), wide = product;
   product.result = wide.result = ElementType::F32;
   wide.a_column = 3 * s.k, wide.a_batch[0] = s.rows * wide.a_column;
