@@ -7,11 +7,12 @@
 namespace npar::dsl {
 namespace {
 
-/// The axes to reduce over, each of them the tensor's.
-AxisNames reduced(OperationCall &call, int x) {
+/// The axes to reduce over, each of them the tensor's. `mayBatch`: also the samples, of the whole global batch.
+AxisNames reduced(OperationCall &call, int x, bool mayBatch = false) {
   AxisNames over = call.axes(1);
   for (const std::string &axis : over)
-    call.requireAxis(1, axis, x, "the operand");
+    if (!mayBatch || axis != "batch" || !contains(call.axesOf(x), axis))
+      call.requireAxis(1, axis, x, "the operand");
   return over;
 }
 
@@ -30,7 +31,7 @@ void refuseTruths(OperationCall &call, int x) {
 Value sum(OperationCall &call) {
   int x = call.tensor(0);
   refuseTruths(call, x);
-  return TensorValue{reduction(call, "sum", x, without(call.axesOf(x), reduced(call, x)))};
+  return TensorValue{reduction(call, "sum", x, without(call.axesOf(x), reduced(call, x, true)))};
 }
 
 /// -x, so that the least is the largest; of integers -1 - x, which has no number without a partner.
@@ -51,10 +52,9 @@ Value extreme(OperationCall &call) {
     refuseTruths(call, tensor->node);
     if (!call.namesAxes(1))
       call.reporter.fail(call.place(1), "'" + call.name + "' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
-                         least ? Helps{"write min(x, over = a) for the least along axis 'a'",
-                                                          "the lesser of x and y is where(x < y, x, y)"}
+                         least ? Helps{"write min(x, over = a) for the least along axis 'a'", "the lesser of x and y is where(x < y, x, y)"}
                                : Helps{"write max(x, over = a) for the largest along axis 'a'",
-                                                          "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
+                                       "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
     AxisNames axes = without(call.axesOf(tensor->node), reduced(call, tensor->node));
     int found = reduction(call, "max", least ? turned(call, tensor->node) : tensor->node, axes);
     return TensorValue{least ? turned(call, found) : found};
@@ -82,11 +82,15 @@ Value logSumExp(OperationCall &call) {
 
 Value mean(OperationCall &call) {
   int x = call.tensor(0);
-  AxisNames over = reduced(call, x), rest = without(call.axesOf(x), over);
+  AxisNames over = reduced(call, x, true), rest = without(call.axesOf(x), over);
   double count = 1;
-  for (const std::string &axis : over)
+  for (const std::string &axis : without(over, {"batch"}))
     count *= static_cast<double>(call.graph.size(axis));
   int total = call.add("sum", {x}, rest).node;
+  if (contains(over, "batch")) { // divided by the number of samples that count
+    int samples = call.add("sum", {call.add("fill", {}, {"batch"}, {{"value", 1.0}}).node}, {}).node;
+    return call.add("div", {total, call.add("scale", {samples}, {}, {{"factor", count}}).node}, rest);
+  }
   return call.add("scale", {total}, rest, {{"factor", 1 / count}});
 }
 

@@ -45,6 +45,7 @@ struct Summary {
   std::string model, plan, schedule;
   std::string step = "training step"; ///< stepWord(program)
   uint64_t parameters = 0, frozenParameters = 0;
+  uint64_t stateElements = 0; ///< of states of the model, which are not among its parameters
   int64_t world = 1, batch = 0, micro = 0, microCount = 0;
   uint32_t stages = 1;
   std::vector<std::pair<std::string, uint32_t>> mesh;

@@ -63,6 +63,8 @@ OrderedJson summaryJson(const Summary &summary) {
   json["parameters"] = summary.parameters;
   if (summary.frozenParameters)
     json["frozen_parameters"] = summary.frozenParameters;
+  if (summary.stateElements)
+    json["state_elements"] = summary.stateElements;
   json["world"] = summary.world;
   json["mesh"] = mesh;
   json["classes"] = classes;
@@ -74,8 +76,9 @@ std::string summaryTable(const Summary &summary) {
   for (const auto &[axis, size] : summary.mesh)
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
   std::string text =
-      fmt::format("model       {}\nparameters  {}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
-                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "", summary.plan,
+      fmt::format("model       {}\nparameters  {}{}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
+                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "",
+                  summary.stateElements ? fmt::format("; states have {} more elements", summary.stateElements) : "", summary.plan,
                   summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
   bool isShared = summary.batch > summary.micro * summary.microCount; // by data-parallel ranks
   text +=

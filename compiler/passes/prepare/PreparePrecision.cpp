@@ -66,6 +66,7 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(*precision);
+    keepStates(functions);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -163,6 +164,19 @@ private:
     return (asked && asked.isWide()) || isOfLoss(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
+  /// States are wide; each op that reads one gets its own conversion.
+  void keepStates(ArrayRef<func::FuncOp> functions) {
+    SymbolTable symbols(getOperation());
+    for (func::FuncOp function : functions)
+      for (auto conversion : llvm::make_early_inc_range(function.getOps<ConvertOp>())) {
+        auto read = conversion.getX().getDefiningOp<ReadOp>();
+        if (auto variable = read ? findVariable(symbols, read.getVariable()) : VariableOp(); variable && variable.getUntrained()) {
+          conversion.replaceAllUsesWith(read.getResult());
+          conversion.erase();
+        }
+      }
+  }
+
   /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
     llvm::StringMap<Type> types;
@@ -176,7 +190,7 @@ private:
       found = !found || found == type ? type : compute;
     }
     for (auto variable : getOperation().getOps<VariableOp>())
-      if (variable.isKind(VariableKind::Parameter))
+      if (variable.isKind(VariableKind::Parameter) && !variable.getUntrained())
         if (Type type = types.lookup(pathOf(variable)))
           variable.setType(withElement(variable.getType(), type));
     SymbolTable symbols(getOperation());
