@@ -17,10 +17,14 @@ struct Train;
 
 /// The use of a program, which decides what its text must have.
 enum class Purpose {
-  Training,   ///< a loss and a train block; of generation too, which takes the logits that the loss compares
+  Training,   ///< a loss and a train block
+  Generation, ///< the same; a program takes the logits that the loss compares, of samples that are no batch of the training
   Evaluation, ///< a loss, metrics or outputs
   Outputs     ///< outputs; losses and metrics are left out, with the inputs that only they read
 };
+
+/// Tells whether a model must have a loss, and a train block.
+constexpr bool needsLoss(Purpose purpose) { return purpose == Purpose::Training || purpose == Purpose::Generation; }
 
 struct FrontendOptions {
   std::string file;                                          ///< path of the .npar text

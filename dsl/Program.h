@@ -26,6 +26,7 @@ struct Axis {
   std::string name;
   int64_t size = 0;
   Location location;
+  bool countsSamples = false; ///< `batch`, and axes made of it: their sizes grow with micro-batches
 };
 
 /// A name for several axes at once, major to minor: a rule on it splits its factors.
@@ -161,11 +162,13 @@ struct Model {
   }
 };
 
-/// Tells whether a node sums over the batch. Its value is the sum for the whole global batch, which is known after the last micro-batch.
+/// Tells whether a node sums over the whole batch, not over groups of samples. Its value is the sum for the whole global batch, which is
+/// known after the last micro-batch.
 inline bool isOverBatch(const Model &model, const Node &node) {
   auto hasBatch = [](const TensorType &type) { return std::find(type.axes.begin(), type.axes.end(), "batch") != type.axes.end(); };
-  return !hasBatch(node.type) && std::any_of(node.operands.begin(), node.operands.end(),
-                                             [&](int operand) { return hasBatch(model.nodes[static_cast<size_t>(operand)].type); });
+  return node.op == "sum" && !hasBatch(node.type) && std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
+           return hasBatch(model.nodes[static_cast<size_t>(operand)].type);
+         });
 }
 
 /// Treatment of a parameter by the rules of a train block.

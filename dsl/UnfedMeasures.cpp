@@ -2,10 +2,14 @@
 #include "dsl/UnfedMeasures.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace npar::dsl {
 
-std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &nodes) {
+namespace {
+
+/// Tells for each node whether one of these is computed from it.
+std::vector<bool> neededFor(const Model &model, const std::vector<int> &nodes) {
   std::vector<bool> needed(model.nodes.size());
   for (int node : nodes)
     if (node >= 0)
@@ -14,6 +18,37 @@ std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &no
     if (needed[i])
       for (int operand : model.nodes[i].operands)
         needed[static_cast<size_t>(operand)] = true;
+  return needed;
+}
+
+using Measures = std::vector<std::pair<std::string, Location>>;
+
+/// Leaves out the losses and metrics for whose nodes `isWithout` holds. Returns their names and places.
+Measures leaveOut(Model &model, const std::function<bool(const std::vector<int> &)> &isWithout) {
+  Measures left;
+  std::vector<Loss> losses;
+  for (const Loss &loss : model.losses)
+    if (isWithout({loss.node, loss.condition}))
+      left.emplace_back(loss.name.empty() ? "the loss" : "loss '" + loss.name + "'", loss.location);
+    else
+      losses.push_back(loss);
+  std::vector<Metric> metrics;
+  for (const Metric &metric : model.metrics) {
+    std::vector<int> nodes = metric.nodes;
+    nodes.push_back(metric.condition);
+    if (isWithout(nodes))
+      left.emplace_back("metric '" + metric.name + "'", metric.location);
+    else
+      metrics.push_back(metric);
+  }
+  model.losses = std::move(losses), model.metrics = std::move(metrics);
+  return left;
+}
+
+} // namespace
+
+std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &nodes) {
+  const std::vector<bool> needed = neededFor(model, nodes);
   std::vector<std::string> names;
   for (size_t i = 0; i < needed.size(); ++i)
     if (needed[i] && model.nodes[i].op == "input")
@@ -23,31 +58,30 @@ std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &no
 
 UnfedMeasures leaveOutUnfed(Model &model, const std::set<std::string> &fed) {
   UnfedMeasures result;
-  auto isUnfed = [&](const std::vector<int> &nodes, const std::string &name) {
-    std::vector<std::string> missing;
+  const Measures left = leaveOut(model, [&](const std::vector<int> &nodes) {
+    bool isUnfed = false;
     for (const std::string &input : inputsOf(model, nodes))
-      if (fed.count(input) == 0)
-        missing.push_back(input);
-    for (const std::string &input : missing)
-      if (std::find(result.inputs.begin(), result.inputs.end(), input) == result.inputs.end())
-        result.inputs.push_back(input);
-    if (!missing.empty())
-      result.measures.push_back(name);
-    return !missing.empty();
-  };
-  std::vector<Loss> losses;
-  for (const Loss &loss : model.losses)
-    if (!isUnfed({loss.node, loss.condition}, loss.name.empty() ? "the loss" : "loss '" + loss.name + "'"))
-      losses.push_back(loss);
-  std::vector<Metric> metrics;
-  for (const Metric &metric : model.metrics) {
-    std::vector<int> nodes = metric.nodes;
-    nodes.push_back(metric.condition);
-    if (!isUnfed(nodes, "metric '" + metric.name + "'"))
-      metrics.push_back(metric);
-  }
-  model.losses = std::move(losses), model.metrics = std::move(metrics);
+      if (fed.count(input) == 0) {
+        isUnfed = true;
+        if (std::find(result.inputs.begin(), result.inputs.end(), input) == result.inputs.end())
+          result.inputs.push_back(input);
+      }
+    return isUnfed;
+  });
+  for (const auto &[name, at] : left)
+    result.measures.push_back(name);
   return result;
+}
+
+Measures leaveOutMixed(Model &model) {
+  return leaveOut(model, [&](const std::vector<int> &nodes) {
+    const std::vector<bool> needed = neededFor(model, nodes);
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (const Node &node = model.nodes[i];
+          needed[i] && node.op == "rename" && std::get<std::string>(node.attributes.at("from")) == "batch")
+        return true;
+    return false;
+  });
 }
 
 } // namespace npar::dsl

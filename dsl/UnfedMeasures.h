@@ -1,4 +1,4 @@
-// Losses and metrics that an evaluation cannot give, because nothing feeds the inputs that they need.
+// Losses and metrics that an evaluation cannot give: nothing feeds the inputs that they need, or they mix the samples of a batch.
 #pragma once
 
 #include "dsl/Program.h"
@@ -19,5 +19,8 @@ struct UnfedMeasures {
 
 /// Leaves out losses and metrics that need an input that is not in `fed`. Nodes stay: a compiler takes those that something needs.
 UnfedMeasures leaveOutUnfed(Model &model, const std::set<std::string> &fed);
+
+/// Leaves out losses and metrics that are computed from several samples together. Returns their names and places.
+std::vector<std::pair<std::string, Location>> leaveOutMixed(Model &model);
 
 } // namespace npar::dsl

@@ -39,7 +39,7 @@ inline constexpr Value<mlir::DictionaryAttr> machine{"npar.machine"};
 inline constexpr Mark untestedPositions{"npar.untested_positions"};
 /// Lists and blocks whose fields TableAttributes.h has as structs.
 inline constexpr List<mlir::DictionaryAttr> inputs{"npar.inputs"}, measures{"npar.measures"}, predictions{"npar.predictions"},
-    checkpointRules{"npar.checkpoint"}, savedValues{"npar.saved"};
+    checkpointRules{"npar.checkpoint"}, savedValues{"npar.saved"}, routings{"npar.routings"};
 inline constexpr Value<mlir::DictionaryAttr> dataBlock{"npar.data"}, productFlops{"npar.products"};
 
 //===- Training, on the module ----------------------------------------------------------------------------------------------===//

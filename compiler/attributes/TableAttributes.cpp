@@ -241,6 +241,36 @@ void setSavedValues(ModuleOp module, ArrayRef<SavedEntry> entries) {
   savedValues.set(module, list);
 }
 
+std::vector<RoutingEntry> getRoutings(ModuleOp module) {
+  std::vector<RoutingEntry> entries;
+  for (DictionaryAttr each : routings.get(module)) {
+    FieldReader fields(each);
+    entries.push_back({fields.text("path").str(), fields.text("way").str(), fields.integer("experts"), fields.integer("ranks"),
+                       fields.integer("choices"), fields.integer("rows"), fields.real("filled"), fields.integer("kept"),
+                       fields.integer("sent"), fields.real("elsewhere")});
+  }
+  return entries;
+}
+
+void setRoutings(ModuleOp module, ArrayRef<RoutingEntry> entries) {
+  SmallVector<Attribute> list;
+  for (const RoutingEntry &entry : entries) {
+    FieldWriter fields(module.getContext());
+    fields.addText("path", entry.path);
+    fields.addText("way", entry.way);
+    fields.addInteger("experts", entry.experts);
+    fields.addInteger("ranks", entry.ranks);
+    fields.addInteger("choices", entry.choices);
+    fields.addInteger("rows", entry.rows);
+    fields.addReal("filled", entry.filled);
+    fields.addInteger("kept", entry.kept);
+    fields.addInteger("sent", entry.sent);
+    fields.addReal("elsewhere", entry.elsewhere);
+    list.push_back(fields.get());
+  }
+  routings.set(module, list);
+}
+
 std::optional<ProductFlops> getProductFlops(ModuleOp module) {
   DictionaryAttr found = productFlops.get(module);
   if (!found)

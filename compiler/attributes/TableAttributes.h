@@ -112,6 +112,20 @@ struct SavedEntry {
 std::vector<SavedEntry> getSavedValues(mlir::ModuleOp module);
 void setSavedValues(mlir::ModuleOp module, llvm::ArrayRef<SavedEntry> entries);
 
+/// `npar.routings` = [{path, way, experts, ranks, choices, rows, filled, kept, sent, elsewhere}]: the rows that a rank reserves for the
+/// experts of a layer, per micro-batch.
+struct RoutingEntry {
+  std::string path, way;                       ///< the layer; "all_to_all", "gather", or "whole" where ranks share no experts
+  int64_t experts = 0, ranks = 1, choices = 1; ///< of the layer; that share them; of a position
+  int64_t rows = 0;                            ///< for the worst case
+  double filled = 1;                           ///< the part of them that belongs to an expert if the load is balanced
+  int64_t kept = 0;                            ///< bytes of values over all rows that the backward keeps
+  int64_t sent = 0;                            ///< bytes that a dispatch moves: a row per choice, or the positions of all ranks
+  double elsewhere = 0;                        ///< the part of them that is another rank's
+};
+std::vector<RoutingEntry> getRoutings(mlir::ModuleOp module);
+void setRoutings(mlir::ModuleOp module, llvm::ArrayRef<RoutingEntry> entries);
+
 /// `npar.products` = {forward, backward, repeated}: floating-point operations of the products of a micro-batch on one rank.
 struct ProductFlops {
   double forward = 0, backward = 0, repeated = 0;

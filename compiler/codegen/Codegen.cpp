@@ -4,6 +4,7 @@
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/loops/Append.h"
+#include "compiler/codegen/loops/Counts.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
@@ -39,6 +40,8 @@ FailureOr<OwningOpRef<ModuleOp>> kernelLoops(rank::KernelOp kernel, dist::MeshAt
     return emitSquareSum(kernel, mesh);
   if (isAppend(kernel))
     return emitAppend(kernel);
+  if (isCounts(kernel))
+    return emitCounts(kernel, mesh);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

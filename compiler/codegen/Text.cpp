@@ -2,6 +2,7 @@
 #include "compiler/codegen/Text.h"
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/loops/Append.h"
+#include "compiler/codegen/loops/Counts.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
@@ -36,6 +37,8 @@ FailureOr<int64_t> extentOf(rank::KernelOp kernel, dist::MeshAttr mesh) {
     return squareSumExtent(kernel);
   if (isAppend(kernel))
     return appendExtent(kernel);
+  if (isCounts(kernel))
+    return countsExtent(kernel);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

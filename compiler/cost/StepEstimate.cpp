@@ -15,7 +15,15 @@ using program::CollectiveKind;
 /// The least number of parameters that a rank has without ZeRO.
 double StepEstimate::elementsOfRank() const {
   double whole = plan.layers == TensorLayers::VocabularyAlone ? model.blockMatrices : 0;
-  return (whole + (model.parameters - whole) / static_cast<double>(plan.tp)) / static_cast<double>(plan.pp);
+  double elsewhere = model.expertParameters * (1 - 1 / static_cast<double>(plan.ep)); // on other ranks that share the experts
+  return (whole + (model.parameters - whole - elsewhere) / static_cast<double>(plan.tp)) / static_cast<double>(plan.pp);
+}
+
+/// The same where ZeRO stores shares: every parameter is dealt out over dp, experts over those ranks that do not share them.
+double StepEstimate::dealt(bool isStored) const {
+  StepEstimate whole = *this;
+  whole.plan.ep = 1;
+  return isStored ? whole.elementsOfRank() / static_cast<double>(plan.dp) : elementsOfRank();
 }
 
 /// The least bubble of a stage, in forward and backward passes of a micro-batch. Stages of unequal times may wait less.
@@ -146,6 +154,20 @@ double StepEstimate::contextSeconds() const {
          collectiveSeconds(machine, CollectiveKind::AllGather, all, group(plan.cp, plan.tp));
 }
 
+/// Rows to their experts and back: with places for all rows of a group's samples, or positions gathered and results added up, whichever
+/// moves less (place-spread-rows).
+double StepEstimate::expertSeconds() const {
+  if (plan.ep == 1 || model.width == 0)
+    return 0;
+  double ep = static_cast<double>(plan.ep), layers = static_cast<double>(model.routedLayers) / static_cast<double>(plan.pp);
+  bool gathers = model.choices > plan.ep;
+  double places = static_cast<double>(std::min(model.choices, (model.experts + plan.ep - 1) / plan.ep)); // of a position on each rank
+  double bytes = vectorBytes() * ep * (gathers ? 1 : places);
+  CollectiveKind kind = gathers ? CollectiveKind::AllGather : CollectiveKind::AllToAll;
+  return (static_cast<double>(plan.micros) + plan.waits) * layers * (plan.recompute > 0 ? 6 : 4) *
+         collectiveSeconds(machine, kind, bytes, group(plan.ep, plan.cp * plan.tp));
+}
+
 /// Gradients, and parameters that are stored in shares. Half of it overlaps with products.
 double StepEstimate::dataSeconds() const {
   if (plan.batchShares() * plan.cp == 1)
@@ -159,7 +181,7 @@ double StepEstimate::dataSeconds() const {
 /// The optimizer reads gradients and reads and writes its state and the parameters, of the share that a rank updates.
 double StepEstimate::updateSeconds() const {
   double far = dsl::machineOfKind(machine, 0).far;
-  double share = elementsOfRank() / (plan.zero > 0 ? static_cast<double>(plan.dp) : 1);
+  double share = dealt(plan.zero > 0);
   return far > 0 ? share * (8 * (model.optimizerStates + 1) + 2 * model.weightBytes) / far : 0;
 }
 
@@ -176,7 +198,7 @@ double StepEstimate::seconds() const {
   double micros = static_cast<double>(plan.micros);
   double products = leastSeconds() / (1 + leastWaits() / micros) * (1 + plan.waits / micros) * (plan.recompute > 0 ? 8.0 / 7 : 1) *
                     unevenStages() * narrowProducts();
-  return products + tensorSeconds() + contextSeconds() + dataSeconds() + updateSeconds();
+  return products + tensorSeconds() + contextSeconds() + expertSeconds() + dataSeconds() + updateSeconds();
 }
 
 double StepEstimate::room() const {
@@ -190,10 +212,8 @@ double StepEstimate::room() const {
 }
 
 double StepEstimate::leastBytes() const {
-  double dp = static_cast<double>(plan.dp);
   double optimizer = 4 * model.optimizerStates + (model.weightBytes < 4 ? 4 : 0); // 16-bit parameters have float32 masters
-  return elementsOfRank() * ((plan.zero == 3 ? 1 / dp : 1) * model.weightBytes + (plan.zero >= 2 ? 1 / dp : 1) * model.gradientBytes +
-                             (plan.zero >= 1 ? 1 / dp : 1) * optimizer);
+  return dealt(plan.zero == 3) * model.weightBytes + dealt(plan.zero >= 2) * model.gradientBytes + dealt(plan.zero >= 1) * optimizer;
 }
 
 double StepEstimate::activationBytes() const {

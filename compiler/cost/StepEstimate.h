@@ -12,6 +12,9 @@ struct TrainingSizes {
   double parameters = 0;             ///< elements
   double blockMatrices = 0;          ///< elements of the matrices in the repeated blocks
   double blockProducts = 0;          ///< multiply-adds per sequence of the products with these matrices, forward and backward
+  double expertParameters = 0;       ///< elements of the matrices of experts that rows are sent to
+  int64_t routedLayers = 0;          ///< layers with such experts
+  int64_t experts = 1, choices = 1;  ///< of a layer, and of a position
   program::ElementType compute = program::ElementType::F32;
   bool tf32 = false;
   double weightBytes = 4, gradientBytes = 4; ///< of an element
@@ -21,9 +24,9 @@ struct TrainingSizes {
 /// The layers that tensor parallelism splits. Some: the other layers of the blocks have shares of the batch; VocabularyAlone: all of them.
 enum class TensorLayers { All, WithoutVocabulary, Some, VocabularyAlone };
 
-/// A plan. Its ranks fill the hosts in the order dp, pp, cp, tp.
+/// A plan. Its ranks fill the hosts in the order dp, pp, cp, tp. `ep` of the dp ranks share the experts; they are next to each other.
 struct PlanSizes {
-  int64_t dp = 1, pp = 1, cp = 1, tp = 1, chunks = 1;
+  int64_t dp = 1, pp = 1, ep = 1, cp = 1, tp = 1, chunks = 1;
   int64_t micro = 1, micros = 1; ///< sequences per rank and micro-batch; micro-batches per step
   TensorLayers layers = TensorLayers::All;
   bool stagesApart = false; ///< the order is pp, dp, cp, tp
@@ -44,6 +47,7 @@ struct PlanSizes {
 ///   schedule      the bubble of equal stages; a stage that holds more blocks, or the vocabulary, delays the others
 ///   tensor        an all-reduce of the activations for each half of a block, forward and backward, less its overlap with products
 ///   context       an all-gather of keys and values for each block
+///   experts       messages of rows to their experts and back, forward and backward, for each layer with experts
 ///   data          half of an all-gather of the parameters and of their gradients, three for each micro-batch under ZeRO 3
 ///   update        reading and writing parameters, gradients and states
 ///
@@ -69,6 +73,7 @@ public:
 
 private:
   double elementsOfRank() const;
+  double dealt(bool isStored) const;
   double leastWaits() const;
   bool isPlacedIn(int64_t stage, int64_t begin, int64_t end) const;
   template <typename Figure> std::vector<double> leastOfStages(Figure figure) const;
@@ -82,6 +87,7 @@ private:
   double narrowProducts() const;
   double tensorSeconds() const;
   double contextSeconds() const;
+  double expertSeconds() const;
   double dataSeconds() const;
   double updateSeconds() const;
 

@@ -138,8 +138,24 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
   reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
 }
 
+/// contains(list, x): whether an entry of a list of constants equals x. `none` has no entries.
+static bool contains(Reporter &reporter, Location at, const Value &list, const Value &x) {
+  if (std::holds_alternative<None>(list))
+    return false;
+  auto *numbers = std::get_if<NumberList>(&list);
+  auto *texts = std::get_if<TextList>(&list);
+  auto *text = std::get_if<std::string>(&x);
+  if (!numbers && !texts)
+    reporter.fail(at, "'contains' needs a list of constants first, found " + kindOf(list));
+  if (numbers ? !isNumber(x) : !text)
+    reporter.fail(at, "'contains' looks for " + std::string(numbers ? "a number in a list of numbers" : "a text in a list of texts") +
+                          ", found " + kindOf(x));
+  return numbers ? std::find(numbers->begin(), numbers->end(), toDouble(x)) != numbers->end()
+                 : std::find(texts->begin(), texts->end(), *text) != texts->end();
+}
+
 bool Evaluator::callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result) {
-  bool two = name == "min" || name == "max";
+  bool two = name == "min" || name == "max" || name == "contains";
   const std::vector<std::string> &known = constantFunctions();
   if (std::find(known.begin(), known.end(), name) == known.end())
     return false;
@@ -151,6 +167,10 @@ bool Evaluator::callConstant(const std::string &name, Location at, const std::ve
     if (!numbers && !texts)
       reporter.fail(at, "'size' needs a list of constants, found " + kindOf(arguments[0]));
     result = static_cast<int64_t>(numbers ? numbers->size() : texts->size());
+    return true;
+  }
+  if (name == "contains") {
+    result = contains(reporter, at, arguments[0], arguments[1]);
     return true;
   }
   for (const Value &v : arguments)

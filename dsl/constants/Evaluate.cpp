@@ -74,7 +74,7 @@ std::vector<std::string> Scope::names() const {
 }
 
 const std::vector<std::string> &constantFunctions() {
-  static const std::vector<std::string> names = {"sqrt", "exp", "log", "floor", "ceil", "float32", "min", "max", "size"};
+  static const std::vector<std::string> names = {"sqrt", "exp", "log", "floor", "ceil", "float32", "min", "max", "size", "contains"};
   return names;
 }
 

@@ -34,16 +34,25 @@ std::vector<std::string> numbersOf(const std::string &pattern) {
   return result;
 }
 
+/// Placeholders that only the target of a `rename` has: an axis, whose indices are all copies of the tensor.
+std::vector<std::string> onlyInTarget(const std::string &text, const std::string &target) {
+  std::vector<std::string> numbers = numbersOf(text), others;
+  for (const std::string &number : numbersOf(target))
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+      others.push_back(number);
+  return others;
+}
+
 /// The numbers in the patterns of `rename` and `ignore`; `target` is empty for the latter.
-void checkNumbers(Reporter &reporter, const ast::Name &text, const ast::Name &target) {
+void checkNumbers(const Graph &graph, Reporter &reporter, const ast::Name &text, const ast::Name &target) {
   constexpr size_t most = 4; // with the '*'
-  const std::vector<std::string> numbers = numbersOf(text.text);
+  const std::vector<std::string> numbers = numbersOf(text.text), others = onlyInTarget(text.text, target.text);
   if (size_t count = numbers.size() + (text.text.find('*') != std::string::npos ? 1 : 0); count > most)
     reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) +
                                      " parts that stand for something, at most " + std::to_string(most) + " are read");
-  for (const std::string &number : numbersOf(target.text))
-    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
-      reporter.fail(target.location, "'" + number + "' stands for nothing here: \"" + text.text + "\" does not have it");
+  for (size_t i = 0; i < others.size(); ++i)
+    if (const std::string name = others[i].substr(1, others[i].size() - 2); i > 0 || !graph.hasAxis(name))
+      reporter.fail(target.location, "'" + others[i] + "' stands for nothing here: \"" + text.text + "\" does not have it");
 }
 
 } // namespace
@@ -86,7 +95,7 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
     rule.model = source.target->text;
   }
   if (rename || rule.kind == CheckpointRuleKind::Ignore)
-    checkNumbers(reporter, source.text, rename ? *source.target : ast::Name());
+    checkNumbers(graph, reporter, source.text, rename ? *source.target : ast::Name());
   if (same)
     rule.model = parameterPath(*source.value, scope);
   return rule;
@@ -96,11 +105,14 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
 void ModelElaborator::checkShadowed() {
   const std::vector<CheckpointRule> &rules = graph.model.checkpoint;
   auto textOf = [](const CheckpointRule &rule) { return rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file; };
+  auto copies = [](const CheckpointRule &rule) { return !onlyInTarget(rule.file, rule.model).empty(); };
   for (size_t i = 0; i < rules.size(); ++i)
     for (size_t j = 0; j < rules.size(); ++j) {
       // An `ignore` line holds whatever other lines say; of two lines of one kind the first holds.
       bool ignored = rules[j].kind == CheckpointRuleKind::Ignore && rules[i].kind != CheckpointRuleKind::Fresh;
-      bool earlier = rules[j].kind == rules[i].kind && j < i;
+      // A line that copies is for tensors that are no parameters by the others.
+      bool alike = rules[j].kind == rules[i].kind && copies(rules[j]) == copies(rules[i]);
+      bool earlier = alike && j < i;
       if (i == j || !(earlier || (ignored && rules[i].kind != rules[j].kind)) || !coversPattern(textOf(rules[j]), textOf(rules[i])))
         continue;
       reporter.error(rules[i].location, "this line has no effect: another line matches every name of \"" + textOf(rules[i]) + '"',

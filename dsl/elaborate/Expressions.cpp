@@ -37,7 +37,6 @@ static const char *writtenHere(const std::string &word) {
       {"concatenate", "declare a sum, `axis both = a + b`, and write `concat([x, y], along = both)`"},
       {"split", "declare a sum, `axis both = a + b`, and write x[both = a]"},
       {"chunk", "declare a sum, `axis both = a + b`, and write x[both = a]"},
-      {"sigmoid", "write `1 / (1 + exp(-x))`"},
       {"mse_loss", "write `squared_error(x, y)`"},
       {"nll_loss", "write `cross_entropy(logits, targets, over = a)`"},
       {"log_softmax", "write `x - logsumexp(x, over = a)`"},
@@ -50,7 +49,7 @@ static const char *writtenHere(const std::string &word) {
       {"clip", "write `where(x > most, most, where(x < least, least, x))`"},
       {"relu6", "write `where(x > 6, 6.0, relu(x))`"},
       {"elu", "write `where(x > 0, x, exp(x) - 1)`"},
-      {"glu", "project x twice and multiply: `up(x) * (1 / (1 + exp(-gate(x))))`"},
+      {"glu", "project x twice and multiply: `up(x) * sigmoid(gate(x))`"},
       {"logsigmoid", "write `-where(x < -20, -x, log(1 + exp(-x)))`"},
       {"maximum", "write `where(x > y, x, y)`"},
       {"minimum", "write `where(x < y, x, y)`"},
@@ -150,7 +149,7 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
   std::vector<std::string> sameSize;
   if (auto *number = std::get_if<int64_t>(&value))
     for (const std::string &name : graph.axisNames())
-      if (graph.size(name) == *number)
+      if (graph.size(name) == *number && name.find('.') == std::string::npos) // a text cannot write the others
         sameSize.push_back("'" + name + "'");
   reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value),
                 sameSize.empty() ? Helps() : Helps{joined(sameSize) + " is an axis of this size"});

@@ -150,18 +150,18 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
   for (int operand : operands)
     take(products[static_cast<size_t>(operand)]);
   products.push_back(std::move(written));
-  addLateness(at, operands, type);
+  addLateness(at, op, operands, type);
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
 }
 
-void Graph::addLateness(Location at, const std::vector<int> &operands, const TensorType &type) {
+void Graph::addLateness(Location at, const std::string &op, const std::vector<int> &operands, const TensorType &type) {
   auto hasBatch = [&](int node) { return contains(this->type(node).axes, "batch"); };
   bool follows = std::any_of(operands.begin(), operands.end(), [&](int node) { return isLate(node); });
   if (follows && (contains(type.axes, "batch") || std::any_of(operands.begin(), operands.end(), hasBatch)))
     reporter.fail(at, "a sum or mean over 'batch' meets values of single samples: it is known only after the last micro-batch",
                   {"only `update` and `log` can use it, after values of samples are summed over 'batch' too"});
-  late.push_back(follows || (!contains(type.axes, "batch") && std::any_of(operands.begin(), operands.end(), hasBatch)));
+  late.push_back(follows || (op == "sum" && !contains(type.axes, "batch") && std::any_of(operands.begin(), operands.end(), hasBatch)));
 }
 
 size_t Graph::declareParameter(Parameter parameter, AxisNames products) {

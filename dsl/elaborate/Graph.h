@@ -30,14 +30,23 @@ struct Routing {
   int flatPlace = -1;        ///< the row of each choice, over the numbers of choices
   int first = -1, last = -1; ///< of each entry: its first row, and the one after its last
   int owner = -1;            ///< of each row: its entry
+  bool distinct = false;     ///< the choices of a position are known to be different entries, or none
 };
 
 class Graph {
 public:
-  Graph(Model &model, Reporter &reporter, ElementType compute) : model(model), reporter(reporter), compute(compute) {}
+  /// `batch`: the samples of a step, of which a node has those of a micro-batch.
+  Graph(Model &model, Reporter &reporter, ElementType compute, int64_t batch, bool trains)
+      : model(model), reporter(reporter), compute(compute), batch(batch), trains(trains) {}
 
   /// Declares an axis; again with the same size is fine, with another one an error.
   void declareAxis(const std::string &name, int64_t size, Location at);
+  /// Declares an axis whose size is that of a micro-batch, or a part of it.
+  void declareSamples(const std::string &name, int64_t size, Location at) {
+    declareAxis(name, size, at);
+    model.axes[axisIndex.at(name)].countsSamples = true;
+  }
+  bool countsSamples(const std::string &axis) const { return model.axes[axisIndex.at(axis)].countsSamples; }
   /// Declares a name for several axes; again with the same ones is fine.
   void declareProduct(const std::string &name, const AxisNames &factors, Location at);
   /// Declares an axis as the concatenation of others. If texts disagree about the parts, the first declaration holds.
@@ -93,6 +102,8 @@ public:
   Model &model;
   Reporter &reporter;
   ElementType compute;
+  const int64_t batch;
+  const bool trains;
   std::string path; ///< path of the layer whose text is evaluated
   int block = -1;
 
@@ -108,7 +119,7 @@ private:
   /// The routing of the rows that operands bring into a result; refuses rows that cannot meet.
   std::optional<size_t> commonRouting(Location at, const std::vector<int> &operands, const TensorType &type);
   /// Notes whether the node that is being added is late; refuses one that mixes late values with those of samples.
-  void addLateness(Location at, const std::vector<int> &operands, const TensorType &type);
+  void addLateness(Location at, const std::string &op, const std::vector<int> &operands, const TensorType &type);
   /// Returns whether the factors of a product are adjacent in `axes`.
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 

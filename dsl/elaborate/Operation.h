@@ -105,12 +105,13 @@ std::vector<Operation> attentionOperations();
 std::vector<Operation> elementwiseOperations();
 std::vector<Operation> expertOperations();
 std::vector<Operation> integerOperations();
+std::vector<Operation> queueOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
 
 /// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder, queue;
 }
 /// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
@@ -137,6 +138,20 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A group must fit into one micro-batch.
+int64_t samplesOf(OperationCall &call, size_t i);
+/// Adds the sum of x over each group of samples. A sample has the sum of its group.
+int overSamples(Graph &graph, Location at, int x, int64_t samples);
+
+/// The axes of a choice of entries of `expert`: positions, and the choices of a position.
+struct RoutedAxes {
+  std::string seq, slot, expert;
+};
+/// Reads and checks the arguments with these numbers.
+RoutedAxes routedAxes(OperationCall &call, size_t choice, size_t along, size_t to);
+/// For each choice along an axis the number of equal ones before it; with `sorted`, lower ones count, too, wherever they are. `looksAhead`:
+/// the order along the axis is not that of positions.
+int queued(Graph &graph, Location at, int choice, const std::string &axis, int64_t entries, bool sorted, bool looksAhead = false);
 /// x; if it is over the entries that `rows` belong to, the entry of each row.
 int entriesOfRows(Graph &graph, Location at, int x, int rows);
 /// The product of rows with the matrices of their entries; none if `rows` are not sent to entries of an axis of `weights`.

@@ -10,7 +10,10 @@ std::string wholeName(const std::string &axis) { return axis + ".whole"; }
 
 int wholeAlong(Graph &graph, Location at, int x, const std::string &axis) {
   const std::string name = wholeName(axis);
-  graph.declareAxis(name, graph.size(axis), at);
+  if (graph.countsSamples(axis))
+    graph.declareSamples(name, graph.size(axis), at);
+  else
+    graph.declareAxis(name, graph.size(axis), at);
   TensorType type = graph.type(x);
   std::replace(type.axes.begin(), type.axes.end(), axis, name);
   return graph.add(at, "rename", {x}, type, {{"from", axis}, {"to", name}});
@@ -49,8 +52,10 @@ Value topK(OperationCall &call) {
   if (contains(axes, along))
     call.reporter.fail(call.place(1), "the operand already has the axis '" + along + "', 'top_k' makes it");
   if (call.graph.size(along) > call.graph.size(over))
-    call.reporter.fail(call.place(1), "axis '" + along + "' of size " + std::to_string(call.graph.size(along)) + " is longer than '" +
-                                          over + "' of size " + std::to_string(call.graph.size(over)));
+    call.reporter.fail(call.place(1),
+                       "axis '" + along + "' of size " + std::to_string(call.graph.size(along)) + " is longer than '" + over +
+                           "' of size " + std::to_string(call.graph.size(over)),
+                       {"give '" + along + "' at most that size"});
   auto [others, other] = whole(call, x, over);
   int order = integer(call, "order", {x, others}, axes, {{"axis", over}, {"other", other}});
   std::replace(result.begin(), result.end(), over, along);

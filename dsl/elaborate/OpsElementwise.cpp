@@ -45,6 +45,18 @@ Value sign(OperationCall &call) {
   return call.add("where", {less(number(0), x), number(1), negative}, axes);
 }
 
+/// 1 / (1 + exp(-x)), by exponents that are not positive, so that nothing overflows and small results keep their digits.
+Value sigmoid(OperationCall &call) {
+  int x = call.tensor(0);
+  const AxisNames axes = call.axesOf(x);
+  int zero = nodeOf(call.graph, call.at, 0.0, true), one = nodeOf(call.graph, call.at, 1.0, true);
+  int above = call.graph.add(call.at, "compare", {zero, x}, Graph::truths(axes), {{"relation", std::string("less")}});
+  int negative = call.add("scale", {x}, axes, {{"factor", -1.0}}).node;
+  int e = call.add("exp", {call.add("where", {above, negative, x}, axes).node}, axes).node;
+  int upper = call.add("where", {above, one, e}, axes).node, lower = call.add("shift", {e}, axes, {{"value", 1.0}}).node;
+  return call.add("div", {upper, lower}, axes);
+}
+
 Value stopGradient(OperationCall &call) {
   int x = call.tensor(0);
   return call.add("stop_gradient", {x}, call.axesOf(x));
@@ -161,6 +173,7 @@ std::vector<Operation> elementwiseOperations() {
       {"relu", {{"x", Formal::Any}}, unary, {{"relu", 1}}},
       {"gelu", {x, {"approximate", {"tanh", "none"}}}, gelu, {{"gelu", 1, {{"approximate", Kind::Text}}}}},
       {"silu", {{"x", Formal::Any}}, unary, {{"silu", 1}}},
+      {"sigmoid", {x}, sigmoid, {{"where", 3}, {"exp", 1}, node::scale, node::shift, node::div, node::compare, node::fill}},
       {"sqrt", {{"x", Formal::Any}}, unary, {{"sqrt", 1}}},
       {"cos", {{"x", Formal::Any}}, unary, {{"cos", 1}}},
       {"sin", {{"x", Formal::Any}}, unary, {{"sin", 1}}},

@@ -6,8 +6,19 @@
 namespace npar::dsl {
 namespace {
 
-/// The number of an entry that no axis has: larger than those of all axes with their padding.
-constexpr int64_t noEntry = int64_t{1} << 30;
+/// Tells whether the choices of a position are different entries: some of those that `top_k` chose, the others being none.
+bool areDistinct(const Graph &graph, int choice, const Routing &routing) {
+  auto nodeAt = [&](int number) -> const Node & { return graph.model.nodes[static_cast<size_t>(number)]; };
+  auto isNone = [&](int number) { return nodeAt(number).op == "fill" && std::get<double>(nodeAt(number).attributes.at("value")) < 0; };
+  auto isAlong = [&](const Node &node, const char *attribute, const std::string &axis) {
+    return std::get<std::string>(node.attributes.at(attribute)) == axis;
+  };
+  const Node *node = &nodeAt(choice);
+  while (node->op == "where" && (isNone(node->operands[1]) || isNone(node->operands[2])))
+    node = &nodeAt(node->operands[isNone(node->operands[1]) ? 2 : 1]);
+  return node->op == "find" && isAlong(*node, "axis", routing.expert) && isAlong(*node, "along", routing.slot) &&
+         nodeAt(node->operands[0]).op == "order";
+}
 
 /// Adds the nodes of a routing: a stable sort of the choices of each sample, its inverse, and the rows of each entry.
 class Router {
@@ -20,15 +31,15 @@ public:
     flat = routing.seq + "." + routing.slot;
     for (const std::string &name : {routing.row, flat})
       graph.declareAxis(name, graph.size(routing.seq) * graph.size(routing.slot), at);
-    int entries = folded(graph, at, choice, flat, routing.seq, routing.slot, false);
+    entries = ordered(graph, at, folded(graph, at, choice, flat, routing.seq, routing.slot, false), with(samples, flat));
     int exists = integer({compare("less_equal", number(0), entries), compare("less", entries, number(graph.size(routing.expert)))}, "and");
-    int key = choose(exists, entries, number(noEntry));
-    int place = ascending(key, flat);
-    routing.flatPlace = choose(exists, place, number(-1));
-    routing.source = sources(place, exists);
+    routing.flatPlace = choose(exists, queued(graph, at, entries, flat, graph.size(routing.expert), true), number(-1));
+    routing.source = locate(routing.flatPlace, routing.row);
     routing.place = ascendingPlaces();
-    rangesOf(key);
+    routing.first = countBelow(false);
+    routing.last = countBelow(true);
     routing.owner = owners();
+    routing.distinct = areDistinct(graph, choice, routing);
     size_t number = graph.declareRouting(routing);
     graph.assignRouting(routing.owner, number);
     return number;
@@ -48,12 +59,6 @@ private:
     return graph.add(at, "where", {condition, x, y}, Graph::integers(unionOf(graph, {condition, x, y})));
   }
   int index(const std::string &axis) { return graph.add(at, "index", {}, Graph::integers({axis})); }
-  /// Counts how often a condition holds along an axis.
-  int count(int condition, const std::string &axis) {
-    int ones = graph.add(at, "compare", {condition, number(0)}, Graph::integers(graph.type(condition).axes),
-                         {{"relation", std::string("not_equal")}});
-    return graph.add(at, "sum", {ones}, Graph::integers(without(graph.type(ones).axes, {axis})));
-  }
   /// The place of each entry along an axis in ascending order; of equal ones the first comes first.
   int ascending(int x, const std::string &axis) {
     int descending = integer({number(0), x}, "sub");
@@ -67,8 +72,13 @@ private:
     return graph.add(at, "find", {x}, Graph::integers(std::move(axes)), {{"axis", axis}, {"along", along}});
   }
 
-  int sources(int place, int exists) {
-    return choose(compare("less", index(routing.row), count(exists, flat)), find(place, flat, routing.row), number(-1));
+  static AxisNames with(AxisNames axes, const std::string &last) {
+    axes.push_back(last);
+    return axes;
+  }
+  /// The number of the choice that has each row; -1 if there is none.
+  int locate(int x, const std::string &along) {
+    return graph.add(at, "locate", {x}, Graph::integers(with(samples, along)), {{"axis", flat}, {"along", along}});
   }
 
   /// The rows of a position in ascending order, so that what its choices contribute is added in this order.
@@ -83,16 +93,16 @@ private:
   }
 
   /// The rows of an entry follow those of the entries before it.
-  void rangesOf(int key) {
-    int entry = index(routing.expert);
-    AxisNames axes = samples;
-    axes.push_back(routing.expert);
-    routing.first = ordered(graph, at, count(compare("less", key, entry), flat), axes);
-    routing.last = ordered(graph, at, count(compare("less_equal", key, entry), flat), axes);
+  int countBelow(bool inclusive) {
+    return graph.add(at, "count_below", {entries}, Graph::integers(with(samples, routing.expert)),
+                     {{"axis", flat}, {"to", routing.expert}, {"entries", graph.size(routing.expert)}, {"inclusive", inclusive}});
   }
 
-  /// The entry of each row: the number of entries that end before it, which is no entry for a row of none.
-  int owners() { return count(compare("less_equal", routing.last, index(routing.row)), routing.expert); }
+  /// The entry of each row; for a row of none a number that no entry has.
+  int owners() {
+    int owner = graph.add(at, "gather", {entries, routing.source}, Graph::integers(with(samples, routing.row)), {{"axis", flat}});
+    return choose(compare("less", routing.source, number(0)), number(graph.size(routing.expert)), owner);
+  }
 
   Graph &graph;
   const Location at;
@@ -100,6 +110,7 @@ private:
   Routing routing;
   AxisNames samples;
   std::string flat;
+  int entries = -1; ///< the choices, one after the other
 };
 
 /// x with the axis of rows in the place of that of positions.
@@ -107,31 +118,18 @@ int dispatched(Graph &graph, Location at, int x, const std::string &seq, size_t 
   const Routing &routing = graph.routing(number);
   TensorType type = graph.type(x);
   std::replace(type.axes.begin(), type.axes.end(), seq, routing.row);
-  int rows = graph.add(at, "dispatch", {x, routing.source, place}, type, {{"seq", seq}, {"row", routing.row}});
+  int rows =
+      graph.add(at, "dispatch", {x, routing.source, place}, type, {{"seq", seq}, {"row", routing.row}, {"distinct", routing.distinct}});
   graph.assignRouting(rows, number);
   return rows;
-}
-
-/// The axes of positions and choices of argument i: those that x, or the axis of choices, lets it have.
-std::string positionsOf(OperationCall &call, size_t i, int choice, const std::string &slot) {
-  const AxisNames axes = without(call.axesOf(choice), {"batch", slot});
-  if (axes.size() != 1)
-    call.reporter.fail(call.place(i), "'" + call.name + "' needs choices over one axis of positions besides 'batch' and '" +
-                                          call.nameOf(slot) + "': these are over " + textOf(call.axesOf(choice)));
-  return axes[0];
 }
 
 /// dispatch(x, choice, along = slot, to = expert)
 Value dispatch(OperationCall &call) {
   Graph &graph = call.graph;
   int x = call.tensor(0), choice = call.tensor(1);
-  const std::string slot = call.axis(2), expert = call.axis(3);
-  call.requireAxis(2, slot, choice, "the choice");
-  call.refuseBatch(3, expert);
-  const std::string seq = positionsOf(call, 1, choice, slot);
-  if (contains(call.axesOf(choice), expert))
-    call.reporter.fail(call.place(3),
-                       "choices over '" + call.nameOf(expert) + "' cannot be entries of it: they are over " + textOf(call.axesOf(choice)));
+  const RoutedAxes routed = routedAxes(call, 1, 2, 3);
+  const std::string &seq = routed.seq, &slot = routed.slot, &expert = routed.expert;
   AxisNames order = without(call.axesOf(choice), {seq, slot});
   order.push_back(seq);
   for (const std::string &axis : order)
@@ -152,6 +150,24 @@ Value dispatch(OperationCall &call) {
   return TensorValue{dispatched(graph, call.at, whole, wholeName(seq), number, graph.routing(number).place)};
 }
 
+/// Returns whether a weight of the single choice of a position is 1 whatever the scores: divided by its own sum, or a softmax of itself.
+bool isAlwaysOne(const Graph &graph, int weight, const std::string &slot) {
+  auto node = [&](int number) -> const Node & { return graph.model.nodes[static_cast<size_t>(number)]; };
+  auto behind = [&](int number, const std::vector<std::string> &kinds) {
+    while (std::find(kinds.begin(), kinds.end(), node(number).op) != kinds.end())
+      number = node(number).operands[0];
+    return number;
+  };
+  const Node &last = node(behind(weight, {"reorder", "scale"}));
+  if (last.op == "softmax")
+    return last.attributes.at("axis") == Attribute(slot);
+  if (last.op != "div")
+    return false;
+  const Node &sum = node(behind(last.operands[1], {"reorder", "shift"})); // shift: a small number against a sum of 0
+  return sum.op == "sum" && !contains(sum.type.axes, slot) &&
+         behind(sum.operands[0], {"reorder", "scale"}) == behind(last.operands[0], {"reorder", "scale"});
+}
+
 /// Each row times the weight of its choice.
 int weighted(OperationCall &call, int rows, size_t number) {
   Graph &graph = call.graph;
@@ -163,6 +179,11 @@ int weighted(OperationCall &call, int rows, size_t number) {
   if (!sameAxes(call.axesOf(weight), wanted))
     call.reporter.fail(call.place(1), "the weights of 'combine' must be over the axes of the choice, " + textOf(wanted) +
                                           ": they are over " + textOf(call.axesOf(weight)));
+  if (graph.size(routing.slot) == 1 && isAlwaysOne(graph, weight, routing.slot))
+    call.reporter.warning(call.place(1),
+                          "this weight is 1 whatever the router computes, because each position has one choice and the weights "
+                          "of a position are divided by their sum: the router gets no gradient from it",
+                          {"leave the division out for a single choice"});
   const std::string flat = routing.seq + "." + routing.slot;
   int each = folded(graph, call.at, ordered(graph, call.at, weight, wanted), flat, routing.seq, routing.slot, false);
   int factors = dispatched(graph, call.at, each, flat, number, routing.flatPlace);
@@ -194,6 +215,22 @@ Value combine(OperationCall &call) {
 }
 
 } // namespace
+
+RoutedAxes routedAxes(OperationCall &call, size_t choice, size_t along, size_t to) {
+  const int node = call.tensor(choice);
+  RoutedAxes routed{{}, call.axis(along), call.axis(to)};
+  call.requireAxis(along, routed.slot, node, "the choice");
+  call.refuseBatch(to, routed.expert);
+  const AxisNames positions = without(call.axesOf(node), {"batch", routed.slot});
+  if (positions.size() != 1)
+    call.reporter.fail(call.place(choice), "'" + call.name + "' needs choices over one axis of positions besides 'batch' and '" +
+                                               call.nameOf(routed.slot) + "': these are over " + textOf(call.axesOf(node)));
+  routed.seq = positions[0];
+  if (contains(call.axesOf(node), routed.expert))
+    call.reporter.fail(call.place(to), "choices over '" + call.nameOf(routed.expert) + "' cannot be entries of it: they are over " +
+                                           textOf(call.axesOf(node)));
+  return routed;
+}
 
 int entriesOfRows(Graph &graph, Location at, int x, int rows) {
   std::optional<size_t> number = graph.routingOfRows(rows);
@@ -248,7 +285,7 @@ std::vector<Operation> expertOperations() {
   using Kind = AttributeKind;
   const NodeKind renamed{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}};
   const NodeKind fold{"fold", 1, {{"flat", Kind::Text}, {"major", Kind::Text}, {"minor", Kind::Text}}};
-  const NodeKind sent{"dispatch", 3, {{"seq", Kind::Text}, {"row", Kind::Text}}};
+  const NodeKind sent{"dispatch", 3, {{"seq", Kind::Text}, {"row", Kind::Text}, {"distinct", Kind::Truth}}};
   return {
       {"dispatch",
        {{"x", Formal::Floats}, {"choice", Formal::Indices}, {"along", Formal::Axis}, {"to", Formal::Axis}},
@@ -256,11 +293,13 @@ std::vector<Operation> expertOperations() {
        {renamed,
         fold,
         sent,
+        node::queue,
+        {"count_below", 1, {{"axis", Kind::Text}, {"to", Kind::Text}, {"entries", Kind::Integer}, {"inclusive", Kind::Truth}}},
+        {"locate", 1, {{"axis", Kind::Text}, {"along", Kind::Text}}},
         {"order", 2, {{"axis", Kind::Text}, {"other", Kind::Text}}},
         {"find", 1, {{"axis", Kind::Text}, {"along", Kind::Text}}},
         {"gather", 2, {{"axis", Kind::Text}}, "embedding"},
         {"where", 3},
-        {"sum", 1},
         {"index", 0},
         {"grouped", 4, {{"axis", Kind::Text}, {"row", Kind::Text}}},
         node::reorder,

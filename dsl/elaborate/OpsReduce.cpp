@@ -21,6 +21,32 @@ int reduction(OperationCall &call, const char *op, int x, AxisNames axes) {
   return call.graph.add(call.at, op, {x}, call.graph.isFloat(x) ? call.graph.floating(std::move(axes)) : Graph::integers(std::move(axes)));
 }
 
+/// The axes of a sample that a sum or mean runs over, and how many consecutive samples belong together; 0: each is by itself.
+struct Summed {
+  AxisNames axes;
+  int64_t samples = 0;
+};
+
+/// sum(x, over = [batch, a], samples = n)
+Summed summed(OperationCall &call, int x) {
+  const std::vector<std::string> batch = {"batch"};
+  AxisNames over = call.axes(1);
+  if (call.has(2) && !contains(over, "batch"))
+    call.reporter.fail(call.place(2), "'samples' is for a " + call.name + " over the axis 'batch', this is over " + textOf(over));
+  if (!call.has(2))
+    return {reduced(call, x, true)};
+  for (const std::string &axis : over)
+    if (!contains(call.axesOf(x), axis))
+      call.requireAxis(1, axis, x, "the operand");
+  return {without(over, batch), samplesOf(call, 2)};
+}
+
+/// The sum of x; a sum over samples is that of its group for each sample.
+int total(OperationCall &call, int x, const Summed &over) {
+  int sum = over.axes.empty() ? x : reduction(call, "sum", x, without(call.axesOf(x), over.axes));
+  return over.samples == 0 ? sum : overSamples(call.graph, call.at, sum, over.samples);
+}
+
 void refuseTruths(OperationCall &call, int x) {
   if (call.graph.isTruth(x))
     call.reporter.fail(call.place(0),
@@ -31,7 +57,7 @@ void refuseTruths(OperationCall &call, int x) {
 Value sum(OperationCall &call) {
   int x = call.tensor(0);
   refuseTruths(call, x);
-  return TensorValue{reduction(call, "sum", x, without(call.axesOf(x), reduced(call, x, true)))};
+  return TensorValue{total(call, x, summed(call, x))};
 }
 
 /// -x, so that the least is the largest; of integers -1 - x, which has no number without a partner.
@@ -82,16 +108,16 @@ Value logSumExp(OperationCall &call) {
 
 Value mean(OperationCall &call) {
   int x = call.tensor(0);
-  AxisNames over = reduced(call, x, true), rest = without(call.axesOf(x), over);
-  double count = 1;
-  for (const std::string &axis : without(over, {"batch"}))
+  const Summed over = summed(call, x);
+  double count = over.samples == 0 ? 1 : static_cast<double>(over.samples);
+  for (const std::string &axis : without(over.axes, {"batch"}))
     count *= static_cast<double>(call.graph.size(axis));
-  int total = call.add("sum", {x}, rest).node;
-  if (contains(over, "batch")) { // divided by the number of samples that count
+  int sum = total(call, x, over);
+  if (contains(over.axes, "batch")) { // divided by the number of samples that count
     int samples = call.add("sum", {call.add("fill", {}, {"batch"}, {{"value", 1.0}}).node}, {}).node;
-    return call.add("div", {total, call.add("scale", {samples}, {}, {{"factor", count}}).node}, rest);
+    return call.add("div", {sum, call.add("scale", {samples}, {}, {{"factor", count}}).node}, call.axesOf(sum));
   }
-  return call.add("scale", {total}, rest, {{"factor", 1 / count}});
+  return call.add("scale", {sum}, call.axesOf(sum), {{"factor", 1 / count}});
 }
 
 Value softmax(OperationCall &call) {
@@ -215,15 +241,15 @@ std::vector<Operation> reductionOperations() {
   using Formal = FormalKind;
   using Kind = AttributeKind;
   const OperationFormal x{"x", Formal::Floats}, weight{"weight", Formal::Floats}, over{"over", Formal::Axis}, all{"over", Formal::Axes},
-      epsilon{"epsilon", Formal::Number, 1e-5};
+      samples{"samples", Formal::Any, true}, epsilon{"epsilon", Formal::Number, 1e-5};
   const NodeKind summed{"sum", 1}, largest{"max", 1};
   const NodeAttribute axis{"axis", Kind::Text};
   return {
-      {"sum", {{"x", Formal::Tensor}, all}, sum, {summed}},
+      {"sum", {{"x", Formal::Tensor}, all, samples}, sum, {summed}},
       {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest}},
       {"min", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest, node::scale, node::integer}},
       {"logsumexp", {x, all}, logSumExp, {largest, summed, node::compare, {"where", 3}, node::stopGradient, {"exp", 1}, {"log", 1}}},
-      {"mean", {x, all}, mean, {summed, node::scale}},
+      {"mean", {x, all, samples}, mean, {summed, node::scale}},
       {"softmax", {x, over}, softmax, {{"softmax", 1, {axis}}}},
       {"layer_norm",
        {x, weight, {"bias", Formal::Floats}, over, epsilon},

@@ -32,7 +32,7 @@ void ModelElaborator::checkPurpose(const ast::Block &model, Purpose purpose) {
   const std::string name = "model '" + model.name.text + "'";
   if (purpose == Purpose::Outputs && made.predictions.empty())
     reporter.fail(model.name.location, name + " has no outputs", {"write `output NAME` for each tensor to output"});
-  if (purpose != Purpose::Training ? hasResults(made) : !made.losses.empty())
+  if (needsLoss(purpose) ? !made.losses.empty() : hasResults(made))
     return;
   Helps helps = {"end it with `loss cross_entropy(logits, targets, over = vocab)`"};
   if (!made.predictions.empty())

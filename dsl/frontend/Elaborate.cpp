@@ -1,6 +1,7 @@
 // The order of elaboration: files, the choice of model, train block and plan, constants, plan, model, the plan against the model.
 #include "dsl/Frontend.h"
 #include "dsl/Suggestions.h"
+#include "dsl/UnfedMeasures.h"
 #include "dsl/constants/UnusedConstants.h"
 #include "dsl/elaborate/DataElaborator.h"
 #include "dsl/elaborate/Library.h"
@@ -237,7 +238,7 @@ private:
       readMachine(each, root->path, options.librarySearch, sources, diagnostics);
     choosePlans();
     train = pick<ast::Train>("train block", engine::Option::Train, options.train, filter(trains, ofModel));
-    if (!train && options.purpose == Purpose::Training)
+    if (!train && needsLoss(options.purpose))
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
@@ -287,9 +288,9 @@ private:
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)
       program.model.constants.push_back(parameter.name.text);
-    Graph graph(program.model, reporter, planned.plan.compute);
+    Graph graph(program.model, reporter, planned.plan.compute, trained.train.batch, options.purpose == Purpose::Training);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
-    graph.declareAxis("batch", batch, trained.batchAt);
+    graph.declareSamples("batch", batch, trained.batchAt);
     size_t before = diagnostics.errorCount();
     ModelElaborator(graph, reporter, modelFile).run(*model, constants, options.purpose);
     auto isWhole = [&] { return hasResults(program.model) && diagnostics.errorCount() == before; };
@@ -301,6 +302,8 @@ private:
       program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
     if (options.purpose == Purpose::Outputs)
       program.model.losses.clear(), program.model.metrics.clear();
+    if (options.purpose == Purpose::Evaluation && isWhole())
+      leaveOutMixedMeasures(program.model);
     program.plan = planned.plan;
     if (diagnostics.hasErrors())
       return std::nullopt;
@@ -328,11 +331,19 @@ private:
     return idle;
   }
 
+  /// An evaluation tells of each sample by itself.
+  void leaveOutMixedMeasures(Model &made) {
+    for (const auto &[name, at] : leaveOutMixed(made))
+      reporter.warning(at, name + " is left out of the evaluation: it is computed from several samples together");
+    if (!hasResults(made))
+      reporter.error(model->name.location, "nothing of model '" + made.name + "' can be evaluated");
+  }
+
   /// Takes the place of the train block that a model lacks: a setting gives the batch, the other settings of train blocks have no effect.
   ElaboratedTrain untrained(Settings &settings, Evaluator &evaluator) {
     ElaboratedTrain result;
     result.train.location = result.batchAt = model->name.location;
-    if (options.purpose == Purpose::Training)
+    if (needsLoss(options.purpose))
       return result; // an error was reported
     Scope none;
     const Setting *batch = settings.find("batch");

@@ -56,6 +56,8 @@ ConfigValue configValueOf(const Value &value) {
 
 bool isNull(const ConfigEntry &entry) { return entry.plain && std::holds_alternative<std::monostate>(entry.value); }
 
+bool isEmptyList(const ConfigEntry &entry) { return entry.text == "[]"; }
+
 /// The value in JSON syntax.
 std::string jsonText(const Value &value) {
   if (auto *number = std::get_if<double>(&value))
@@ -260,7 +262,7 @@ void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
   const ConfigEntry *entry = nullptr;
   bool nullMeansNone = std::holds_alternative<None>(defaults.find(rule.value->text)->value), none = false;
   for (const ast::Name &key : rule.keys)
-    if (const ConfigEntry *each = find(key.text); each && isNull(*each)) {
+    if (const ConfigEntry *each = find(key.text); each && (isNull(*each) || (nullMeansNone && isEmptyList(*each)))) {
       none |= nullMeansNone;
     } else if (each) {
       if (entry && !same(valueOf(*entry), valueOf(*each)))

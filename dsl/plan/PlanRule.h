@@ -6,13 +6,13 @@
 
 namespace npar::dsl {
 
-/// The word after `by`: a schedule for a repeat, or a way of attention for an axis.
+/// The word after `by`: a schedule for a repeat, or a way of attention or of experts for an axis.
 struct ScheduleChoice {
   std::string name; ///< name of a known schedule, or a file as written
   std::string path; ///< path of the file; empty for a known schedule
   int chunks = 0;   ///< per stage; 0 when the rule gives none
   Location at;
-  std::string way = {}; ///< how attention sees a split sequence (Rule::by); empty for a schedule
+  std::string way = {}; ///< how attention sees a split sequence, or how rows get to experts (Rule::by); empty for a schedule
 };
 
 /// One left-hand name of a rule of the text. A rule whose condition is false is kept, so that its names are checked.

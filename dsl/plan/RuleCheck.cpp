@@ -103,7 +103,8 @@ void RuleCheck::checkDivision(const PlanRule &e) {
   else if (e.schedule)
     reporter.error(
         e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
-        {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`",
+        {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`, for an axis of experts `by gather` or `by "
+         "all_to_all`",
          "stages are made of the blocks of a repeat, by its name: `repeat h[4] { ... }` in the model, and `h -> pp by 1f1b` here"});
   if (!e.counts.empty())
     reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
@@ -140,14 +141,21 @@ void RuleCheck::checkDivision(const PlanRule &e) {
                  findMesh(mesh, name)->location, "mesh declared here", helps);
 }
 
-/// Only attention asks how it sees the whole of its sequence.
+/// Only attention asks how it sees the whole of its sequence, and only rows that are sent to experts how they get there.
 void RuleCheck::checkWay(const PlanRule &e) {
-  for (const Node &node : model.nodes)
-    if (auto seq = node.attributes.find("seq"); node.op == "attention" && seq != node.attributes.end())
-      if (std::get<std::string>(seq->second) == e.rule.axis)
-        return;
-  reporter.error(e.schedule->at,
-                 "'by " + e.schedule->name + "' is for the sequence of attention, and no attention runs over '" + e.rule.axis + "'",
+  auto isUsed = [&](const char *op, const char *attribute) {
+    return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
+      auto found = node.attributes.find(attribute);
+      return node.op == op && found != node.attributes.end() && std::get<std::string>(found->second) == e.rule.axis;
+    });
+  };
+  const std::string &way = e.rule.by;
+  bool attention = isUsed("attention", "seq"), experts = isUsed("grouped", "axis");
+  if ((attention && way != "all_to_all") || (experts && way.rfind("ring", 0) != 0))
+    return;
+  std::string reason = way == "all_to_all" ? "for the axis of experts that rows are sent to, and no rows are sent to '"
+                                           : "for the sequence of attention, and no attention runs over '";
+  reporter.error(e.schedule->at, "'by " + e.schedule->name + "' is " + reason + e.rule.axis + "'",
                  {"remove `by " + e.schedule->name + "`"});
 }
 

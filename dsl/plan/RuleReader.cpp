@@ -79,15 +79,15 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
   }
 }
 
-/// `by gather`, `by ring`, `by ring(zigzag)`
+/// `by gather`, `by ring`, `by ring(zigzag)`, `by all_to_all`
 std::optional<ScheduleChoice> RuleReader::way(const ast::Rule &source) {
-  if (!source.schedule || (source.schedule->text != "gather" && source.schedule->text != "ring"))
+  if (!source.schedule || (source.schedule->text != "gather" && source.schedule->text != "ring" && source.schedule->text != "all_to_all"))
     return std::nullopt;
   ScheduleChoice chosen{source.schedule->text, {}, 0, source.schedule->location, source.schedule->text};
   if (!source.chunks)
     return chosen;
-  if (chosen.way == "gather")
-    reporter.fail(source.chunks->location, "'gather' takes no argument");
+  if (chosen.way != "ring")
+    reporter.fail(source.chunks->location, "'" + chosen.way + "' takes no argument");
   if (std::string order = text.word(*source.chunks); order != "zigzag")
     reporter.fail(source.chunks->location, "unknown order of a ring", {"it is `ring` or `ring(zigzag)`"});
   chosen.way = "ring_zigzag";
@@ -155,7 +155,9 @@ std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {
     names.push_back(kind.name);
   Helps helps = didYouMean(chosen.name, names);
   if (helps.empty())
-    helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag)");
+    helps.push_back(
+        "it is " + joined(names) +
+        ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag), for one of experts gather or all_to_all");
   if (!said)
     reporter.fail(chosen.at, "unknown schedule '" + chosen.name + "'", helps);
   reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' has its value here",

@@ -2,6 +2,7 @@
 #include "engine/checkpoint/FileNames.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace npar::engine {
 
@@ -9,7 +10,7 @@ using namespace program;
 
 namespace {
 
-using Found = std::map<int64_t, NamedTensor>; ///< of a parameter: by index, -1 for the whole
+using Found = std::map<int64_t, NamedTensor>; ///< of a parameter: by NamedTensor::index
 
 /// The parameters of a program by the names that tensors of files have once they are renamed.
 class Parameters {
@@ -28,12 +29,18 @@ public:
   /// The parameter and the index; null where the name means none.
   std::pair<const Variable *, int64_t> find(const std::string &name) const {
     if (auto found = whole.find(name); found != whole.end())
-      return {found->second, -1};
+      return {found->second, NamedTensor::whole};
     if (name.size() <= longest)
       for (const NumberedName &each : numbersIn(name))
         if (auto found = parts.find(each.before + "{}" + each.after); found != parts.end() && each.number < found->second.second)
           return {found->second.first, static_cast<int64_t>(each.number)};
-    return {nullptr, -1};
+    return {nullptr, NamedTensor::whole};
+  }
+  /// The parameter whose indices are all copies of a tensor; null where there is none of that name.
+  std::pair<const Variable *, int64_t> findCopied(const std::optional<std::string> &name) const {
+    auto found = name ? whole.find(*name) : whole.end();
+    bool isIndexed = found != whole.end() && indexedTensor(*found->second);
+    return {isIndexed ? found->second : nullptr, NamedTensor::every};
   }
   const Variable *at(const std::string &name) const { return whole.at(name); }
 
@@ -48,7 +55,9 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
   for (const auto &[index, tensor] : found)
     names.loaded.push_back(tensor);
   std::optional<IndexedTensor> indexed = indexedTensor(variable);
-  if (!indexed || found.count(-1)) {
+  if (found.count(NamedTensor::every))
+    names.copied.push_back(variable.name()->str());
+  if (!indexed || found.count(NamedTensor::whole) || found.count(NamedTensor::every)) {
     if (found.size() > 1)
       names.ambiguous.push_back(files::quotedName(found.begin()->second.name) + " and " + files::quotedName(found.rbegin()->second.name) +
                                 " for '" + variable.name()->str() + "'");
@@ -57,6 +66,14 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
   for (uint64_t index = 0; index < indexed->count; ++index)
     if (!found.count(static_cast<int64_t>(index)))
       names.missing.push_back(indexed->name(index));
+}
+
+/// Whether a parameter is over an axis whose indices are copies of one tensor, which a file without that axis cannot have: a router's.
+bool isNewAmongCopies(const Variable &variable, const std::vector<std::string> &copied) {
+  return !indexedTensor(variable) && std::any_of(copied.begin(), copied.end(), [&](const std::string &name) {
+    return std::any_of(variable.axes()->begin(), variable.axes()->end(),
+                       [&](const auto *axis) { return name.find("{" + axis->str() + "}") != std::string::npos; });
+  });
 }
 
 } // namespace
@@ -75,18 +92,25 @@ FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry
     const std::string own = parameterOf(program, name);
     auto [parameter, index] = parameters.find(own);
     if (!parameter)
+      std::tie(parameter, index) = parameters.findCopied(copiedParameterOf(program, name));
+    if (!parameter)
       names.unknown.push_back(name);
     else if (auto [first, fresh] = found[parameter].insert({index, {name, &tensor, parameter, index}}); !fresh)
       names.ambiguous.push_back(files::quotedName(first->second.name) + " and " + files::quotedName(name) + " for '" + own + "'");
   }
+  std::vector<const Variable *> lacking;
   for (const Variable *variable : *program.variables()) {
-    std::string name = variable->name()->str();
     if (variable->kind() != VariableKind::Parameter)
       continue;
     if (auto entry = found.find(variable); entry != found.end())
       list(names, *variable, entry->second);
     else
-      (findRule(program, CheckpointRuleKind::Fresh, name) ? names.fresh : names.missing).push_back(name);
+      lacking.push_back(variable);
+  }
+  for (const Variable *variable : lacking) {
+    const std::string name = variable->name()->str();
+    bool need = !findRule(program, CheckpointRuleKind::Fresh, name) && !isNewAmongCopies(*variable, names.copied);
+    (need ? names.missing : names.fresh).push_back(name);
   }
   return names;
 }

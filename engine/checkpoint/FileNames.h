@@ -12,7 +12,9 @@ struct NamedTensor {
   std::string name;
   const StoreEntry *tensor = nullptr;
   const program::Variable *parameter = nullptr;
-  int64_t index = -1; ///< of IndexedTensor; -1: it is the whole parameter
+  int64_t index = whole;               ///< of IndexedTensor
+  static constexpr int64_t whole = -1; ///< it is the whole parameter
+  static constexpr int64_t every = -2; ///< each index of IndexedTensor is a copy of it
 };
 
 /// Every tensor of the store is in one of the lists, except those that a rule ignores.
@@ -22,6 +24,7 @@ struct FileNames {
   std::vector<std::string> unknown;   ///< of the store
   std::vector<std::string> missing;   ///< parameters, or tensors of one that are fewer than its indices
   std::vector<std::string> fresh;     ///< parameters that are not stored and need not be
+  std::vector<std::string> copied;    ///< parameters whose indices are copies of one tensor
   std::vector<std::string> ambiguous; ///< "'a' and 'b' for 'parameter'"
 };
 

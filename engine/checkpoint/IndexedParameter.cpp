@@ -28,13 +28,14 @@ template <typename Visit> Status forRuns(const IndexedTensor &indexed, uint64_t 
 Status readIndexed(const TensorStore &store, const NamedTensor *tensors, uint64_t first, uint64_t count, uint8_t *bytes) {
   const IndexedTensor indexed = *program::indexedTensor(*tensors->parameter);
   const uint64_t size = findStoredType(tensors->tensor->type)->bits / 8;
+  const bool isCopied = tensors->index == NamedTensor::every;
   std::vector<uint8_t> room;
   for (uint64_t index = 0; index < indexed.count; ++index) {
     uint64_t begin = indexed.elementsBefore(index, first), end = indexed.elementsBefore(index, first + count);
     if (begin == end)
       continue;
     room.resize((end - begin) * size);
-    if (Status status = store.read(tensors[index].name, begin, end - begin, room.data()); !status.ok())
+    if (Status status = store.read(tensors[isCopied ? 0 : index].name, begin, end - begin, room.data()); !status.ok())
       return status;
     Status copied = forRuns(indexed, index, begin, end, [&](uint64_t element, uint64_t place, uint64_t run) {
       std::memcpy(bytes + (place - first) * size, room.data() + (element - begin) * size, run * size);

@@ -7,7 +7,8 @@
 
 namespace npar::engine {
 
-/// As TensorStore::read, of the whole parameter. `tensors` are all of it, by their indices, of one type.
+/// As TensorStore::read, of the whole parameter. `tensors` are all of it, by their indices, of one type, or the one that each index is a
+/// copy of.
 Status readIndexed(const TensorStore &store, const NamedTensor *tensors, uint64_t first, uint64_t count, uint8_t *bytes);
 
 /// Does what TensorStore::read does, for the tensor of one index, with a store that has the whole parameter under `name`.

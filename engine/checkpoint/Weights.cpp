@@ -68,7 +68,7 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
   std::string wrong;
   for (const auto *list : {&names.loaded, &names.same})
     for (const NamedTensor &each : *list) {
-      std::vector<int64_t> stored = each.index < 0
+      std::vector<int64_t> stored = each.index == NamedTensor::whole
                                         ? std::vector<int64_t>(each.parameter->stored()->begin(), each.parameter->stored()->end())
                                         : indexedTensor(*each.parameter)->shape;
       if (each.tensor->shape != stored)
@@ -170,8 +170,8 @@ Status Weights::apply(Session &session) const {
       ++end;
     const NamedTensor *tensors = &first;
     ElementSource elements = {*findStoredType(first.tensor->type)->element, [&](uint64_t begin, uint64_t count, uint8_t *bytes) {
-                                return tensors->index < 0 ? source->read(tensors->name, begin, count, bytes)
-                                                          : readIndexed(*source, tensors, begin, count, bytes);
+                                return tensors->index == NamedTensor::whole ? source->read(tensors->name, begin, count, bytes)
+                                                                            : readIndexed(*source, tensors, begin, count, bytes);
                               }};
     if (Status status = session.writeFrom(first.parameter->name()->str(), elements); !status.ok())
       return status;
@@ -180,7 +180,18 @@ Status Weights::apply(Session &session) const {
   return {};
 }
 
-Result<size_t> loadWeights(Session &session, const Program &program, const std::string &path) {
+std::string UnstoredParameters::text(const std::string &path) const {
+  auto counted = [](size_t count, const char *one, const char *more) {
+    return std::to_string(count) + (count == 1 ? std::string(" parameter ") + one : std::string(" parameters ") + more);
+  };
+  std::string result = copied ? counted(copied, "starts", "start") + " as copies of one tensor of '" + path + "' for each index" : "";
+  if (fresh)
+    result += (copied ? "; " : "") + counted(fresh, "is", "are") + " not in '" + path + "' and " +
+              (fresh == 1 ? "keeps its" : "keep their") + " initial values (fresh)";
+  return result;
+}
+
+Result<UnstoredParameters> loadWeights(Session &session, const Program &program, const std::string &path) {
   Result<std::shared_ptr<const TensorStore>> store = openTensorStore(path);
   if (!store.ok())
     return store.status();
@@ -194,7 +205,7 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
   for (const std::string &parameter : weights->names().fresh)
     if (Status status = session.initialise(parameter); !status.ok())
       return status;
-  return weights->names().fresh.size();
+  return UnstoredParameters{weights->names().fresh.size(), weights->names().copied.size()};
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {

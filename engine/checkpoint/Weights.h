@@ -30,9 +30,16 @@ private:
   FileNames found;
 };
 
-/// Sets every parameter from a file, a folder or a checkpoint. Everything is checked before anything is applied. Returns the number of
-/// parameters that are not stored, need not be (`fresh`) and get their initial values.
-Result<size_t> loadWeights(Session &session, const program::Program &program, const std::string &path);
+/// Parameters with other values than those of a tensor of their own.
+struct UnstoredParameters {
+  size_t fresh = 0;  ///< initial values: they are not stored, and need not be
+  size_t copied = 0; ///< copies of one tensor for each index
+  /// "'file' lacks 2 parameters, which keep their initial values (fresh)"; empty if it has all, each index by itself.
+  std::string text(const std::string &path) const;
+};
+
+/// Sets every parameter from a file, a folder or a checkpoint. Everything is checked before anything is applied.
+Result<UnstoredParameters> loadWeights(Session &session, const program::Program &program, const std::string &path);
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
 /// file as it was. Where ranks are in other sessions, all sessions call this: one with a path, the others with an empty one.

@@ -46,7 +46,11 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
-/// Largest number of rows of C for which reading B in place is faster than packing it: measured (NOTES.md); bf16 is compared with tiles.
+int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
+
+} // namespace
+
+// Measured (NOTES.md); bf16 is compared with tiles.
 int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
   if (hasPairs(shape.type) && shape.bTransposed)
     return 8;
@@ -54,10 +58,6 @@ int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
     return 16;
   return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
 }
-
-int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
-
-} // namespace
 
 /// Rows, columns and k of one block.
 struct Product::Step {
@@ -126,6 +126,12 @@ Product Product::withDepth(int64_t k) const {
   shallower.shape.k = k;
   shallower.countSteps();
   return shallower;
+}
+
+Product Product::fromZero() const {
+  Product first = *this;
+  first.shape.continues = false;
+  return first;
 }
 
 /// Two parts for each worker, because workers are not equally fast, cut so that the least of A is packed again and of B fetched again by

@@ -27,6 +27,9 @@ struct ProductOperands {
   void *c;
 };
 
+/// Largest number of rows of C for which reading B in place is faster than packing it.
+int64_t mostThinRows(const ProductShape &shape, InstructionSet set);
+
 /// A product planned for a number of workers. It has consecutive phases, whose parts can run at the same time, in any order, on any thread.
 /// Phases alternate between packing B and multiplying, so panels of B are packed once for all workers. With few rows of C there is a single
 /// phase that reads B in place. `run` neither allocates nor locks.
@@ -45,9 +48,15 @@ public:
   /// The same plan for fewer rows of C, or a smaller k: its scratch is no larger. Requires 1 <= m (k) <= the planned one.
   Product withRows(int64_t m) const;
   Product withDepth(int64_t k) const;
-  /// Returns whether all panels of B are packed in the first phase and then remain: another product with this plan and the same B may begin
-  /// with its second phase.
-  bool keepsPanels() const { return !thin && steps == 1; }
+  /// The same plan for chains that start at +0: C is written and not read.
+  Product fromZero() const;
+  /// Returns whether a phase that packs depends on B alone, and no sums are kept in shared memory between the phases that multiply: several
+  /// products with this plan and the same B may take turns after each phase that packs.
+  bool sharesPanels() const { return !thin && !carried; }
+  /// Rows of C, and of a tile of it; and the number of k that sums are grouped by: k is filled with +0 to a multiple of it.
+  int64_t rows() const { return shape.m; }
+  int64_t tileRows() const { return kernels.rows; }
+  int64_t depthGroup() const { return kernels.group; }
 
 private:
   struct Range {

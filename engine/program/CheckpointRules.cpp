@@ -37,10 +37,12 @@ size_t NamePattern::count() const {
   return static_cast<size_t>(std::count_if(parts.begin(), parts.end(), [](const Part &part) { return part.stands; }));
 }
 
-bool NamePattern::hasAll(const NamePattern &other) const {
-  return std::all_of(other.parts.begin(), other.parts.end(), [&](const Part &part) {
-    return !part.stands || std::any_of(parts.begin(), parts.end(), [&](const Part &own) { return own.stands && own.text == part.text; });
-  });
+std::vector<std::string> NamePattern::missing(const NamePattern &other) const {
+  std::vector<std::string> result;
+  for (const Part &part : other.parts)
+    if (part.stands && std::none_of(parts.begin(), parts.end(), [&](const Part &own) { return own.stands && own.text == part.text; }))
+      result.push_back(part.text);
+  return result;
 }
 
 bool NamePattern::match(size_t part, std::string_view text, size_t at, Meant &meant) const {
@@ -70,8 +72,10 @@ std::optional<std::string> NamePattern::rewrite(const std::string &text, const N
   if (!match(0, text, 0, meant))
     return std::nullopt;
   std::string result;
-  for (const Part &part : target.parts)
-    result += part.stands ? meant[part.text] : part.text;
+  for (const Part &part : target.parts) {
+    auto found = part.stands ? meant.find(part.text) : meant.end();
+    result += found == meant.end() ? std::string_view(part.text) : found->second;
+  }
   return result;
 }
 
@@ -85,20 +89,28 @@ const CheckpointRule *findRule(const Program &program, CheckpointRuleKind kind, 
   return nullptr;
 }
 
-std::string parameterOf(const Program &program, const std::string &tensor) {
-  for (const CheckpointRule *rule : *program.checkpoint())
-    if (rule->kind() == CheckpointRuleKind::Rename)
-      if (std::optional<std::string> name = NamePattern(rule->file()->str()).rewrite(tensor, NamePattern(rule->model()->str())))
-        return *name;
-  return tensor;
+/// The name that the first Rename makes of a tensor's, among those to an axis or among the others.
+static std::optional<std::string> renamed(const Program &program, const std::string &tensor, bool toAxis) {
+  for (const CheckpointRule *rule : *program.checkpoint()) {
+    if (rule->kind() != CheckpointRuleKind::Rename)
+      continue;
+    const NamePattern file(rule->file()->str()), own(rule->model()->str());
+    if (std::optional<std::string> name = file.hasAll(own) == toAxis ? std::nullopt : file.rewrite(tensor, own))
+      return name;
+  }
+  return std::nullopt;
 }
+
+std::string parameterOf(const Program &program, const std::string &tensor) { return renamed(program, tensor, false).value_or(tensor); }
+
+std::optional<std::string> copiedParameterOf(const Program &program, const std::string &tensor) { return renamed(program, tensor, true); }
 
 std::string tensorOf(const Program &program, const std::string &parameter) {
   for (const CheckpointRule *rule : *program.checkpoint()) {
     if (rule->kind() != CheckpointRuleKind::Rename)
       continue;
     const NamePattern file(rule->file()->str()), own(rule->model()->str());
-    if (!own.hasAll(file)) // many names lead to one parameter
+    if (!own.hasAll(file) || !file.hasAll(own)) // many names lead to one parameter, or one tensor to all indices
       continue;
     std::optional<std::string> name = own.rewrite(parameter, file);
     if (name && parameterOf(program, *name) == parameter && !findRule(program, CheckpointRuleKind::Ignore, *name))
@@ -113,6 +125,11 @@ std::string wrongCheckpointRule(const Program &program) {
       return variable->kind() == VariableKind::Parameter && matchedPart(pattern, variable->name()->str());
     });
   };
+  auto isAxis = [&](const std::vector<std::string> &wildcards) {
+    return wildcards.size() == 1 && std::any_of(program.variables()->begin(), program.variables()->end(), [&](const Variable *variable) {
+             return indexedTensor(*variable) && variable->name()->str().find(wildcards[0]) != std::string::npos;
+           });
+  };
   for (const CheckpointRule *rule : *program.checkpoint()) {
     if (rule->kind() < CheckpointRuleKind::MIN || rule->kind() > CheckpointRuleKind::MAX)
       return "a checkpoint rule of an unknown kind";
@@ -123,7 +140,8 @@ std::string wrongCheckpointRule(const Program &program) {
       return "the checkpoint rule of '" + file + "' and '" + model + "' has a '*' that stands for nothing";
     const NamePattern pattern(file);
     bool rename = rule->kind() == CheckpointRuleKind::Rename;
-    if ((rename && !pattern.hasAll(NamePattern(model))) || (!fresh && !same && pattern.count() > NamePattern::most))
+    const std::vector<std::string> missing = pattern.missing(NamePattern(model));
+    if ((rename && !missing.empty() && !isAxis(missing)) || (!fresh && !same && pattern.count() > NamePattern::most))
       return "the checkpoint rule of '" + file + "' and '" + model + "' has a number that stands for nothing, or too many";
     if ((fresh || same) && !isParameter(model))
       return "a checkpoint rule is for parameter '" + model + "', which does not exist";

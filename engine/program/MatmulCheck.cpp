@@ -10,7 +10,7 @@ namespace {
 bool groups(const Matmul &matmul) {
   if (matmul.grouping() == Grouping::None)
     return true;
-  if (matmul.batch()->size() != 2 || matmul.accumulate())
+  if (matmul.batch()->size() != 2 || (matmul.accumulate() && matmul.grouping() == Grouping::Rows))
     return false;
   auto moves = [](const flatbuffers::Vector<int64_t> &strides, bool withSamples) { return strides.Get(withSamples ? 1 : 0) == 0; };
   bool isOfRows = matmul.grouping() == Grouping::Rows;

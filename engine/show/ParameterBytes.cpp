@@ -3,6 +3,7 @@
 
 #include "engine/program/Describe.h"
 #include "engine/readable/TableRow.h"
+#include "engine/show/ParameterShares.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -75,6 +76,7 @@ std::string parameterBytesText(const Program &program) {
       total += line.bytes;
     }
     row("total", "", total);
+    text += parameterSharesText(program, *rankClass);
   }
   return text;
 }

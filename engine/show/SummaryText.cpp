@@ -50,6 +50,9 @@ OrderedJson classJson(const ClassSummary &summary) {
   return json;
 }
 
+/// Whether a position meets some of the parameters only.
+bool hasIdle(const Summary &summary) { return summary.activeParameters != 0 && summary.activeParameters != summary.parameters; }
+
 } // namespace
 
 OrderedJson summaryJson(const Summary &summary) {
@@ -61,6 +64,10 @@ OrderedJson summaryJson(const Summary &summary) {
   json["model"] = summary.model;
   json["plan"] = summary.plan;
   json["parameters"] = summary.parameters;
+  if (hasIdle(summary)) {
+    json["active_parameters"] = summary.activeParameters;
+    json["table_parameters"] = summary.tableParameters;
+  }
   if (summary.frozenParameters)
     json["frozen_parameters"] = summary.frozenParameters;
   if (summary.stateElements)
@@ -71,15 +78,24 @@ OrderedJson summaryJson(const Summary &summary) {
   return json;
 }
 
+/// "46702792704, of which a position meets 12879925248 (12748853248 without tables that it looks up)".
+static std::string parametersText(const Summary &summary) {
+  std::string active = fmt::format("a position meets {} ({} without tables that it looks up)", summary.activeParameters,
+                                   summary.activeParameters - summary.tableParameters);
+  std::string text = hasIdle(summary) ? active : "";
+  if (summary.frozenParameters)
+    text += fmt::format("{}{} are frozen", text.empty() ? "" : " and ", summary.frozenParameters);
+  std::string states = summary.stateElements ? fmt::format("; states have {} more elements", summary.stateElements) : "";
+  return std::to_string(summary.parameters) + (text.empty() ? "" : ", of which " + text) + states;
+}
+
 std::string summaryTable(const Summary &summary) {
   std::string mesh;
   for (const auto &[axis, size] : summary.mesh)
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
   std::string text =
-      fmt::format("model       {}\nparameters  {}{}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
-                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "",
-                  summary.stateElements ? fmt::format("; states have {} more elements", summary.stateElements) : "", summary.plan,
-                  summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
+      fmt::format("model       {}\nparameters  {}\nplan        {}\nworld       {} rank{}{}\n", summary.model, parametersText(summary),
+                  summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
   bool isShared = summary.batch > summary.micro * summary.microCount; // by data-parallel ranks
   text +=
       fmt::format("batch       {} sample{}: {} micro-batch{} of {}{}\n", summary.batch, summary.batch == 1 ? "" : "s", summary.microCount,

@@ -15,6 +15,8 @@ BERT = ["bert", *settings(FEW, context=16)]
 T5 = ["t5", *settings(FEW, sources=40, inner=32, head_dim=8)]
 GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, window=4, cap=2.0)]
 
+EXPERTS = [ROOT / "tests" / "end_to_end" / "experts.npar", "--plan", "shared"]  # one has most rows, another one none
+
 # Name, model, flags of the plan, and how it is run: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
     ("mlp", ["mlp"], [], ["1 graphs"]),
@@ -23,6 +25,7 @@ PLANS = [
     # Attention whose scores the program changes: hidden keys, biases with slopes, a cap and a window.
     ("bert", BERT, settings(mesh(dp=2)), ["1"]),
     ("t5", T5, settings(mesh(tp=2)), ["1 graphs"]),
+    ("experts", EXPERTS, settings(mesh(ep=2), sequences=2), ["1"]),
     ("gemma2 f64", GEMMA2, settings(mesh(dp=2), compute="f64"), ["1"]),
 ]
 LONGER = [
@@ -32,6 +35,8 @@ LONGER = [
     ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
     ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
     ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
+    ("experts bf16", EXPERTS, settings(mesh(dp=2, tp=2), compute="bf16"), ["1", "2 processes"]),
+    ("experts f64", EXPERTS, settings(mesh(ep=4), zero=3, compute="f64"), ["1 graphs", "4 joined"]),
     ("t5 f64", T5, settings(mesh(tp=2), compute="f64"), ["1"]),
     ("gemma2", GEMMA2, settings(mesh(dp=2)), ["1"]),
     ("bert dropout", BERT, settings(mesh(dp=2), attention_dropout=0.1), ["1"]),

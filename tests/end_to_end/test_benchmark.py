@@ -18,6 +18,7 @@ sys.path.insert(0, str(TABLE))
 import breakdown  # noqa: E402
 import budget  # noqa: E402
 import gpu  # noqa: E402
+import loads  # noqa: E402
 import npar_program  # noqa: E402
 import pipe  # noqa: E402
 import rows  # noqa: E402
@@ -132,6 +133,19 @@ class WorkTest(unittest.TestCase):
         self.assertEqual(b.operations()["product of the logits"], b.tokens * 6 * 768 * 50257)
         parameters = 12 * (2 * 768 * 768 + 2 * 768 * 256 + 3 * 768 * 2048) + 768 * 16384
         self.assertEqual(d.product_operations(), d.tokens * (6 * parameters + attention))
+        m = workloads.TRAINED["m"]  # each token meets two of eight experts
+        parameters = 4 * (2 * 512 * 512 + 2 * 512 * 256 + 2 * 3 * 512 * 1792 + 512 * 8) + 512 * 8192
+        self.assertEqual(m.product_operations(), m.tokens * (6 * parameters + 4 * 3 * 2 * 512 * 512))
+
+    def test_loads_of_experts(self):
+        """Each position has two experts; the share of the fullest expert and of the first rank in one step."""
+        for name, step, fullest, first in (("balanced", 0, 1 / 8, 1 / 2), ("hot expert", 0, 1 / 2, 5 / 7), ("hot rank", 0, 1 / 4, 1), ("zero load", 0, 1 / 7, 4 / 7),
+                                           ("rotating", 5, 1 / 2, 2 / 7), ("burst", 2, 1 / 8, 1 / 2), ("burst", 3, 1 / 4, 1)):  # fmt: skip
+            chosen = [loads.LOADS[name](step, at) for at in range(8 * 7)]
+            self.assertTrue(all(one != other for one, other in chosen), name)
+            every = [expert for both in chosen for expert in both]
+            self.assertAlmostEqual(max(map(every.count, range(8))) / len(every), fullest, msg=name)
+            self.assertAlmostEqual(sum(expert < 4 for expert in every) / len(every), first, msg=name)
 
 
 class ChildTest(unittest.TestCase):
@@ -242,7 +256,7 @@ class CommandTest(unittest.TestCase):
         def run(*flags):
             return subprocess.run([ROOT / "tools" / "benchmark", *flags], capture_output=True, text=True)
 
-        self.assertIn("'z' is none of a, b, b4, c, d, e, f, g", run("--only", "a,z").stderr)
+        self.assertIn("'z' is none of a, b, b4, c, d, m, e, f, g", run("--only", "a,z").stderr)
         self.assertIn("'0' is not a whole number from 1", run("--rounds", "0").stderr)
         self.assertIn("'/no/table.json' cannot be written", run("--json", "/no/table.json").stderr)
         self.assertIn("'/dev/null/traces' is no folder and cannot be made", run("--traces", "/dev/null/traces").stderr)

@@ -25,7 +25,9 @@ train steps for MODEL {{
     optimizer AdamW(lr = {ADAMW["lr"]}, betas = ({ADAMW["betas"][0]}, {ADAMW["betas"][1]}), epsilon = {ADAMW["eps"]}, decay = {ADAMW["weight_decay"]})
 }}
 """
-NAMES = {"gpt_neox": "GptNeoX", "gptj": "GptJ", "distilbert": "DistilBert"}  # of models, where they are not the file's
+NAMES = {  # of models, where they are not the file's
+    "gpt_neox": "GptNeoX", "gptj": "GptJ", "distilbert": "DistilBert", "qwen2_moe": "Qwen2Moe", "qwen3_moe": "Qwen3Moe", "gpt_oss": "GptOss",
+}  # fmt: skip
 GENERAL_PLANS = ["one rank", "dp pp tp", "dp pp tp, all in shares", "dp, recomputed"]
 PLANS = {
     "one rank": ["--plan", "none"],
@@ -35,6 +37,13 @@ PLANS = {
     "dp, recomputed": settings(mesh(dp=4, pp=1, tp=1), micro=1, recompute="block"),
 }
 PLANS["tp, stages of one block"] = settings(mesh(dp=1, pp=2, tp=2), micro=4, schedule="gpipe")
+ROUTED_PLANS = {  # of models with experts
+    "one rank": PLANS["one rank"],
+    "pp ep tp": settings(mesh(dp=1, pp=2, ep=2, tp=2), micro=2),
+    "dp ep tp, all in shares": settings(mesh(dp=2, ep=2, tp=2), micro=2, zero=3),
+    "pp ep, recomputed": settings(mesh(dp=1, pp=2, ep=4), micro=1, schedule="zb_h1", recompute="block"),
+    "ep tp, sequence": settings(mesh(dp=1, ep=2, tp=4), micro=4, sequence="true"),
+}
 BOUNDS = {"f64": 1e-9, "f32": 1e-5}
 # The short form has a quarter of the families, another one each day. To repeat a day's tests: NPAR_TURN=N, with the number in the message.
 TURN = int(os.environ.get("NPAR_TURN") or datetime.date.today().toordinal())
@@ -72,7 +81,20 @@ PUBLISHED = {
     "mistral": {"Mistral-7B-v0.1": 7241732096, "Mistral-7B-v0.3": 7248023552},
     "qwen2": {"Qwen2-0.5B": 494032768, "Qwen2-1.5B": 1543714304, "Qwen2-7B": 7615616512},
     "qwen3": {"Qwen3-0.6B": 596049920, "Qwen3-4B": 4022468096, "Qwen3-8B": 8190735360},
+    "mixtral": {"Mixtral-8x7B": 46702792704, "Mixtral-8x22B-v0.1": 140620634112, "Mixtral-8x22B-v0.3": 140630071296},
+    "qwen3_moe": {"Qwen3-30B-A3B": 30532122624, "Qwen3-235B-A22B": 235093634560},
+    "qwen2_moe": {"Qwen1.5-MoE-A2.7B": 14315784192, "Qwen2-57B-A14B": 57408658944},
+    "olmoe": {"OLMoE-1B-7B-0924": 6919161856},
+    "gpt_oss": {"gpt-oss-20b": 20914757184, "gpt-oss-120b": 116829156672},
+    "deepseek": {"DeepSeek-V2": 235741434880, "DeepSeek-V2-Lite": 15706484224, "DeepSeek-V3": 671026419200},
 }
+ACTIVE = {  # that a position meets, and those of them in an embedding that it only looks up
+    "Mixtral-8x7B": (12879925248, 131072000), "Mixtral-8x22B-v0.1": (39152031744, 196608000), "Mixtral-8x22B-v0.3": (39161468928, 201326592),
+    "Qwen3-30B-A3B": (3353032704, 311164928), "Qwen3-235B-A22B": (22190763520, 622329856), "Qwen1.5-MoE-A2.7B": (2689026048, 311164928),
+    "Qwen2-57B-A14B": (14249270784, 544538624), "OLMoE-1B-7B-0924": (1282017280, 103022592), "DeepSeek-V3": (37552297472, 926679040),
+    "DeepSeek-V2": (21375800320, 524288000), "DeepSeek-V2-Lite": (2661150208, 209715200),
+    "gpt-oss-20b": (4187440704, 579133440), "gpt-oss-120b": (5711982912, 579133440),
+}  # fmt: skip
 
 
 class FamiliesTest(DriverTest):
@@ -82,7 +104,7 @@ class FamiliesTest(DriverTest):
         folder = self.folder / "checkpoint"
         folder.mkdir(exist_ok=True)
         (folder / "config.json").write_text(json.dumps(family["config"]))
-        self.weights = random_weights.weights({path: tuple(shape) for path, shape in family["shapes"].items()})
+        self.weights = random_weights.with_liking(random_weights.weights({path: tuple(shape) for path, shape in family["shapes"].items()}))
         safetensors_file.write(folder / "model.safetensors", self.weights)
         report = self.npar_json("import", folder)
         self.assertEqual(report["parameters"], sum(math.prod(shape) for shape in family["shapes"].values()))
@@ -104,7 +126,7 @@ class FamiliesTest(DriverTest):
 
     def train(self, flags, block, plan, element, steps, *more):
         self.npar(
-            "run", "check.npar", "--train", block, *PLANS[plan], *flags, *settings(compute=element), "--data", *self.data(),
+            "run", "check.npar", "--train", block, *{**PLANS, **ROUTED_PLANS}[plan], *flags, *settings(compute=element), "--data", *self.data(),
             "--data-order", "sequential", "--steps", steps, "--log", "log.jsonl", "--quiet", *more,
         )  # fmt: skip
         return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
@@ -132,11 +154,12 @@ class FamiliesTest(DriverTest):
             self.family = family
             flags = self.bring(name)
             turn = number // 4 + TURN // 4
+            routed = any("expert" in path for path in family["shapes"])
             if LONG or turn % 2 == 1:
                 with self.subTest(name, turn=TURN):
-                    self.check_gradients(flags, "dp pp tp")
-            plans = [*GENERAL_PLANS, "tp, stages of one block"] if family["task"] or name == "bloom_six" else list(PLANS)[:5]
-            wide, narrow = plans, ["one rank", "dp pp tp, all in shares"]
+                    self.check_gradients(flags, "pp ep tp" if routed else "dp pp tp")
+            plans = [*GENERAL_PLANS, "tp, stages of one block"] if family["task"] or name == "bloom_six" else list(ROUTED_PLANS if routed else PLANS)[:5]
+            wide, narrow = plans, ["one rank", plans[2]]
             if not LONG:
                 wide = [wide[turn // 4 % len(wide)]] if turn % 4 == 0 else []
                 narrow = [narrow[turn // 4 % len(narrow)]] if turn % 4 == 2 else []
@@ -217,6 +240,12 @@ class FamiliesTest(DriverTest):
             ("t5", {"pad_token_id": None}, "'pad_token_id' is null, npar's T5 computes 0 only"),
             ("bert", {"pad_token_id": None}, "'pad_token_id' is null, npar's Bert computes 0 only"),
             ("bloom", {"slow_but_exact": True}, "'slow_but_exact' is true"),
+            ("mixtral", {"output_router_logits": True}, "'output_router_logits' is true, npar's Mixtral computes false or null only"),
+            ("mixtral", {"router_jitter_noise": 0.1}, "'router_jitter_noise' is 0.1"),
+            ("olmoe", {"clip_qkv": 8.0}, "'clip_qkv' is 8.0, npar's Olmoe computes null only"),
+            ("qwen3_moe", {"use_sliding_window": True}, "'use_sliding_window' is true"),
+            ("deepseek_v3", {"scoring_func": "softmax"}, "'scoring_func' is \"softmax\", npar's Deepseek computes \"sigmoid\" only"),
+            ("gpt_oss", {"quantization_config": {"quant_method": "mxfp4"}}, "says in 'quantization_config' that the weights are quantized"),
         ):
             (self.folder / "config.json").write_text(json.dumps({**FAMILIES[name]["config"], **changes}))
             self.assertIn(expected, self.npar("import", "config.json", code=1).error)
@@ -231,6 +260,8 @@ class FamiliesTest(DriverTest):
         for name, keys in {"llama": {"transformers.js_config": {"dtype": {"fp16": "q4"}}, "max_sequence_length": 2048, "hidden_act": "swish"},
                            "phi3": {"full_attn_mod": 1, "head_dim": 8}, "gemma3_text": {"attn_logit_softcapping": 50.0, "_sliding_window_pattern": 2},
                            "gpt_neox": {"partial_rotary_factor": 0.75, "rope_theta": 77, "hidden_dropout_prob": 0}, "starcoder2": {"scale_attn_weights": True},
+                           "deepseek_v3": {"num_nextn_predict_layers": 1, "aux_loss_alpha": 0.001, "seq_aux": True, "ep_size": 1},
+                           "gpt_oss": {"initial_context_length": 4096, "experts_per_token": 2}, "qwen2_moe": {"mlp_only_layers": None},
                            "gemma2": {"sliding_window_size": 4096}, "bert": {"sentence_transformers": {"version": "4.1"}}}.items():  # fmt: skip
             config = next(family["config"] for family in FAMILIES.values() if family["config"]["model_type"] == name)
             found = []
@@ -243,7 +274,7 @@ class FamiliesTest(DriverTest):
 
     def test_exported_configurations(self):
         """transformers loaded these (tests/reference/exports_reference.py)."""
-        for name, expected in sample(EXPORTED, "llama_llama3", "gemma3", "phi3_longrope", "bert_regress", "t5_gated").items():
+        for name, expected in sample(EXPORTED, "llama_llama3", "qwen3_moe", "gemma3", "phi3_longrope", "bert_regress", "t5_gated").items():
             with self.subTest(name):
                 shutil.rmtree(self.folder / "exported", ignore_errors=True)
                 self.family = FAMILIES[name]
@@ -283,12 +314,13 @@ class FamiliesTest(DriverTest):
 
     def test_published_sizes(self):
         """One rank, one sequence: the count needs no more."""
-        short = ("roberta-base", "all-MiniLM-L6-v2", "t5-base", "flan-t5-small", "gemma-2-2b", "Mistral-7B-v0.3", "Qwen2-0.5B", "Qwen3-0.6B")[TURN % 4 :: 4]
+        short = ("roberta-base", "DeepSeek-V3", "gpt-oss-20b", "Qwen2-57B-A14B", "all-MiniLM-L6-v2", "t5-base", "flan-t5-small", "gemma-2-2b", "Mistral-7B-v0.3", "Qwen2-0.5B", "Qwen3-0.6B")[TURN % 4 :: 4]
         for model, sizes in PUBLISHED.items():
             for name, parameters in (sizes if LONG else {name: sizes[name] for name in short if name in sizes}).items():
                 with self.subTest(name):
                     report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64, **({"sources": 64} if model == "t5" else {})))
                     self.assertEqual(report["parameters"], parameters)
+                    self.assertEqual((report.get("active_parameters", parameters), report.get("table_parameters")), ACTIVE.get(name, (parameters, None)))
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ class MegatronFlagsTest(CasesTest):
                 self.assertFalse(any("reduced" in sentence for sentence in run["assumed"]))
 
     def test_models_that_npar_lacks(self):
-        for more, message in (("--num-experts 64 64 128 128", "npar has no model with experts"), ("--vision-model-type clip --decoder-seq-length 1024", "npar has no model of images and text")):
+        for more, message in (("--num-experts 64 64 128 128", "npar has no model whose layers have different numbers of experts"), ("--vision-model-type clip --decoder-seq-length 1024", "npar has no model of images and text")):
             self.refused("run.sh", GPT + more, message)
         self.assertEqual(len(self.run_of("run.sh", GPT.replace("pretrain_gpt", "pretrain_bert"))["differences"]), 1)
         self.assertEqual(self.run_of("run.sh", GPT.replace("pretrain_gpt", "train"))["differences"], [])

@@ -90,6 +90,7 @@ THEN = [
     ("devices", "devices"),
     ("inspect", "inspect two.npar"),
     ("inspect", "inspect gpt2 --set depth=2 --set width=8 --set heads=2 --set vocab=64 --set context=8"),
+    ("inspect", "inspect olmoe --plan none --set depth=1 --set width=8 --set heads=2 --set kv_heads=2 --set mlp=8 --set vocab=16 --set length=8 --set batch=1"),
     ("inspect", "inspect why tiny.npx"),
     ("inspect", "inspect bytes tiny.npx"),
     ("inspect", "inspect hosts tiny.npx --hosts 2 --per-host 2"),
@@ -114,6 +115,7 @@ THEN = [
     ("verify-all", "verify --all two.npar --plans 1"),
     ("tokens", "tokens bytes --text text.txt --count 2"),
     ("import", f"import {GPT2}"),
+    ("import", "import experts.json"),
     ("export", f"export {GPT2} -o exported"),
     ("machine-show", "machine show reference"),
     ("machine-show", "machine show mixed.npar"),
@@ -161,6 +163,7 @@ class JsonSchemasTest(Together, DriverTest):
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
         (self.folder / "prompts.txt").write_text("abc\nde\n")
+        (self.folder / "experts.json").write_text('{"model_type": "olmoe"}')
         (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text().rstrip()} --frobnicate 1\n")
         shutil.copy(ROOT / "stdlib" / "machines" / "reference.npar", self.folder / "own.npar")
         self.text_file(600)

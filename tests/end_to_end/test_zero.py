@@ -65,6 +65,7 @@ plan shares(zero = 1) for Scalar {
     store { optimizer -> dp gradients -> dp if zero >= 2 parameters -> dp if zero >= 3 }
 }
 """
+ONE = "plan one for Scalar { mesh tp = 3 micro 8 split { channel -> tp } store { optimizer -> tp } }\n"
 
 
 class ZeroTest(DriverTest):
@@ -132,12 +133,25 @@ class ZeroTest(DriverTest):
             }
             self.assertEqual(len(set(hashes.values())), 1, hashes)
 
-    def test_refusals(self):
+    def test_as_far_as_free(self):
+        """A parameter that tp splits has shares over dp, a norm over both. An axis that splits everything is refused."""
         path = self.folder / "tp.npar"
-        path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + HYBRID.replace("optimizer  -> dp ", "optimizer  -> tp "))
-        error = self.npar("compile", path, "--plan", "hybrid", *settings(SIZES, mesh(tp=2)), code=1).error
-        self.assertIn("the optimizer state cannot be stored over 'tp', which splits axis", error)
-        self.assertIn("mesh axes that hold equal copies of every parameter: 'node', 'dp'", error)
+        both = HYBRID
+        for what in ("optimizer ", "gradients ", "parameters"):
+            both = both.replace(f"{what} -> dp ", f"{what} -> dp, tp ")
+        path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + both)
+        flags = ["--plan", "hybrid", *settings(SIZES, mesh(tp=2, node=1), zero=3)]
+        (part,) = self.npar_json("inspect", "bytes", path, *flags)["classes"]
+        axes = {one["path"]: (one["split"], one["parameters"], one["optimizer"]) for one in part["parameter_shares"]}
+        self.assertEqual(axes["h.*.attn.c_attn.weight"], (["tp"], ["dp"], ["dp"]))
+        self.assertEqual(axes["ln_f.weight"], ([], ["dp", "tp"], ["dp", "tp"]))
+        self.assertEqual(sum(one["count"] for one in part["parameter_shares"]), 2 + 12 * SIZES["depth"] + 2)
+        self.assertRegex(self.npar("inspect", "bytes", path, *flags).output, r"ln_f.weight +1 +- +dp, tp +dp, tp")
+        self.verify(path, *flags)
+        (self.folder / "one.npar").write_text(SCALAR.replace(" + b", "").replace("    param b: [] = zeros\n", "") + ONE)
+        error = self.npar("compile", "one.npar", "--plan", "one", code=1).error
+        self.assertIn("the optimizer state cannot be stored over 'tp', which splits every parameter already, such as axis 'channel' of 'w'", error)
+        self.assertIn("remove it: no mesh axis holds equal copies of every parameter", error)
 
 
 def share(elements, ranks):

@@ -3,8 +3,8 @@
 the first are, for npar to be compared with.
 
 Needs PyTorch and transformers; the tests need only families_recorded.json, and make the same weights (random_weights.py). Run it in this folder to
-record again:
-    python3 families_reference.py
+record all families again, or those named:
+    python3 families_reference.py [NAME ...]
 """
 
 import inspect
@@ -21,24 +21,32 @@ from torch.nn import functional
 from transformers import modeling_rope_utils
 from transformers.models.bert import modeling_bert
 from transformers.models.bloom import modeling_bloom
+from transformers.models.deepseek_v2 import modeling_deepseek_v2
+from transformers.models.deepseek_v3 import modeling_deepseek_v3
 from transformers.models.distilbert import modeling_distilbert
 from transformers.models.gemma import modeling_gemma
 from transformers.models.gemma2 import modeling_gemma2
 from transformers.models.gemma3 import modeling_gemma3
 from transformers.models.gpt_neox import modeling_gpt_neox
+from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.gptj import modeling_gptj
 from transformers.models.llama import modeling_llama
 from transformers.models.mistral import modeling_mistral
+from transformers.models.mixtral import modeling_mixtral
 from transformers.models.olmo2 import modeling_olmo2
+from transformers.models.olmoe import modeling_olmoe
 from transformers.models.phi3 import modeling_phi3
 from transformers.models.qwen2 import modeling_qwen2
+from transformers.models.qwen2_moe import modeling_qwen2_moe
 from transformers.models.qwen3 import modeling_qwen3
+from transformers.models.qwen3_moe import modeling_qwen3_moe
 from transformers.models.roberta import modeling_roberta
 from transformers.models.starcoder2 import modeling_starcoder2
 from transformers.models.t5 import modeling_t5
 from transformers.models.xlm_roberta import modeling_xlm_roberta
 
 import families_data
+import expert_tensors
 import random_weights
 from families_data import BATCH, IGNORED, KINDS, LENGTH, STEPS
 
@@ -59,6 +67,11 @@ TRANSLATOR = dict(
 DISTILLED = dict(
     vocab_size=61, dim=16, hidden_dim=24, n_layers=2, n_heads=4, max_position_embeddings=32, dropout=0.0, attention_dropout=0.0, seq_classif_dropout=0.0,
     num_labels=KINDS,
+)  # fmt: skip
+
+LATENT = dict(
+    moe_intermediate_size=12, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1, n_group=4, topk_group=2, first_k_dense_replace=1, kv_lora_rank=8,
+    qk_rope_head_dim=4, qk_nope_head_dim=6, v_head_dim=5, num_mtp_layers=0,
 )  # fmt: skip
 
 
@@ -129,10 +142,30 @@ FAMILIES = {
     "t5_gated": (modeling_t5, "T5ForConditionalGeneration", transformers.T5Config(
         **TRANSLATOR, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
     "qwen3": (modeling_qwen3, "Qwen3ForCausalLM", transformers.Qwen3Config(**DECODER, head_dim=6)),
+    "mixtral": (modeling_mixtral, "MixtralForCausalLM", transformers.MixtralConfig(**DECODER, num_local_experts=6, sliding_window=5)),
+    "qwen3_moe": (modeling_qwen3_moe, "Qwen3MoeForCausalLM", transformers.Qwen3MoeConfig(
+        **{**DECODER, "num_hidden_layers": 3}, moe_intermediate_size=10, head_dim=6, num_experts=6, num_experts_per_tok=3, norm_topk_prob=True,
+        mlp_only_layers=[1])),
+    "olmoe": (modeling_olmoe, "OlmoeForCausalLM", transformers.OlmoeConfig(**DECODER, num_experts=6, num_experts_per_tok=3, pad_token_id=None)),
+    "qwen2_moe": (modeling_qwen2_moe, "Qwen2MoeForCausalLM", transformers.Qwen2MoeConfig(
+        **{**DECODER, "num_hidden_layers": 3}, moe_intermediate_size=12, shared_expert_intermediate_size=20, num_experts=6, num_experts_per_tok=3,
+        decoder_sparse_step=2)),
+    "gpt_oss": (modeling_gpt_oss, "GptOssForCausalLM", transformers.GptOssConfig(
+        **{**DECODER, **rope("yarn", theta=150.0, factor=4.0, original_max_position_embeddings=8, beta_fast=4.0, beta_slow=0.5, truncate=False)}, head_dim=8,
+        num_local_experts=6, num_experts_per_tok=2, sliding_window=5, swiglu_limit=0.5)),
+    "deepseek_v3": (modeling_deepseek_v3, "DeepseekV3ForCausalLM", transformers.DeepseekV3Config(
+        **{**DECODER, **LATENT, **rope("yarn", factor=4.0, original_max_position_embeddings=8, mscale=1.0, mscale_all_dim=0.7), "num_hidden_layers": 3,
+           "num_key_value_heads": 4}, q_lora_rank=10)),
+    "deepseek_v2": (modeling_deepseek_v2, "DeepseekV2ForCausalLM", transformers.DeepseekV2Config(
+        **{**DECODER, **{key: value for key, value in LATENT.items() if key != "num_mtp_layers"}, "num_key_value_heads": 4}, q_lora_rank=10,
+        topk_method="group_limited_greedy", routed_scaling_factor=3.0)),
+    "deepseek_v3_plain": (modeling_deepseek_v3, "DeepseekV3ForCausalLM", transformers.DeepseekV3Config(
+        **{**DECODER, **LATENT, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1, "n_shared_experts": 2, "norm_topk_prob": False}, q_lora_rank=None,
+        rope_interleave=False, attention_bias=True)),
 }
 # Where float64 is meant the code casts to float32, but for frequencies of rotary positions, which every checkpoint was trained with in float32.
 FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
-WIDER = {"torch.float32": "torch.float64", ".float()": ".double()", "dtype=torch.float)": "dtype=torch.float64)"}
+WIDER = {"torch.float32": "torch.float64", ".float()": ".double()", "dtype=torch.float)": "dtype=torch.float64)", "dtype=torch.float,": "dtype=torch.float64,"}
 # The parts of modeling_rope_utils that round: exponent, power and reciprocal to float32, the scaled frequencies once more at the end.
 POWERS = {
     "inv_freq = 1.0 / (base ** (torch.arange(0, dim, 2, dtype=torch.int64).to(device=device, dtype=torch.float) / dim))":
@@ -197,7 +230,8 @@ def parameters_of(model):
     """(path, parameter), each once; a tied head has the name of the embedding, as in files."""
     paths = dict(model.named_parameters())
     tied = model._tied_weights_keys or {}
-    return [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
+    named = [(tied[path] if path in tied and tied[path] not in paths else path, parameter) for path, parameter in paths.items()]
+    return expert_tensors.stored(model, named)
 
 
 # What a class is trained on; none is the stream of tokens.
@@ -286,15 +320,15 @@ class Training:
 
 def gradient(parameter):
     """0 for a parameter that the loss does not need, such as the pooler of vectors of sentences."""
-    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+    return torch.zeros(parameter.shape) if parameter.grad is None else parameter.grad
 
 
 def record(module, name, config, stream):
     written = config.to_diff_dict()  # before the model's loss writes into it
-    config._attn_implementation, config.use_cache = "eager", False
+    config._attn_implementation, config._experts_implementation, config.use_cache = "eager", "eager", False
     batches = batches_of(task_of(name, config), config.pad_token_id, stream, config.model_type != "distilbert")
     shapes = {path: tuple(parameter.shape) for path, parameter in parameters_of(made(module, name, config))}
-    weights = random_weights.weights(shapes)
+    weights = random_weights.with_liking(random_weights.weights(shapes))
     wide = widened(module)
     first = Training(wide, name, config, weights, torch.float64)
     first.gradients(batches[0])
@@ -320,11 +354,14 @@ def main():
     tokens = torch.tensor(struct.unpack(f"<{len(data) // 2}H", data))
     sample = lambda i: tokens[i * LENGTH : i * LENGTH + LENGTH + 1]  # noqa: E731
     batches = [torch.stack([sample(step * BATCH + row) for row in range(BATCH)]) for step in range(STEPS)]
+    file = HERE / "families_recorded.json"
+    families = {name: record(*FAMILIES[name], batches) for name in sys.argv[1:] or FAMILIES}
+    before = json.loads(file.read_text())["families"] if sys.argv[1:] else {}
     recorded = {
         "torch": torch.__version__.split("+")[0], "transformers": transformers.__version__, "batch": BATCH, "length": LENGTH, "adamw": ADAMW,
-        "families": {name: record(*family, batches) for name, family in FAMILIES.items()},
+        "families": {**before, **families},
     }  # fmt: skip
-    (HERE / "families_recorded.json").write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
+    file.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,24 @@ def weights(shapes, seed=SEED):
     return tensors
 
 
+ROUTERS = ("mlp.gate.weight", "block_sparse_moe.gate.weight", "mlp.router.weight")
+LIKING = (0.0, 0.6, -2.0)  # of the first experts; 0 for the others
+
+
+def with_liking(tensors):
+    """The weights, with routers that follow the first feature, which all positions have: one expert is in most choices, and another in none."""
+    routers = [name for name in tensors if name.endswith(ROUTERS)]
+    for name, tensor in tensors.items() if routers else ():
+        width = tensor.shape[-1]
+        if name.endswith("embed_tokens.weight"):
+            tensor.values[::width] = [2.0] * tensor.shape[0]
+        if name.endswith("post_attention_layernorm.weight"):
+            tensor.values[0] = 1.0
+        if name in routers:
+            tensor.values[::width] = [*LIKING, *[0.0] * (tensor.shape[0] - len(LIKING))]
+    return tensors
+
+
 def tokens(model, count, seed=SEED):
     """A sequence that repeats itself now and then."""
     chance, sequence = random.Random(seed), []

@@ -95,6 +95,9 @@ Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &wei
     return fail(ExitCode::BadInput,
                 fmt::format("{} of {} parameters are not in '{}', such as '{}': they have no values to export", names.fresh.size(),
                             names.fresh.size() + names.loaded.size(), weights.store().description(), names.fresh.front()));
+  if (!names.copied.empty())
+    return fail(ExitCode::BadInput, fmt::format("'{}' has one tensor for all of '{}' (copy): train first, then export what was trained",
+                                                weights.store().description(), names.copied.front()));
   std::vector<engine::TensorToStore> tensors;
   for (const engine::NamedTensor &each : names.loaded) {
     const std::string stored = type.empty() ? each.tensor->type : storedType(type);

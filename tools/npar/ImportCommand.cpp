@@ -1,6 +1,7 @@
 // `npar import`: finds the model and settings that compute the same as a Hugging Face folder or config.json.
 #include "tools/npar/Command.h"
 
+#include "dsl/ParameterCounts.h"
 #include "engine/checkpoint/HuggingFaceStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/files/AtomicFile.h"
@@ -109,14 +110,17 @@ OrderedJson settingJson(const std::string &text) {
   return text == "none" ? OrderedJson() : value.is_discarded() ? OrderedJson(text) : value;
 }
 
-void printAsJson(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printAsJson(const foreign::ImportedConfig &config, const dsl::ParameterCounts &parameters,
+                 const std::optional<FoundWeights> &weights) {
   OrderedJson json, settings = OrderedJson::object();
   for (const auto &[key, value] : config.settings)
     settings[key] = settingJson(value);
   json["model"] = config.model;
   json["family"] = config.family;
   json["settings"] = settings;
-  json["parameters"] = parameters;
+  json["parameters"] = parameters.all;
+  if (parameters.active != parameters.all)
+    json["active_parameters"] = parameters.active, json["table_parameters"] = parameters.tables;
   json["skipped"] = config.skipped;
   json["weights"] = nullptr;
   if (weights)
@@ -126,12 +130,13 @@ void printAsJson(const foreign::ImportedConfig &config, int64_t parameters, cons
   printJson(std::move(json));
 }
 
-void printText(const foreign::ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+void printText(const foreign::ImportedConfig &config, const dsl::ParameterCounts &parameters, const std::optional<FoundWeights> &weights) {
   std::string types;
   if (weights)
     for (const std::string &type : weights->types)
       types += (types.empty() ? "" : ", ") + type;
-  printRemark(fmt::format("family \"{}\", model '{}', {} parameters", config.family, config.name, parameters));
+  std::string active = parameters.active == parameters.all ? "" : fmt::format(", of which a position meets {}", parameters.active);
+  printRemark(fmt::format("family \"{}\", model '{}', {} parameters{}", config.family, config.name, parameters.all, active));
   if (weights)
     printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}{}", weights->tensors, weights->path, weights->bytes, types,
                             weights->ignored ? fmt::format("; {} others are not parameters of the model", weights->ignored) : ""));
@@ -182,7 +187,7 @@ ExitCode runImport(const ImportFlags &flags) {
   if (!flags.output.empty())
     if (ExitCode code = writeCall(flags, *config); code != ExitCode::Good)
       return code;
-  int64_t parameters = models::countParameters(elaborated->program.model);
+  const dsl::ParameterCounts parameters = dsl::countParameters(elaborated->program.model);
   if (flags.json)
     printAsJson(*config, parameters, weights);
   else

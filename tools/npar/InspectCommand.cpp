@@ -1,12 +1,14 @@
 // `npar inspect`: what a compiled program holds and does, without running it: numbers, a picture, a page, a planned timeline.
 #include "tools/npar/Command.h"
 
+#include "dsl/ParameterCounts.h"
 #include "engine/files/BoundedText.h"
 #include "engine/files/PendingFile.h"
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/HostTraffic.h"
 #include "engine/show/MeasuredRun.h"
 #include "engine/show/ParameterBytes.h"
+#include "engine/show/ParameterShares.h"
 #include "engine/show/Summary.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/TraceText.h"
@@ -194,6 +196,19 @@ ExitCode writePictures(const InspectFlags &flags, const show::View &first, const
   return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, show::viewTrace(first));
 }
 
+/// The program's summary, with the counts that only its text has.
+Outcome<show::Summary> summaryOf(const InspectFlags &flags, const program::Program &program) {
+  show::Summary summary = show::summarize(program);
+  if (flags.model.isCompiled())
+    return summary;
+  Outcome<ElaboratedModel> text = elaborateModel(flags.model, {}, /*withWarnings=*/false);
+  if (!text.ok())
+    return text.code();
+  const dsl::ParameterCounts counts = dsl::countParameters(text->program.model);
+  summary.activeParameters = static_cast<uint64_t>(counts.active), summary.tableParameters = static_cast<uint64_t>(counts.tables);
+  return summary;
+}
+
 ExitCode inspect(const InspectFlags &flags, InspectView view) {
   for (const std::string &setting : flags.compareSettings)
     if (!models::settingOf(setting))
@@ -239,9 +254,11 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (ExitCode code = writePictures(flags, views[0], all); code != ExitCode::Good)
     return code;
 
-  show::Summary summary = show::summarize(program);
+  Outcome<show::Summary> summary = summaryOf(flags, program);
+  if (!summary.ok())
+    return summary.code();
   if (flags.json) {
-    OrderedJson json = show::summaryJson(summary);
+    OrderedJson json = show::summaryJson(*summary);
     show::addView(json, views[0]);
     if (traffic)
       json["placement"] = show::hostTrafficJson(*traffic);
@@ -253,8 +270,11 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
       OrderedJson &one = json["classes"].at(part.programClass);
       if (view == InspectView::Why)
         one["why"] = show::whyJson(views[0], part);
-      if (view == InspectView::Bytes)
-        one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
+      if (view == InspectView::Bytes) {
+        const program::RankClass &rankClass = *program.classes()->Get(part.programClass);
+        one["bytes_per_parameter"] = show::parameterBytesJson(program, rankClass);
+        one["parameter_shares"] = show::parameterSharesJson(program, rankClass);
+      }
     }
     printJson(std::move(json));
   } else if (view == InspectView::Why) {
@@ -264,7 +284,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   } else if (traffic) {
     std::cout << show::hostTrafficText(program, *traffic);
   } else {
-    std::cout << show::summaryTable(summary) << show::viewText(views[0]);
+    std::cout << show::summaryTable(*summary) << show::viewText(views[0]);
     if (actual)
       std::cout << show::measuredRunText(views[0], *actual);
     if (views.size() > 1)

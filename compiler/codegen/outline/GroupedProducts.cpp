@@ -103,19 +103,25 @@ static Matrix operandOf(Operation *op, View &view, Value value, const Roles &rol
 template <typename Op>
 static void replaceByProduct(Op op, const View &left, const View &right, const Matrix &a, const Matrix &b, const Matrix &c,
                              const Roles &roles, bool depth) {
-  OpBuilder builder(op);
+  Accumulation accumulation = depth ? accumulationOf(op) : Accumulation{};
+  OpBuilder builder(accumulation.sum ? accumulation.sum.getOperation() : op.getOperation());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto array = [&](ArrayRef<int64_t> values) { return builder.getDenseI64ArrayAttr(values); };
   Type first = op.getFirst().getType();
   Axes order = joined({roles.samples, roles.group});
   SmallVector<Value> ranges{inOrder(op, op.getFirst(), order), inOrder(op, op.getLast(), order)};
   auto matmul =
-      rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, Value(), ranges,
+      rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, accumulation.variable, ranges,
                              array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows), i64(c.columns),
                              i64(a.columns), array(a.strides()), array(b.strides()), array(c.strides()), i64(left.offset),
-                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getPiecesAttr());
+                             i64(right.offset), op.getTf32Attr(), depth ? builder.getUnitAttr() : UnitAttr(), op.getFilledAttr());
   attributes::at.copy(op, matmul);
-  op.replaceAllUsesWith(matmul.getResult());
+  if (accumulation.sum) {
+    accumulation.sum.replaceAllUsesWith(matmul.getResult());
+    accumulation.sum.erase();
+  } else {
+    op.replaceAllUsesWith(matmul.getResult());
+  }
   op.erase();
 }
 

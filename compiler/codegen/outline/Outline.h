@@ -19,6 +19,13 @@ void rewriteState(mlir::Block &block);
 
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
+/// An addition of a product to the value of a variable, which the product computes itself. Both are null if there is none.
+struct Accumulation {
+  nn::AddOp sum;
+  mlir::Value variable;
+};
+/// Finds the only use of a product if it is such an addition.
+Accumulation accumulationOf(mlir::Operation *product);
 /// nn.grouped and nn.grouped_weights -> rank.matmul with ranges of rows.
 llvm::LogicalResult rewriteGroupedProducts(mlir::Block &block);
 

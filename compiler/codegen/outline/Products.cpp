@@ -121,22 +121,15 @@ static bool rewriteProduct(nn::EinsumOp op) {
   if (swapped)
     std::swap(a, b);
 
-  // A sum with the value of a variable, stored there again, is the product's own accumulation.
-  Value accumulator;
-  nn::AddOp sum;
-  if (op->hasOneUse())
-    if ((sum = dyn_cast<nn::AddOp>(*op->getUsers().begin())))
-      if (Value other = sum.getA() == op.getResult() ? sum.getB() : sum.getA();
-          other.getDefiningOp<nn::ReadOp>() && other.hasOneUse() && sum.getType() == op.getType() && other.getType() == op.getType())
-        accumulator = other;
-  OpBuilder builder(accumulator ? sum.getOperation() : op.getOperation());
+  auto [sum, accumulator] = accumulationOf(op);
+  OpBuilder builder(sum ? sum.getOperation() : op.getOperation());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto matmul = rank::MatmulOp::create(
       builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, ValueRange(), builder.getDenseI64ArrayAttr(batch), i64(m.size),
       i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides), builder.getDenseI64ArrayAttr(bStrides),
-      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), i64(1));
+      builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset), op.getTf32Attr(), UnitAttr(), builder.getF64FloatAttr(1));
   attributes::at.copy(op, matmul);
-  if (accumulator) {
+  if (sum) {
     sum.replaceAllUsesWith(matmul.getResult());
     sum.erase();
   } else {
@@ -144,6 +137,17 @@ static bool rewriteProduct(nn::EinsumOp op) {
   }
   op.erase();
   return true;
+}
+
+Accumulation accumulationOf(Operation *product) {
+  Value result = product->getResult(0);
+  auto sum = result.hasOneUse() ? dyn_cast<nn::AddOp>(*result.getUsers().begin()) : nn::AddOp();
+  if (!sum)
+    return {};
+  Value other = sum.getA() == result ? sum.getB() : sum.getA();
+  bool reads = other.getDefiningOp<nn::ReadOp>() && other.hasOneUse();
+  bool same = sum.getType() == result.getType() && other.getType() == result.getType();
+  return reads && same ? Accumulation{sum, other} : Accumulation{};
 }
 
 // Copies the operands to [batch.., m.., k..] and [batch.., n.., k..], a form that always classifies, except for C's contiguous axis.

@@ -2,6 +2,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/dialects/nn/ops/Chain.h"
+#include "compiler/dialects/nn/ops/Counts.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
@@ -11,7 +12,7 @@ using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAlong, addAttention, addChain, addCrossEntropy, addDropout, addEinsum, addElementwise, addExperts, addFunction,
+  for (auto add : {addAlong, addAttention, addChain, addCounts, addCrossEntropy, addDropout, addEinsum, addElementwise, addExperts, addFunction,
                    addGather, addInteger, addNorm, addReduce, addRingAttention, addScores, addSelect, addUpdate, addVariable})
     add(*this);
 }

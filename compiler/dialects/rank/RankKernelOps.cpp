@@ -46,7 +46,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 double MatmulOp::getFlops() {
-  double flops = 2.0 * getM() * getN() * getK() / double(getPieces());
+  double flops = 2.0 * getM() * getN() * getK() * getFilled().convertToDouble();
   for (int64_t size : getRanges().empty() ? getBatch() : getBatch().drop_back())
     flops *= size;
   return flops;
@@ -86,8 +86,8 @@ LogicalResult MatmulOp::verify() {
     if (side.strides[batch.size()] != 1 && side.strides[batch.size() + 1] != 1)
       return emitOpError("'") << side.name << "' has no unit stride among row and column";
   }
-  if (!getRanges().empty() && (getRanges().size() != 2 || batch.size() != 2 || getAccumulator()))
-    return emitOpError("a grouped product has two ranges, two batch loops and no accumulator; this one has ")
+  if (!getRanges().empty() && (getRanges().size() != 2 || batch.size() != 2 || (getAccumulator() && !getDepth())))
+    return emitOpError("a grouped product has two ranges, two batch loops and, unless it sums over rows, no accumulator; this one has ")
            << getRanges().size() << " ranges and " << batch.size() << " batch loops";
   if (getC().back() != 1)
     return emitOpError("'c' has column stride ") << getC().back() << ", must be 1";

@@ -56,7 +56,7 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
     row stride, then column stride; an operand's offset counts elements from its first. C's column stride is 1; A and B have one unit
     stride among row and column. With an accumulate operand, which may share the result's storage, the product is added to it. With `tf32`
     operands, of f32, are rounded to TF32 (RULES.md#N8).
-    With `pieces` a rank has, on average, that part of the rows which its shapes have room for. With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops are
+    `filled` is the part of the rows that belongs to a group on average. With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops are
     samples and groups (engine/program/Program.fbs, Matmul).
     ```mlir
     %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
@@ -66,7 +66,7 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
       DenseI64ArrayAttr:$batch,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$a, DenseI64ArrayAttr:$b, DenseI64ArrayAttr:$c,
       DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset, UnitAttr:$tf32, UnitAttr:$depth,
-      DefaultValuedAttr<I64Attr, "1">:$pieces);
+      DefaultValuedAttr<F64Attr, "1.0">:$filled);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs (`accumulate` $accumulator^)? (`grouped` $ranges^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;

@@ -4,6 +4,7 @@
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/OptimizerAttributes.h"
+#include "compiler/dialects/nn/ops/Counts.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/autodiff/Autodiff.h"
@@ -135,7 +136,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
                                   << "' mixes the samples of a batch: a program without training must compute each sample separately";
       if (!position)
         continue;
-      if (failed(checkAttention(op, position)))
+      if (failed(checkAttention(op, position)) || failed(checkQueue(op)))
         return failure();
       if (isDoubtful(op, position) && !doubtful)
         doubtful = op;
@@ -167,6 +168,18 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
                                                                  << "' uses later positions, which are not known "
                                                                     "during generation";
     error.attachNote(op->getLoc()) << "help: give it 'causal'";
+    return error;
+  }
+
+  /// Refuses a queue in which choices of later positions come first.
+  static LogicalResult checkQueue(Operation *op) {
+    auto queue = dyn_cast<QueueOp>(op);
+    if (!queue || !queue.getLooksAhead().value_or(false))
+      return success();
+    InFlightDiagnostic error =
+        op->emitError("a queue in the order \"choice\" uses the choices of later positions, which are not known during "
+                      "generation");
+    error.attachNote(op->getLoc()) << "help: train with the order \"position\"";
     return error;
   }
 

@@ -1,6 +1,7 @@
 // autodiff-recompute: values inside a recomputed segment are not kept for the backward but computed again there.
 #include "compiler/attributes/ClauseAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Decision.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Segments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,6 +45,8 @@ private:
     std::optional<unsigned> segment = segments.of(op);
     if (!segment || !isPure(op) || isFree(op) || isFetched(op))
       return; // never kept, so never worth repeating
+    if (op->hasTrait<Decision>())
+      return; // kept: decided once
     segmentOf[op] = *segment;
     order[op] = static_cast<int64_t>(order.size());
     op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -31,6 +32,8 @@ public:
     for (const attributes::SavedEntry &entry : entries)
       addValue(entry);
     addStages();
+    for (const attributes::RoutingEntry &entry : attributes::getRoutings(module))
+      addRouting(entry);
     if (std::optional<attributes::ProductFlops> flops = attributes::getProductFlops(module))
       saved.flops = {flops->forward, flops->backward, flops->repeated};
     return std::move(saved);
@@ -70,6 +73,17 @@ private:
       value.block = block;
       saved.values.push_back(value);
     }
+  }
+
+  void addRouting(const attributes::RoutingEntry &entry) {
+    auto part = [](int64_t whole, double share) { return std::llround(static_cast<double>(whole) * share); };
+    SavedActivations::Routing routing;
+    routing.path = entry.path, routing.way = entry.way;
+    routing.experts = entry.experts, routing.ranks = entry.ranks, routing.choices = entry.choices;
+    routing.worstRows = entry.rows, routing.balancedRows = part(entry.rows, entry.filled);
+    routing.worstBytes = entry.kept, routing.balancedBytes = part(entry.kept, entry.filled);
+    routing.dispatchBytes = entry.sent, routing.elsewhereBytes = part(entry.sent, entry.elsewhere);
+    saved.routings.push_back(std::move(routing));
   }
 
   void addStages() {

@@ -2,6 +2,7 @@
 #include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
+#include "compiler/passes/place/RoutedRows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -48,6 +49,7 @@ struct PlaceAccountSaved : impl::PlaceAccountSavedBase<PlaceAccountSaved> {
         entries.push_back(entry(op.getResult(0), {{nn::getAt(&op).getBlock()}, {}}, "mask"));
     }
     attributes::setSavedValues(getOperation(), entries);
+    attributes::setRoutings(getOperation(), routedRows(micro));
     countProducts(micro);
   }
 

@@ -175,8 +175,8 @@ LogicalResult Layouts::placeParameters() {
     updates[nn::pathOf(variable)] = layout;
     if (layout.getNames().empty() || variable.getUntrained()) // one element has no shares; a state has no optimizer
       continue;
-    variables[nn::pathOf(variable)] = layout.withFlat(stores.parameters());
-    updates[nn::pathOf(variable)] = layout.withFlat(stores.optimizer());
+    variables[nn::pathOf(variable)] = layout.withFlat(stores.parameters(layout));
+    updates[nn::pathOf(variable)] = layout.withFlat(stores.optimizer(layout));
   }
   for (nn::VariableOp variable : variableOps)
     if (variable.isKind(nn::VariableKind::State) && variable.getOf())
@@ -236,7 +236,7 @@ void Layouts::define(Operation *op) {
     if (!found)
       found = replicated(accumulate.getValue().getType());
     auto variable = nn::findVariable(symbols, accumulate.getVariable());
-    variables[accumulate.getVariable()] = variable && variable.getOf() ? accumulated(found) : found;
+    variables[accumulate.getVariable()] = variable && variable.getOf() ? accumulated(found, updates.lookup(*variable.getOf())) : found;
   }
   for (Value result : op->getResults()) {
     LayoutAttr raw = resultLayout(result);
@@ -247,10 +247,10 @@ void Layouts::define(Operation *op) {
   }
 }
 
-LayoutAttr Layouts::accumulated(LayoutAttr gradient) const {
+LayoutAttr Layouts::accumulated(LayoutAttr gradient, LayoutAttr update) const {
   SmallVector<StringAttr> axes;
-  for (StringAttr axis : stores.gradients())
-    if (!gradient.splitsOver(axis))
+  for (StringAttr axis : stores.gradients(gradient))
+    if (llvm::is_contained(update.getFlatAxes(), axis))
       axes.push_back(axis);
   return dist::withoutPartial(gradient, axes).withFlat(axes);
 }

@@ -60,8 +60,9 @@ private:
   void placeUpdate();
   /// The layout in which the parameter of an operand of @update is updated; null when the operand belongs to none.
   dist::LayoutAttr updateLayout(mlir::Value operand) const;
-  /// The layout in which an accumulator stores a gradient of this layout: the piece that `gradients -> ...` keeps.
-  dist::LayoutAttr accumulated(dist::LayoutAttr gradient) const;
+  /// The layout in which an accumulator stores a gradient of this layout: the piece that `gradients -> ...` keeps of a parameter that is
+  /// updated in the other layout.
+  dist::LayoutAttr accumulated(dist::LayoutAttr gradient, dist::LayoutAttr update) const;
   void sweep();
   void define(mlir::Operation *op);
   /// The mesh axes over which all operands but indices are partial, if the operation accepts that (RULES.md#P4).

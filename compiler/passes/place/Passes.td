@@ -27,9 +27,13 @@ def PlaceSpreadRows : Pass<"place-spread-rows", "::mlir::ModuleOp"> {
   let summary = "gives rows of experts that ranks share a piece for each rank";
   let description = [{
     Runs before autodiff, where a rule splits the axis whose entries rows belong to. The axis of rows is replaced by one that has a piece for
-    each rank of the rule and goes by its rules. A piece has the place of every row of a sample and holds those of the rank's own entries. So
-    a rank has at most the rows of all samples of the ranks that share them: a size known at compile time. Dispatch and collect work on whole
-    pieces of their own samples; the renames between become all_to_alls where the batch is split over the same mesh axes.
+    each rank of the rule and goes by its rules. A piece holds the rows of the rank's own entries, from its beginning. It has places for the
+    most rows that these can get: all rows of a sample or, if the choices of a position differ, one per position and entry. Ranges of rows
+    count from the beginning of a piece.
+
+    By all_to_all, dispatch and collect work on whole pieces of their own samples; the renames between communicate where the batch is split
+    over the same mesh axes. By gather they work on the rank's piece of all samples: positions are gathered, and results are partial sums. The
+    rule says `by`, or the sizes decide (PLANS.md, Expert parallelism).
 
     ```mlir
     // dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], dist.mesh = #dist.mesh<ep = 2>

@@ -231,7 +231,7 @@ private:
       for (dist::RuleAttr rule : attributes::rules.get(module))
         if (rule.getAxis().getValue() != "batch" && llvm::is_contained(rule.getMesh(), axis))
           cause.list(namedRule(rule));
-      if (llvm::is_contained(stores.optimizer(), axis))
+      if (stores.dealsOptimizer(axis))
         cause.list(stores.named("optimizer"));
     }
   }

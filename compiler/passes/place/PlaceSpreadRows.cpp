@@ -23,6 +23,15 @@ struct Rows {
   SmallVector<Operation *> ops;
   SmallVector<nn::GroupedOp> products;
   nn::DispatchOp first; ///< dispatch in the order of the program
+
+  int64_t size() { return nn::sizeOf(first.getType(), first.getRowAttr()); }
+  int64_t choices() { return size() / nn::sizeOf(first.getX().getType(), first.getSeqAttr()); }
+};
+
+/// Tells how many ranks share the experts, and how rows get to them.
+struct Exchange {
+  int64_t pieces = 1;
+  bool gathers = false; ///< ranks gather positions and add up their results; otherwise rows go by all_to_all
 };
 
 RankedTensorType integers(ArrayRef<StringAttr> axes, ArrayRef<int64_t> sizes) {
@@ -39,30 +48,40 @@ RankedTensorType exchanged(Type type, StringAttr from, StringAttr to, int64_t si
   return nn::withAxes(cast<RankedTensorType>(type).getElementType(), axes, sizes);
 }
 
-/// Rewrites the ops on the rows of one routing for `pieces` ranks. Piece p of the new axis has the place of every old row, and holds those
-/// of the p-th part of the experts; its other rows are empty. So ranges of rows stay as they are.
+/// Rewrites the ops on the rows of one routing for ranks that share the experts. Piece p of the new axis holds the rows of the p-th part of
+/// the experts, from its beginning, in the old order; its other rows are empty. A piece of a few experts is shorter than the old rows if
+/// the choices of a position differ: at most one goes to each expert.
 class Spreading {
 public:
-  Spreading(Rows &rows, int64_t pieces)
-      : rows(rows), builder(rows.first), loc(rows.first.getLoc()), pieces(pieces), row(rows.first.getRowAttr()),
-        expert(rows.products.front().getAxisAttr()), size(nn::sizeOf(rows.first.getType(), row)) {
+  Spreading(Rows &rows, Exchange exchange)
+      : rows(rows), builder(rows.first), loc(rows.first.getLoc()), pieces(exchange.pieces), gathers(exchange.gathers),
+        row(rows.first.getRowAttr()), expert(rows.products.front().getAxisAttr()), size(rows.size()) {
     at = nn::getAt(rows.first);
     spread = nn::spreadRows(row, expert);
     local = builder.getStringAttr(spread.getValue() + ".local");
-    Type first = rows.products.front().getFirst().getType();
-    block = (nn::sizeOf(first, expert) + pieces - 1) / pieces;
+    Type ranges = rows.products.front().getFirst().getType();
+    block = (nn::sizeOf(ranges, expert) + pieces - 1) / pieces;
+    length = rows.first.getDistinct() ? size / rows.choices() * std::min(rows.choices(), block) : size;
   }
 
   void run() {
-    number = made(nn::IndexOp::create(builder, loc, integers(local, size * pieces)));
-    old = integer("mod", number, constant(size));
-    Value source = rows.first.getSource(), last = whole(rows.products.front().getLast());
+    nn::GroupedOp product = rows.products.front();
+    first = whole(product.getFirst()), last = whole(product.getLast());
+    Value number = made(nn::IndexOp::create(builder, loc, integers(local, length * pieces)));
+    Value piece = integer("div", number, constant(length));
+    old = integer("add", startOf(piece), integer("mod", number, constant(length)));
     // An old row belongs to the piece of its expert: of the experts that end at or before it there are as many as its expert's number.
-    Value owner = pieceOf(made(nn::IndexOp::create(builder, loc, integers(row, size))), last);
-    Value isHere = compare("equal", lookedUp(owner), integer("div", number, constant(size)));
-    Value sources = where(isHere, lookedUp(source), constant(-1));
+    Value owner = pieceOf(made(nn::IndexOp::create(builder, loc, integers(row, size))));
+    Value sources = where(compare("equal", lookedUp(owner), piece), lookedUp(rows.first.getSource()), constant(-1));
+    if (gathers)
+      sources = named(sources);
+    Value expertPiece =
+        integer("div", made(nn::IndexOp::create(builder, loc, integers(expert, nn::sizeOf(product.getFirst().getType(), expert)))),
+                constant(block));
+    Value start = startOf(expertPiece);
+    Value begin = integer("sub", product.getFirst(), start), end = integer("sub", product.getLast(), start);
     for (Operation *op : rows.ops)
-      rewrite(op, sources, last);
+      rewrite(op, sources, begin, end);
   }
 
 private:
@@ -91,62 +110,83 @@ private:
     Type type = exchanged(value.getType(), from, to, nn::sizeOf(value.getType(), from));
     return made(nn::RenameOp::create(builder, loc, type, value, from, to));
   }
+  StringAttr allName() { return builder.getStringAttr(expert.getValue() + ".all"); }
   /// All entries of the experts' axis, which no rule splits under this name.
-  Value whole(Value value) { return renamed(value, expert, builder.getStringAttr(expert.getValue() + ".all")); }
+  Value whole(Value value) { return renamed(value, expert, allName()); }
   Value named(Value value) { return renamed(value, local, spread); }
 
   /// The piece of old rows: the number of experts whose rows end at or before each, over those of a piece.
-  Value pieceOf(Value places, Value last) {
-    StringAttr all = builder.getStringAttr(expert.getValue() + ".all");
+  Value pieceOf(Value places) {
     Value before = compare("less_equal", last, places);
     RankedTensorType type = cast<RankedTensorType>(before.getType());
-    Value count = made(nn::SumOp::create(builder, loc, nn::withoutAxes(type, all), before));
+    Value count = made(nn::SumOp::create(builder, loc, nn::withoutAxes(type, allName()), before));
     return integer("div", count, constant(block));
+  }
+
+  /// The old rows with which pieces begin; 0 for pieces that have no expert.
+  Value startOf(Value piece) {
+    Value expertOf = integer("mul", piece, constant(block));
+    SmallVector<StringAttr> axes;
+    SmallVector<int64_t> sizes;
+    for (Value part : {first, expertOf})
+      for (StringAttr axis : nn::axesOf(part.getType()))
+        if (axis != allName() && !llvm::is_contained(axes, axis)) {
+          axes.push_back(axis);
+          sizes.push_back(nn::sizeOf(part.getType(), axis));
+        }
+    return made(nn::GatherOp::create(builder, loc, integers(axes, sizes), first, expertOf, allName()));
   }
 
   /// The values of the old rows at the places of the new ones.
   Value lookedUp(Value value) {
-    Type type = exchanged(value.getType(), row, local, size * pieces);
+    Type type = exchanged(value.getType(), row, local, length * pieces);
     return made(nn::GatherOp::create(builder, loc, type, value, old, row));
   }
 
   /// The new rows of a position's choices.
-  Value moved(Value place, Value last) {
+  Value moved(Value place) {
     Value &known = places[place];
     if (!known) {
-      Value offset = integer("mul", pieceOf(place, last), constant(size));
-      known = where(compare("less", place, constant(0)), constant(-1), integer("add", place, offset));
+      Value piece = pieceOf(place), inside = integer("sub", place, startOf(piece));
+      known = where(compare("less", place, constant(0)), constant(-1), integer("add", inside, integer("mul", piece, constant(length))));
     }
     return known;
   }
 
-  void rewrite(Operation *op, Value sources, Value last) {
+  void rewrite(Operation *op, Value sources, Value begin, Value end) {
     builder.setInsertionPoint(op);
     auto route = [&](auto routed) {
       routed.getSourceMutable().assign(sources);
-      routed.getPlaceMutable().assign(moved(routed.getPlace(), last));
-      routed.setRowAttr(local);
+      routed.getPlaceMutable().assign(moved(routed.getPlace()));
+      routed.setRowAttr(gathers ? spread : local);
     };
-    // Rows are sent and brought back under a name that no rule splits, so samples stay where they are; the renames communicate.
-    if (auto dispatch = dyn_cast<nn::DispatchOp>(op)) {
+    // If ranks do not gather, rows are sent and brought back under a name that no rule splits, so samples stay where they are; the renames
+    // communicate.
+    if (auto dispatch = dyn_cast<nn::DispatchOp>(op); dispatch && !gathers) {
       route(dispatch);
-      dispatch.getResult().setType(exchanged(dispatch.getType(), row, local, size * pieces));
+      dispatch.getResult().setType(exchanged(dispatch.getType(), row, local, length * pieces));
       builder.setInsertionPointAfter(op);
       Value sent = renamed(dispatch, local, spread);
       dispatch.getResult().replaceAllUsesExcept(sent, sent.getDefiningOp());
+    } else if (dispatch) {
+      route(dispatch);
     } else if (auto collect = dyn_cast<nn::CollectOp>(op)) {
       route(collect);
-      collect.getRowsMutable().assign(renamed(collect.getRows(), spread, local));
+      if (!gathers)
+        collect.getRowsMutable().assign(renamed(collect.getRows(), spread, local));
     } else if (auto product = dyn_cast<nn::GroupedOp>(op)) {
       product.setRowAttr(spread);
       product.setPieces(pieces);
+      product.setFilled(APFloat(double(size) / double(length * pieces)));
+      product.getFirstMutable().assign(begin);
+      product.getLastMutable().assign(end);
     } else {
       for (OpOperand &use : op->getOpOperands())
         use.set(converted(use.get()));
     }
     for (Value result : op->getResults())
       if (nn::hasAxis(result.getType(), row))
-        result.setType(exchanged(result.getType(), row, spread, size * pieces));
+        result.setType(exchanged(result.getType(), row, spread, length * pieces));
   }
 
   /// A value that meets rows: of an expert's entries for each row.
@@ -164,7 +204,7 @@ private:
     Operation *copy = builder.clone(*maker);
     copy->setOperands(operands);
     Value result = copy->getResult(0);
-    result.setType(exchanged(value.getType(), row, spread, size * pieces));
+    result.setType(exchanged(value.getType(), row, spread, length * pieces));
     return others[value] = result;
   }
 
@@ -172,12 +212,14 @@ private:
   OpBuilder builder;
   const Location loc;
   const int64_t pieces;
+  const bool gathers;
   const StringAttr row, expert;
-  const int64_t size; ///< of the old axis
-  int64_t block;      ///< experts of a piece
+  const int64_t size;    ///< of the old axis
+  int64_t block, length; ///< experts and rows of a piece
   StringAttr spread, local;
   nn::AtAttr at;
-  Value number, old; ///< of each new row: its number, the old row in its place
+  Value first, last; ///< of all experts: the old row with which its rows begin, and that after them
+  Value old;         ///< of each new row: the old row in its place
   llvm::DenseMap<Value, Value> places, others;
 };
 
@@ -189,11 +231,11 @@ struct PlaceSpreadRows : impl::PlaceSpreadRowsBase<PlaceSpreadRows> {
       return;
     Rules rules(module);
     for (auto &[source, rows] : rowsOf(micro)) {
-      FailureOr<int64_t> pieces = piecesOf(rows, rules);
-      if (failed(pieces))
+      FailureOr<Exchange> exchange = exchangeOf(rows, rules);
+      if (failed(exchange))
         return signalPassFailure();
-      if (*pieces > 1)
-        Spreading(rows, *pieces).run();
+      if (exchange->pieces > 1)
+        Spreading(rows, *exchange).run();
     }
   }
 
@@ -224,17 +266,34 @@ private:
     return all;
   }
 
-  /// The number of ranks that share the experts of these rows; products must agree.
-  static FailureOr<int64_t> piecesOf(const Rows &rows, Rules &rules) {
-    int64_t pieces = 1;
+  /// Finds how the ranks share the experts of these rows; products must agree.
+  static FailureOr<Exchange> exchangeOf(Rows &rows, Rules &rules) {
+    Exchange exchange;
     for (nn::GroupedOp product : rows.products) {
-      int64_t found = rules.mesh.sizeOf(rules.assign(product).splitsOf(product.getAxisAttr()));
-      if (product != rows.products.front() && found != pieces)
-        return product.emitError() << "rows whose experts are split over " << pieces << " ranks meet experts that are split over " << found
-                                   << ": give all products of these rows the same rule";
-      pieces = found;
+      Assignment assignment = rules.assign(product);
+      ArrayRef<StringAttr> splits = assignment.splitsOf(product.getAxisAttr());
+      int64_t found = rules.mesh.sizeOf(splits);
+      if (product != rows.products.front() && found != exchange.pieces)
+        return product.emitError() << "rows whose experts are split over " << exchange.pieces << " ranks meet experts that are split over "
+                                   << found << ": give all products of these rows the same rule";
+      exchange.pieces = found;
+      if (found > 1)
+        exchange.gathers = gathers(rows, rules, splits, rules.rule(assignment.ruleOf(splits.front())).getBy());
     }
-    return pieces;
+    return exchange;
+  }
+
+  /// Returns whether positions are gathered. Unless the rule has `by`, gathering must move less: the positions of each of the ranks that
+  /// have other samples, instead of a row per choice. Ranks with the same samples have nothing to gather.
+  static bool gathers(Rows &rows, Rules &rules, ArrayRef<StringAttr> splits, StringRef by) {
+    if (!by.empty())
+      return by == "gather";
+    Assignment dispatch = rules.assign(rows.first);
+    int64_t others = 1;
+    for (StringAttr axis : dispatch.splitsOf(StringAttr::get(splits.front().getContext(), "batch")))
+      if (llvm::is_contained(splits, axis))
+        others *= rules.mesh.sizeOf(axis);
+    return others == 1 || rows.choices() > others;
   }
 };
 } // namespace

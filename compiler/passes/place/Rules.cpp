@@ -98,8 +98,11 @@ std::string Rules::freeMeshAxes() const {
   return text.empty() ? "no axis of this mesh" : text;
 }
 
-static bool matchesRule(dist::RuleAttr rule, Operation *op) {
-  if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op))
+/// Returns whether a rule applies to a loop of an operation. Rows that are spread over ranks go where the products of their experts are: a
+/// rule `in op grouped` splits them in every operation.
+static bool matchesRule(dist::RuleAttr rule, Operation *op, StringAttr loop) {
+  bool follows = rule.getOp() == "grouped" && nn::entriesOfRows(loop);
+  if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op) && !follows)
     return false;
   if (rule.getLayer().empty())
     return true;
@@ -123,7 +126,7 @@ SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<Strin
   for (StringAttr meshAxis : meshAxes)
     for (dist::RuleAttr rule : rules)
       if ((rule.getAxis() == axis || rule.getAxis() == nn::entriesOfRows(axis)) && llvm::is_contained(rule.getMesh(), meshAxis) &&
-          matchesRule(rule, op)) {
+          matchesRule(rule, op, axis)) {
         if (Attribute named = namedRule(rule); named && !llvm::is_contained(found, named))
           found.push_back(named);
         break;
@@ -133,8 +136,6 @@ SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<Strin
 
 /// Returns whether a loop is split by the rules of an axis: its own, or that of the entries that spread rows belong to.
 static bool goesBy(StringAttr loop, StringAttr axis) { return loop == axis || nn::entriesOfRows(loop) == axis; }
-
-bool Rules::matches(const Entry &entry, Operation *op) const { return matchesRule(entry.attribute, op); }
 
 static bool isNarrowed(dist::RuleAttr rule) { return !rule.getOp().empty() || !rule.getLayer().empty(); }
 
@@ -251,7 +252,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
     StringAttr named = entry.attribute.getAxis();
     const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return goesBy(candidate.name, named); });
     StringAttr axis = loop == axes.end() ? named : loop->name;
-    if (entry.refused || loop == axes.end() || (only && axis != only) || !matches(entry, op))
+    if (entry.refused || loop == axes.end() || (only && axis != only) || !matchesRule(entry.attribute, op, axis))
       continue;
     if (auto found = exempt.find(axis); found != exempt.end()) {
       rules[found->second].exempts = true;
@@ -291,6 +292,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
         break;
       }
       entry.used |= counts;
+      entry.context |= nn::entriesOfRows(axis) != nullptr;
       busy.push_back(meshAxis);
       assignment.take(axis, meshAxis, index);
     }
@@ -330,7 +332,7 @@ LogicalResult Rules::check() {
     if (!entry.refused && entry.used && !entry.context && !entry.attribute.getBy().empty() && mesh.sizeOf(entry.attribute.getMesh()) > 1) {
       failed = true;
       InFlightDiagnostic error = emitError(entry.attribute.getLoc());
-      error << "the rule '" << entry.attribute.text() << "' splits the keys of no attention";
+      error << "the rule '" << entry.attribute.text() << "' splits neither the keys of attention nor rows of experts";
       if (noteExemption(error, entry))
         error.attachNote(entry.attribute.getLoc()) << "help: remove 'by', or narrow the exemption so that it leaves attention out";
       else

@@ -57,12 +57,11 @@ private:
     bool used = false, refused = false, blocked = false;
     /// An operation of each kind that needs the axis whole, and the mesh axis that would have split it there.
     llvm::SmallVector<std::pair<mlir::Operation *, mlir::StringAttr>, 1> whole = {};
-    bool context = false; ///< it split the sequence of some attention
+    bool context = false; ///< it split the sequence of some attention, or rows that are sent to experts
     bool exempts = false; ///< a rule `-> none` kept a later rule from some operation
     int lateFor = -1;     ///< of a rule `-> none`: the rule that had split the axis in some operation before; -1 when none had
     int exemptedBy = -1;  ///< the rule `-> none` that kept it from some operation, an attention rather than another; -1 when none did
   };
-  bool matches(const Entry &entry, mlir::Operation *op) const;
   bool divides(Entry &entry, mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> splits);
   void refuseWhole(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis);
   void reportWhole(const Entry &entry) const;

@@ -64,35 +64,40 @@ std::string Stores::legalAxes(StringAttr refused) const {
   return llvm::join(legal, ", ");
 }
 
+SmallVector<StringAttr> Stores::freeOf(ArrayRef<StringAttr> axes, dist::LayoutAttr layout) {
+  return llvm::to_vector(llvm::make_filter_range(axes, [&](StringAttr axis) { return !layout.splitsOver(axis); }));
+}
+
 LogicalResult Stores::check(ArrayRef<std::pair<nn::VariableOp, dist::LayoutAttr>> parameters) const {
   bool good = true;
   for (const Entry &entry : entries)
     for (StringAttr axis : entry.axes)
-      good &= llvm::all_of(parameters, [&](auto &each) { return succeeded(check(entry, axis, each.first, each.second)); });
+      if (!parameters.empty() && llvm::all_of(parameters, [&](auto &each) { return each.second.splitsOver(axis); })) {
+        refuse(entry, axis, parameters.front().first, parameters.front().second);
+        good = false;
+      }
   return success(good);
 }
 
-LogicalResult Stores::check(const Entry &entry, StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const {
-  for (auto [dim, name] : llvm::enumerate(layout.getNames())) {
-    if (!llvm::is_contained(layout.splitsOf(dim), axis))
-      continue;
-    LocationAttr line = lineOf(entry, axis);
-    InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
-                                               << "', which splits axis '" << name.getValue() << "' of parameter '" << nn::pathOf(parameter)
-                                               << "' already";
-    for (dist::RuleAttr rule : attributes::rules.get(module))
-      if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
-        error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";
-        break;
-      }
-    std::string legal = legalAxes(axis);
-    if (legal.empty())
-      error.attachNote(line) << "help: remove it: no mesh axis holds equal copies of every parameter";
-    else
-      error.attachNote(line) << "help: mesh axes that hold equal copies of every parameter: " << legal;
-    return failure();
-  }
-  return success();
+void Stores::refuse(const Entry &entry, StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const {
+  LocationAttr line = lineOf(entry, axis);
+  size_t dim = 0;
+  while (!llvm::is_contained(layout.splitsOf(dim), axis))
+    ++dim;
+  StringAttr name = layout.getNames()[dim];
+  InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
+                                             << "', which splits every parameter already, such as axis '" << name.getValue() << "' of '"
+                                             << nn::pathOf(parameter) << "'";
+  for (dist::RuleAttr rule : attributes::rules.get(module))
+    if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
+      error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";
+      break;
+    }
+  std::string legal = legalAxes(axis);
+  if (legal.empty())
+    error.attachNote(line) << "help: remove it: no mesh axis holds equal copies of every parameter";
+  else
+    error.attachNote(line) << "help: mesh axes that hold equal copies of every parameter: " << legal;
 }
 
 const Stores::Entry &Stores::entryOf(StringRef what) const {

@@ -1,5 +1,5 @@
 // The plan's store rules as placing asks them: over which mesh axes parameters, gradients and optimizer state are dealt out flat
-// (RULES.md#P7).
+// (RULES.md#P7). Each parameter is dealt over those of them that do not split it.
 #pragma once
 
 #include "compiler/passes/place/Rules.h"
@@ -13,15 +13,16 @@ class Stores {
 public:
   Stores(mlir::ModuleOp module, const Rules &rules);
 
-  /// Mesh axes, major to minor; none: kept as the rules of `split` leave it.
-  llvm::ArrayRef<mlir::StringAttr> parameters() const { return entries[0].axes; }
-  /// The mesh axes that the accumulators are dealt out over in each micro-batch; those stored `per step` are not among them.
-  llvm::ArrayRef<mlir::StringAttr> gradients() const { return entries[1].perMicro; }
-  llvm::ArrayRef<mlir::StringAttr> optimizer() const { return entries[2].axes; }
+  /// Mesh axes over which a parameter of this layout is dealt out, major to minor; none: it stays as the rules of `split` leave it.
+  llvm::SmallVector<mlir::StringAttr> parameters(dist::LayoutAttr layout) const { return freeOf(entries[0].axes, layout); }
+  /// The mesh axes that its accumulators are dealt out over in each micro-batch; those stored `per step` are not among them.
+  llvm::SmallVector<mlir::StringAttr> gradients(dist::LayoutAttr layout) const { return freeOf(entries[1].perMicro, layout); }
+  llvm::SmallVector<mlir::StringAttr> optimizer(dist::LayoutAttr layout) const { return freeOf(entries[2].axes, layout); }
+  bool dealsOptimizer(mlir::StringAttr axis) const { return llvm::is_contained(entries[2].axes, axis); }
 
   /// Refuses unknown mesh axes. The plan's elaboration has refused the pipeline's, and gradients stored otherwise than the optimizer state.
   mlir::LogicalResult check() const;
-  /// Refuses mesh axes that split a parameter already, each once. The layouts are those by the rules of `split` alone.
+  /// Refuses mesh axes that split every parameter, each once. The layouts are those by the rules of `split` alone.
   mlir::LogicalResult check(llvm::ArrayRef<std::pair<nn::VariableOp, dist::LayoutAttr>> parameters) const;
 
   /// `optimizer -> dp`, for causes. Of gradients what is stored in each micro-batch: nothing moves by a rule `per step` but by the
@@ -41,10 +42,12 @@ private:
     llvm::SmallVector<Rule> rules; ///< one per axis, size 1 included
   };
   const Entry &entryOf(llvm::StringRef what) const;
-  mlir::LogicalResult check(const Entry &entry, mlir::StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const;
+  static llvm::SmallVector<mlir::StringAttr> freeOf(llvm::ArrayRef<mlir::StringAttr> axes, dist::LayoutAttr layout);
+  /// Refuses a mesh axis that splits every parameter, such as this one.
+  void refuse(const Entry &entry, mlir::StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const;
   /// The line that stores over an axis; null when none does.
   static mlir::LocationAttr lineOf(const Entry &entry, mlir::StringAttr axis);
-  /// Mesh axes that split no parameter and are not the pipeline's.
+  /// Mesh axes whose rules split no axis of a parameter and that are not the pipeline's.
   std::string legalAxes(mlir::StringAttr refused) const;
 
   mlir::ModuleOp module;

@@ -8,6 +8,7 @@
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/prepare/Prepare.h"
+#include "compiler/passes/prepare/RouterOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -80,6 +81,7 @@ private:
   Type compute;
   SmallVector<Keep> keeps;
   llvm::SmallPtrSet<Operation *, 32> positions;          ///< ops whose values are made of positions and constants alone
+  llvm::SmallPtrSet<Operation *, 32> routers;            ///< ops that choose and weight the rows of experts: f32
   llvm::DenseMap<std::pair<Value, Type>, Value> rounded; ///< values of such ops in the types of those that meet them
 
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
@@ -133,6 +135,7 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (positions.contains(&op) && op.use_empty()) {
         positions.erase(&op);
+        routers.erase(&op);
         op.erase();
       }
   }
@@ -150,7 +153,7 @@ private:
   static bool isUnrounded(Operation *op) { return op && op->hasAttr(unroundedAttribute); }
 
   /// The type of an operation: that of the last matching `keep` of the plan; without one, f32 for operations that lose too much in 16 bits,
-  /// such as averages and exponentials. Positions are always f32.
+  /// such as averages and exponentials, and for routers. Positions are always f32.
   Type typeOf(Operation *op) {
     if (positions.contains(op) || isUnrounded(op))
       return Float32Type::get(&getContext());
@@ -161,7 +164,7 @@ private:
     if (type)
       return type;
     auto asked = dyn_cast<PrecisionOpInterface>(op);
-    return (asked && asked.isWide()) || isOfLoss(op) ? Type(Float32Type::get(&getContext())) : compute;
+    return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
   /// States are wide; each op that reads one gets its own conversion.
@@ -177,12 +180,29 @@ private:
       }
   }
 
-  /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.
+  /// Tells whether an op of that kind made a value, under any name.
+  template <typename Op> static bool isMadeBy(Value value) {
+    while (auto rename = value.getDefiningOp<RenameOp>())
+      value = rename.getX();
+    return value.getDefiningOp<Op>() != nullptr;
+  }
+
+  /// Tells whether a parameter is only used by routers, under any name.
+  bool isOfRouters(Value read) const {
+    return !read.use_empty() && llvm::all_of(read.getUsers(), [&](Operation *user) {
+      return routers.contains(user) || (isa<RenameOp>(user) && isOfRouters(user->getResult(0)));
+    });
+  }
+
+  /// A parameter is stored in the compute type, except where all its uses are in routers, or in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
+    for (func::FuncOp function : functions)
+      for (Operation *op : findRouterOps(function))
+        routers.insert(op);
     llvm::StringMap<Type> types;
     func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
-      Type type = compute;
+      Type type = isOfRouters(read) ? Float32Type::get(&getContext()) : compute;
       for (const Keep &keep : keeps)
         if (keep.layer && keep.matches(read))
           type = keep.type;
@@ -229,11 +249,12 @@ private:
   }
 
   /// The type that an op computes in. A comparison between a position and a value of the model is done in f32, which loses nothing; so is
-  /// an op with an `unrounded` operand.
+  /// an op with an `unrounded` operand, or with a weight of rows.
   Type typeToComputeIn(Operation *op, Type own) {
     bool makesFloats = llvm::any_of(op->getResultTypes(), isFloat);
     bool wide = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()));
+      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()) ||
+                                            routers.contains(operand.getDefiningOp()));
     });
     return wide ? widened(own) : own;
   }
@@ -244,6 +265,17 @@ private:
     return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() >= data;
   }
 
+  /// Rounds the rows that a router's product takes, which are those that it sends. Parameters and values of routers stay as they are.
+  void roundRows(Operation *product) {
+    OpBuilder builder(product);
+    for (OpOperand &use : product->getOpOperands()) {
+      Operation *made = use.get().getDefiningOp();
+      bool isRow = !isMadeBy<ReadOp>(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
+      if (isRow && getElementTypeOrSelf(use.get().getType()).isF32())
+        use.set(converted(builder, use.get(), compute, product));
+    }
+  }
+
   void convert(Operation *op) {
     auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
     if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
@@ -251,6 +283,8 @@ private:
       return;
     Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
+    if (isa<EinsumOp>(op) && routers.contains(op) && !isNarrow(type))
+      roundRows(op);
     llvm::SmallDenseMap<Value, Value> copies;
     for (OpOperand &use : op->getOpOperands()) {
       Value value = use.get();

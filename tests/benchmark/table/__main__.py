@@ -21,6 +21,7 @@ import engine
 import generating
 import gpu
 import limits
+import loads
 import machine
 import ranks
 import training
@@ -39,6 +40,7 @@ SECTIONS = {
     "f": "the engine alone",
     "g": "attention alone",
     "h": "the next token of one sequence and of several, and long prompts",
+    "n": "grouped products, and a layer of experts under unequal loads",
     **{key: one.title for key, one in workloads.ON_GPU.items()},
 }
 MOST_STEPS, SECONDS = 50, 4  # of a turn
@@ -120,7 +122,7 @@ def parse_flags():
     parser.add_argument("--rounds", type=positive, default=3, help="turns of each competitor (default: 3)")
     parser.add_argument("--seconds", type=positive, help=f"of npar's turn: 1 to {MOST_STEPS} steps, as many for all (default: {SECONDS}; {gpu.SECONDS} with --gpu)")
     parser.add_argument("--threads", type=positive, default=machine.cores(), help="of each competitor (default: all cores)")
-    parser.add_argument("--before", metavar="BUILD", help="another build of npar, which takes turns in b, b4, c, d and h: the state before a change")
+    parser.add_argument("--before", metavar="BUILD", help="another build of npar, which takes turns in b, b4, c, d, m and h: the state before a change")
     parser.add_argument("--gpu", action="store_true", help=f"only {', '.join(workloads.ON_GPU)}, in bf16, within --minutes; exit code {NO_GPU} without a GPU")
     parser.add_argument("--minutes", type=positive, metavar="N", help=f"time limit of --gpu (default: {gpu.MINUTES})")
     parser.add_argument("--traces", type=folder, metavar="FOLDER", help="keep the traces of i, j and their programs, for `npar inspect actual`")
@@ -181,6 +183,8 @@ def measure(options, table, sections, folder):
         attention_rows.measure(options, table)
     if "h" in sections:
         generating.measure(options, table)
+    if "n" in sections:
+        loads.measure(options, table)
     gpu.measure_all(options, table, [options.workload(key) for key in workloads.ON_GPU if key in sections])
     options.say("")
 

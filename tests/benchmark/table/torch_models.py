@@ -1,4 +1,5 @@
-"""GPT-2 and Llama in PyTorch as a careful user writes them: fused attention, linear layers, names of Hugging Face's files. Random weights."""
+"""GPT-2 and Llama in PyTorch as a careful user writes them: fused attention, linear layers, names of Hugging Face's files. Mixtral is transformers'.
+Random weights."""
 
 import torch
 from torch import nn
@@ -131,10 +132,38 @@ class Llama(nn.Module):
         return dict(self.named_parameters())
 
 
+class Mixtral(nn.Module):
+    """`experts_by`: how transformers computes experts."""
+
+    def __init__(self, vocab, width, mlp, heads, kv_heads, depth, experts, chosen, length, experts_by, **_):
+        import transformers
+
+        super().__init__()
+        config = transformers.MixtralConfig(
+            vocab_size=vocab, hidden_size=width, intermediate_size=mlp, num_hidden_layers=depth, num_attention_heads=heads, num_key_value_heads=kv_heads,
+            num_local_experts=experts, num_experts_per_tok=chosen, max_position_embeddings=length, rms_norm_eps=1e-5, sliding_window=None, use_cache=False,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, attn_implementation="sdpa", experts_implementation=experts_by,
+        )  # fmt: skip
+        self.whole = transformers.MixtralForCausalLM(config)
+
+    def forward(self, tokens):
+        return self.whole(input_ids=tokens).logits
+
+    def stored(self):
+        """Its tensors by the names of mixtral.npar."""
+        found = {}
+        for name, value in self.whole.named_parameters():
+            if name.endswith("experts.gate_up_proj"):
+                found |= zip((name.replace("experts.gate_up_proj", part) for part in ("w1", "w3")), value.chunk(2, dim=1))
+            else:
+                found[name.replace("experts.down_proj", "w2")] = value
+        return found
+
+
 def build(model, sizes, device="cpu", seed=1):
     """A model with the same random weights for the same seed, drawn where it is: a processor takes long for large ones."""
     with torch.device(device):
-        built = {"gpt2": Gpt2, "llama": Llama}[model](**sizes)
+        built = {"gpt2": Gpt2, "llama": Llama, "mixtral": Mixtral}[model](**sizes)
     chance = torch.Generator(device).manual_seed(seed)
     with torch.no_grad():
         for name, parameter in built.named_parameters():

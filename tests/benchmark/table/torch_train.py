@@ -32,7 +32,8 @@ class Trainer:
         self.device = request["device"]
         if self.device == "cuda" and not torch.cuda.is_available():
             raise pipe.Absent(f"PyTorch {torch.__version__} finds no GPU")
-        self.model = build(request["model"], self.sizes, self.device)
+        more = {"experts_by": request["experts"]} if "experts" in request else {}
+        self.model = build(request["model"], {**self.sizes, **more}, self.device)
         betas = (self.training["beta1"], self.training["beta2"])
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), betas=betas, eps=self.training["epsilon"], weight_decay=self.training["decay"], fused=True
@@ -107,6 +108,11 @@ def begin(request):
         import torch  # noqa: F401
     except ImportError as error:
         raise pipe.Absent(f"PyTorch is not installed for {sys.executable}: {error}") from None
+    if request["model"] == "mixtral":
+        try:
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise pipe.Absent(f"transformers is not installed for {sys.executable}: {error}") from None
     return Trainer(request)
 
 

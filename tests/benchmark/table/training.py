@@ -1,4 +1,4 @@
-"""Sections (b), (b4), (c), (d): a training step of npar, of PyTorch and of compiled PyTorch, in float32 and bfloat16."""
+"""Sections (b), (b4), (c), (d), (m): a training step of npar, of PyTorch and of compiled PyTorch, in float32 and bfloat16."""
 
 import array
 import concurrent.futures
@@ -15,7 +15,12 @@ from turns import attempt, ratio, take_turns
 from workloads import TRAINING
 
 HERE = pathlib.Path(__file__).resolve().parent
-COMPETITORS = {"PyTorch eager": False, "torch.compile": True}  # by name: compiled
+# What is asked of PyTorch's process, by name. transformers has several ways to compute experts.
+COMPETITORS = {"PyTorch eager": {"compiled": False}, "torch.compile": {"compiled": True}}
+OF_EXPERTS = {
+    "transformers, experts in turn": {"compiled": False, "experts": "eager"}, "transformers, grouped_mm": {"compiled": False, "experts": "grouped_mm"},
+    "torch.compile": {"compiled": True, "experts": "grouped_mm"},
+}  # fmt: skip
 BEFORE = "npar of --before"  # another build of npar, given by the flag
 # Shares of the time that is left, where it is limited.
 STARTING = 1 / 2  # for the start of PyTorch
@@ -56,7 +61,7 @@ class Contest:
         self.data = ["--data", self.tokens, "--tokens", "u16", "--data-order", "sequential"]
         self.write_tokens()
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            started = {name: pool.submit(attempt, self.start, compiled) for name, compiled in self.competitors.items()}
+            started = {name: pool.submit(attempt, self.start, words) for name, words in self.competitors.items()}
             self.program = attempt(self.compile)
             self.before = attempt(self.compile, options.before, "before", "reference") if options.before and self.device == "cpu" else None
         self.npars = {name: self.program for name in self.ways}  # flags, once they are accepted
@@ -72,12 +77,12 @@ class Contest:
 
     def compile(self, npar=None, name="model", machine=None):
         sizes = {**self.workload.sizes, "compute": self.type}
-        return Program(npar or self.options.npar, self.folder, name, self.workload.model, "none", sizes, machine or self.options.machine)
+        return Program(npar or self.options.npar, self.folder, name, self.workload.text or self.workload.model, "none", sizes, machine or self.options.machine)
 
-    def start(self, compiled):
+    def start(self, words):
         request = {
-            "model": self.workload.model, "sizes": self.workload.sizes, "training": TRAINING, "type": self.type, "compiled": compiled, "device": self.device,
-            "threads": self.options.threads, "tokens": str(self.tokens),
+            "model": self.workload.model, "sizes": self.workload.sizes, "training": TRAINING, "type": self.type, "device": self.device,
+            "threads": self.options.threads, "tokens": str(self.tokens), **words,
         }  # fmt: skip
         child = Child(self.options.python, HERE / "torch_train.py", request, self.options.thread_variables(), budget=self.budget.part(STARTING))
         self.options.versions["PyTorch"] = child.said["version"]
@@ -180,6 +185,10 @@ class Contest:
                 child.close()
 
 
+class ExpertsContest(Contest):
+    competitors = OF_EXPERTS
+
+
 def note_of_other(ours, theirs):
     return f"npar has {ours.memory / theirs.memory:.2f} of its memory" if not ours.absent and not theirs.absent and ours.memory else ""
 
@@ -187,7 +196,7 @@ def note_of_other(ours, theirs):
 def measure(options, table, workload, peaks):
     """Adds the rows; returns npar's seconds of a step by type. `peaks`: FLOP/s of the best product by type."""
     table.section(workload.key, workload.title)
-    return measure_types(options, table, workload, peaks, Contest)
+    return measure_types(options, table, workload, peaks, ExpertsContest if "experts" in workload.sizes else Contest)
 
 
 def measure_types(options, table, workload, peaks, contest_of):

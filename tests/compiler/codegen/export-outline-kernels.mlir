@@ -368,3 +368,17 @@ func.func @grouped(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, %w: tenso
   %z = nn.grouped %x, %v, %first, %last of "expert" along "row" : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<8x5x3xf32, #nn.axes<embed, hidden, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
   return %y, %g, %z : tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>, tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
 }
+
+// -----
+// The gradient of experts' matrices is added to its accumulator by the product itself.
+// CHECK-LABEL: func.func @grouped_accumulate
+// CHECK: %[[OLD:.*]] = nn.read @w.grad.0
+// CHECK: %[[SUM:.*]] = rank.matmul %arg1, %arg0 accumulate %[[OLD]] grouped %arg2, %arg3 {{.*}}depth
+// CHECK: nn.write @w.grad.0, %[[SUM]]
+nn.variable @w.grad.0 : tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>> {kind = #nn.kind<accumulator>}
+func.func @grouped_accumulate(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, %dy: tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>,
+                              %first: tensor<2x3xi32, #nn.axes<batch, expert>>, %last: tensor<2x3xi32, #nn.axes<batch, expert>>) {
+  %g = nn.grouped_weights %x, %dy, %first, %last of "expert" along "row" : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>
+  nn.accumulate @w.grad.0, %g : tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>
+  return
+}

@@ -73,10 +73,10 @@ program::MatmulT productOf(const Shape &s, ElementType type, Grouping grouping) 
   return p;
 }
 
-template <typename T>
+template <typename T, typename Sum = T>
 void run(const program::MatmulT &product, int threads, const std::vector<T> &a, const std::vector<T> &b, const Ranges &ranges,
-         std::vector<T> &c) {
-  CpuBackend backend({threads, threads > 1}, program::ProductOrder::Portable);
+         std::vector<Sum> &c, program::ProductOrder order = program::ProductOrder::Portable) {
+  CpuBackend backend({threads, threads > 1}, order);
   program::ProgramT content;
   content.matmuls.push_back(std::make_unique<program::MatmulT>(product));
   flatbuffers::FlatBufferBuilder builder;
@@ -130,16 +130,61 @@ template <typename T> void check(const Shape &s, ElementType type, Grouping grou
 }
 
 TEST(GroupedProductsTest, eachRowMeetsItsGroup) {
-  for (const Shape &s : {Shape{8, 5, 3, false}, Shape{40, 70, 33, true}, Shape{130, 800, 90, false}}) {
+  // The last two are large enough for copies of short ranges.
+  for (const Shape &s : {Shape{8, 5, 3, false}, Shape{40, 70, 33, true}, Shape{130, 800, 90, false}, Shape{40, 250, 210, true},
+                         Shape{300, 210, 250, false}}) {
     check<float>(s, ElementType::F32, Grouping::Rows);
     check<double>(s, ElementType::F64, Grouping::Rows);
   }
 }
 
 TEST(GroupedProductsTest, sumsOverRowsAreOneChain) {
-  for (const Shape &s : {Shape{8, 5, 3, false}, Shape{40, 70, 33, false}, Shape{400, 90, 130, false}}) {
+  for (const Shape &s : {Shape{8, 5, 3, false}, Shape{40, 70, 33, false}, Shape{400, 90, 130, false}, Shape{40, 250, 210, false},
+                         Shape{300, 210, 250, false}}) {
     check<float>(s, ElementType::F32, Grouping::Depth);
     check<double>(s, ElementType::F64, Grouping::Depth);
+  }
+}
+
+/// The rows of samples with a gap after each: rows so far apart are never copied.
+std::vector<uint16_t> apart(const std::vector<uint16_t> &rows, int64_t width, int64_t stride) {
+  std::vector<uint16_t> all(rows.size() / static_cast<size_t>(width) * static_cast<size_t>(stride));
+  for (size_t i = 0; i < rows.size(); ++i)
+    all[i / static_cast<size_t>(width) * static_cast<size_t>(stride) + i % static_cast<size_t>(width)] = rows[i];
+  return all;
+}
+
+// Sums of bf16 are in groups that begin with each sample's rows, in copies too.
+TEST(GroupedProductsTest, sumsOfBf16DoNotDependOnCopies) {
+  Shape s{150, 250, 210, false};
+  std::vector<uint16_t> a(static_cast<size_t>(samples * s.rows * s.k)), b(static_cast<size_t>(samples * s.rows * s.n));
+  for (std::vector<uint16_t> *all : {&a, &b})
+    for (size_t i = 0; i < all->size(); ++i)
+      (*all)[i] = static_cast<uint16_t>(0x3f00 + i * 2654435761u % 251 + (i % 3 == 0 ? 0x8000 : 0)); // about 0.5 to 2, or negative
+  program::MatmulT product = productOf(s, ElementType::BF16, Grouping::Depth), wide = product;
+  product.result = wide.result = ElementType::F32;
+  wide.a_column = 3 * s.k, wide.a_batch[0] = s.rows * wide.a_column;
+  for (program::ProductOrder order : {program::ProductOrder::Portable, program::ProductOrder::Pairs})
+    for (const Ranges &ranges : loads(static_cast<int32_t>(s.rows))) {
+      std::vector<float> copied(static_cast<size_t>(groups * s.k * s.n), NAN), inPlace = copied;
+      run(product, 2, a, b, ranges, copied, order);
+      run(wide, 1, apart(a, s.k, wide.a_column), b, ranges, inPlace, order);
+      EXPECT_EQ(std::memcmp(copied.data(), inPlace.data(), copied.size() * sizeof(float)), 0);
+    }
+}
+
+// The finished sum is added, whether a group has rows or not; bands of rows if C is large.
+TEST(GroupedProductsTest, sumsAreAdded) {
+  for (const Shape &s : {Shape{40, 250, 210, false}, Shape{2, 100, 40000, false}}) {
+    std::vector<float> a = values<float>(samples * s.rows * s.k, 1), b = values<float>(samples * s.rows * s.n, 2);
+    Ranges ranges = loads(static_cast<int32_t>(s.rows))[1];
+    program::MatmulT product = productOf(s, ElementType::F32, Grouping::Depth);
+    product.accumulate = true;
+    std::vector<float> expected = expectedDepth(s, a, b, ranges), before = values<float>(groups * s.k * s.n, 3), c = before;
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] += before[i];
+    run(product, 2, a, b, ranges, c);
+    EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * sizeof(float)), 0) << s.n << " columns";
   }
 }
 

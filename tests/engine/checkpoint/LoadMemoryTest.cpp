@@ -59,7 +59,7 @@ TEST(LoadMemoryTest, loadingNeedsLittleMoreThanTheArenas) {
   options.threads = 2;
   auto session = Session::create(program, options);
   ASSERT_TRUE(session.ok()) << session.status().message();
-  Result<size_t> loaded = loadWeights(**session, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(**session, program->root(), path);
   ::unlink(path.c_str());
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   uint64_t arenas = 0;

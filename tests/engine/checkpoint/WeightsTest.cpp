@@ -69,7 +69,7 @@ protected:
   }
   std::string loadError() {
     std::string before = session->parameterHash();
-    Result<size_t> loaded = loadWeights(*session, program->root(), path);
+    Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path);
     EXPECT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.status().code(), Code::BadInput);
     EXPECT_EQ(session->parameterHash(), before) << "nothing may be applied";
@@ -84,9 +84,9 @@ TEST_F(WeightsTest, savedWeightsComeBack) {
   ASSERT_TRUE(saveWeights(*session, program->root(), path).ok());
   std::unique_ptr<Session> other = make(2);
   EXPECT_NE(other->parameterHash(), session->parameterHash());
-  Result<size_t> loaded = loadWeights(*other, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(*other, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  EXPECT_EQ(*loaded, 0u);
+  EXPECT_EQ(loaded->fresh, 0u);
   EXPECT_EQ(other->parameterHash(), session->parameterHash());
 }
 
@@ -102,7 +102,7 @@ TEST_F(WeightsTest, rulesRenameIgnoreAndCompare) {
        {CheckpointRuleKind::Ignore, "*.attn.bias", ""},
        {CheckpointRuleKind::Ignore, "*.attn.masked_bias", ""},
        {CheckpointRuleKind::Same, "lm_head.weight", "w0"}});
-  Result<size_t> loaded = loadWeights(*session, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ(*session->readFloat("w0"), std::vector<float>(4, 2.0f));
 }
@@ -112,7 +112,7 @@ TEST_F(WeightsTest, ofSeveralRenamesTheFirstHolds) {
        {CheckpointRuleKind::Rename, "a.*", "x.*"},
        {CheckpointRuleKind::Rename, "last", "w1"}});
   write({{"a.b.0.c", {4}}, {"last", {4}}});
-  Result<size_t> loaded = loadWeights(*session, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   write({{"w0", {4}}, {"last", {4}}, {"a.b.0.c", {4}}});
   EXPECT_EQ(loadError(), "weights '" + path + "' do not fit the model:\n  two tensors for one parameter: 'a.b.0.c' and 'w0' for 'w0'");
@@ -137,14 +137,14 @@ TEST_F(WeightsTest, freshParametersKeepTheirValues) {
   use({{CheckpointRuleKind::Fresh, "", "*1"}});
   std::vector<float> before = *session->readFloat("w1");
   write({{"w0", {4}}});
-  Result<size_t> loaded = loadWeights(*session, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  EXPECT_EQ(*loaded, 1u);
+  EXPECT_EQ(loaded->fresh, 1u);
   EXPECT_EQ(*session->readFloat("w1"), before);
   write({{"w0", {4}}, {"w1", {4}}});
   loaded = loadWeights(*session, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  EXPECT_EQ(*loaded, 0u);
+  EXPECT_EQ(loaded->fresh, 0u);
   EXPECT_EQ(*session->readFloat("w1"), std::vector<float>(4, 2.0f));
 }
 
@@ -158,7 +158,7 @@ TEST_F(WeightsTest, nothingIsDrawnInVain) {
   ASSERT_TRUE(later.ok()) << later.status().message();
   EXPECT_EQ(*(*later)->readFloat("w1"), std::vector<float>(4, 0.0f));
   write({{"w0", {4}}});
-  Result<size_t> loaded = loadWeights(**later, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(**later, program->root(), path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ(*(*later)->readFloat("w0"), std::vector<float>(4, 2.0f));
   EXPECT_EQ(*(*later)->readFloat("w1"), drawn);
@@ -173,7 +173,7 @@ TEST_F(WeightsTest, valuesThatAreNotFiniteAreRefused) {
   writeValues<double>({{"w0", {1, 2, 3, 1e300}}, {"w1", {0, 0, 0, 0}}});
   EXPECT_EQ(loadError(), begin + "tensor 'w0' holds 1e+300 at [3], beyond float32");
   writeValues<double>({{"w0", {-0.0, 1e-310, 1e-40, 3.4e38}}, {"w1", {0, 0, 0, 0}}});
-  Result<size_t> loaded = loadWeights(*session, program->root(), path);
+  Result<UnstoredParameters> loaded = loadWeights(*session, program->root(), path);
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_TRUE(std::signbit((*session->readFloat("w0"))[0]));
 }

@@ -58,6 +58,7 @@ TEST(Verify, CheckpointRules) {
   refused(CheckpointRuleKind::Rename, "a.*.*", "*", "the checkpoint rule of 'a.*.*' and '*' has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Rename, "a", "*", "has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Same, "a*", "w", "has a '*' that stands for nothing");
+  refused(CheckpointRuleKind::Rename, "a.{i}", "w.{i}.{embed}", "has a number that stands for nothing, or too many"); // 'w' has no axis in its name
   refused(CheckpointRuleKind::Rename, "a.{i}", "{j}", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Rename, "{a}{b}{c}{d}{e}", "w", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Same, "a", "v", "a checkpoint rule is for parameter 'v', which does not exist");

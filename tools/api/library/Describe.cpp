@@ -14,6 +14,7 @@
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/HostTraffic.h"
 #include "engine/show/ParameterBytes.h"
+#include "engine/show/ParameterShares.h"
 #include "engine/show/Summary.h"
 #include "engine/show/Timeline.h"
 #include "engine/show/ViewJson.h"
@@ -140,8 +141,11 @@ OrderedJson summaryWith(const program::Program &program, npar_view kind) {
     OrderedJson &one = json["classes"].at(part.programClass);
     if (kind == NPAR_VIEW_WHY)
       one["why"] = show::whyJson(view, part);
-    if (kind == NPAR_VIEW_BYTES)
-      one["bytes_per_parameter"] = show::parameterBytesJson(program, *program.classes()->Get(part.programClass));
+    if (kind == NPAR_VIEW_BYTES) {
+      const program::RankClass &rankClass = *program.classes()->Get(part.programClass);
+      one["bytes_per_parameter"] = show::parameterBytesJson(program, rankClass);
+      one["parameter_shares"] = show::parameterSharesJson(program, rankClass);
+    }
   }
   return json;
 }

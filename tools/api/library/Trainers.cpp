@@ -228,10 +228,10 @@ npar_code npar_trainer_step(npar_trainer *trainer, const npar_input *inputs, siz
 npar_code npar_trainer_load_weights(npar_trainer *trainer, npar_str path, npar_error **error) {
   return withTrainer(trainer, "npar_trainer_load_weights", error, [&](npar_trainer &own) -> Status {
     TRY_STATUS(api::Arguments("npar_trainer_load_weights").filled(path, "path").status());
-    TRY(size_t fresh, engine::loadWeights(own.session(), own.root(), api::textOf(path)));
+    TRY(engine::UnstoredParameters unstored, engine::loadWeights(own.session(), own.root(), api::textOf(path)));
     own.weights = api::textOf(path);
-    if (fresh > 0)
-      own.observer.remark(std::to_string(fresh) + " parameters are not in '" + api::textOf(path) + "' and keep their initial values");
+    if (std::string text = unstored.text(api::textOf(path)); !text.empty())
+      own.observer.remark(text);
     return {};
   });
 }

@@ -3,8 +3,10 @@
 
 #include "engine/json/Json.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <tuple>
 #include <vector>
 
 namespace npar::annotate {
@@ -48,6 +50,55 @@ std::string blocksText(int64_t first, int64_t last, int64_t blocks) {
   return first == last ? fmt::format("block {}", first) : fmt::format("each of blocks {} to {}", first, last);
 }
 
+/// Describes the routing of a layer, and names how many layers after it have the same figures.
+std::string routingText(const SavedActivations::Routing &one, size_t layers) {
+  std::string text = fmt::format("    {}{}: {} experts", one.path, layers > 1 ? fmt::format(" and {} more", layers - 1) : "", one.experts);
+  if (one.ranks > 1)
+    text += fmt::format(" on {} ranks, by {}", one.ranks, one.way);
+  double ratio = one.balancedRows ? static_cast<double>(one.worstRows) / static_cast<double>(one.balancedRows) : 1;
+  text += fmt::format("; {} of each position\n      {} rows for the worst case, {} if balanced ({:.2f} x); kept {} bytes, {} if balanced\n",
+                      one.choices, one.worstRows, one.balancedRows, ratio, one.worstBytes, one.balancedBytes);
+  if (one.way == "all_to_all")
+    text +=
+        fmt::format("      a dispatch is a row per choice, {} bytes, of which {} leave the rank\n", one.dispatchBytes, one.elsewhereBytes);
+  else if (one.way == "gather")
+    text +=
+        fmt::format("      a dispatch gathers positions, {} bytes, of which {} are other ranks'\n", one.dispatchBytes, one.elsewhereBytes);
+  return text;
+}
+
+bool isAlike(const SavedActivations::Routing &one, const SavedActivations::Routing &other) {
+  auto figures = [](const SavedActivations::Routing &each) {
+    return std::tie(each.way, each.experts, each.ranks, each.choices, each.worstRows, each.balancedRows, each.worstBytes,
+                    each.dispatchBytes, each.elsewhereBytes);
+  };
+  return figures(one) == figures(other);
+}
+
+std::string routingsText(const std::vector<SavedActivations::Routing> &routings) {
+  std::string text = routings.empty() ? "" : "  rows of experts, with the bytes of their own types\n";
+  for (auto one = routings.begin(); one != routings.end();) {
+    auto next = std::find_if(one, routings.end(), [&](const auto &other) { return !isAlike(*one, other); });
+    text += routingText(*one, static_cast<size_t>(next - one));
+    one = next;
+  }
+  return text;
+}
+
+OrderedJson routingJson(const SavedActivations::Routing &one) {
+  return {{"path", one.path},
+          {"way", one.way},
+          {"experts", one.experts},
+          {"ranks", one.ranks},
+          {"choices", one.choices},
+          {"worst_rows", one.worstRows},
+          {"balanced_rows", one.balancedRows},
+          {"worst_bytes", one.worstBytes},
+          {"balanced_bytes", one.balancedBytes},
+          {"dispatch_bytes", one.dispatchBytes},
+          {"elsewhere_bytes", one.elsewhereBytes}};
+}
+
 } // namespace
 
 std::string savedText(const SavedActivations &saved) {
@@ -69,6 +120,7 @@ std::string savedText(const SavedActivations &saved) {
     text += fmt::format("  stage {}: at most {} bytes, of {} micro-batches under way", number, stage.mostBytes, stage.mostMicros);
     text += stage.mostSentBytes ? fmt::format("; not stored after sending: {} bytes\n", stage.mostSentBytes) : "\n";
   }
+  text += routingsText(saved.routings);
   text += fmt::format("  products: forward {:.6g}, backward {:.6g}, again for what is recomputed {:.6g} FLOPs\n", saved.flops.forward,
                       saved.flops.backward, saved.flops.repeated);
   return text;
@@ -94,9 +146,13 @@ OrderedJson savedJson(const SavedActivations &saved) {
   for (const SavedActivations::Stage &stage : saved.stages)
     stages.push_back(
         {{"parts", stage.parts}, {"micros", stage.mostMicros}, {"bytes", stage.mostBytes}, {"sent_bytes", stage.mostSentBytes}});
+  OrderedJson routings = OrderedJson::array();
+  for (const SavedActivations::Routing &one : saved.routings)
+    routings.push_back(routingJson(one));
   return {{"blocks", blocks},
           {"values", values},
           {"stages", stages},
+          {"routings", routings},
           {"flops", {{"forward", saved.flops.forward}, {"backward", saved.flops.backward}, {"repeated", saved.flops.repeated}}}};
 }
 

@@ -45,7 +45,7 @@ const NameTable &accelerateNames() {
        "megatron_lm_config.megatron_lm_use_precision_aware_optimizer"},
       {Part::Plan, "shares are those of the optimizer's state, and blocks are balanced by cost",
        "megatron_lm_config.megatron_lm_decoder_last_pipeline_num_layers megatron_lm_config.megatron_lm_use_custom_fsdp"},
-      {Part::Plan, "the model has no experts",
+      {Part::Plan, "every rank has all experts",
        "deepspeed_config.deepspeed_moe_layer_cls_names megatron_lm_config.megatron_lm_expert_model_parallel_size "
        "megatron_lm_config.megatron_lm_expert_tensor_parallel_size"},
       {Part::Plan, "the sequence is split over ranks of context parallelism alone",

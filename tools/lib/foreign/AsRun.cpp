@@ -76,6 +76,14 @@ private:
       std::vector<std::string> mesh = real(rule.mesh);
       if (mesh.empty() && !rule.mesh.empty())
         continue;
+      if (!mesh.empty() && isOfExperts(rule.axis)) {
+        readExperts(rule, mesh);
+        continue;
+      }
+      if (rule.axis == "batch")
+        mesh.erase(std::remove(mesh.begin(), mesh.end(), ep), mesh.end());
+      if (rule.axis == "batch" && mesh.empty())
+        continue;
       if (rule.op == "attention" && rule.layer.empty() && !mesh.empty() && wholeOf(rule.axis) == "head") {
         whole = mesh.front(); // Ulysses: with the sequence over the same ranks
       } else if (!rule.op.empty() || !rule.layer.empty() || rule.mesh.empty()) {
@@ -101,6 +109,26 @@ private:
       if (hasAxis(axis) && tensor.count(axis) == 0)
         error(plan.location, fmt::format("{} splits '{}' over '{}' too, which this plan leaves whole", name, axis, tp),
               fmt::format("add `{} -> {}`", axis, tp));
+  }
+
+  bool isOfExperts(const std::string &axis) const {
+    return std::any_of(program.model.nodes.begin(), program.model.nodes.end(), [&](const dsl::Node &node) {
+      return node.op == "grouped" && std::get<std::string>(node.attributes.at("axis")) == axis;
+    });
+  }
+
+  void readExperts(const dsl::Rule &rule, const std::vector<std::string> &mesh) {
+    if (!target.sharesExperts())
+      return error(rule.location, fmt::format("{} has no expert parallelism", name));
+    if (mesh.size() > 1 || (!ep.empty() && ep != mesh.front()))
+      return error(rule.location, fmt::format("{} splits experts over one mesh axis", name));
+    ep = mesh.front(), result.expertsBy = rule.by;
+    bool isOfBatch = std::any_of(plan.rules.begin(), plan.rules.end(), [&](const dsl::Rule &other) {
+      return other.axis == "batch" && std::find(other.mesh.begin(), other.mesh.end(), ep) != other.mesh.end();
+    });
+    if (!isOfBatch)
+      error(rule.location, fmt::format("{} shares experts among ranks with other samples", name),
+            fmt::format("add '{}' to the rule of 'batch'", ep));
   }
 
   /// The product of axes that has `axis` as a factor ("head" for "kv_head"), else `axis` itself.
@@ -154,20 +182,21 @@ private:
 
   void readSizes() {
     result.tp = tp.empty() ? 1 : sizeOf(tp), result.cp = cp.empty() ? 1 : sizeOf(cp);
-    result.dp = dp.empty() ? 1 : sizeOf(dp), result.replicas = outer.empty() ? 1 : sizeOf(outer);
+    result.ep = ep.empty() ? 1 : sizeOf(ep);
+    result.dp = (dp.empty() ? 1 : sizeOf(dp)) * result.ep, result.replicas = outer.empty() ? 1 : sizeOf(outer);
     std::vector<std::string> order, theirs, swapped;
     for (const dsl::MeshAxis &axis : plan.mesh) {
       if (axis.size == 1)
         continue;
       order.push_back(axis.name);
-      if (axis.name != tp && axis.name != pp && axis.name != cp && axis.name != dp && axis.name != outer)
+      if (axis.name != tp && axis.name != pp && axis.name != cp && axis.name != dp && axis.name != ep && axis.name != outer)
         error(axis.location,
               fmt::format("mesh axis '{}' has no part in {}: neither tensor, pipeline, context nor data parallelism", axis.name, name));
     }
-    for (const std::string &axis : {pp, outer, dp, cp, tp})
+    for (const std::string &axis : {pp, outer, dp, ep, cp, tp})
       if (!axis.empty())
         theirs.push_back(axis);
-    for (const std::string &axis : {outer, dp, pp, cp, tp})
+    for (const std::string &axis : {outer, dp, ep, pp, cp, tp})
       if (!axis.empty())
         swapped.push_back(axis);
     result.dpOutside = order != theirs && order == swapped && target.numbersDpOutside();
@@ -196,7 +225,9 @@ private:
       auto has = [&](const std::string &axis) { return !axis.empty() && std::find(mesh.begin(), mesh.end(), axis) != mesh.end(); };
       if (has(outer))
         result.dp *= result.replicas, result.replicas = 1;
-      if (has(cp) && !has(dp) && outer.empty()) // shares over context parallelism alone: all ranks of dp are replicas
+      if (!ep.empty() && !has(ep))
+        error(first->location, fmt::format("{}'s shares are over all data parallelism, which includes '{}'", name, ep));
+      if (has(cp) && !has(dp) && outer.empty() && ep.empty()) // shares over context parallelism alone: all ranks of dp are replicas
         std::swap(outer, dp), std::swap(result.dp, result.replicas);
       if ((!dp.empty() && !has(dp)) || (!cp.empty() && !has(cp)) || has(tp) || has(pp))
         error(first->location,
@@ -301,8 +332,8 @@ private:
   std::string name;
   Refusals refusals;
   ForeignRun result = startingRun();
-  std::string whole;                 ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
-  std::string outer, dp, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
+  std::string whole;                     ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
+  std::string outer, dp, ep, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
   std::set<std::string> tensor;
   std::vector<std::pair<std::string, const dsl::Rule *>> sequence;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace npar::foreign {
@@ -176,7 +177,14 @@ Result<std::string> readText(const std::string &path) {
   return status.ok() ? Result<std::string>(std::move(text)) : status;
 }
 
+/// A list of whole numbers, which other programs take for numbers of things.
+OrderedJson integersOf(const std::vector<double> &numbers) { return std::vector<int64_t>(numbers.begin(), numbers.end()); }
+
+bool isWhole(double number) { return number == std::floor(number) && std::fabs(number) < 1e15; }
+
 OrderedJson jsonOf(const dsl::ConfigValue &value) {
+  if (auto *numbers = std::get_if<std::vector<double>>(&value); numbers && std::all_of(numbers->begin(), numbers->end(), isWhole))
+    return integersOf(*numbers);
   return std::visit(
       [](const auto &given) {
         if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::monostate>)
@@ -208,7 +216,9 @@ bool isSame(const OrderedJson &present, const dsl::ConfigEntry &entry) {
     return value == jsonOf(entry.value) || // 1 and 1.0 are equal
            std::any_of(entry.otherValues.begin(), entry.otherValues.end(), [&](const auto &other) { return value == jsonOf(other); });
   };
-  return isGood(present) || (present.is_array() && !present.empty() && std::all_of(present.begin(), present.end(), isGood));
+  if (present.is_array() && present.empty())
+    return std::holds_alternative<std::monostate>(entry.value);
+  return isGood(present) || (present.is_array() && std::all_of(present.begin(), present.end(), isGood));
 }
 
 /// Writes an entry over another value under one of its keys. Returns true if the file has the key, also if it is removed.

@@ -96,7 +96,7 @@ const NameTable &deepSpeedNames() {
       {Part::Plan, "a step of training is simulated",
        "hybrid_engine.enable_cuda_graph hybrid_engine.enabled hybrid_engine.inference_tp_size=1 hybrid_engine.max_out_tokens=512 "
        "hybrid_engine.pin_parameters=true hybrid_engine.release_inference_cache hybrid_engine.tp_gather_partition_size=8"},
-      {Part::Plan, "the model has no experts",
+      {Part::Plan, "every rank has all experts",
        "expert_parallel.* moe.* use_data_before_expert_parallelism"},
       {Part::Plan, "npar's own kernels are timed",
        "compile.autoep_non_moe compile.debug_log compile.deepcompile compile.double_buffer=true compile.free_activation "

@@ -96,6 +96,8 @@ public:
   virtual bool expresses(const PlanShape &plan) const;
   /// Tells whether it can number its ranks by dp, pp, cp, tp too; otherwise by pp, dp, cp, tp alone.
   virtual bool numbersDpOutside() const;
+  /// Tells whether data-parallel ranks can share experts.
+  virtual bool sharesExperts() const { return false; }
 
   // Called in this order while a plan is translated; `run` has what was translated so far.
 

@@ -43,6 +43,8 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
     diagnostics.error(run.has("dp") ? run.placeOf("dp") : at,
                       fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
   run.dp = run.world / inner;
+  if (run.dp % run.ep != 0)
+    diagnostics.error(run.placeOf("ep"), fmt::format("ep {} does not divide the {} data-parallel ranks", run.ep, run.dp));
   if (run.zero == 0) // nothing is sharded, so all ranks of dp are replicas
     run.dp *= run.replicas, run.replicas = 1;
 }

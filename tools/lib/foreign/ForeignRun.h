@@ -52,6 +52,8 @@ struct ForeignRun {
   int64_t length = 0;           ///< tokens per sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
+  int64_t ep = 1;                    ///< ranks that share the experts, among the dp
+  std::string expertsBy;             ///< how rows get to experts: "gather", "all_to_all"; empty: sizes decide
   bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
   std::string ring = "ring(zigzag)"; ///< how attention sees the whole sequence under cp
   int64_t micro = 1;                 ///< sequences per rank and micro-batch

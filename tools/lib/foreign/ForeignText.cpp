@@ -42,8 +42,9 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   if (!run.differences.empty())
     text += remarkLines(differencesOf(run)) + "\n";
   row("model", sizes);
-  row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
-                          run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
+  row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, {}cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
+                          run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp,
+                          run.ep > 1 ? fmt::format("ep {} of these, ", run.ep) : "", run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
                            microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
   row("schedule", run.pp == 1                 ? "no pipeline"
@@ -75,7 +76,7 @@ OrderedJson foreignJson(const ForeignRequest &request, const ForeignModel &model
   OrderedJson json = {{"file", request.from}, {"program", run.program->name()}};
   for (const Constant &one : run.constants)
     json["model"][one.name] = one.value;
-  json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}};
+  json["mesh"] = {{"pp", run.pp}, {"replicas", run.replicas}, {"dp", run.dp}, {"ep", run.ep}, {"cp", run.cp}, {"tp", run.tp}};
   json["batch"] = run.batch;
   json["micro"] = run.micro;
   json["micros"] = microsOf(run);

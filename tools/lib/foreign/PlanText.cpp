@@ -20,20 +20,29 @@ std::string valueText(const std::string &value) {
 /// Mesh axes in the order in which the programs number their ranks, outermost first: ranks of one tp group are adjacent.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
-  for (const auto &[name, size] : {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}})
+  for (const auto &[name, size] :
+       {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp / run.ep}, {"ep", run.ep}, {"cp", run.cp}, {"tp", run.tp}})
     if (size > 1)
       mesh.emplace_back(name, size);
   if (run.dpOutside && run.pp > 1)
-    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > 1));
+    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > run.ep) + (run.ep > 1));
   if (mesh.empty())
     mesh.emplace_back("dp", 1);
   return mesh;
 }
 
+/// The mesh axes of the ranks with other samples, without replicas of shares.
+std::vector<std::string> dataAxes(const ForeignRun &run) {
+  std::vector<std::string> axes;
+  if (run.dp > run.ep)
+    axes.push_back("dp");
+  if (run.ep > 1)
+    axes.push_back("ep");
+  return axes;
+}
+
 std::string storeLines(const ForeignRun &run) {
-  std::vector<std::string> over;
-  if (run.dp > 1)
-    over.push_back("dp");
+  std::vector<std::string> over = dataAxes(run);
   if (run.cp > 1 && run.storeOverContext)
     over.push_back("cp");
   if (run.zero == 0 || over.empty())
@@ -128,8 +137,14 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
     if (has(axis))
       tensor.push_back(std::string(axis) == "vocab" ? "vocab pad" : axis);
   auto rule = [&](const std::string &axes, const std::string &mesh) { text += fmt::format("        {:<23} -> {}\n", axes, mesh); };
-  if (run.replicas > 1 || run.dp > 1 || (run.tp == 1 && run.pp == 1 && run.cp == 1))
-    rule("batch", run.replicas > 1 ? run.dp > 1 ? "node, dp" : "node" : "dp");
+  if (run.ep > 1)
+    rule("expert", "ep" + (run.expertsBy.empty() ? "" : " by " + run.expertsBy) + " in op grouped");
+  if (run.replicas > 1 || run.dp > 1 || (run.tp == 1 && run.pp == 1 && run.cp == 1)) {
+    std::vector<std::string> axes = dataAxes(run);
+    if (run.replicas > 1)
+      axes.insert(axes.begin(), "node");
+    rule("batch", axes.empty() ? "dp" : joined(axes));
+  }
   if (run.tp > 1 && !tensor.empty())
     rule(joined(tensor), "tp");
   if (run.cp > 1 && run.ring == "ulysses")

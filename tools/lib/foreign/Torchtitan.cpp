@@ -228,8 +228,10 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     in.leave(async, "a product does not overlap with its own collective");
   if (run.cp > 1)
     run.ring = in.word(rotate, "allgather") == "allgather" ? "gather" : balancer && balancer->value == "None" ? "ring" : "ring(zigzag)";
-  if (ep && in.whole(ep, 1) > 1)
-    in.leave(ep, "the model has no experts");
+  if (hints.modelIsKnown)
+    run.ep = in.whole(ep, 1), in.place("ep", ep);
+  else if (ep && in.whole(ep, 1) > 1)
+    in.leave(ep, "the model has no experts; --model-config reads one that has");
   std::string param = elementType(in.word(in.find("training.mixed_precision_param"), "bfloat16")),
               dtype = elementType(in.word(in.find("training.dtype"), "float32"));
   std::string reduced = elementType(in.word(in.find("training.mixed_precision_reduce"), "float32"));
@@ -264,6 +266,8 @@ void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
     toml.add("fsdp_reshard_after_forward", std::string(run.zero == 3 ? "always" : "never"));
   toml.add("tensor_parallel_degree", run.tp);
   toml.add("context_parallel_degree", run.cp);
+  if (run.ep > 1)
+    toml.add("expert_parallel_degree", run.ep);
   if (run.cp > 1)
     toml.add("context_parallel_rotate_method", std::string(run.ring == "gather" ? "allgather" : "alltoall"));
   if (run.cp > 1 && run.ring == "ring")
@@ -381,6 +385,7 @@ public:
       refusals.error(pipeline.countsAt, "torchtitan's parts of the pipeline have other numbers of blocks",
                      fmt::format("stages [{}]", fmt::join(theirs, ", ")));
   }
+  bool sharesExperts() const override { return true; }
   void checkRules(const dsl::Plan &plan, const std::string &tp, const ForeignRun &run, Refusals &refusals) const override {
     if (!tp.empty() && !run.sequenceParallel)
       refusals.error(plan.location, "torchtitan splits the sequence over the ranks of tensor parallelism too",

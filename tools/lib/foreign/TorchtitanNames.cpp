@@ -53,7 +53,7 @@ const NameTable &torchtitanNames() {
        "activation_checkpoint.early_stop activation_checkpoint.memory_budget=0.5 "
        "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns=moe.router.gate "
        "activation_checkpoint.visualize_memory_budget_pareto"},
-      {Part::Plan, "the model has no experts",
+      {Part::Plan, "experts are split like other layers, and rows go to them as plan and sizes say",
        "debug.moe_force_load_balance parallelism.expert_parallel_comm_backend=standard parallelism.expert_tensor_parallel_degree=1 "
        "parallelism.pipeline_parallel_expert_parallel_overlap=true"},
       {Part::Plan, "npar's own kernels are timed",

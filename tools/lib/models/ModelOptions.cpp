@@ -153,6 +153,7 @@ engine::Result<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.librarySearch.push_back(standardLibrary());
   options.purpose = outputsAlone                               ? dsl::Purpose::Outputs
                     : kind == program::ProgramKind::Evaluation ? dsl::Purpose::Evaluation
+                    : kind == program::ProgramKind::Generation ? dsl::Purpose::Generation
                                                                : dsl::Purpose::Training;
   options.damped = damped;
   options.plan = plan;

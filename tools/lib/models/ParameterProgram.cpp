@@ -48,16 +48,4 @@ ParameterProgram::ParameterProgram(const dsl::Model &model) {
 
 const program::Program &ParameterProgram::root() const { return *program::GetProgram(bytes.data() + program::LoadedProgram::headerBytes); }
 
-int64_t countParameters(const dsl::Model &model) {
-  std::map<std::string, int64_t> sizes = sizesOf(model);
-  int64_t total = 0;
-  for (const dsl::Parameter &parameter : model.parameters) {
-    int64_t elements = 1;
-    for (const std::string &axis : parameter.type.axes)
-      elements *= sizes.at(axis);
-    total += elements;
-  }
-  return total;
-}
-
 } // namespace npar::models

@@ -20,7 +20,4 @@ private:
   std::vector<uint8_t> bytes;
 };
 
-/// Elements of all parameters.
-int64_t countParameters(const dsl::Model &model);
-
 } // namespace npar::models

@@ -13,14 +13,15 @@
 namespace npar::verify {
 
 dsl::Program onOneRank(dsl::Program program) {
+  const int64_t samples = program.plan.dataParallel * program.plan.micro;
   dsl::Plan plan;
   plan.micro = program.train.batch;
   plan.compute = program.plan.compute, plan.tf32 = program.plan.tf32;
   plan.location = program.plan.location;
   program.plan = plan;
   for (dsl::Axis &axis : program.model.axes)
-    if (axis.name == "batch")
-      axis.size = program.train.batch;
+    if (axis.countsSamples)
+      axis.size = axis.size * program.train.batch / samples;
   return program;
 }
 

@@ -1,10 +1,10 @@
 // Makes the programs that are compared, and reads as the list of checks.
 #include "tools/lib/verify/VerifyPlan.h"
 
+#include "dsl/ParameterCounts.h"
 #include "engine/program/Words.h"
 #include "engine/show/Summary.h"
 #include "engine/status/OptionNames.h"
-#include "tools/lib/models/ParameterProgram.h"
 #include "tools/lib/verify/Equivalence.h"
 #include "tools/lib/verify/ModelOutline.h"
 #include "tools/lib/verify/OneRank.h"
@@ -60,7 +60,7 @@ Result<BothTypes> elaborateBoth(const VerifyRequest &request, engine::Observer &
     one->program.plan.memoryLimit.reset();
     one->program.plan.bubbleLimit.reset();
   }
-  if (int64_t count = models::countParameters(exact.program.model); count > largestUnasked && !request.anySize)
+  if (int64_t count = dsl::countParameters(exact.program.model).all; count > largestUnasked && !request.anySize)
     return Status::badInput(fmt::format("{} parameters are too many for a check in float64 on this machine\n"
                                         "npar: help: {}, or give {} to check this size",
                                         count, howToShrink(exact.program.model.constants), nameOf(engine::Option::Full)));

@@ -158,15 +158,14 @@ ExitCode load(const std::string &weights, const RunFlags &flags, engine::Session
   std::optional<engine::GivenSettings> given = flags.model.given();
   if (std::string others = given ? engine::otherSettings(weights, *given) : ""; !others.empty() && !flags.quiet)
     printRemark(fmt::format("warning: the settings differ from those when '{}' was written: {}", weights, others));
-  Result<size_t> fresh = [&] {
+  Result<engine::UnstoredParameters> unstored = [&] {
     Waiting waiting("loading '" + weights + "'");
     return engine::loadWeights(session, program, weights);
   }();
-  if (!fresh.ok())
-    return fail(fresh.status());
-  if (*fresh > 0)
-    printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
-                            weights, *fresh == 1 ? "keeps its" : "keep their"));
+  if (!unstored.ok())
+    return fail(unstored.status());
+  if (std::string text = unstored->text(weights); !text.empty())
+    printRemark(text);
   return ExitCode::Good;
 }
 

@@ -22,7 +22,6 @@ Scalar power(Scalar x, Scalar y) {
   Type f64 = x.builder().getF64Type();
   return convert(pow(convert(x, f64), convert(y, f64)), x.type());
 }
-Scalar either(Scalar x, Scalar y) { return x.make<arith::OrIOp>(x, y); }
 Scalar invert(Scalar x) { return x.make<arith::XOrIOp>(x, x.make<arith::ConstantOp>(x.builder().getBoolAttr(true))); }
 
 /// Tells whether the result is certainly 0. The list has true for each operand that is certainly 0.

@@ -13,6 +13,9 @@ def Nn_SplitsAgree : NativeOpTrait<"SplitsAgree"> { let cppNamespace = "::npar::
 // the attribute `blocked` it is local itself.
 def Nn_Composite : NativeOpTrait<"Composite"> { let cppNamespace = "::npar::nn"; }
 
+// An op whose results are kept rather than computed again (ops/Decision.h).
+def Nn_Decision : NativeOpTrait<"Decision"> { let cppNamespace = "::npar::nn"; }
+
 // An op whose meaning its family's .cpp writes as a formula over scalars.
 def Nn_Lowerable : DeclareOpInterfaceMethods<Nn_LowerableOpInterface>;
 // An op that a model's text can ask for; with further results it says their types.

@@ -65,6 +65,10 @@ inline Scalar muli(Scalar x, Scalar y) { return x.make<mlir::arith::MulIOp>(x, y
 inline Scalar lessi(Scalar x, Scalar y) { return x.make<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, x, y); }
 inline Scalar equali(Scalar x, Scalar y) { return x.make<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, x, y); }
 inline Scalar both(Scalar x, Scalar y) { return x.make<mlir::arith::AndIOp>(x, y); }
+inline Scalar either(Scalar x, Scalar y) { return x.make<mlir::arith::OrIOp>(x, y); }
+/// A truth value as an integer.
+inline Scalar isTrue(Scalar condition) { return condition.make<mlir::arith::ExtUIOp>(condition.builder().getI32Type(), condition); }
+inline Scalar asI32(Scalar index) { return index.make<mlir::arith::TruncIOp>(index.builder().getI32Type(), index); }
 inline Scalar extend(Scalar x, mlir::Type to) { return x.make<mlir::arith::ExtSIOp>(to, x); }
 inline Scalar toFloat(Scalar x, mlir::Type to) { return x.make<mlir::arith::SIToFPOp>(to, x); }
 /// A float32 as TF32 (RULES.md#N8), as engine/numbers/NarrowFloat.h has it.

@@ -48,28 +48,14 @@ LogicalResult FirstMaxOp::verify() {
                  failed(requireWithout(*this, getType(), "the result", x, "x", {getAxisAttr()})));
 }
 
-/// Verifies that `b` has the axes of `a` with `to` in place of `from`.
-static LogicalResult verifyExchange(Operation *op, Type a, StringRef what, StringAttr from, Type b, StringRef where, StringAttr to) {
-  if (failed(requireAxis(op, a, what, from)) || failed(requireAxis(op, b, where, to)) || failed(requireNoAxis(op, b, where, from)) ||
-      failed(requireNoAxis(op, a, what, to)))
-    return failure();
-  for (StringAttr name : axesOf(a))
-    if (name != from && failed(requireAxis(op, b, where, name)))
-      return failure();
-  for (StringAttr name : axesOf(b))
-    if (name != to && failed(requireAxis(op, a, what, name)))
-      return failure();
-  return success();
-}
-
 LogicalResult OrderOp::verify() {
   Type x = getX().getType(), others = getOthers().getType();
   return failure(failed(requireSameElement(*this, {x, others})) || failed(requireSameOrder(*this, getType(), "the result", x, "x")) ||
-                 failed(verifyExchange(*this, x, "x", getAxisAttr(), others, "the others", getOtherAttr())));
+                 failed(requireExchange(*this, x, "x", getAxisAttr(), others, "the others", getOtherAttr())));
 }
 
 LogicalResult FindOp::verify() {
-  return verifyExchange(*this, getX().getType(), "x", getAxisAttr(), getType(), "the result", getAlongAttr());
+  return requireExchange(*this, getX().getType(), "x", getAxisAttr(), getType(), "the result", getAlongAttr());
 }
 
 LogicalResult CumsumOp::verify() {
@@ -77,13 +63,13 @@ LogicalResult CumsumOp::verify() {
   bool forwards = hasAxis(x, getPartAttr());
   StringAttr from = forwards ? getPartAttr() : getEndAttr(), to = forwards ? getEndAttr() : getPartAttr();
   return failure(failed(requireSameElement(*this, {x, getType()})) ||
-                 failed(verifyExchange(*this, x, "x", from, getType(), "the result", to)));
+                 failed(requireExchange(*this, x, "x", from, getType(), "the result", to)));
 }
 
 LogicalResult PartOp::verify() {
   Type x = getX().getType();
   return failure(failed(requireSameElement(*this, {x, getType()})) ||
-                 failed(verifyExchange(*this, x, "x", getFromAttr(), getType(), "the result", getToAttr())));
+                 failed(requireExchange(*this, x, "x", getFromAttr(), getType(), "the result", getToAttr())));
 }
 
 LogicalResult ReorderOp::verify() {
@@ -127,22 +113,6 @@ LogicalResult ScatterMatchOp::verify() {
 }
 
 //===- Loops and padding -------------------------------------------------------------------------------------------------===//
-
-/// The result's axes, with the reduced axes right after the axis that they are compared with, so that the axes further in stay contiguous.
-static SmallVector<StringAttr> reducedBehind(Operation *op, StringAttr compared) {
-  ArrayRef<StringAttr> axes = axesOf(op->getResult(0).getType());
-  SmallVector<StringAttr> order, reduced;
-  for (Type type : op->getOperandTypes())
-    for (StringAttr axis : axesOf(type))
-      if (!llvm::is_contained(axes, axis) && !llvm::is_contained(reduced, axis))
-        reduced.push_back(axis);
-  for (StringAttr axis : axes) {
-    order.push_back(axis);
-    if (axis == compared)
-      order.append(reduced);
-  }
-  return order;
-}
 
 SmallVector<StringAttr> FirstMaxOp::getLoopOrder() { return llvm::to_vector(axesOf(getX().getType())); }
 SmallVector<StringAttr> OrderOp::getLoopOrder() { return reducedBehind(*this, getAxisAttr()); }
@@ -204,10 +174,6 @@ SmallVector<Value> FoldOp::buildGradients(OpBuilder &builder, ValueRange gradien
 }
 
 //===- Meaning -----------------------------------------------------------------------------------------------------------===//
-
-static Scalar either(Scalar x, Scalar y) { return x.make<arith::OrIOp>(x, y); }
-static Scalar isTrue(Scalar condition) { return condition.make<arith::ExtUIOp>(condition.builder().getI32Type(), condition); }
-static Scalar asI32(Scalar index) { return index.make<arith::TruncIOp>(index.builder().getI32Type(), index); }
 
 LogicalResult FirstMaxOp::lower(Lowering &lowering) {
   Type x = getX().getType();

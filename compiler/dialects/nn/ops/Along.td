@@ -10,7 +10,7 @@ class Nn_AlongOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !lis
   code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder();";
 }
 
-def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language]> {
+def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language, Nn_Decision]> {
   let summary = "n - 1 - i of the first entry i of `axis`, of size n, where x is the maximum, or NaN: a maximum, so that it splits";
   let arguments = (ins Nn_Float:$x, Nn_Float:$max, StrAttr:$axis);
   let results = (outs Nn_Integer:$result);
@@ -31,7 +31,7 @@ def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
   let assemblyFormat = "$x `,` $others `along` $axis `and` $other attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_FindOp : Nn_AlongOp<"find", [Nn_Language]> {
+def Nn_FindOp : Nn_AlongOp<"find", [Nn_Language, Nn_Decision]> {
   let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 if x never has that number";
   let arguments = (ins Nn_Integer:$x, StrAttr:$axis, StrAttr:$along);
   let results = (outs Nn_Integer:$result);

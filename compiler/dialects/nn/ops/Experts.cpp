@@ -60,7 +60,10 @@ SmallVector<LoopAxis> DispatchOp::getLoopAxes() {
   SmallVector<LoopAxis> loops = withKind(defaultLoopAxes(*this), getSeqAttr(), LoopKind::Whole);
   return getSlot() ? withKind(std::move(loops), getSlot(), LoopKind::Whole) : loops;
 }
-SmallVector<LoopAxis> CollectOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getRowAttr(), LoopKind::Whole); }
+// A rank that has some of the rows that are spread sums these.
+SmallVector<LoopAxis> CollectOp::getLoopAxes() {
+  return withKind(defaultLoopAxes(*this), getRowAttr(), entriesOfRows(getRowAttr()) ? LoopKind::Reduce : LoopKind::Whole);
+}
 
 // The features are innermost, the choices of a position right outside of them.
 SmallVector<StringAttr> CollectOp::getLoopOrder() {
@@ -83,17 +86,26 @@ SmallVector<Value> CollectOp::buildGradients(OpBuilder &builder, ValueRange grad
           Value(), Value()};
 }
 
-/// The entry of a tensor at number / `each` along `axis` and at the loops' indices along its other axes; 0 where the number is negative.
+/// The entry of a tensor at number / `each` along `axis` and at the loops' indices along its other axes; 0 where the number is negative, or
+/// that of an entry of another rank.
 static Scalar entryOrZero(Lowering &lowering, Body &body, Value tensor, StringAttr axis, Scalar number, int64_t each) {
   Type type = tensor.getType();
-  Scalar index = clampIndex(extend(number, body.builder().getI64Type()), sizeOf(type, axis) * each);
+  int64_t size = sizeOf(type, axis) * each;
+  number = extend(number, body.builder().getI64Type());
+  bool isSpread = entriesOfRows(axis) != nullptr;
+  if (isSpread)
+    number = subi(number, body.shardOffset(type, axis));
+  Scalar index = clampIndex(number, size);
   if (each > 1)
     index = index.make<arith::DivUIOp>(index, body.integer(each));
   SmallVector<Scalar> indices;
   for (StringAttr name : axesOf(type))
     indices.push_back(name == axis ? index : body.index(name));
   Scalar value = body.extract(lowering.get(tensor), indices);
-  return select(lessi(number.like(-1), number), value, value.like(0));
+  Scalar inside = lessi(body.integer(-1), number);
+  if (isSpread)
+    inside = both(inside, lessi(number, body.integer(size)));
+  return select(inside, value, value.like(0));
 }
 
 LogicalResult DispatchOp::lower(Lowering &lowering) {
@@ -179,9 +191,9 @@ SmallVector<LoopAxis> GroupedWeightsOp::getLoopAxes() { return loopsOfGroups(*th
 StringAttr GroupedWeightsOp::loopOfOperand(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
 StringAttr GroupedWeightsOp::loopOfResult(unsigned, StringAttr axis) { return loopOfGroups(*this, axis); }
 
-// Each row meets one group, in one of its pieces.
+// Each row that belongs to a group meets that group alone.
 template <typename Op> static double flopsOfGroups(Op op) {
-  return 2 * loopVolume(op) / double(sizeOf(op.getFirst().getType(), op.getAxisAttr()) * int64_t(op.getPieces()));
+  return 2 * loopVolume(op) / double(sizeOf(op.getFirst().getType(), op.getAxisAttr())) * op.getFilled().convertToDouble();
 }
 double GroupedOp::getFlops() { return flopsOfGroups(*this); }
 double GroupedWeightsOp::getFlops() { return flopsOfGroups(*this); }
@@ -193,10 +205,10 @@ SmallVector<Value> GroupedOp::buildGradients(OpBuilder &builder, ValueRange grad
   Value dy = gradients[0];
   Type weights = getWeights().getType();
   Value rows = GroupedOp::create(builder, getLoc(), getRows().getType(), dy, getWeights(), getFirst(), getLast(), getAxisAttr(),
-                                 getRowAttr(), getTf32Attr(), getPiecesAttr());
+                                 getRowAttr(), getTf32Attr(), getPiecesAttr(), getFilledAttr());
   RankedTensorType sum = withElement(weights, widened(weights));
   auto matrices = GroupedWeightsOp::create(builder, getLoc(), sum, getRows(), dy, getFirst(), getLast(), getAxisAttr(), getRowAttr(),
-                                           getTf32Attr(), getPiecesAttr());
+                                           getTf32Attr(), getPiecesAttr(), getFilledAttr());
   matrices->setAttr(gradientOfAttribute, builder.getStringAttr(getOperationName().split('.').second));
   return {rows, sum == weights ? matrices.getResult() : ConvertOp::create(builder, getLoc(), weights, matrices).getResult(), Value(),
           Value()};

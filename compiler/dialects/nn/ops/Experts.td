@@ -12,14 +12,16 @@ def Nn_DispatchOp : Nn_ExpertsOp<"dispatch", [Nn_Lowerable, Nn_Language, Nn_Diff
   let summary = "result[row] = x[source[row] / choices along `seq`], 0 where source is negative; linear in x";
   let description = [{
     `source` has the choice that each entry of `row` holds, counted over positions and then choices. `place` is its inverse: the rows of a
-    position's choices in ascending order, negative where there is none. The gradient is nn.collect.
+    position's choices in ascending order, negative where there is none. The gradient is nn.collect. `distinct`: the choices of a position
+    are different entries or none.
     ```mlir
     %rows = nn.dispatch %x, %source, %place along "seq" to "row" : (tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>,
         tensor<2x16xi32, #nn.axes<batch, row>>, tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>)
         -> tensor<2x16x16xf32, #nn.axes<batch, row, embed>>
     ```
   }];
-  let arguments = (ins Nn_Tensor:$x, Nn_Integer:$source, Nn_Integer:$place, StrAttr:$seq, StrAttr:$row);
+  let arguments = (ins Nn_Tensor:$x, Nn_Integer:$source, Nn_Integer:$place, StrAttr:$seq, StrAttr:$row,
+      DefaultValuedAttr<BoolAttr, "false">:$distinct);
   let results = (outs Nn_Tensor:$result);
   let linear = 1;
   let masksPadding = 1;
@@ -48,7 +50,8 @@ def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_O
     What the result lacks, besides `axis`, is summed over. The entries' rows ascend and do not overlap. The engine computes it without
     touching other entries' matrices. Sums are those of nn.einsum.
     `pieces`: the rows are in that many equal pieces, of which each has the rows of its part of the entries, counted from its own first row.
-    Then both axes are one loop, which placing must split into these pieces (place-spread-rows).
+    Then both axes are one loop, which placing must split into these pieces (place-spread-rows). `filled`: the part of the rows that belongs
+    to an entry on average.
     ```mlir
     %y = nn.grouped %rows, %w, %first, %last of "expert" along "row" : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>,
         tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>, tensor<2x4xi32, #nn.axes<batch, expert>>, tensor<2x4xi32, #nn.axes<batch, expert>>)
@@ -56,7 +59,7 @@ def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_O
     ```
   }];
   let arguments = (ins Nn_Float:$rows, Nn_Float:$weights, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
-      DefaultValuedAttr<I64Attr, "1">:$pieces);
+      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";
@@ -68,7 +71,7 @@ def Nn_GroupedWeightsOp : Nn_ExpertsOp<"grouped_weights", [Nn_OwnProducts, Nn_Ow
   let summary = "the gradient of nn.grouped's weights: for each entry of `axis` the sum over its rows of a[row] times b[row]";
   let description = "One sum per element, over the rows of all samples in ascending order. It has the result's type: f32 if a has 16 bits.";
   let arguments = (ins Nn_Float:$a, Nn_Float:$b, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
-      DefaultValuedAttr<I64Attr, "1">:$pieces);
+      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";

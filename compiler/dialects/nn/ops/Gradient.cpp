@@ -36,6 +36,34 @@ LogicalResult nn::requireSameAxes(Operation *op, Type a, StringRef what, Type b,
   return failure(failed(requireWithin(op, a, what, b, where)) || failed(requireWithin(op, b, where, a, what)));
 }
 
+SmallVector<StringAttr> nn::reducedBehind(Operation *op, StringAttr compared) {
+  ArrayRef<StringAttr> axes = axesOf(op->getResult(0).getType());
+  SmallVector<StringAttr> order, reduced;
+  for (Type type : op->getOperandTypes())
+    for (StringAttr axis : axesOf(type))
+      if (!llvm::is_contained(axes, axis) && !llvm::is_contained(reduced, axis))
+        reduced.push_back(axis);
+  for (StringAttr axis : axes) {
+    order.push_back(axis);
+    if (axis == compared)
+      order.append(reduced);
+  }
+  return order;
+}
+
+LogicalResult nn::requireExchange(Operation *op, Type a, StringRef what, StringAttr from, Type b, StringRef where, StringAttr to) {
+  if (failed(requireAxis(op, a, what, from)) || failed(requireAxis(op, b, where, to)) || failed(requireNoAxis(op, b, where, from)) ||
+      failed(requireNoAxis(op, a, what, to)))
+    return failure();
+  for (StringAttr name : axesOf(a))
+    if (name != from && failed(requireAxis(op, b, where, name)))
+      return failure();
+  for (StringAttr name : axesOf(b))
+    if (name != to && failed(requireAxis(op, a, what, name)))
+      return failure();
+  return success();
+}
+
 LogicalResult nn::requireSameOrder(Operation *op, Type a, StringRef what, Type b, StringRef where) {
   if (failed(requireSameAxes(op, a, what, b, where)))
     return failure();

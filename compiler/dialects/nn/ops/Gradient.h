@@ -1,4 +1,4 @@
-// Small builders that the gradients of several op families share, and the checks that their verifiers share.
+// Several op families share these small builders of gradients, checks of verifiers and an order of loops.
 #pragma once
 
 #include "compiler/dialects/nn/ops/Ops.h"
@@ -22,12 +22,17 @@ mlir::LogicalResult requireWithin(mlir::Operation *op, mlir::Type part, llvm::St
 mlir::LogicalResult requireSameAxes(mlir::Operation *op, mlir::Type a, llvm::StringRef what, mlir::Type b, llvm::StringRef where);
 /// Refuses, unless both have the same axes in the same order.
 mlir::LogicalResult requireSameOrder(mlir::Operation *op, mlir::Type a, llvm::StringRef what, mlir::Type b, llvm::StringRef where);
+/// Refuses, unless `b` (called `where`) has the axes of `a` (called `what`) with `to` in the place of `from`, in any order.
+mlir::LogicalResult requireExchange(mlir::Operation *op, mlir::Type a, llvm::StringRef what, mlir::StringAttr from, mlir::Type b,
+                                    llvm::StringRef where, mlir::StringAttr to);
 /// Refuses, unless `type` (called `what`) has, or lacks, an axis.
 mlir::LogicalResult requireAxis(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::StringAttr axis);
 mlir::LogicalResult requireNoAxis(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::StringAttr axis);
 /// Refuses, unless the axes of `type` are those of `whole` without the listed ones, in any order.
 mlir::LogicalResult requireWithout(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::Type whole, llvm::StringRef where,
                                    llvm::ArrayRef<mlir::StringAttr> axes);
+/// The result's axes, with the reduced axes right after the axis that they are compared with, so that the axes further in stay contiguous.
+llvm::SmallVector<mlir::StringAttr> reducedBehind(mlir::Operation *op, mlir::StringAttr compared);
 /// Refuses different element types.
 mlir::LogicalResult requireSameElement(mlir::Operation *op, mlir::TypeRange types);
 

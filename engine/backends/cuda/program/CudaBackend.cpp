@@ -285,7 +285,13 @@ Status CudaBackend::runKernels(uint32_t index, const DeviceAddress *buffers, siz
 }
 
 Status CudaBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) {
-  products.start(matmul, pointer(a), pointer(b), pointer(c), threadWork());
+  products.start(matmul, {pointer(a), pointer(b), pointer(c)}, threadWork());
+  return {};
+}
+
+Status CudaBackend::runGrouped(uint32_t matmul, const DeviceAddress *buffers) {
+  auto at = [&](size_t place) { return pointer(buffers[place]); };
+  products.start(matmul, {at(0), at(1), at(4), at(2), at(3)}, threadWork());
   return {};
 }
 

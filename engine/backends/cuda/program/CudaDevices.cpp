@@ -265,6 +265,13 @@ Status CudaDevices::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b,
   return gpu.ok() ? (*gpu)->runMatmul(matmul, a, b, c) : gpu.status();
 }
 
+Status CudaDevices::runGrouped(uint32_t matmul, const DeviceAddress *buffers) {
+  if (CudaBackend *own = inLane())
+    return own->runGrouped(matmul, buffers);
+  Result<CudaBackend *> gpu = goOnWith(buffers[0]);
+  return gpu.ok() ? (*gpu)->runGrouped(matmul, buffers) : gpu.status();
+}
+
 Status CudaDevices::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) {
   if (CudaBackend *own = inLane())
     return own->runAttention(attention, buffers, bufferCount, context);

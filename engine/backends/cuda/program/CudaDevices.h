@@ -45,6 +45,7 @@ public:
   Status runKernels(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
                     uint64_t bytes) override;
   Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) override;
+  Status runGrouped(uint32_t matmul, const DeviceAddress *buffers) override;
   Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) override;
   void whenDone(Completion &completion) override;
 

@@ -52,7 +52,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
     std::string sizes = std::to_string(m.m()) + "x" + std::to_string(m.n()) + "x" + std::to_string(m.k());
     if (Status status = add(m, "matrix product " + std::to_string(i) + " (" + sizes + ")"); !status.ok())
       return status;
-    ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32()};
+    ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32(), m.grouping()};
     texts.add(kind, productText);
     names.push_back(kind.name());
   }
@@ -67,8 +67,6 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
-  if (m.grouping() != program::Grouping::None)
-    return Status::badInput(what + " is grouped by the experts of its rows, which GPUs do not compute yet: use --backend cpu");
   if (Result<ProductType> type = productType(m, program::ProductOrder::Portable); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
@@ -80,21 +78,31 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
   if (m.a_batch()->size() != m.batch()->size() || m.b_batch()->size() != m.batch()->size() || m.c_batch()->size() != m.batch()->size())
     return Status::badInput(what + ": its batch strides do not match its batch list");
   Product product;
-  product.parameters = {0, 0, 0, m.m(), m.n(), m.k(), m.a_row(), m.a_column(), m.b_row(), m.b_column(), m.c_row(), {}};
+  product.parameters = {0, 0, 0, 0, 0, m.m(), m.n(), m.k(), m.a_row(), m.a_column(), m.b_row(), m.b_column(), m.c_row(), {}};
   product.bytes = static_cast<int64_t>(program::sizeOf(m.type())), product.resultBytes = static_cast<int64_t>(program::sizeOf(m.result()));
   product.words = what;
+  setLoops(product, m);
+  if (product.inner > mostBlocks)
+    return Status::badInput(what + " has more samples or groups than a GPU's launch has blocks");
+  products.push_back(std::move(product));
+  return {};
+}
+
+void CudaProducts::setLoops(Product &product, const program::Matmul &m) {
+  bool isGrouped = m.grouping() != program::Grouping::None;
   size_t used = 0;
   for (uint32_t i = m.batch()->size(); i-- > 0;) {
     Loop loop{m.batch()->Get(i), m.a_batch()->Get(i), m.b_batch()->Get(i), m.c_batch()->Get(i)};
-    if (used < productLoops && product.outer.empty() && product.inner * loop.size <= mostBlocks) {
+    if (isGrouped || (used < productLoops && product.outer.empty() && product.inner * loop.size <= mostBlocks)) {
       product.parameters.loops[used++] = {loop.size, loop.a, loop.b, loop.c};
       product.inner *= loop.size;
     } else {
       product.outer.insert(product.outer.begin(), loop);
     }
   }
-  products.push_back(std::move(product));
-  return {};
+  // The kernel walks the other one.
+  if (isGrouped)
+    product.inner = m.batch()->Get(m.grouping() == program::Grouping::Rows ? 0 : 1);
 }
 
 Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by) {
@@ -110,8 +118,10 @@ Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by)
   return {};
 }
 
-/// The longest loop of the batch is the library's own, the others are launches.
+/// The longest loop of the batch is the library's own, the others are launches. Grouped products remain npar's own.
 Status CudaProducts::planLibrary(Product &product, const program::Matmul &m, Alignments alignments, bool onlyOwnBits) {
+  if (m.grouping() != program::Grouping::None)
+    return {};
   std::vector<Loop> loops;
   for (uint32_t i = 0; i < m.batch()->size(); ++i)
     if (m.batch()->Get(i) > 1)
@@ -135,7 +145,7 @@ Status CudaProducts::planLibrary(Product &product, const program::Matmul &m, Ali
   tried.outer.clear(), tried.inner = own.size;
   tried.parameters.loops = {};
   tried.parameters.loops[0] = {own.size, own.a, own.b, own.c};
-  auto ownProduct = [&](DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) { return launch(tried, a, b, c, stream); };
+  auto ownProduct = [&](DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) { return launch(tried, {a, b, c}, stream); };
   Result<const LibraryProducts::Plan *> plan = library->plan(*shape, ownProduct, onlyOwnBits, product.words);
   if (!plan.ok())
     return plan.status();
@@ -159,15 +169,16 @@ std::vector<std::string> CudaProducts::remarks() const {
   return said;
 }
 
-Code CudaProducts::launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const {
+Code CudaProducts::launch(const Product &product, const ProductAddresses &operands, Handle stream) const {
   ProductParameters parameters = product.parameters;
-  parameters.a = a, parameters.b = b, parameters.c = c;
+  parameters.a = operands.a, parameters.b = operands.b, parameters.c = operands.c;
+  parameters.first = operands.first, parameters.last = operands.last;
   return device->cuda().call().launchKernel(product.function, static_cast<unsigned>(tilesOf(parameters.n)),
                                             static_cast<unsigned>(tilesOf(parameters.m)), static_cast<unsigned>(product.inner),
                                             productThreads, 1, 1, 0, stream, LaunchWords(parameters).pointers(), nullptr);
 }
 
-void CudaProducts::start(uint32_t index, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const {
+void CudaProducts::start(uint32_t index, ProductAddresses operands, ThreadWork &work) const {
   const Product &product = products[index];
   const std::vector<Loop> &loops = product.plan ? product.around : product.outer;
   Handle stream = work.begin();
@@ -175,18 +186,18 @@ void CudaProducts::start(uint32_t index, DevicePointer a, DevicePointer b, Devic
   for (const Loop &loop : loops)
     launches *= loop.size;
   for (int64_t number = 0; stream && number < launches; ++number) {
-    DevicePointer hereA = a, hereB = b, hereC = c;
+    ProductAddresses here = operands;
     int64_t rest = number;
     for (size_t i = loops.size(); i-- > 0; rest /= loops[i].size) {
       auto at = rest % loops[i].size;
-      hereA += static_cast<uint64_t>(at * loops[i].a * product.bytes);
-      hereB += static_cast<uint64_t>(at * loops[i].b * product.bytes);
-      hereC += static_cast<uint64_t>(at * loops[i].c * product.resultBytes);
+      here.a += static_cast<uint64_t>(at * loops[i].a * product.bytes);
+      here.b += static_cast<uint64_t>(at * loops[i].b * product.bytes);
+      here.c += static_cast<uint64_t>(at * loops[i].c * product.resultBytes);
     }
     if (product.plan)
-      library->start(*product.plan, hereA, hereB, hereC, work, product.words);
+      library->start(*product.plan, here.a, here.b, here.c, work, product.words);
     else
-      work.note(launch(product, hereA, hereB, hereC, stream), product.words);
+      work.note(launch(product, here, stream), product.words);
   }
 }
 

@@ -13,13 +13,18 @@ enum class ProductsBy { Own, Matching, Library };
 /// Looks it up by its keyword.
 Result<ProductsBy> productsBy(const std::string &word);
 
+/// Where a product's operands are; `first` and `last` only with groups.
+struct ProductAddresses {
+  DevicePointer a, b, c, first = 0, last = 0;
+};
+
 class CudaProducts {
 public:
   /// Loads a kernel for each kind of product that the program has and plans what the library takes. Refuses what backends/cpu/Products
   /// refuses, and where the library is asked for, a machine without it. `threads` will start products.
   Status load(const program::Program &program, CudaDevice &device, ProductsBy by);
   /// C (+)= A B for every index of the batch list, in the thread's stream.
-  void start(uint32_t product, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const;
+  void start(uint32_t product, ProductAddresses operands, ThreadWork &work) const;
 
   /// Bytes of device memory that the library's products need in each stream, without their operands.
   uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
@@ -41,9 +46,11 @@ private:
     std::vector<Loop> around;                    ///< loops that are launches of the library
   };
   Status add(const program::Matmul &matmul, const std::string &what);
+  /// Divides the loops of the batch between a launch and the launches.
+  static void setLoops(Product &product, const program::Matmul &matmul);
   Status planLibrary(const program::Program &program, ProductsBy by);
   Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
-  Code launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const;
+  Code launch(const Product &product, const ProductAddresses &operands, Handle stream) const;
 
   CudaDevice *device = nullptr;
   std::vector<Product> products;

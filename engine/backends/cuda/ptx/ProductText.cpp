@@ -6,6 +6,7 @@
 #include "engine/program/Words.h"
 
 #include <functional>
+#include <tuple>
 
 namespace npar::engine::cuda {
 
@@ -31,77 +32,174 @@ public:
   std::string text();
 
 private:
+  /// Rows of a sample, from `begin` to before `end`.
+  struct Range {
+    Operand begin, end;
+  };
   Operand parameter(size_t bytes) { return kernel.parameter(static_cast<int>(bytes / 8)); }
-  void moveAlongBatch(Side &a, Side &b, Operand &c);
-  void fetch(const Side &from, const Operand &k0, const Operand &k);
+  Operand pointer(size_t bytes) { return kernel.get(Kind::Bits64, "cvta.to.global.u64", parameter(bytes)); }
+  Operand loopSize(size_t loop) { return kernel.narrow(parameter(offsetof(P, loops) + loop * sizeof(P::Loop))); }
+  void setOperands();
+  void moveAlong(size_t loop, const Operand &index);
+  void multiplyBatch();
+  void multiplyGroups();
+  void addSamples();
+  Range rangeOf(const Operand &sample, const Operand &group, const Operand &rows);
+  void keepingOperands(const PtxKernel::Body &body);
+  void clear();
+  void addUp(const Operand &begin, const Operand &end);
+  void fetch(const Side &from, const Operand &k0, const Operand &end);
   std::array<Operand, side> row(const Operand &place, int64_t bytes);
-  void multiplyChain(const Side &a, const Side &b, const Operand &limit);
-  void multiplyPairs(const Side &a, const Side &b);
-  void finish(const Operand &c, const Operand &m, const Operand &n, const Operand &row, const Operand &column);
+  void multiplyChain(const Operand &limit);
+  void multiplyPairs();
+  void finish(const Range &rows);
   void each(const std::function<void(int, int)> &body) {
     for (int i = 0; i < side; ++i)
       for (int j = 0; j < side; ++j)
         body(i, j);
   }
 
+  using P = ProductParameters;
+  static constexpr size_t groupLoop = 0, sampleLoop = 1;
   ProductKind kind;
   Floats sums;
   bool inPairs; ///< even and odd k are two chains (TileKernels.h)
   int depth;
   PtxKernel kernel;
-  Operand thread, tx, ty;
+  Operand thread, tx, ty, m, n, k;
+  Side a, b;
+  Operand c; ///< where C begins
   Operand sum[side][side];
 };
 
 std::string ProductKernel::text() {
-  using P = ProductParameters;
-  thread = kernel.get(Kind::Bits32, "mov.u32", "%tid.x");
-  tx = kernel.get(Kind::Bits32, "and.b32", thread, "15"), ty = kernel.get(Kind::Bits32, "shr.u32", thread, "4");
-  auto begin = [&](const char *block) { return kernel.get(Kind::Bits32, "shl.b32", kernel.get(Kind::Bits32, "mov.u32", block), "6"); };
-  Operand m = kernel.narrow(parameter(offsetof(P, m))), n = kernel.narrow(parameter(offsetof(P, n)));
-  Operand k = kernel.narrow(parameter(offsetof(P, k)));
-  int tileBytes = depth * pitch * sums.bytes();
-  Side a{parameter(offsetof(P, a)), parameter(offsetof(P, aRow)), parameter(offsetof(P, aColumn)), m,
-         begin("%ctaid.y"),         kernel.shared(tileBytes)};
-  Side b{parameter(offsetof(P, b)), parameter(offsetof(P, bColumn)), parameter(offsetof(P, bRow)), n,
-         begin("%ctaid.x"),         kernel.shared(tileBytes)};
-  Operand c = parameter(offsetof(P, c));
-  moveAlongBatch(a, b, c);
-  each([&](int i, int j) { sum[i][j] = sums.set(kernel, 0); });
-  kernel.loop("0", k, std::to_string(depth), [&](const Operand &k0) {
-    fetch(a, k0, k);
-    fetch(b, k0, k);
-    kernel.meet();
-    if (inPairs)
-      multiplyPairs(a, b);
-    else
-      multiplyChain(a, b, kernel.get(Kind::Bits32, "min.s32", kernel.get(Kind::Bits32, "sub.s32", k, k0), std::to_string(depth)));
-    kernel.meet();
-  });
-  finish(c, m, n, kernel.get(Kind::Bits32, "add.s32", a.begin, ty), kernel.get(Kind::Bits32, "add.s32", b.begin, tx));
+  setOperands();
+  switch (kind.grouping) {
+  case program::Grouping::None:
+    multiplyBatch();
+    break;
+  case program::Grouping::Rows:
+    multiplyGroups();
+    break;
+  case program::Grouping::Depth:
+    addSamples();
+    break;
+  }
   return kernel.text();
 }
 
-void ProductKernel::moveAlongBatch(Side &a, Side &b, Operand &c) {
-  using P = ProductParameters;
-  Operand index = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.z");
+void ProductKernel::setOperands() {
+  thread = kernel.get(Kind::Bits32, "mov.u32", "%tid.x");
+  tx = kernel.get(Kind::Bits32, "and.b32", thread, "15"), ty = kernel.get(Kind::Bits32, "shr.u32", thread, "4");
+  auto begin = [&](const char *block) { return kernel.get(Kind::Bits32, "shl.b32", kernel.get(Kind::Bits32, "mov.u32", block), "6"); };
+  m = kernel.narrow(parameter(offsetof(P, m))), n = kernel.narrow(parameter(offsetof(P, n))), k = kernel.narrow(parameter(offsetof(P, k)));
+  int tileBytes = depth * pitch * sums.bytes();
+  a = {pointer(offsetof(P, a)), parameter(offsetof(P, aRow)), parameter(offsetof(P, aColumn)), m,
+       begin("%ctaid.y"),       kernel.shared(tileBytes)};
+  b = {pointer(offsetof(P, b)), parameter(offsetof(P, bColumn)), parameter(offsetof(P, bRow)), n,
+       begin("%ctaid.x"),       kernel.shared(tileBytes)};
+  c = pointer(offsetof(P, c));
+  each([&](int i, int j) { sum[i][j] = kernel.fresh(sums.kind()); });
+}
+
+/// Moves the operands to an index of a loop of the batch.
+void ProductKernel::moveAlong(size_t loop, const Operand &index) {
   auto elementBytes = static_cast<int64_t>(program::sizeOf(kind.type)), resultBytes = static_cast<int64_t>(program::sizeOf(kind.result));
-  for (size_t i = 0; i < productLoops; ++i) {
-    size_t loop = offsetof(P, loops) + i * sizeof(P::Loop);
-    Operand size = kernel.narrow(parameter(loop)), rest = kernel.get(Kind::Bits32, "div.u32", index, size);
-    Operand here = kernel.get(Kind::Bits32, "sub.s32", index, kernel.get(Kind::Bits32, "mul.lo.s32", rest, size));
-    Operand wide = kernel.widen(here);
-    a.base = kernel.address(a.base, kernel.times(wide, parameter(loop + offsetof(P::Loop, a))), elementBytes);
-    b.base = kernel.address(b.base, kernel.times(wide, parameter(loop + offsetof(P::Loop, b))), elementBytes);
-    c = kernel.address(c, kernel.times(wide, parameter(loop + offsetof(P::Loop, c))), resultBytes);
+  size_t strides = offsetof(P, loops) + loop * sizeof(P::Loop);
+  Operand wide = kernel.widen(index);
+  a.base = kernel.address(a.base, kernel.times(wide, parameter(strides + offsetof(P::Loop, a))), elementBytes);
+  b.base = kernel.address(b.base, kernel.times(wide, parameter(strides + offsetof(P::Loop, b))), elementBytes);
+  c = kernel.address(c, kernel.times(wide, parameter(strides + offsetof(P::Loop, c))), resultBytes);
+}
+
+void ProductKernel::multiplyBatch() {
+  Operand index = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.z");
+  for (size_t loop = 0; loop < productLoops; ++loop) {
+    Operand size = loopSize(loop), rest = kernel.get(Kind::Bits32, "div.u32", index, size);
+    moveAlong(loop, kernel.get(Kind::Bits32, "sub.s32", index, kernel.get(Kind::Bits32, "mul.lo.s32", rest, size)));
     index = rest;
   }
-  for (Operand *base : {&a.base, &b.base, &c})
-    *base = kernel.get(Kind::Bits64, "cvta.to.global.u64", *base);
+  clear();
+  addUp("0", k);
+  finish({"0", m});
+}
+
+/// Each group that has rows of the tile multiplies the tile and stores its own rows. Rows of no group become 0.
+void ProductKernel::multiplyGroups() {
+  Operand sample = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.z");
+  moveAlong(sampleLoop, sample);
+  clear();
+  finish({"0", m});
+  kernel.loop("0", loopSize(groupLoop), "1", [&](const Operand &group) {
+    Range rows = rangeOf(sample, group, m);
+    Operand tileEnd = kernel.get(Kind::Bits32, "add.s32", a.begin, std::to_string(productTile));
+    rows.begin = kernel.get(Kind::Bits32, "max.s32", rows.begin, a.begin),
+    rows.end = kernel.get(Kind::Bits32, "min.s32", rows.end, tileEnd);
+    kernel.when(kernel.get(Kind::Predicate, "setp.lt.s32", rows.begin, rows.end), [&] {
+      keepingOperands([&] {
+        moveAlong(groupLoop, group);
+        clear();
+        addUp("0", k);
+        finish(rows);
+      });
+    });
+  });
+}
+
+/// The chains of a group continue from sample to sample.
+void ProductKernel::addSamples() {
+  Operand group = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.z");
+  moveAlong(groupLoop, group);
+  clear();
+  kernel.loop("0", loopSize(sampleLoop), "1", [&](const Operand &sample) {
+    Range rows = rangeOf(sample, group, k);
+    keepingOperands([&] {
+      moveAlong(sampleLoop, sample);
+      addUp(rows.begin, rows.end);
+    });
+  });
+  finish({"0", m});
+}
+
+/// The rows of a group in a sample. They are data: what is outside the sample's rows is cut off.
+ProductKernel::Range ProductKernel::rangeOf(const Operand &sample, const Operand &group, const Operand &rows) {
+  Operand groups = parameter(offsetof(P, loops) + groupLoop * sizeof(P::Loop));
+  Operand place = kernel.plus(kernel.times(kernel.widen(sample), groups), kernel.widen(group));
+  auto bound = [&](size_t of, const Operand &least) {
+    Operand value = kernel.get(Kind::Bits32, "ld.global.b32", at(kernel.address(pointer(of), place, sizeof(int32_t))));
+    return kernel.get(Kind::Bits32, "min.s32", kernel.get(Kind::Bits32, "max.s32", value, least), rows);
+  };
+  Operand begin = bound(offsetof(P, first), "0");
+  return {begin, bound(offsetof(P, last), begin)};
+}
+
+/// After the body the operands are where they were before.
+void ProductKernel::keepingOperands(const PtxKernel::Body &body) {
+  auto before = std::tuple(a, b, c);
+  body();
+  std::tie(a, b, c) = before;
+}
+
+void ProductKernel::clear() {
+  each([&](int i, int j) { kernel.put(sum[i][j], "mov." + sums.type(), sums.number(0)); });
+}
+
+/// Continues the sums over [begin, end) of k.
+void ProductKernel::addUp(const Operand &begin, const Operand &end) {
+  kernel.loop(begin, end, std::to_string(depth), [&](const Operand &k0) {
+    fetch(a, k0, end);
+    fetch(b, k0, end);
+    kernel.meet();
+    if (inPairs)
+      multiplyPairs();
+    else
+      multiplyChain(kernel.get(Kind::Bits32, "min.s32", kernel.get(Kind::Bits32, "sub.s32", end, k0), std::to_string(depth)));
+    kernel.meet();
+  });
 }
 
 /// A tile into shared memory, with 0 beyond the ends. Neighbouring threads take neighbours in memory.
-void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &k) {
+void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &end) {
   auto elementBytes = static_cast<int64_t>(program::sizeOf(kind.type));
   Operand together = kernel.get(Kind::Predicate, "setp.eq.s64", from.along, "1");
   std::string shift = std::to_string(depth == 32 ? 5 : 4), mask = std::to_string(depth - 1);
@@ -114,7 +212,7 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &k)
     Operand place = either("shr.u32", shift, "and.b32", "63"), kk = either("and.b32", mask, "shr.u32", "6");
     Operand row = kernel.get(Kind::Bits32, "add.s32", from.begin, place), deep = kernel.get(Kind::Bits32, "add.s32", k0, kk);
     Operand inside = kernel.get(Kind::Predicate, "and.pred", kernel.get(Kind::Predicate, "setp.lt.s32", row, from.count),
-                                kernel.get(Kind::Predicate, "setp.lt.s32", deep, k));
+                                kernel.get(Kind::Predicate, "setp.lt.s32", deep, end));
     Operand offset = kernel.plus(kernel.times(kernel.widen(row), from.across), kernel.times(kernel.widen(deep), from.along));
     Operand value = loadElement(kernel, kind.type, at(kernel.address(from.base, offset, elementBytes)), inside);
     if (kind.tf32)
@@ -134,7 +232,7 @@ std::array<Operand, side> ProductKernel::row(const Operand &place, int64_t bytes
 }
 
 /// One chain of fma in ascending k.
-void ProductKernel::multiplyChain(const Side &a, const Side &b, const Operand &limit) {
+void ProductKernel::multiplyChain(const Operand &limit) {
   std::string bytes = std::to_string(sums.bytes());
   Operand ofA = kernel.get(Kind::Bits32, "mad.lo.s32", ty, bytes, a.memory),
           ofB = kernel.get(Kind::Bits32, "mad.lo.s32", tx, bytes, b.memory);
@@ -147,7 +245,7 @@ void ProductKernel::multiplyChain(const Side &a, const Side &b, const Operand &l
 }
 
 /// A group of 32 k: even and odd ones are two chains, with denormals flushed, and their sum is added.
-void ProductKernel::multiplyPairs(const Side &a, const Side &b) {
+void ProductKernel::multiplyPairs() {
   Operand ofA = kernel.get(Kind::Bits32, "mad.lo.s32", ty, "4", a.memory), ofB = kernel.get(Kind::Bits32, "mad.lo.s32", tx, "4", b.memory);
   Operand chains[2][side][side];
   for (auto &chain : chains)
@@ -166,13 +264,17 @@ void ProductKernel::multiplyPairs(const Side &a, const Side &b) {
   });
 }
 
-void ProductKernel::finish(const Operand &c, const Operand &m, const Operand &n, const Operand &row, const Operand &column) {
+/// Stores the sums of these rows.
+void ProductKernel::finish(const Range &rows) {
   auto bytes = static_cast<int64_t>(program::sizeOf(kind.result));
-  Operand stride = parameter(offsetof(ProductParameters, cRow));
+  Operand stride = parameter(offsetof(P, cRow)), row = kernel.get(Kind::Bits32, "add.s32", a.begin, ty),
+          column = kernel.get(Kind::Bits32, "add.s32", b.begin, tx);
   for (int i = 0; i < side; ++i) {
     Operand r = kernel.get(Kind::Bits32, "add.s32", row, std::to_string(i * sideDistance));
     Operand place = kernel.address(c, kernel.plus(kernel.times(kernel.widen(r), stride), kernel.widen(column)), bytes);
-    Operand inRows = kernel.get(Kind::Predicate, "setp.lt.s32", r, m);
+    Operand inRows = kernel.get(Kind::Predicate, "setp.lt.s32", r, rows.end);
+    if (rows.begin != "0")
+      inRows = kernel.get(Kind::Predicate, "and.pred", inRows, kernel.get(Kind::Predicate, "setp.ge.s32", r, rows.begin));
     for (int j = 0; j < side; ++j) {
       Operand inColumns =
           kernel.get(Kind::Predicate, "setp.lt.s32", kernel.get(Kind::Bits32, "add.s32", column, std::to_string(j * sideDistance)), n);
@@ -189,7 +291,7 @@ void ProductKernel::finish(const Operand &c, const Operand &m, const Operand &n,
 
 std::string ProductKind::name() const {
   return "product_" + std::string(tf32 ? "tf32" : program::wordOf(type)) + "_" + std::string(program::wordOf(result)) +
-         (accumulate ? "_add" : "");
+         (accumulate ? "_add" : "") + (grouping == program::Grouping::None ? "" : std::string("_by_") + program::wordOf(grouping));
 }
 
 std::string productText(const ProductKind &kind) { return ProductKernel(kind).text(); }

@@ -315,3 +315,15 @@ func.func @experts(%x: tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>, %source:
   %4 = nn.order %source, %whole along "row" and "whole" : (tensor<2x16xi32, #nn.axes<batch, row>>, tensor<2x16xi32, #nn.axes<batch, whole>>) -> tensor<2x16xi32, #nn.axes<batch, row>>
   return
 }
+
+// Choices counted and found.
+// CHECK-LABEL: @counts
+func.func @counts(%choice: tensor<2x16xi32, #nn.axes<batch, choice>>, %others: tensor<2x16xi32, #nn.axes<batch, other>>) {
+  // CHECK: nn.queue %{{.+}}, %{{.+}} along "choice" and "other" {entries = 4 : i64, looks_ahead = true, sorted = false} :
+  %0 = nn.queue %choice, %others along "choice" and "other" {entries = 4 : i64, looks_ahead = true, sorted = false} : (tensor<2x16xi32, #nn.axes<batch, choice>>, tensor<2x16xi32, #nn.axes<batch, other>>) -> tensor<2x16xi32, #nn.axes<batch, choice>>
+  // CHECK: nn.count_below %{{.+}} over "choice" to "expert" {entries = 4 : i64, inclusive = true} :
+  %1 = nn.count_below %choice over "choice" to "expert" {entries = 4 : i64, inclusive = true} : (tensor<2x16xi32, #nn.axes<batch, choice>>) -> tensor<2x4xi32, #nn.axes<batch, expert>>
+  // CHECK: nn.locate %{{.+}} over "choice" along "row" :
+  %2 = nn.locate %choice over "choice" along "row" : (tensor<2x16xi32, #nn.axes<batch, choice>>) -> tensor<2x32xi32, #nn.axes<batch, row>>
+  return
+}

@@ -101,7 +101,7 @@ func.func @f(%a: tensor<8x8xf32>) {
 
 // A grouped product has two ranges.
 func.func @f(%a: tensor<4x4xf32>, %r: tensor<1x1xi32>) {
-  // expected-error @+1 {{a grouped product has two ranges, two batch loops and no accumulator; this one has 2 ranges and 1 batch loops}}
+  // expected-error @+1 {{a grouped product has two ranges, two batch loops and, unless it sums over rows, no accumulator; this one has 2 ranges and 1 batch loops}}
   %0 = rank.matmul %a, %a grouped %r, %r {batch = array<i64: 1>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 0, 4, 1>,
       b = array<i64: 0, 4, 1>, c = array<i64: 0, 4, 1>} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<4x4xf32>
   return

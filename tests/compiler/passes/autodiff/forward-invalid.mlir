@@ -109,3 +109,29 @@ func.func @micro() {
   nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 0>} : !s
   return
 }
+
+// -----
+
+// A queue in which choices of later positions come first.
+!t = tensor<2x4xi32, #nn.axes<batch, seq>>
+!f = tensor<2x4xi32, #nn.axes<batch, flat>>
+!w = tensor<8x8xf32, #nn.axes<code, vocab>>
+!x = tensor<2x4x8xf32, #nn.axes<batch, seq, vocab>>
+!b = tensor<2x4xf32, #nn.axes<batch, seq>>
+!s = tensor<f32, #nn.axes<>>
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 8], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %x = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
+  %t = nn.input "targets" {at = #nn.at<F, "", 0>} : !t
+  %w = nn.read @w {at = #nn.at<F, "", 0>} : !w
+  %o = nn.rename %x from "seq" to "flat" {at = #nn.at<F, "", 0>} : (!t) -> !f
+  // expected-error@below {{a queue in the order "choice" uses the choices of later positions, which are not known during generation}}
+  // expected-note@below {{help: train with the order "position"}}
+  %q = nn.queue %x, %o along "seq" and "flat" {entries = 8 : i64, sorted = false, looks_ahead = true, at = #nn.at<F, "", 0>} : (!t, !f) -> !t
+  %g = nn.gather %w, %q over "code" {at = #nn.at<F, "", 0>} : (!w, !t) -> !x
+  %loss, %lse = nn.cross_entropy %g, %t over "vocab" {at = #nn.at<F, "", 0>} : (!x, !t) -> (!b, !b)
+  %s = nn.sum %loss {at = #nn.at<F, "", 0>} : (!b) -> !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 0>} : !s
+  return
+}

@@ -177,3 +177,40 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
     return
   }
 }
+
+// -----
+
+// Which entries are the best is decided once: the scores are computed again, the choice is kept.
+!x = tensor<2x4xf64, #nn.axes<batch, in>>
+!o = tensor<2x4xf64, #nn.axes<batch, other>>
+!i = tensor<2x4xi32, #nn.axes<batch, in>>
+!b = tensor<2x1xi32, #nn.axes<batch, slot>>
+!c = tensor<2x1xf64, #nn.axes<batch, slot>>
+!w = tensor<4xf64, #nn.axes<in>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: nn.order {{.*}} recompute
+// CHECK: %[[BEST:.+]] = nn.find %{{.+}} over "in" along "slot" {at = #nn.at<F, "h.0", 0>} :
+// CHECK: nn.accumulate @"#out.loss.sum"
+// CHECK-NOT: nn.find
+// CHECK-NOT: nn.order
+// CHECK: nn.gather %{{.+}}, %[[BEST]] {{.*}} {at = #nn.at<B, "h.0", 0>, recompute
+// CHECK-NOT: nn.find
+// CHECK-NOT: nn.order
+module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
+  nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+    %w = nn.read @w {at = #nn.at<F, "h.0", 0>} : !w
+    %p = nn.mul %x, %w {at = #nn.at<F, "h.0", 0>} : (!x, !w) -> !x
+    %o = nn.rename %p from "in" to "other" {at = #nn.at<F, "h.0", 0>} : (!x) -> !o
+    %i = nn.order %p, %o along "in" and "other" {at = #nn.at<F, "h.0", 0>} : (!x, !o) -> !i
+    %b = nn.find %i over "in" along "slot" {at = #nn.at<F, "h.0", 0>} : (!i) -> !b
+    %c = nn.gather %p, %b over "in" {at = #nn.at<F, "h.0", 0>} : (!x, !b) -> !c
+    %q = nn.mul %c, %c {at = #nn.at<F, "h.0", 0>} : (!c, !c) -> !c
+    %s = nn.sum %q {at = #nn.at<F, "", 1>} : (!c) -> !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}

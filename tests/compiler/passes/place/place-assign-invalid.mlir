@@ -71,7 +71,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.mesh_lines = [loc("plan.
 
 // -----
 // A way of attention that no attention goes: an earlier rule has the mesh axis there.
-// CHECK: plan.npar:8:9: error: the rule 'seq -> cp by gather' splits the keys of no attention
+// CHECK: plan.npar:8:9: error: the rule 'seq -> cp by gather' splits neither the keys of attention nor rows of experts
 // CHECK: note: help: an earlier rule uses the mesh axis there, or none remains: remove 'by'
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
@@ -99,8 +99,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// What a rule splits already cannot be stored over the same mesh axis; the others that can are named. An unknown mesh axis.
-// CHECK: plan.npar:9:9: error: the optimizer state cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
+// Nothing is stored over a mesh axis that splits every parameter; the others that can are named. An unknown mesh axis.
+// CHECK: plan.npar:9:9: error: the optimizer state cannot be stored over 'tp', which splits every parameter already, such as axis 'embed' of 'w'
 // CHECK: plan.npar:5:1: note: by rule 'embed -> tp'
 // CHECK: plan.npar:9:9: note: help: mesh axes that hold equal copies of every parameter: 'dp', 'cp'
 module attributes {dist.mesh = #dist.mesh<dp = 2, cp = 2, tp = 2, pp = 2>, pipe.axis = "pp",
@@ -118,10 +118,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, cp = 2, tp = 2, pp = 2>, pipe.
 
 // -----
 // Each store rule is refused once, at its line.
-// CHECK: plan.npar:9:9: error: the parameters cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
+// CHECK: plan.npar:9:9: error: the parameters cannot be stored over 'tp', which splits every parameter already, such as axis 'embed' of 'w'
 // CHECK: plan.npar:9:9: note: help: remove it: no mesh axis holds equal copies of every parameter
 // CHECK-NOT: the parameters cannot be stored
-// CHECK: plan.npar:10:9: error: the optimizer state cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
+// CHECK: plan.npar:10:9: error: the optimizer state cannot be stored over 'tp', which splits every parameter already, such as axis 'embed' of 'w'
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":5:1)>],
                    dist.stores = [{what = "parameters", mesh = ["tp"], loc = loc("plan.npar":9:9)},
                                   {what = "optimizer", mesh = ["tp"], loc = loc("plan.npar":10:9)}]} {
@@ -178,7 +178,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>, dist.rules = [#dist.rule<axis
 
 // -----
 // An exemption that takes attention out of a rule that says how attention sees its keys.
-// CHECK: plan.npar:3:1: error: the rule 'seq -> cp by gather' splits the keys of no attention
+// CHECK: plan.npar:3:1: error: the rule 'seq -> cp by gather' splits neither the keys of attention nor rows of experts
 // CHECK: plan.npar:2:1: note: exempted here by 'seq -> none in op attention'
 // CHECK: plan.npar:3:1: note: help: remove 'by', or narrow the exemption so that it leaves attention out
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>

@@ -1,6 +1,7 @@
 // Products and reductions on a GPU have the bits that the processor gives them, on ordinary numbers and on denormals, infinities and NaNs.
 #include "tests/engine/backends/cuda/BothBackends.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace npar::testing {
@@ -8,6 +9,7 @@ namespace {
 
 using namespace engine;
 using program::ElementType;
+using program::Grouping;
 using program::ReduceOp;
 
 // Reductions have any number of sources and numbers of every kind, and write in place or to all sources.
@@ -56,7 +58,12 @@ program::MatmulT productOf(const Shape &shape, ElementType type, ElementType res
   return p;
 }
 
-void expectProduct(const program::MatmulT &p, size_t a, size_t b, size_t c, bool special) {
+/// The rows of each group in each sample.
+struct Ranges {
+  std::vector<int32_t> first, last;
+};
+
+void expectProduct(const program::MatmulT &p, size_t a, size_t b, size_t c, bool special, const Ranges &ranges = {}) {
   auto cpu = makeBackend("cpu"), cuda = makeBackend("cuda");
   program::ProgramT content;
   content.matmuls.push_back(std::make_unique<program::MatmulT>(p));
@@ -64,9 +71,16 @@ void expectProduct(const program::MatmulT &p, size_t a, size_t b, size_t c, bool
   FinishProgramBuffer(builder, CreateProgram(builder, &content));
   for (Backend *backend : {cpu.get(), cuda.get()})
     ASSERT_TRUE(backend->load(*program::GetProgram(builder.GetBufferPointer())).ok());
-  std::vector<BothBuffer> all = {{p.type, a, 1, special}, {p.type, b, 2, special}, {p.result, c, 3, special}};
-  auto multiply = [](Backend &backend, const std::vector<DeviceAddress> &at) {
-    EXPECT_TRUE(backend.runMatmul(0, at[0], at[1], at[2]).ok());
+  std::vector<BothBuffer> all = {{p.type, a, 1, special}, {p.type, b, 2, special}};
+  for (const std::vector<int32_t> &bounds : {ranges.first, ranges.last})
+    if (!bounds.empty()) {
+      all.emplace_back(ElementType::I32, bounds.size(), 0);
+      std::memcpy(all.back().bytes.data(), bounds.data(), all.back().bytes.size());
+    }
+  all.emplace_back(p.result, c, 3, special);
+  auto multiply = [&](Backend &backend, const std::vector<DeviceAddress> &at) {
+    Status status = p.grouping == Grouping::None ? backend.runMatmul(0, at[0], at[1], at[2]) : backend.runGrouped(0, at.data());
+    EXPECT_TRUE(status.ok()) << status.message();
   };
   auto expected = after(*cpu, all, multiply), found = after(*cuda, all, multiply);
   expectSameBits(expected, found,
@@ -114,6 +128,37 @@ TEST(CudaNumbers, BatchesOfProducts) {
   p.b_batch = {15 * 6, 0, 15 * 2, 0, 15};
   p.c_batch = {12 * 12, 12 * 12, 12 * 4, 12 * 2, 12};
   expectProduct(p, 20 * 24, 15 * 12, 12 * 24, false);
+}
+
+/// Products of `samples` x `rows` with matrices of `k` x `n`.
+program::MatmulT groupedProduct(ElementType type, ElementType result, Grouping grouping, int64_t samples, int64_t groups, bool transposeB) {
+  constexpr int64_t rows = 150, k = 40, n = 70;
+  program::MatmulT p;
+  p.type = type, p.result = result, p.grouping = grouping, p.batch = {samples, groups};
+  p.n = n, p.c_row = n;
+  if (grouping == Grouping::Rows) {
+    p.m = rows, p.k = k, p.a_row = k, p.a_column = 1, p.b_row = transposeB ? 1 : n, p.b_column = transposeB ? k : 1;
+    p.a_batch = {rows * k, 0}, p.b_batch = {0, k * n}, p.c_batch = {rows * n, 0};
+  } else {
+    p.m = k, p.k = rows, p.a_row = 1, p.a_column = k, p.b_row = n, p.b_column = 1;
+    p.a_batch = {rows * k, 0}, p.b_batch = {rows * n, 0}, p.c_batch = {0, k * n};
+  }
+  return p;
+}
+
+// Groups that end within tiles, groups of one row and without rows, rows of no group, a sample without rows, and bounds that are no rows.
+TEST(CudaNumbers, GroupedProductsHaveTheBitsOfTheProcessor) {
+  const Ranges ranges = {{0, 30, 31, 31, 0, 0, 0, 0, -7, 100, 100, 149}, {30, 31, 31, 150, 0, 0, 0, 0, 100, 100, 140, 9000}};
+  bool transposeB = false;
+  for (auto [type, result] : kindsOfProducts)
+    for (Grouping grouping : {Grouping::Rows, Grouping::Depth}) {
+      if (grouping == Grouping::Depth && result != program::widened(type))
+        continue;
+      program::MatmulT p = groupedProduct(type, result, grouping, 3, 4, transposeB = !transposeB);
+      p.accumulate = grouping == Grouping::Depth && transposeB;
+      bool byRows = grouping == Grouping::Rows;
+      expectProduct(p, 3 * 150 * 40, byRows ? 4 * 40 * 70 : 3 * 150 * 70, byRows ? 3 * 150 * 70 : 4 * 40 * 70, /*special=*/false, ranges);
+    }
 }
 
 } // namespace

@@ -25,6 +25,9 @@ std::string productsText() {
       if (type == ElementType::BF16 || type == ElementType::F16)
         kernels.push_back(productText({type, ElementType::F32, accumulate}));
     }
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16})
+    for (program::Grouping grouping : {program::Grouping::Rows, program::Grouping::Depth})
+      kernels.push_back(productText({type, program::widened(type), false, false, grouping}));
   return moduleText(kernels);
 }
 

@@ -121,6 +121,7 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size"),
                      *ulysses = in.find("ds_sequence_parallel_size"); // of Megatron-DeepSpeed
   run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
+  readMegatronExpertParallelism(in);
   in.place("tp", tp ? tp : old), in.place("pp", pp), in.place("cp", cp), in.place("micro", micro), in.place("batch", batch);
   in.place("world", world ? world : nodes ? nodes : perNode), in.place("length", length);
   if (hints.world == 0)
@@ -282,6 +283,7 @@ public:
            plan.inMeshOrder;
   }
   bool numbersDpOutside() const override { return true; }
+  bool sharesExperts() const override { return true; }
 
   void checkPipeline(const dsl::Pipeline &pipeline, const ForeignRun &run, Refusals &refusals) const override {
     int64_t parts = run.pp * run.chunks;

@@ -1,4 +1,4 @@
-// Megatron-LM in six files: the program and its parallel layout (Megatron), its model (Model), optimizer and learning rate (Training),
+// Megatron-LM in seven files: the program and its parallel layout (Megatron), its model (Model) and experts (Experts), optimizer and learning rate (Training),
 // shares and types (Storage), the classes of its names (Names), its flags (Write).
 #pragma once
 
@@ -11,7 +11,18 @@ namespace npar::foreign {
 
 const NameTable &megatronNames();
 
-/// Reports models that no model of npar comes near to: experts, T5.
+/// Experts that tokens are sent to; at most one: the model has none.
+struct MegatronExperts {
+  int64_t count = 1, chosen = 1;
+  const ForeignEntry *width = nullptr; ///< of an expert; null: that of a dense layer
+};
+
+/// Reads them, and refuses what npar's models do not have.
+MegatronExperts readMegatronExperts(Reading &in);
+/// Reads how ranks share them, after tensor parallelism.
+void readMegatronExpertParallelism(Reading &in);
+
+/// Reports models that no model of npar comes near to, such as T5.
 void refuseModel(Reading &in);
 
 /// Chooses the model that computes what the flags describe, and reports differences. Chooses none if the flags describe no model.
@@ -41,6 +52,7 @@ public:
 };
 
 void addMegatronTraining(MegatronFlags &flags, const ForeignRun &run);
+void addMegatronExperts(MegatronFlags &flags, const ForeignRun &run);
 
 /// A plan as flags, one per line: model, sizes, optimizer and parallelism.
 std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);

@@ -66,11 +66,8 @@ std::string positions(Reading &in) {
 } // namespace
 
 void refuseModel(Reading &in) {
-  const ForeignEntry *experts = in.findAny({"num_experts", "num_moe_experts"}), *program = in.find(""),
-                     *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"}), *vision = in.peek("vision_model_type");
-  bool isList = experts && experts->value.find(' ') != std::string::npos; // one number for each layer
-  if (experts && (isList || in.whole(experts, 1, 0) > 1))
-    in.error(*experts, "npar has no model with experts that tokens are sent to ('" + experts->key + "')");
+  const ForeignEntry *program = in.find(""), *decoder = in.findAny({"decoder_num_layers", "decoder_seq_length"}),
+                     *vision = in.peek("vision_model_type");
   const std::string path = program ? program->value : "", name = path.substr(std::min(path.rfind('/') + 1, path.size()));
   if (vision || path.find("multimodal") != std::string::npos)
     return in.error(vision ? *vision : *program, "npar has no model of images and text");
@@ -134,9 +131,15 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (where == "rotary" && feature % 2 != 0)
     in.error(channels ? *channels : *hidden, fmt::format("rotary positions turn pairs of features: a head has {}", feature));
   bool isLlama = function == "silu" && isRms && where == "rotary" && !hasQkvBias && !isNormed && residual == 0 && probabilities == 0;
+  const MegatronExperts experts = readMegatronExperts(in);
+  bool isRouted = experts.count > 1, isQwen = isRouted && isNormed;
+  bool isLlamaButForNorms = function == "silu" && isRms && where == "rotary" && !hasQkvBias && residual == 0 && probabilities == 0;
+  if (isRouted && !isLlamaButForNorms)
+    in.error(*in.findAny({"num_experts", "num_moe_experts"}),
+             "npar's models with experts have --swiglu, --normalization RMSNorm, rotary positions, no biases and no dropout");
   bool isGpt2 = function == "gelu" && !isRms && where == "table" && hasBias && !isNormed && kvHeads == heads && heads * feature == width &&
                 isTied && probabilities == 0;
-  run.model = isLlama ? "llama" : isGpt2 ? "gpt2" : "decoder";
+  run.model = isQwen ? "qwen3_moe" : isRouted ? "mixtral" : isLlama ? "llama" : isGpt2 ? "gpt2" : "decoder";
   int64_t context = in.whole(in.find("max_position_embeddings"), run.length, 1, Reading::mostSize);
   if (vocab == 0 && !hints.vocabularyIsKnown)
     in.diagnostics.error(layers->at, "the file does not state the vocabulary size")
@@ -151,7 +154,11 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   constant("width", width);
   constant("heads", heads);
   constant("depth", run.layers);
-  constant(isLlama ? "mlp" : "inner", mlp, inner);
+  if (isRouted)
+    constant("experts", experts.count), constant("chosen", experts.chosen),
+        constant("mlp", in.whole(experts.width, mlp), experts.width || inner);
+  else
+    constant(isLlama ? "mlp" : "inner", mlp, inner);
   constant("epsilon", in.number(epsilon, 1e-5), epsilon);
   if (isGpt2) {
     if (residual > 0)
@@ -163,14 +170,14 @@ void readMegatronModel(Reading &in, const ForeignHints &hints) {
   if (where == "rotary")
     constant("theta", in.number(base, 10000), base);
   constant("tied", isTied, untie);
-  if (in.isTrue(scaled) && isLlama) { // RotaryEmbedding._apply_scaling of megatron/core/models/common/embeddings
+  if (in.isTrue(scaled) && isLlama && !isRouted) { // RotaryEmbedding._apply_scaling of megatron/core/models/common/embeddings
     constant("rope", "llama3", scaled);
     constant("rope_factor", in.number(factor, 8), factor);
     constant("rope_low", 1), constant("rope_high", 4), constant("rope_original", 8192);
   } else if (in.isTrue(scaled) && where == "rotary") {
     in.differs(scaled, "rotary positions are plain");
   }
-  if (isLlama)
+  if (isLlama || isRouted)
     return;
   constant("norm", isRms ? "rms_norm" : "layer_norm", norm);
   constant("positions", where, in.peek("position_embedding_type") || in.peek("use_rotary_position_embeddings"));

@@ -15,7 +15,12 @@ const NameTable &megatronNames() {
        "num_attention_heads num_experts num_key_value_heads num_layers num_moe_experts num_query_groups padded_vocab_size "
        "position_embedding_type qk_layernorm quick_geglu rope_scaling_factor rotary_base rotary_percent rotary_position_embeddings_theta seq_length squared_relu swiglu tokenizer_type "
        "untie_embeddings_and_output_weights use_rope_scaling use_rotary_position_embeddings vocab_extra_ids vocab_size pad_vocab_size no_pad_vocab_size "
-       "disable_pad_vocab_size"},
+       "disable_pad_vocab_size "
+       "moe_apply_probs_on_input moe_aux_loss_coeff moe_expert_capacity_factor moe_expert_rank_capacity_factor "
+       "moe_ffn_hidden_size moe_input_jitter_eps moe_latent_size moe_layer_freq moe_router_enable_expert_bias "
+       "moe_router_force_load_balancing moe_router_group_topk moe_router_load_balancing_type moe_router_num_groups "
+       "moe_router_pre_softmax moe_router_score_function moe_router_topk moe_router_topk_scaling_factor "
+       "moe_shared_expert_intermediate_size moe_z_loss_coeff"},
       {Part::Model, "the model has positions",
        "add_position_embedding=true no_position_embedding"},
       {Part::Model, "the model has no latent attention: its own is taken",
@@ -96,7 +101,8 @@ const NameTable &megatronNames() {
        "activations_checkpoint_num_layers attention_backend batch_size bf16 bucket_size checkpoint_activations checkpoint_num_layers "
        "context_parallel_size cp_comm_type data_parallel_sharding_strategy ddp_bucket_size ddp_num_buckets "
        "decoder_first_pipeline_num_layers decoder_last_pipeline_num_layers deepspeed deepspeed_activation_checkpointing deepspeed_config ds_sequence_parallel_size enable_1f1b_v "
-       "enable_zb_runtime enable_zbh1_exact_semantics enable_zbh1_pipeline enable_zero_bubble fp16 global_batch_size "
+       "enable_zb_runtime enable_zbh1_exact_semantics enable_zbh1_pipeline enable_zero_bubble "
+       "expert_model_parallel_size expert_tensor_parallel_size fp16 global_batch_size moe_token_dispatcher_type "
        "grad_reduce_in_bf16 main_grads_dtype manual_gc manual_gc_interval micro_batch_size model_parallel_size nnodes no_pipeline_parallel nproc_per_node "
        "num_distributed_optimizer_instances num_gpus num_layers_in_first_pipeline_stage num_layers_in_last_pipeline_stage "
        "num_layers_per_virtual_pipeline_stage num_nodes num_virtual_stages_per_pipeline_rank outer_dp_sharding_strategy "
@@ -154,7 +160,7 @@ const NameTable &megatronNames() {
       {Part::Plan, "the ring is one",
        "hierarchical_context_parallel_sizes hybrid_context_parallel max_seqlen_per_dp_cp_rank"},
       {Part::Plan, "the model has no experts",
-       "expert_model_parallel_size=1 expert_tensor_parallel_size=1 overlap_moe_expert_parallel_comm"},
+       "overlap_moe_expert_parallel_comm"},
       {Part::Plan, "collectives are those of the machine file",
        "create_all_gather_group ddp_pad_buckets_for_high_nccl_busbw disable_symmetric_registration high_priority_a2a_comm_stream "
        "high_priority_stream_groups nccl_communicator_config_path nccl_ub pipeline_model_parallel_comm_backend sharp_enabled_group "
@@ -253,23 +259,23 @@ const NameTable &megatronNames() {
        "mamba_inference_ssm_states_dtype mamba_training_ssm_states_dtype manual_gc_eval mask_factor "
        "mask_prob mask_type master_addr master_port max_elastic_nodes max_restarts max_tokens_to_oom memory_snapshot_path metadata_path "
        "mhc_init_gating_factor mhc_recompute_layer_num mhc_sinkhorn_iterations mid_level_dataset_surplus min_elastic_nodes "
-       "mla_down_proj_fusion mlp_chunks_for_prefill mmap_bin_files mock_data module moe_apply_probs_on_input moe_aux_loss_coeff "
+       "mla_down_proj_fusion mlp_chunks_for_prefill mmap_bin_files mock_data module "
        "moe_combine_bwd_dtype moe_deepep_num_sms moe_dispatch_fwd_dtype moe_enable_deepep moe_enable_routing_replay "
-       "moe_expert_capacity_factor moe_expert_rank_capacity_factor moe_ffn_hidden_size moe_flex_dispatcher_backend "
+       "moe_flex_dispatcher_backend "
        "moe_flex_dispatcher_num_sms moe_grouped_gemm moe_hybridep_num_blocks_permute moe_hybridep_num_blocks_unpermute "
-       "moe_hybridep_num_sms moe_hybridep_num_sms_preprocessing moe_hybridep_pad_uneven_dispatch_inputs moe_input_jitter_eps "
-       "moe_latent_size moe_layer_freq moe_layer_recompute moe_mlp_glu_interleave_size moe_ncclep_zero_copy "
+       "moe_hybridep_num_sms moe_hybridep_num_sms_preprocessing moe_hybridep_pad_uneven_dispatch_inputs "
+       "moe_layer_recompute moe_mlp_glu_interleave_size moe_ncclep_zero_copy "
        "moe_pad_expert_input_to_capacity moe_pad_experts_for_cuda_graph_inference moe_paged_stash "
        "moe_paged_stash_buffer_size_factor_cpu moe_paged_stash_buffer_size_factor_cuda moe_paged_stash_page_size moe_per_layer_logging "
-       "moe_permute_fusion moe_permute_fusion_into_hybridep moe_router_bias_update_rate moe_router_dtype moe_router_enable_expert_bias "
-       "moe_router_force_biased moe_router_force_load_balancing moe_router_fusion moe_router_group_topk moe_router_load_balancing_type "
-       "moe_router_num_groups moe_router_padding_for_fp8 moe_router_padding_for_quantization moe_router_pre_softmax "
-       "moe_router_quantile_balancing_ema moe_router_score_function moe_router_topk moe_router_topk_scaling_factor "
+       "moe_permute_fusion moe_permute_fusion_into_hybridep moe_router_bias_update_rate moe_router_dtype "
+       "moe_router_force_biased moe_router_fusion "
+       "moe_router_padding_for_fp8 moe_router_padding_for_quantization "
+       "moe_router_quantile_balancing_ema "
        "moe_routing_trace_capture_hidden_states moe_routing_trace_capture_logits moe_routing_trace_dump_weights "
        "moe_routing_trace_max_training_iters moe_routing_trace_path moe_shared_expert_gate moe_shared_expert_glu_interleave_size "
-       "moe_shared_expert_intermediate_size moe_shared_expert_overlap moe_single_grouped_bias moe_single_grouped_weight "
-       "moe_token_dispatcher_type moe_token_drop_policy moe_upcycling_granularity moe_use_grouped_tensor moe_use_upcycling "
-       "moe_z_loss_coeff monitor_interval mtp_loss_scaling_factor multiple_validation_sets nccl_all_reduce_for_prefill "
+       "moe_shared_expert_overlap moe_single_grouped_bias moe_single_grouped_weight "
+       "moe_token_drop_policy moe_upcycling_granularity moe_use_grouped_tensor moe_use_upcycling "
+       "monitor_interval mtp_loss_scaling_factor multiple_validation_sets nccl_all_reduce_for_prefill "
        "no_barrier_with_level_1_timing no_check_for_nan_in_loss_and_grad no_ckpt_fully_parallel_save "
        "no_ckpt_load_validate_sharding_integrity no_contiguous_buffers_in_local_ddp no_create_attention_mask_in_dataloader "
        "no_data_sharding no_dsa_indexer_rotate_activation no_dsa_indexer_scoring_relu no_flight_recorder_dump_on_timeout "

@@ -13,12 +13,15 @@ namespace {
 /// Tells whether flags can describe the structure of the model.
 bool hasFlags(const dsl::Model &model) {
   bool isPlain = !scaledPositions(model), isLlama = model.name == "Llama" && !hasBiases(model) && (isPlain || llama3Positions(model));
-  return model.name == "Gpt2" || isLlama || ((model.name == "Qwen3" || model.name == "Decoder") && isPlain);
+  bool isRouted = model.name == "Mixtral" || model.name == "Qwen3Moe"; // with experts in each layer
+  bool isDense = hasParameter(model, "model.layers.0.mlp.gate_proj.weight");
+  return model.name == "Gpt2" || isLlama || (isRouted && !isDense && isPlain) ||
+         ((model.name == "Qwen3" || model.name == "Decoder") && isPlain);
 }
 
 /// The flags of the feed-forward layer's function. Empty: GELU, Megatron-LM's default. Nothing: no flag chooses it.
 std::optional<std::string> activationFlag(const dsl::Model &model) {
-  bool isGated = hasParameter(model, "model.layers.0.mlp.gate_proj.weight");
+  bool isGated = hasOp(model, "grouped") || hasParameter(model, "model.layers.0.mlp.gate_proj.weight");
   if (hasOp(model, "gelu"))
     return isGated ? std::nullopt : std::optional<std::string>("");
   if (hasOp(model, "relu")) // squared: its result is multiplied with itself
@@ -51,6 +54,13 @@ void addModel(MegatronFlags &flags, const ForeignRun &run, const dsl::Program &p
   flags.add("kv-channels", dsl::axisSize(model, "feature"));
   if (!activation->empty())
     flags.add(*activation);
+  if (hasOp(model, "grouped")) {
+    flags.add("num-experts", dsl::axisSize(model, "expert"));
+    flags.add("moe-router-topk", dsl::axisSize(model, "slot"));
+    flags.add("moe-ffn-hidden-size", dsl::axisSize(model, "hidden"));
+    flags.add("moe-router-load-balancing-type", "none");
+    flags.add("moe-grouped-gemm");
+  }
   if (isRms)
     flags.add("normalization", "RMSNorm");
   if (!hasParameter(model, "model.layers.0.self_attn.o_proj.bias"))
@@ -136,14 +146,15 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
   else
     diagnostics.warning(program.model.location,
                         "no flags of Megatron-LM are written for the model '" + program.model.name +
-                            "': of npar's they describe Gpt2, Llama without biases, Qwen3 and Decoder, whose positions are scaled as "
-                            "Llama 3.1's or not at all");
+                            "': of npar's they describe Gpt2, Llama without biases, Qwen3, Decoder, Mixtral and Qwen3Moe, whose positions "
+                            "are scaled as Llama 3.1's or not at all");
   flags.add("micro-batch-size", run.micro);
   flags.add("global-batch-size", run.batch);
   addMegatronTraining(flags, run);
   flags.add("tensor-model-parallel-size", run.tp);
   flags.add("pipeline-model-parallel-size", run.pp);
   addPipeline(flags, run);
+  addMegatronExperts(flags, run);
   bool isOlder = run.keeps({"ds_sequence_parallel_size", "deepspeed", "zero_stage"}); // Megatron-DeepSpeed, which has no such flags
   if (!isOlder)
     flags.add("context-parallel-size", run.cp);

@@ -37,13 +37,16 @@ double multiplyAddsOfBlocks(const dsl::Program &program) {
   std::vector<bool> gradients = nodesWithGradient(program);
   double sum = 0;
   for (const dsl::Node &node : model.nodes) {
-    if (node.op != "einsum" || node.block < 0 || node.block >= model.blocks)
+    bool isGrouped = node.op == "grouped";
+    if ((node.op != "einsum" && !isGrouped) || node.block < 0 || node.block >= model.blocks)
       continue;
     const dsl::Node &left = model.nodes[static_cast<size_t>(node.operands[0])], &right = model.nodes[static_cast<size_t>(node.operands[1])];
     if (hasBatch(left) == hasBatch(right))
       continue;
     std::set<std::string> axes(left.type.axes.begin(), left.type.axes.end());
     axes.insert(right.type.axes.begin(), right.type.axes.end());
+    if (isGrouped) // a row meets one expert
+      axes.erase(std::get<std::string>(node.attributes.at("axis")));
     double products = 1;
     for (const std::string &axis : axes)
       if (axis != "batch")

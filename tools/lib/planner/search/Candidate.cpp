@@ -86,13 +86,21 @@ const char *splitFeature(SplitKind split) {
 }
 
 Choices choicesOf(const Candidate &c) {
-  return {{"mesh.dp", std::to_string(c.dp)},    {"mesh.pp", std::to_string(c.pp)},
-          {"mesh.cp", std::to_string(c.cp)},    {"mesh.tp", std::to_string(c.tp)},
-          {"micro", std::to_string(c.micro)},   {"schedule", scheduleWord(c)},
-          {"chunks", std::to_string(c.chunks)}, {"live", c.live ? std::to_string(c.live) : "none"},
-          {"context", wordOf(c.context)},       {"recompute", wordOf(c.recompute)},
-          {"zero", std::to_string(c.zero)},     {"sequence", c.sequence ? "true" : "false"},
-          {"split", wordOf(c.split)},           {"place", wordOf(c.place)},
+  return {{"mesh.dp", std::to_string(c.dp / c.ep)},
+          {"mesh.pp", std::to_string(c.pp)},
+          {"mesh.ep", std::to_string(c.ep)},
+          {"mesh.cp", std::to_string(c.cp)},
+          {"mesh.tp", std::to_string(c.tp)},
+          {"micro", std::to_string(c.micro)},
+          {"schedule", scheduleWord(c)},
+          {"chunks", std::to_string(c.chunks)},
+          {"live", c.live ? std::to_string(c.live) : "none"},
+          {"context", wordOf(c.context)},
+          {"recompute", wordOf(c.recompute)},
+          {"zero", std::to_string(c.zero)},
+          {"sequence", c.sequence ? "true" : "false"},
+          {"split", wordOf(c.split)},
+          {"place", wordOf(c.place)},
           {"bucket", bucketWord(c.bucket)}};
 }
 
@@ -107,7 +115,7 @@ bool isSameValue(const std::string &a, const std::string &b) {
 std::vector<std::string> keysOf(Setting setting) {
   switch (setting) {
   case Setting::Mesh:
-    return {"mesh.dp", "mesh.pp", "mesh.cp", "mesh.tp"};
+    return {"mesh.dp", "mesh.pp", "mesh.ep", "mesh.cp", "mesh.tp"};
   case Setting::Micro:
     return {"micro"};
   case Setting::Schedule:
@@ -133,7 +141,8 @@ std::vector<std::string> keysOf(Setting setting) {
 std::string wordsOf(const Candidate &c, Setting setting) {
   switch (setting) {
   case Setting::Mesh:
-    return fmt::format("dp = {}, pp = {}, {}tp = {}", c.dp, c.pp, c.cp > 1 ? fmt::format("cp = {}, ", c.cp) : "", c.tp);
+    return fmt::format("dp = {}, pp = {}, {}{}tp = {}", c.dp / c.ep, c.pp, c.ep > 1 ? fmt::format("ep = {}, ", c.ep) : "",
+                       c.cp > 1 ? fmt::format("cp = {}, ", c.cp) : "", c.tp);
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
@@ -165,7 +174,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
 bool same(const Candidate &a, const Candidate &b, Setting setting) {
   switch (setting) {
   case Setting::Mesh:
-    return a.dp == b.dp && a.pp == b.pp && a.cp == b.cp && a.tp == b.tp;
+    return a.dp == b.dp && a.pp == b.pp && a.ep == b.ep && a.cp == b.cp && a.tp == b.tp;
   case Setting::Micro:
     return a.micro == b.micro;
   case Setting::Schedule: // if only one of them has a single stage, the mesh differs; the same holds below
@@ -197,7 +206,7 @@ int distance(const Candidate &a, const Candidate &b) {
 
 double meshSteps(const Candidate &a, const Candidate &b) {
   double steps = 0;
-  for (int64_t Candidate::*size : {&Candidate::dp, &Candidate::pp, &Candidate::cp, &Candidate::tp})
+  for (int64_t Candidate::*size : {&Candidate::dp, &Candidate::pp, &Candidate::ep, &Candidate::cp, &Candidate::tp})
     steps += std::abs(std::log2(static_cast<double>(a.*size) / static_cast<double>(b.*size)));
   return steps;
 }

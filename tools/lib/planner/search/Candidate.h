@@ -8,6 +8,7 @@
 #include "engine/status/Status.h"
 #include "tools/lib/models/ModelOptions.h"
 #include "tools/lib/planner/search/OwnAxes.h"
+#include "tools/lib/planner/search/RoutedExperts.h"
 #include "tools/lib/verify/ModelOutline.h"
 
 #include <cstdint>
@@ -53,6 +54,7 @@ struct RecomputedBlocks {
 
 struct Candidate {
   int64_t dp = 1, pp = 1, cp = 1, tp = 1, micro = 1;
+  int64_t ep = 1;                                    ///< ranks that share the experts, among the `dp` with samples of their own
   const schedules::ScheduleKind *schedule = nullptr; ///< null where pp is 1
   int64_t chunks = 1, live = 0;                      ///< live: 0 where the plan says none
   Context context = Context::None;
@@ -91,8 +93,9 @@ const char *splitFeature(SplitKind split);
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
-/// What a candidate chooses, one word each: a key as `--fix` has it, and a value. `mesh.dp`, `mesh.pp`, `mesh.cp`, `mesh.tp`, `micro`,
-/// `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `split`, `place`, `bucket`.
+/// What a candidate chooses, one word each: a key as `--fix` has it, and a value. `mesh.dp` (without the ranks of `mesh.ep`), `mesh.pp`,
+/// `mesh.ep`, `mesh.cp`, `mesh.tp`, `micro`, `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `split`, `place`,
+/// `bucket`.
 Choices choicesOf(const Candidate &candidate);
 /// Tells whether two values of a choice are the same apart from spaces.
 bool isSameValue(const std::string &a, const std::string &b);
@@ -146,6 +149,7 @@ struct PlanTask {
   double blockProducts = 0;                                               ///< multiplyAddsOfBlocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::vector<OwnAxis> ownAxes;
+  RoutedExperts experts;
   std::string importAs;                        ///< how a text next to the model's folder imports it
   const foreign::ForeignProgram *as = nullptr; ///< a program that has to have words for each plan; null: none
 

@@ -16,6 +16,8 @@ cost::TrainingSizes sizesOf(const PlanTask &task) {
   sizes.width = task.width, sizes.vocabulary = task.vocabulary;
   sizes.parameters = static_cast<double>(task.parameters), sizes.blockMatrices = static_cast<double>(task.blockMatrices);
   sizes.blockProducts = task.blockProducts;
+  sizes.expertParameters = task.experts.parameters, sizes.routedLayers = task.experts.layers;
+  sizes.experts = task.experts.count, sizes.choices = task.experts.choices;
   const PlanTypes &types = task.types;
   sizes.compute = types.compute, sizes.tf32 = types.tf32;
   sizes.weightBytes = widthOf(types.compute), sizes.gradientBytes = widthOf(types.gradients.value_or(types.compute));
@@ -41,7 +43,7 @@ cost::TensorLayers layersOf(SplitKind split) {
 
 cost::PlanSizes sizesOf(const PlanTask &task, const Candidate &c) {
   cost::PlanSizes sizes;
-  sizes.dp = c.dp, sizes.pp = c.pp, sizes.cp = c.cp, sizes.tp = c.tp, sizes.chunks = c.chunks;
+  sizes.dp = c.dp, sizes.pp = c.pp, sizes.ep = c.ep, sizes.cp = c.cp, sizes.tp = c.tp, sizes.chunks = c.chunks;
   sizes.micro = c.micro, sizes.micros = std::max<int64_t>(1, task.batch / (c.batchShares() * c.micro));
   sizes.layers = layersOf(c.split.kind), sizes.stagesApart = c.place != PlaceOrder::Mesh, sizes.sequence = c.sequence;
   sizes.recompute = c.recomputes() ? c.recompute.every : 0, sizes.zero = c.zero, sizes.splitsBackward = c.splitsBackward();

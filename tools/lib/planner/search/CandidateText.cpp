@@ -38,7 +38,7 @@ class PlanTree {
 public:
   PlanTree(const PlanTask &task, const Candidate &candidate) : task(task), c(candidate) {
     plan.name = name("planned"), plan.model = name(task.names.name);
-    for (auto [axis, size] : {std::pair("dp", c.dp), std::pair("pp", c.pp), std::pair("cp", c.cp), std::pair("tp", c.tp)})
+    for (auto [axis, size] : sizes())
       if (size > 1)
         plan.mesh.push_back({name(axis), number(size)});
     plan.settings.push_back({name("micro"), number(c.micro)});
@@ -64,6 +64,12 @@ public:
   }
 
 private:
+  std::vector<std::pair<const char *, int64_t>> sizes() const {
+    return {{"dp", c.dp / c.ep}, {"pp", c.pp}, {"ep", c.ep}, {"cp", c.cp}, {"tp", c.tp}};
+  }
+  /// The mesh axes along which ranks have other samples.
+  std::vector<ast::Name> dataAxes() const { return names(c.ep == 1 ? Texts{"dp"} : c.ep == c.dp ? Texts{"ep"} : Texts{"dp", "ep"}); }
+
   /// Adds `axes -> mesh`. The vocabulary is padded, because it is seldom divisible.
   ast::Rule &rule(const Texts &axes, const char *mesh) {
     ast::Rule &made = plan.rules.emplace_back();
@@ -96,8 +102,10 @@ private:
 
   /// Rules that are narrowed to operations or layers come before those that take the same mesh axis everywhere.
   void rules() {
+    if (c.ep > 1)
+      rule({task.experts.axis}, "ep").narrowings.push_back({false, name("grouped")});
     if (c.dp > 1)
-      rule({"batch"}, "dp");
+      rule({"batch"}, "dp").mesh = dataAxes();
     if (c.context == Context::Ulysses)
       rule({"head"}, "cp").narrowings.push_back({false, name("attention")});
     if (c.tp > 1)
@@ -167,8 +175,8 @@ private:
       return;
     }
     Texts order = {"tp"};
-    for (auto [axis, size] : {std::pair("dp", c.dp), std::pair("pp", c.pp), std::pair("cp", c.cp)})
-      if (size > 1)
+    for (auto [axis, size] : sizes())
+      if (size > 1 && std::string(axis) != "tp")
         order.push_back(axis);
     plan.places.push_back({{}, names(order), {}});
   }
@@ -182,7 +190,7 @@ private:
     if (c.zero >= 1)
       what.push_back("optimizer");
     if (!what.empty())
-      plan.stores.push_back({{}, names(what), names({"dp"}), {}, nullptr});
+      plan.stores.push_back({{}, names(what), dataAxes(), {}, nullptr});
   }
 
   ast::ExpressionPtr recomputed() const {

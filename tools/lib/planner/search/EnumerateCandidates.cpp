@@ -170,11 +170,17 @@ private:
   }
 
   void meshOf(int64_t dp, int64_t pp, int64_t cp, int64_t tp) {
-    if (!may("mesh.dp", dp) || task.batch % dp != 0)
+    if (task.batch % dp != 0)
       return;
+    for (int64_t ep : divisorsOf(dp))
+      if (may("mesh.dp", dp / ep) && may("mesh.ep", ep) && (ep == 1 || (!task.experts.axis.empty() && task.experts.count % ep == 0)))
+        microsOf(dp, pp, ep, cp, tp);
+  }
+
+  void microsOf(int64_t dp, int64_t pp, int64_t ep, int64_t cp, int64_t tp) {
     for (int64_t micro : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
       Candidate one;
-      one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
+      one.dp = dp, one.pp = pp, one.ep = ep, one.cp = cp, one.tp = tp, one.micro = micro;
       bool first = true;
       for (const Split &split : allSplits) {
         one.split = split;

@@ -30,7 +30,7 @@ RecomputedBlocks recomputedBy(const foreign::ForeignRun &run) {
 /// The candidate that is nearest to the run's plan.
 Candidate candidateOf(const foreign::ForeignRun &run, const PlanTask &task) {
   Candidate one;
-  one.dp = run.dp * run.replicas, one.pp = run.pp, one.cp = run.cp, one.tp = run.tp, one.micro = run.micro;
+  one.dp = run.dp * run.replicas, one.ep = run.ep, one.pp = run.pp, one.cp = run.cp, one.tp = run.tp, one.micro = run.micro;
   if (run.pp > 1)
     one.schedule = schedules::findSchedule(run.schedule), one.chunks = run.chunks;
   if (run.cp > 1)

@@ -63,8 +63,8 @@ public:
   }
 
 private:
-  using Mesh = std::array<int64_t, 4>;
-  static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.cp, c.tp}; }
+  using Mesh = std::array<int64_t, 5>;
+  static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.ep, c.cp, c.tp}; }
 
   void add(const Candidate &one) {
     all.push_back(one), done.push_back(false);

@@ -1,0 +1,112 @@
+// Follows the rows of each routing from their dispatch to the products with experts.
+#include "compiler/passes/place/RoutedRows.h"
+
+#include "compiler/dialects/nn/ops/Experts.h"
+#include "compiler/passes/place/Layouts.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace npar::place {
+namespace {
+
+/// The value before it was moved.
+Value unmoved(Value value) {
+  while (auto reshard = value.getDefiningOp<dist::ReshardOp>())
+    value = reshard.getInput();
+  return value;
+}
+
+int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+int64_t bytesOf(Value value) { return elementsOf(value) * cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8; }
+
+class Account {
+public:
+  std::vector<attributes::RoutingEntry> run(func::FuncOp micro) {
+    for (Operation &op : micro.getOps()) {
+      if (phaseOf(&op) != nn::Phase::Forward || op.hasAttr(nn::recomputeAttribute))
+        continue;
+      if (auto dispatch = dyn_cast<nn::DispatchOp>(op))
+        begin(dispatch);
+      if (entries.empty())
+        continue;
+      if (auto product = dyn_cast<nn::GroupedOp>(op))
+        add(product);
+      for (Value result : op.getResults())
+        if (!nn::isOperandItself(&op) && isOfRows(result) && isKept(result))
+          entries.back().kept += bytesOf(result);
+    }
+    llvm::erase_if(entries, [](const attributes::RoutingEntry &entry) { return entry.experts == 0; });
+    return std::move(entries);
+  }
+
+private:
+  /// A dispatch of other sources than before begins a routing.
+  void begin(nn::DispatchOp dispatch) {
+    Value source = unmoved(dispatch.getSource());
+    if (source == last)
+      return;
+    last = source;
+    rowAxes.clear();
+    rowAxes.insert(dispatch.getRow());
+    attributes::RoutingEntry entry;
+    entry.path = nn::getAt(dispatch).getPath().str();
+    entry.choices = dispatch.getSlot() ? nn::sizeOf(dispatch.getPlace().getType(), dispatch.getSlot()) : 1;
+    first = dispatch;
+    entries.push_back(entry);
+  }
+
+  /// The first product tells how the ranks share the experts.
+  void add(nn::GroupedOp product) {
+    attributes::RoutingEntry &entry = entries.back();
+    rowAxes.insert(product.getRow());
+    if (entry.experts > 0)
+      return;
+    dist::LayoutAttr layout = dist::layoutOf(product.getWeights());
+    entry.experts = layout.getSizes()[layout.dimOf(product.getAxisAttr())];
+    entry.ranks = product.getPieces();
+    entry.filled = product.getFilled().convertToDouble();
+    entry.rows = 1;
+    Type rows = product.getRows().getType();
+    for (StringAttr axis : dist::layoutOf(product.getRows()).getNames())
+      if (axis == product.getRowAttr() || nn::hasAxis(product.getFirst().getType(), axis))
+        entry.rows *= nn::sizeOf(rows, axis);
+    entry.way = "whole";
+    if (entry.ranks == 1)
+      return;
+    if (first.getRowAttr() != product.getRowAttr()) {
+      entry.way = "all_to_all";
+      entry.sent = int64_t(double(bytesOf(product.getRows())) * entry.filled);
+      entry.elsewhere = 1 - 1 / double(entry.ranks);
+    } else {
+      entry.way = "gather";
+      entry.sent = bytesOf(first.getX());
+      entry.elsewhere = 1 - double(elementsOf(unmoved(first.getX()))) / double(elementsOf(first.getX()));
+    }
+  }
+
+  bool isOfRows(Value value) const {
+    dist::LayoutAttr layout = dist::layoutOf(value);
+    return layout && isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
+           llvm::any_of(layout.getNames(), [&](StringAttr axis) { return rowAxes.contains(axis.getValue()); });
+  }
+
+  /// Returns whether the backward uses a value, perhaps under another name.
+  static bool isKept(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return nn::isOperandItself(user) ? isKept(user->getResult(0)) : phaseOf(user) == nn::Phase::Backward;
+    });
+  }
+
+  std::vector<attributes::RoutingEntry> entries;
+  nn::DispatchOp first; ///< of the current routing
+  Value last;           ///< its sources
+  llvm::StringSet<> rowAxes;
+};
+
+} // namespace
+
+std::vector<attributes::RoutingEntry> routedRows(func::FuncOp micro) { return Account().run(micro); }
+
+} // namespace npar::place

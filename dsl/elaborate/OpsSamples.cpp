@@ -1,0 +1,50 @@
+// Statistics of several samples: sums over groups of consecutive samples, which do not depend on how a plan divides the batch.
+#include "dsl/elaborate/Operation.h"
+
+#include <numeric>
+
+namespace npar::dsl {
+
+int64_t samplesOf(OperationCall &call, size_t i) {
+  const Graph &graph = call.graph;
+  const int64_t micro = graph.size("batch");
+  const Value value = call.value(i);
+  auto *axis = std::get_if<AxisValue>(&value);
+  auto *number = std::get_if<int64_t>(&value);
+  const bool all = axis && axis->names == AxisNames{"batch"};
+  if (!all && (!number || *number < 1))
+    call.reporter.fail(call.place(i), "argument 'samples' of '" + call.name +
+                                          "' must be a number of samples, at least 1, or `batch`, this is " +
+                                          (number ? textOf(value) : kindOf(value)));
+  const int64_t samples = all ? graph.batch : *number;
+  if (!graph.trains) // what is computed from several samples is left out: its groups do not matter
+    return micro;
+  if (micro % samples == 0)
+    return samples;
+  const int64_t times = samples / std::gcd(samples, micro);
+  call.reporter.fail(call.place(i),
+                     "a group of " + std::to_string(samples) + " samples does not fit into one micro-batch, which has " +
+                         std::to_string(micro) + " samples on all ranks together",
+                     {graph.batch % (times * micro) == 0
+                          ? "make 'micro' " + std::to_string(times) + " times as large"
+                          : "the batch of " + std::to_string(graph.batch) + " has no micro-batches of which " + std::to_string(samples) +
+                                " is a divisor: change the batch"});
+}
+
+int overSamples(Graph &graph, Location at, int x, int64_t samples) {
+  const std::string batch = "batch", group = batch + ".group" + std::to_string(samples), member = batch + ".of" + std::to_string(samples);
+  graph.declareSamples(group, graph.size(batch) / samples, at);
+  graph.declareAxis(member, samples, at);
+  int groups = folded(graph, at, x, batch, group, member, true);
+  TensorType type = graph.type(groups);
+  type.axes = without(type.axes, {member});
+  int sums = graph.add(at, "sum", {groups}, type);
+  int sample = graph.add(at, "index", {}, Graph::integers({batch}));
+  int own = graph.add(at, "integer", {sample, nodeOf(graph, at, samples, false)}, Graph::integers({batch}), {{"kind", std::string("div")}});
+  TensorType result = graph.type(x);
+  AxisNames axes = without(type.axes, {group});
+  axes.insert(axes.begin(), batch);
+  return ordered(graph, at, graph.add(at, "gather", {sums, own}, type.over(axes), {{"axis", group}}), result.axes);
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,191 @@
+"""Plans for routed experts: each computes what one rank computes, for three models, with padding and with experts that no token chooses."""
+
+import json
+import pathlib
+import re
+import unittest
+
+from driver import LONG, DriverTest, settings
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# The train block of a model, a plan of expert_plans.npar and its settings. `*`: checked in the short form too. Where `open` is half of the
+# experts or less, one rank of two receives no row; with ep = 8 that of the last expert never does.
+PLANS = """
+  mixtral  samples  ep=2
+  mixtral  samples  ep=4 again=block
+  mixtral  samples  ep=8 sequences=1
+  mixtral  samples  ep=2 tp=2
+* mixtral  samples  ep=2 cp=2 tp=2 open=4
+  mixtral  samples  ep=2 pp=2
+  mixtral  samples  ep=2 pp=2 schedule=interleaved
+* mixtral  samples  ep=2 pp=2 schedule=zb_v
+  mixtral  samples  ep=2 pp=2 schedule=dualpipe_v batch=16
+  mixtral  samples  ep=2 pp=2 tp=2 schedule=dualpipe_v again=block batch=16
+  mixtral  samples  ep=2 dp=2 zero=1
+  mixtral  samples  ep=2 dp=2 zero=2 cp=2
+  mixtral  samples  ep=2 dp=2 zero=3
+  mixtral  samples  ep=2 dp=2 zero=3 again=block pp=2 sequences=1
+  mixtral  samples  ep=4 dp=2 tp=2 zero=3 sequences=1 open=6
+  mixtral  samples  ep=8 tp=2 sequences=1 again=block
+  mixtral  samples  ep=4 pp=2 cp=2 sequences=1 schedule=zb_h1
+  mixtral  samples  ep=2 cp=4 open=2
+  mixtral  samples  ep=2 chosen=1
+  mixtral  samples  ep=4 experts=6 zero=1
+* mixtral  samples  ep=2 dp=2 way=gather zero=3 again=block
+  mixtral  samples  ep=4 experts=6 way=gather pp=2 sequences=1 schedule=zb_v
+  mixtral  samples  ep=8 way=gather sequences=1 tp=2
+  mixtral  tensors  ep=2
+  mixtral  tensors  ep=4 again=block zero=1 dp=2
+  mixtral  tensors  ep=2 cp=2 pp=2
+  mixtral  tensors  ep=2 dp=2 zero=3 pp=2 schedule=zb_v
+  mixtral  tensors  ep=4 open=2
+  mixtral  wide     ep=2 cp=2
+  mixtral  wide     ep=2 cp=4 dp=2 zero=2
+* mixtral  wide     ep=4 cp=2 tp=2 sequences=1 again=block
+  mixtral  wide     ep=2 cp=2 pp=2 schedule=interleaved open=4
+  qwen     samples  ep=2
+  qwen     samples  ep=4
+* qwen     samples  ep=8 dp=2 zero=3 sequences=1 again=block
+  qwen     samples  ep=2 tp=2 again=block
+  qwen     samples  ep=4 cp=2
+  qwen     samples  ep=4 cp=2 tp=2 sequences=1 zero=0
+  qwen     samples  ep=2 pp=2 schedule=1f1b
+  qwen     samples  ep=4 pp=2 schedule=zb_v sequences=1
+  qwen     samples  ep=2 pp=4 schedule=1f1b
+  qwen     samples  ep=2 pp=2 schedule=dualpipe_v batch=16
+  qwen     samples  ep=2 pp=2 cp=2 schedule=interleaved again=block
+  qwen     samples  ep=2 dp=2 zero=1 again=block
+  qwen     samples  ep=2 dp=4 zero=2 sequences=1
+  qwen     samples  ep=4 dp=2 zero=3 open=8
+  qwen     samples  ep=8 tp=2 sequences=1 open=6
+  qwen     samples  ep=2 chosen=8 open=9
+  qwen     samples  ep=2 way=all_to_all tp=2 zero=2
+  qwen     samples  ep=8 way=gather sequences=1 compute=bf16
+  qwen     tensors  ep=4
+  qwen     tensors  ep=2 cp=2 dp=2 zero=3
+  qwen     tensors  ep=2 pp=2 schedule=zb_v again=block
+  qwen     wide     ep=2 cp=2 tp=2
+  qwen     wide     ep=2 cp=8
+* qwen     wide     ep=2 cp=2 pp=2 dp=2 zero=2 sequences=1
+* deepseek samples  ep=2 tp=2 pp=2 schedule=dualpipe_v batch=16
+  deepseek samples  ep=2
+  deepseek samples  ep=4 tp=2
+  deepseek samples  ep=8 sequences=1 again=block
+  deepseek samples  ep=2 cp=2 zero=1 dp=2
+  deepseek samples  ep=2 dp=2 zero=2 tp=2
+  deepseek samples  ep=4 dp=2 zero=3 sequences=1
+  deepseek samples  ep=2 pp=2 schedule=interleaved
+  deepseek samples  ep=2 pp=2 schedule=zb_v again=block
+  deepseek samples  ep=4 pp=2 cp=2 schedule=1f1b sequences=1
+  deepseek samples  ep=2 pp=2 schedule=dualpipe_v batch=16 open=4
+  deepseek samples  ep=2 pp=4 sequences=1
+  deepseek tensors  ep=2 dense=true dp=2 zero=3
+* deepseek tensors  ep=4 dense=true again=block pp=2
+  deepseek tensors  ep=2 dense=true cp=2 schedule=zb_v pp=2
+  deepseek wide     ep=2 cp=2 zero=1 dp=2
+  deepseek wide     ep=4 cp=2 tp=2 sequences=1 open=4
+* mixtral  samples  ep=2 dp=2 zero=2 compute=bf16
+  mixtral  wide     ep=2 cp=2 compute=bf16 again=block
+  qwen     samples  ep=4 tp=2 compute=bf16 again=block
+  qwen     tensors  ep=2 pp=2 compute=bf16
+  deepseek samples  ep=4 pp=2 sequences=1 compute=bf16
+  deepseek samples  ep=2 cp=2 compute=tf32
+"""
+MESH = ("dp", "pp", "cp", "ep", "tp")
+
+
+def plans():
+    """Pairs of a plan and whether the short form checks it. A plan is a train block, the name of a plan and its settings."""
+    for line in PLANS.strip("\n").splitlines():
+        train, plan, *given = line[2:].split()
+        named = dict(one.split("=") for one in given)
+        yield (train, plan, {"mesh." + name if name in MESH else name: value for name, value in named.items()}), line[0] == "*"
+
+
+class PlansTest(DriverTest):
+    """In float64, on random values of all inputs, with finite differences."""
+
+    def test_equal_to_one_rank(self):
+        for (train, plan, chosen), always in plans():
+            if not always and not LONG:
+                continue
+            with self.subTest(train=train, plan=plan, **chosen):
+                report = self.npar_json("verify", HERE / "expert_plans.npar", "--train", train, "--plan", plan, *settings(chosen), code=None)
+                self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
+
+    def inspect(self, *arguments, view=()):
+        return self.npar("inspect", *view, HERE / "expert_plans.npar", *arguments).output
+
+    def test_the_way_of_rows(self):
+        """Positions with more choices than ranks with other samples are gathered, unless the rule says another way; other samples decide."""
+        for train, plan, chosen, gathered in (
+            ("mixtral", "samples", {"mesh.ep": 2}, False),
+            ("qwen", "samples", {"mesh.ep": 2}, True),
+            ("qwen", "samples", {"mesh.ep": 4}, False),
+            ("qwen", "samples", {"mesh.ep": 2, "way": "all_to_all"}, False),
+            ("mixtral", "samples", {"mesh.ep": 2, "way": "gather"}, True),
+            ("mixtral", "tensors", {"mesh.ep": 2}, True),
+        ):
+            with self.subTest(train=train, plan=plan, **chosen):
+                flags = ["--train", train, "--plan", plan, *settings(chosen)]
+                (routing, *_) = json.loads(self.inspect(*flags, "--json", view=["saved"]))["routings"]
+                self.assertEqual(routing["way"], "gather" if gathered else "all_to_all")
+                listing = self.inspect(*flags)
+                floats = re.search(r"all_to_all +over ep +\d+ times +(\S+ \S+)", listing)
+                self.assertEqual(bool(re.search("reduce_scatter +over ep", listing)), gathered, listing)
+                self.assertTrue(floats or gathered, listing)
+
+
+class BytesTest(DriverTest):
+    """Rows and bytes at the sizes of published models, which are compiled and not run."""
+
+    def routing(self, train, ep, length=16, **more):
+        flags = settings(more, {"mesh.ep": ep, "batch": ep, "sequences": 1, "depth": 1, "open": more["experts"], "length": length, "compute": "bf16"})
+        saved = self.npar_json("inspect", "saved", HERE / "expert_plans.npar", "--train", train, "--plan", "samples", *flags)
+        (routing,) = saved["routings"]
+        return routing
+
+    def test_dispatch_of_deepseek_v3(self):
+        """A row per choice: 470 MB of 4,096 positions, of which all but a rank's own part leaves it."""
+        ep = 64
+        found = self.routing("deepseek", ep, 4096, width=7168, inner=2048, heads=128, kv_heads=128, experts=256, chosen=8)
+        self.assertEqual(found["dispatch_bytes"], 4096 * 8 * 7168 * 2)
+        self.assertEqual(round(found["dispatch_bytes"] / 1e6), 470)
+        self.assertEqual(found["elsewhere_bytes"], found["dispatch_bytes"] * (ep - 1) // ep)
+        self.assertEqual((found["worst_rows"], found["balanced_rows"]), (4096 * 8 * 32, 4096 * 8))
+
+    def test_worst_case(self):
+        """The worst case is T k min(ep, E / k) rows; what is kept for the backward pass grows with it."""
+        for train, experts, chosen, ep, ratio in (
+            ("mixtral", 8, 2, 2, 2),
+            ("mixtral", 8, 2, 8, 4),
+            ("qwen", 128, 8, 32, 16),
+            ("qwen", 64, 8, 16, 8),
+            ("qwen", 128, 4, 64, 32),
+        ):
+            with self.subTest(experts=experts, chosen=chosen, ep=ep):
+                found = self.routing(train, ep, experts=experts, chosen=chosen)
+                self.assertEqual(found["balanced_rows"], 16 * chosen)
+                self.assertEqual(found["worst_rows"], ratio * 16 * chosen)
+                self.assertEqual(found["worst_bytes"], ratio * found["balanced_bytes"])
+                self.assertGreaterEqual(found["balanced_bytes"], found["balanced_rows"] * (16 + 2 * (20 if train == "mixtral" else 6)) * 2)
+
+
+class PlannerTest(DriverTest):
+    def test_searches_expert_parallelism(self):
+        """The plan found shares experts among ranks with other samples, and computes what one rank computes."""
+        flags = ["--train", "mixtral", "--machine", "dgx-a100", "--hosts", 1, "--batch", 16]
+        tried = self.npar_json("plan", HERE / "expert_plans.npar", *flags)["tried"]
+        self.assertGreater(len({one["choices"]["mesh.ep"] for one in tried}), 1)
+        self.npar("plan", HERE / "expert_plans.npar", *flags, "--fix", "mesh.ep=4", "--fix", "mesh.dp=2", "-o", "best.npar")
+        text = (self.folder / "best.npar").read_text()
+        self.assertRegex(text, "expert +-> ep in op grouped")
+        self.assertRegex(text, "batch +-> dp, ep")
+        self.assertTrue(self.npar_json("verify", "best.npar")["ok"])
+        error = self.npar("plan", HERE / "expert_plans.npar", *flags, "--fix", "mesh.ep=5", code=2).error
+        self.assertIn("'mesh.ep' is one of 1, 2, 4, 8", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
