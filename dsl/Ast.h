@@ -59,7 +59,25 @@ struct Item {
   ExpressionPtr value;
 };
 
-enum class StatementKind { Axis, Input, Param, Repeat, If, Under, Checkpoint, Loss, Metric, Output, Require, Forward, Return, Assign };
+enum class StatementKind {
+  Axis,
+  Input,
+  Param,
+  State,
+  Update,
+  Log,
+  Repeat,
+  If,
+  Under,
+  Checkpoint,
+  Loss,
+  Metric,
+  Output,
+  Require,
+  Forward,
+  Return,
+  Assign
+};
 
 /// One line of a checkpoint block: `word "text"`, `word "text" -> "text"` or `word "text" = value`.
 struct CheckpointRule {
@@ -71,14 +89,14 @@ struct CheckpointRule {
 struct Statement {
   StatementKind kind = StatementKind::Assign;
   Location location;
-  std::vector<Item> items;     ///< Axis: axes; Input: names; Forward: parameters
-  Name name;                   ///< Param, Repeat, Assign, Metric, Output: what it declares; Loss: may be empty; Input: element type
-  std::optional<Name> path;    ///< Param, Repeat, Assign: the path after `as`
-  std::optional<Name> index;   ///< Repeat: what its body calls the block's number
-  ExpressionPtr shape;         ///< Input, Param: the list of axes
-  ExpressionPtr value;         ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
-  std::string message;         ///< Require; Under: the prefix
-  std::vector<Statement> body; ///< Repeat, If, Under, Forward
+  std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
+  Name name;                              ///< what it declares; Update: the state; Loss: may be empty; Input: element type
+  std::optional<Name> path;               ///< Param, State, Repeat, Assign: the path after `as`
+  std::optional<Name> index;              ///< Repeat: what its body calls the block's number
+  ExpressionPtr shape;                    ///< Input, Param, State: the list of axes
+  ExpressionPtr value;                    ///< Param, State: initialisation; Repeat: count; If: condition; the expression of the others
+  std::string message;                    ///< Require; Under: the prefix
+  std::vector<Statement> body;            ///< Repeat, If, Under, Forward
   std::vector<CheckpointRule> rules = {}; ///< Checkpoint
   std::vector<Statement> otherwise = {};  ///< If: after `else`
   ExpressionPtr weight = {};              ///< Loss

@@ -45,6 +45,8 @@ public:
   ParameterCounts run() {
     ParameterCounts counts;
     for (const Parameter &parameter : model.parameters) {
+      if (parameter.untrained)
+        continue;
       int64_t elements = 1, active;
       for (const std::string &axis : parameter.type.axes)
         elements *= sizes.at(axis);

@@ -5,6 +5,7 @@
 #include "dsl/Optimizer.h"
 #include "engine/program/Elements.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -68,7 +69,22 @@ struct Parameter {
   TensorType type;             ///< unmerged axes, row-major
   std::vector<int> storedRank; ///< how many axes make each stored dimension: [1, 3] stores [embed, part*head*feature]
   InitKind init = InitKind::Zeros;
-  double deviation = 0; ///< standard deviation for InitKind::Normal
+  double deviation = 0;   ///< standard deviation for InitKind::Normal
+  bool untrained = false; ///< a state: no gradient, f32 or wider, changed by its update alone
+  Location location;
+};
+
+/// The formula that gives a state its next value, once per training step.
+struct StateUpdate {
+  size_t state = 0; ///< index in Model::parameters
+  int node = -1;    ///< floats over the state's axes, computed from states and sums over the batch (isOverBatch) alone
+  Location location;
+};
+
+/// A number, or a list of them along one axis, that the training log reports for each step.
+struct LoggedValue {
+  std::string name; ///< with the path of the layer that logs it
+  int node = -1;    ///< floats over at most one axis, computed like those of StateUpdate
   Location location;
 };
 
@@ -132,6 +148,8 @@ struct Model {
   std::vector<Loss> losses;               ///< all have a name unless there is only one
   std::vector<Metric> metrics;
   std::vector<Prediction> predictions;
+  std::vector<StateUpdate> updates; ///< at most one for each state
+  std::vector<LoggedValue> logged;
   std::vector<std::string> constants; ///< names of constants that a setting may override
   Location location;
 
@@ -143,6 +161,15 @@ struct Model {
     return nodes[static_cast<size_t>(losses.front().node)];
   }
 };
+
+/// Tells whether a node sums over the whole batch, not over groups of samples. Its value is the sum for the whole global batch, which is
+/// known after the last micro-batch.
+inline bool isOverBatch(const Model &model, const Node &node) {
+  auto hasBatch = [](const TensorType &type) { return std::find(type.axes.begin(), type.axes.end(), "batch") != type.axes.end(); };
+  return node.op == "sum" && !hasBatch(node.type) && std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
+           return hasBatch(model.nodes[static_cast<size_t>(operand)].type);
+         });
+}
 
 /// Treatment of a parameter by the rules of a train block.
 struct ParameterTraining {

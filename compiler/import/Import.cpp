@@ -4,13 +4,12 @@
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
-#include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/import/ImportAttributes.h"
+#include "compiler/import/ImportNodes.h"
+#include "compiler/import/ImportStepValues.h"
 #include "compiler/import/ImportTables.h"
-#include "dsl/Nodes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -20,15 +19,11 @@ using namespace npar::compiler;
 using namespace npar::nn;
 
 namespace {
-class Importer {
+class Importer : NodeImporter {
 public:
   Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind,
            ArrayRef<int> unrounded)
-      : builder(&context), program(program), model(program.model), sources(sources), kind(kind), unrounded(unrounded) {
-    compute = typeOf(program.plan.compute);
-    for (const dsl::Axis &axis : model.axes)
-      sizes[axis.name] = axis.size;
-  }
+      : NodeImporter(context, program, sources, unrounded), kind(kind), stepValues(*this) {}
 
   OwningOpRef<ModuleOp> run() {
     OwningOpRef<ModuleOp> module = ModuleOp::create(builder, location(model.location));
@@ -45,71 +40,29 @@ public:
       addLoss(loss);
     if (kind == program::ProgramKind::Evaluation)
       addResults(*module);
-    func::ReturnOp::create(builder, location(model.location));
+    if (trains())
+      stepValues.accumulate();
+    endFunction();
+    if (trains() && failed(stepValues.addFunction(*module)))
+      return nullptr;
     return failed(verify(*module)) ? nullptr : std::move(module);
   }
 
 private:
-  OpBuilder builder;
-  const dsl::Program &program;
-  const dsl::Model &model;
-  const dsl::Sources &sources;
   program::ProgramKind kind;
-  ArrayRef<int> unrounded;
-  Type compute;
-  llvm::StringMap<int64_t> sizes;
-  SmallVector<Value> values; // of the nodes that the function needs
-
-  /// Names the place in the model that an op belongs to.
-  struct At {
-    Phase phase;
-    StringRef path;
-    int block;
-  };
+  StepValueImporter stepValues;
 
   //===- Small things -----------------------------------------------------------------------------------------------------===//
 
-  Location location(const dsl::Location &at) {
-    if (at.line == 0 || at.file >= sources.size())
-      return builder.getUnknownLoc();
-    return FileLineColRange::get(builder.getStringAttr(sources.name(at.file)), at.line, at.column, at.column + at.length);
-  }
-
-  Type typeOf(program::ElementType type) { return nn::typeOf(type, builder.getContext()); }
-
-  /// Integers are i32 wherever they are computed with.
-  RankedTensorType typeOf(const dsl::TensorType &type) {
-    SmallVector<StringAttr> names;
-    SmallVector<int64_t> shape;
-    for (const std::string &axis : type.axes) {
-      names.push_back(builder.getStringAttr(axis));
-      shape.push_back(sizes.lookup(axis));
-    }
-    return withAxes(isInteger(type.element) ? typeOf(widened(type.element)) : compute, names, shape);
-  }
-
-  void beginFunction(ModuleOp module, StringRef name) {
-    builder.setInsertionPointToEnd(module.getBody());
-    auto function = func::FuncOp::create(builder, location(model.location), name, builder.getFunctionType({}, {}));
-    builder.setInsertionPointToEnd(function.addEntryBlock());
-  }
-
+  bool trains() const { return kind == program::ProgramKind::Training; }
   const dsl::Node &nodeOf(const dsl::Loss &loss) const { return model.nodes[loss.node]; }
   LossTerm termOf(const dsl::Loss &loss) const { return {loss.name, loss.weight}; }
 
   /// The value of targets that do not count in a loss; null where it ignores none.
-  const int64_t *ignored(const dsl::Loss &loss) const {
-    auto found = nodeOf(loss).attributes.find("ignore");
-    return found == nodeOf(loss).attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
-  }
+  const int64_t *ignored(const dsl::Loss &loss) const { return ignoredTarget(nodeOf(loss)); }
 
   /// Tells whether the data decide which positions count in a loss.
   bool counts(const dsl::Loss &loss) const { return loss.condition >= 0 || ignored(loss); }
-
-  template <typename Op> Op place(Op op, const dsl::Node &node, Phase phase = Phase::Forward) {
-    setAt(op, phase, node.path, node.block);
-    return op;
-  }
 
   //===- Variables ----------------------------------------------------------------------------------------------------------===//
 
@@ -119,7 +72,7 @@ private:
       if (node.op == "parameter")
         used.insert(std::get<std::string>(node.attributes.at("name")));
     for (auto [index, parameter] : llvm::enumerate(model.parameters)) {
-      RankedTensorType type = typeOf(parameter.type);
+      RankedTensorType type = typeOf(parameter);
       SmallVector<int64_t> stored;
       size_t dim = 0;
       for (int merged : parameter.storedRank) {
@@ -133,8 +86,9 @@ private:
       InitKind initial = parameter.init;
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
-      variable.setFrozen(!used.count(parameter.path)); // kept for other programs alone
-      if (index < program.train.parameters.size())     // a program that is made by hand may have no rules
+      variable.setUntrained(parameter.untrained);
+      variable.setFrozen(!parameter.untrained && !used.count(parameter.path)); // kept for other programs alone
+      if (index < program.train.parameters.size())                             // a program that is made by hand may have no rules
         setTraining(variable, program.train.parameters[index]);
     }
     // Their names begin with a '#', which no path of a parameter can have.
@@ -157,11 +111,13 @@ private:
       add(termOf(loss).count() + ".sum", VariableKind::Accumulator);
       add(termOf(loss).count(), VariableKind::Output, loss.name.empty() ? "valid_tokens" : "counted." + loss.name);
     }
+    if (trains())
+      stepValues.declare();
   }
 
   void setTraining(VariableOp variable, const dsl::ParameterTraining &training) {
     variable.setFrozen(training.frozen || variable.getFrozen());
-    if (variable.getFrozen())
+    if (!variable.isTrained())
       return;
     if (training.rate != 1)
       variable.setRateAttr(builder.getF64FloatAttr(training.rate));
@@ -173,80 +129,13 @@ private:
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//
 
-  /// Converts an attribute; returns null if the value does not have this kind.
-  Attribute attributeOf(dsl::AttributeKind kind, const dsl::Attribute &value) {
-    switch (kind) {
-    case dsl::AttributeKind::Truth:
-      if (const bool *truth = std::get_if<bool>(&value))
-        return builder.getBoolAttr(*truth);
-      break;
-    case dsl::AttributeKind::Integer:
-      if (const int64_t *whole = std::get_if<int64_t>(&value))
-        return builder.getI64IntegerAttr(*whole);
-      break;
-    case dsl::AttributeKind::Number:
-      if (const double *real = std::get_if<double>(&value))
-        return builder.getF64FloatAttr(*real);
-      break;
-    case dsl::AttributeKind::Numbers:
-      if (const std::vector<double> *list = std::get_if<std::vector<double>>(&value))
-        return builder.getDenseF64ArrayAttr(*list);
-      break;
-    case dsl::AttributeKind::Text:
-      if (const std::string *text = std::get_if<std::string>(&value))
-        return builder.getStringAttr(*text);
-      break;
-    }
-    return {};
-  }
-
-  /// The attributes as the language's table of nodes has them; nothing, with an error reported, where they are others.
-  std::optional<NamedAttrList> attributesOf(const dsl::Node &node, const dsl::NodeKind &kind) {
-    NamedAttrList result;
-    size_t found = 0;
-    for (const dsl::NodeAttribute &attribute : kind.attributes) {
-      auto given = node.attributes.find(attribute.name);
-      if (given == node.attributes.end() && attribute.optional)
-        continue;
-      Attribute value = given == node.attributes.end() ? Attribute() : attributeOf(attribute.kind, given->second);
-      if (!value) {
-        emitError(location(node.location)) << "internal error: operation '" << node.op << "' needs its attribute '" << attribute.name
-                                           << "'";
-        return std::nullopt;
-      }
-      result.append(attribute.name, value);
-      ++found;
-    }
-    if (found == node.attributes.size())
-      return result;
-    emitError(location(node.location)) << "internal error: operation '" << node.op << "' has attributes that no table lists";
-    return std::nullopt;
-  }
-
-  static std::string text(const dsl::Node &node, const std::string &name, std::string otherwise = "") {
-    auto found = node.attributes.find(name);
-    const std::string *value = found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-    return value ? *value : otherwise;
-  }
-
-  /// The nodes that these are made from, and they themselves.
-  std::vector<bool> withSources(ArrayRef<int> roots) const {
-    std::vector<bool> needed(model.nodes.size());
-    for (int root : roots)
-      if (root >= 0)
-        needed[root] = true;
-    for (size_t i = needed.size(); i-- > 0;)
-      if (needed[i])
-        for (int operand : model.nodes[i].operands)
-          needed[operand] = true;
-    return needed;
-  }
-
   /// The nodes that the kind of program needs: training does not compute metrics and predictions, which only an evaluation reports.
   std::vector<bool> neededNodes() const {
     SmallVector<int> roots;
     for (const dsl::Loss &loss : model.losses)
       roots.append({loss.node, loss.condition});
+    if (trains())
+      stepValues.addRoots(roots);
     if (kind == program::ProgramKind::Evaluation) {
       for (const dsl::Metric &metric : model.metrics) {
         roots.append(metric.nodes.begin(), metric.nodes.end());
@@ -256,60 +145,6 @@ private:
         roots.push_back(prediction.node);
     }
     return withSources(roots);
-  }
-
-  LogicalResult addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where) {
-    for (auto [index, node] : llvm::enumerate(model.nodes)) {
-      if (!needed[index])
-        continue;
-      At at = where(node);
-      if (node.op == "parameter") {
-        auto read = ReadOp::create(builder, location(node.location), typeOf(node.type), text(node, "name"));
-        setAt(read, at.phase, at.path, at.block);
-        values[index] = read;
-        continue;
-      }
-      Operation *op = createOp(node, at);
-      if (!op)
-        return failure();
-      if (llvm::binary_search(unrounded, static_cast<int>(index)))
-        op->setAttr(unroundedAttribute, builder.getUnitAttr());
-      values[index] = op->getResult(0);
-    }
-    return success();
-  }
-
-  /// The element type of the values in a batch for an input of this type: floating-point values are f32 regardless of the compute type.
-  Type valuesOf(program::ElementType type) { return typeOf(isInteger(type) ? type : program::ElementType::F32); }
-
-  /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
-  Operation *createOp(const dsl::Node &node, At at) {
-    OperationState state(location(node.location), "nn." + node.op);
-    const dsl::NodeKind *kind = dsl::findNodeKind(node.op);
-    auto *language = state.name.isRegistered() ? state.name.getInterface<LanguageOpInterface>() : nullptr;
-    if (!kind || !language) {
-      emitError(state.location) << "internal error: unknown operation '" << node.op << "'";
-      return nullptr;
-    }
-    std::optional<NamedAttrList> attributes = attributesOf(node, *kind);
-    if (!attributes)
-      return nullptr;
-    state.attributes = *attributes;
-    for (int operand : node.operands)
-      state.addOperands(values[operand]);
-    RankedTensorType type = typeOf(node.type);
-    state.addTypes(type);
-    state.addTypes(language->getFurtherTypes(type, attributes->getDictionary(builder.getContext())));
-    if (Type values = node.op == "input" ? valuesOf(node.type.element) : Type(); values && values != type.getElementType())
-      state.addAttribute("values", TypeAttr::get(values));
-    Operation *op = builder.create(state);
-    setAt(op, at.phase, at.path, at.block);
-    return op;
-  }
-
-  /// `value`, an f32 or an f64 of the type, where the loss or metric counts.
-  Value fill(Location loc, RankedTensorType type, double value, const dsl::Node &at, Phase phase = Phase::Forward) {
-    return place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(value)), at, phase);
   }
 
   /// Each micro-batch adds its share of the mean over the positions of the whole batch (RULES.md#N3). If some positions may not count, it
@@ -357,9 +192,9 @@ private:
     if (entropy.op != "cross_entropy" || entropy.operands.size() < 2)
       return false;
     const dsl::TensorType &targets = model.nodes[entropy.operands[1]].type;
-    int64_t classes = sizes.lookup(text(entropy, "axis"));
+    int64_t classes = sizeOf(text(entropy, "axis"));
     return targets.axes.size() > 1 && llvm::any_of(model.nodes, [&](const dsl::Node &node) {
-             if (node.op != "gather" || node.operands.size() < 2 || sizes.lookup(text(node, "axis")) != classes)
+             if (node.op != "gather" || node.operands.size() < 2 || sizeOf(text(node, "axis")) != classes)
                return false;
              const dsl::Node &index = model.nodes[node.operands[1]];
              return index.op == "input" && index.type.axes == targets.axes;
@@ -421,7 +256,7 @@ private:
       Value count = place(SumOp::create(builder, location(node.location), scalar, valid), node, Phase::Count);
       place(AccumulateOp::create(builder, location(node.location), termOf(loss).count() + ".sum", count), node, Phase::Count);
     }
-    func::ReturnOp::create(builder, location(model.location));
+    endFunction();
 
     beginFunction(module, "start");
     for (const dsl::Loss &loss : model.losses) {
@@ -431,7 +266,7 @@ private:
       Value total = place(ReadOp::create(builder, loc, scalar, termOf(loss).count() + ".sum"), nodeOf(loss), Phase::Prologue);
       place(WriteOp::create(builder, loc, termOf(loss).count(), total), nodeOf(loss), Phase::Prologue);
     }
-    func::ReturnOp::create(builder, location(model.location));
+    endFunction();
     return success();
   }
 };

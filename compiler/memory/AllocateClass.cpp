@@ -69,11 +69,8 @@ private:
         shared.variables[index] = staticBytes;
         result->pieces.push_back(std::make_unique<program::PieceT>(*variable.piece));
         result->pieces.back()->offset = staticBytes;
-        if (kind == VariableKind::Output) {
-          result->outputs.push_back(std::make_unique<program::OutputT>());
-          result->outputs.back()->name = variable.output;
-          result->outputs.back()->offset = staticBytes;
-        }
+        if (kind == VariableKind::Output)
+          listOutputs(variable, staticBytes);
         staticBytes += aligned(variable.bytes);
       }
   }
@@ -255,6 +252,16 @@ private:
     }
   }
 
+  /// A number under its name, a list under its name and the place of each of its numbers.
+  void listOutputs(const VariableModel &variable, uint64_t offset) {
+    bool isList = !variable.piece->dimensions.empty();
+    for (uint64_t i = 0, count = variable.bytes / sizeof(double); i < count; ++i) {
+      result->outputs.push_back(std::make_unique<program::OutputT>());
+      result->outputs.back()->name = variable.output + (isList ? "." + std::to_string(i) : "");
+      result->outputs.back()->offset = offset + i * sizeof(double);
+    }
+  }
+
   /// Every byte of the arena counts once: what is no variable is activation.
   void countMemory() {
     for (const VariableModel &variable : model.variables) {
@@ -269,7 +276,7 @@ private:
       case VariableKind::Accumulator:
         result->gradient_bytes += bytes;
         break;
-      case VariableKind::Output: // an activation, of 8 bytes
+      case VariableKind::Output: // an activation
         break;
       }
     }

@@ -51,7 +51,6 @@ static const char *writtenHere(const std::string &word) {
       {"elu", "write `where(x > 0, x, exp(x) - 1)`"},
       {"glu", "project x twice and multiply: `up(x) * sigmoid(gate(x))`"},
       {"logsigmoid", "write `-where(x < -20, -x, log(1 + exp(-x)))`"},
-      {"sign", "write `where(x > 0, 1.0, where(x < 0, -1.0, 0.0))`"},
       {"maximum", "write `where(x > y, x, y)`"},
       {"minimum", "write `where(x < y, x, y)`"},
       {"masked_fill", "write `where(mask, value, x)`"},
@@ -141,7 +140,8 @@ AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const st
     for (const std::string &n : scope.names())
       if (std::holds_alternative<AxisValue>(scope.find(n)->value))
         names.push_back(n);
-    reporter.fail(e.location, "unknown axis '" + e.text + "'", didYouMean(e.text, names));
+    reporter.fail(e.location, "unknown axis '" + e.text + "'",
+                  e.text == "batch" ? Helps{"declare it, in a layer too: `axis batch`"} : didYouMean(e.text, names));
   }
   Value value = evaluate(e, scope);
   if (auto *axis = std::get_if<AxisValue>(&value))

@@ -150,8 +150,18 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
   for (int operand : operands)
     take(products[static_cast<size_t>(operand)]);
   products.push_back(std::move(written));
+  addLateness(at, op, operands, type);
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
+}
+
+void Graph::addLateness(Location at, const std::string &op, const std::vector<int> &operands, const TensorType &type) {
+  auto hasBatch = [&](int node) { return contains(this->type(node).axes, "batch"); };
+  bool follows = std::any_of(operands.begin(), operands.end(), [&](int node) { return isLate(node); });
+  if (follows && (contains(type.axes, "batch") || std::any_of(operands.begin(), operands.end(), hasBatch)))
+    reporter.fail(at, "a sum or mean over 'batch' meets values of single samples: it is known only after the last micro-batch",
+                  {"only `update` and `log` can use it, after values of samples are summed over 'batch' too"});
+  late.push_back(follows || (op == "sum" && !contains(type.axes, "batch") && std::any_of(operands.begin(), operands.end(), hasBatch)));
 }
 
 size_t Graph::declareParameter(Parameter parameter, AxisNames products) {
@@ -211,6 +221,10 @@ std::vector<int *> Graph::roots() {
   }
   for (Prediction &prediction : model.predictions)
     add(prediction.node);
+  for (StateUpdate &update : model.updates)
+    add(update.node);
+  for (LoggedValue &value : model.logged)
+    add(value.node);
   return result;
 }
 
@@ -222,10 +236,21 @@ void Graph::checkTrained(const std::vector<int> &place, const std::vector<bool> 
                        {"let a loss depend on it"});
 }
 
+std::vector<bool> Graph::usedParameters(const std::vector<int> &place, const std::vector<bool> &trained) const {
+  std::vector<bool> used(model.parameters.size());
+  for (size_t i = 0; i < place.size(); ++i)
+    if (const Node &node = model.nodes[i]; place[i] == 0 && node.op == "parameter") {
+      size_t parameter = parameterIndex.at(std::get<std::string>(node.attributes.at("name")));
+      used[parameter] = used[parameter] || trained[i] || model.parameters[parameter].untrained;
+    }
+  for (const StateUpdate &update : model.updates)
+    used[update.state] = true;
+  return used;
+}
+
 void Graph::finish(const std::vector<std::string> &unusedLayers, const std::function<bool(const std::string &)> &isKept) {
   std::vector<int> place(model.nodes.size(), -1); // first: 0 where needed; then: the new number
   std::vector<bool> trained(model.nodes.size());  // a loss needs it
-  std::vector<bool> used(model.parameters.size());
   const std::vector<int *> roots = this->roots();
   for (int *root : roots)
     place[static_cast<size_t>(*root)] = 0;
@@ -241,9 +266,8 @@ void Graph::finish(const std::vector<std::string> &unusedLayers, const std::func
         place[static_cast<size_t>(operand)] = 0;
         trained[static_cast<size_t>(operand)] = trained[static_cast<size_t>(operand)] || trained[i];
       }
-      if (node.op == "parameter" && trained[i])
-        used[parameterIndex.at(std::get<std::string>(node.attributes.at("name")))] = true;
     }
+  std::vector<bool> used = usedParameters(place, trained);
   checkTrained(place, used);
   std::vector<Node> nodes;
   for (size_t i = 0; i < place.size(); ++i) {
@@ -263,16 +287,21 @@ void Graph::finish(const std::vector<std::string> &unusedLayers, const std::func
     *root = place[static_cast<size_t>(*root)];
 
   std::vector<Parameter> kept;
+  std::vector<size_t> numbers(used.size()); // new ones
   for (size_t i = 0; i < used.size(); ++i) {
     Parameter &p = model.parameters[i];
     bool reported =
         std::any_of(unusedLayers.begin(), unusedLayers.end(), [&](const std::string &layer) { return p.path.rfind(layer + ".", 0) == 0; });
+    numbers[i] = kept.size();
     if (used[i] || isKept(p.path))
       kept.push_back(std::move(p));
     else if (!reported)
-      reporter.warning(p.location, "parameter '" + p.path + "' does not reach " + end + " and is left out of the model");
+      reporter.warning(p.location,
+                       (p.untrained ? "state '" : "parameter '") + p.path + "' does not reach " + end + " and is left out of the model");
   }
   model.parameters = std::move(kept);
+  for (StateUpdate &update : model.updates)
+    update.state = numbers[update.state];
   checkTensorNames(model.parameters, reporter);
   // The path of a parameter prefixes those of its gradients and optimizer state, so no other parameter can have such a path.
   for (const Parameter &p : model.parameters)

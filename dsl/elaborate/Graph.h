@@ -86,6 +86,8 @@ public:
   const Routing &routing(size_t number) const { return routings[number]; }
   /// The routing of a node's rows; none if it has no axis of rows.
   std::optional<size_t> routingOfRows(int node) const { return rowRoutings[static_cast<size_t>(node)]; }
+  /// Tells whether a value is known only after the last micro-batch: it is computed from a sum over the batch.
+  bool isLate(int node) const { return late[static_cast<size_t>(node)]; }
   /// Declares that a node has rows of that routing. Nodes that are computed from it have them too.
   void assignRouting(int node, size_t number) { rowRoutings[static_cast<size_t>(node)] = number; }
 
@@ -110,10 +112,14 @@ public:
 private:
   /// Pointers to the node numbers of all results: everything else is computed for them.
   std::vector<int *> roots();
+  /// Parameters that a loss needs, and states that anything needs or that are updated.
+  std::vector<bool> usedParameters(const std::vector<int> &place, const std::vector<bool> &trained) const;
   /// Checks that the nodes that are needed (`place` 0) use no parameters except the `used` ones, which a loss needs.
   void checkTrained(const std::vector<int> &place, const std::vector<bool> &used) const;
   /// The routing of the rows that operands bring into a result; refuses rows that cannot meet.
   std::optional<size_t> commonRouting(Location at, const std::vector<int> &operands, const TensorType &type);
+  /// Notes whether the node that is being added is late; refuses one that mixes late values with those of samples.
+  void addLateness(Location at, const std::string &op, const std::vector<int> &operands, const TensorType &type);
   /// Returns whether the factors of a product are adjacent in `axes`.
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 
@@ -123,6 +129,7 @@ private:
   std::vector<AxisNames> products, parameterProducts; ///< by node, by parameter
   std::vector<Routing> routings;
   std::vector<std::optional<size_t>> rowRoutings; ///< by node
+  std::vector<bool> late;                         ///< by node
 };
 
 /// Axes as the language writes them: "[batch, seq, embed]".

@@ -68,6 +68,7 @@ private:
   void input(const ast::Statement &s, Scope &scope);
   /// Checks that a file with tensors can have a tensor of this name.
   void checkTensorName(const ast::Name &name, const std::string &what);
+  /// Declares a parameter or a state.
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
 
@@ -75,6 +76,12 @@ private:
   void loss(const ast::Statement &s, Scope &scope);
   void metric(const ast::Statement &s, Scope &scope);
   void prediction(const ast::Statement &s, Scope &scope);
+  // What is computed once per training step: updates of states and numbers of the log (States.cpp).
+  void update(const ast::Statement &s, Scope &scope);
+  void log(const ast::Statement &s, Scope &scope);
+  /// A float tensor that a step computes after its last micro-batch; checks what it is computed from.
+  int stepValue(const ast::Statement &s, Scope &scope, const std::string &what);
+
   /// The node of the condition after `where`, truth values over axes in `axes`; -1 without a condition.
   int condition(const ast::Statement &s, const AxisNames &axes, Scope &scope);
   /// Checks that a condition is known before a step and is the same under every plan.

@@ -33,6 +33,18 @@ Value unary(OperationCall &call) {
                                         (x ? "a tensor of " + call.graph.integerName(x->node) : kindOf(v)));
 }
 
+/// 1 where x is above 0, -1 where it is below, else 0; without a slope.
+Value sign(OperationCall &call) {
+  int x = call.tensor(0);
+  const AxisNames axes = call.axesOf(x);
+  auto number = [&](double value) { return nodeOf(call.graph, call.at, value, true); };
+  auto less = [&](int left, int right) {
+    return call.graph.add(call.at, "compare", {left, right}, Graph::truths(axes), {{"relation", std::string("less")}});
+  };
+  int negative = call.add("where", {less(x, number(0)), number(-1), number(0)}, axes).node;
+  return call.add("where", {less(number(0), x), number(1), negative}, axes);
+}
+
 /// 1 / (1 + exp(-x)), by exponents that are not positive, so that nothing overflows and small results keep their digits.
 Value sigmoid(OperationCall &call) {
   int x = call.tensor(0);
@@ -166,6 +178,7 @@ std::vector<Operation> elementwiseOperations() {
       {"cos", {{"x", Formal::Any}}, unary, {{"cos", 1}}},
       {"sin", {{"x", Formal::Any}}, unary, {{"sin", 1}}},
       {"abs", {{"x", Formal::Any}}, unary, {{"abs", 1}}},
+      {"sign", {x}, sign, {node::compare, node::fill, {"where", 3}}},
       {"stop_gradient", {x}, stopGradient, {node::stopGradient}},
       {"stack",
        {{"parts", Formal::Tensors}, {"along", Formal::Axis}, {"before", Formal::Axis, true}},

@@ -7,11 +7,12 @@
 namespace npar::dsl {
 namespace {
 
-/// The axes to reduce over, each of them the tensor's.
-AxisNames reduced(OperationCall &call, int x) {
+/// The axes to reduce over, each of them the tensor's. `mayBatch`: also the samples, of the whole global batch.
+AxisNames reduced(OperationCall &call, int x, bool mayBatch = false) {
   AxisNames over = call.axes(1);
   for (const std::string &axis : over)
-    call.requireAxis(1, axis, x, "the operand");
+    if (!mayBatch || axis != "batch" || !contains(call.axesOf(x), axis))
+      call.requireAxis(1, axis, x, "the operand");
   return over;
 }
 
@@ -33,7 +34,7 @@ Summed summed(OperationCall &call, int x) {
   if (call.has(2) && !contains(over, "batch"))
     call.reporter.fail(call.place(2), "'samples' is for a " + call.name + " over the axis 'batch', this is over " + textOf(over));
   if (!call.has(2))
-    return {reduced(call, x)};
+    return {reduced(call, x, true)};
   for (const std::string &axis : over)
     if (!contains(call.axesOf(x), axis))
       call.requireAxis(1, axis, x, "the operand");
@@ -109,9 +110,13 @@ Value mean(OperationCall &call) {
   int x = call.tensor(0);
   const Summed over = summed(call, x);
   double count = over.samples == 0 ? 1 : static_cast<double>(over.samples);
-  for (const std::string &axis : over.axes)
+  for (const std::string &axis : without(over.axes, {"batch"}))
     count *= static_cast<double>(call.graph.size(axis));
   int sum = total(call, x, over);
+  if (contains(over.axes, "batch")) { // divided by the number of samples that count
+    int samples = call.add("sum", {call.add("fill", {}, {"batch"}, {{"value", 1.0}}).node}, {}).node;
+    return call.add("div", {sum, call.add("scale", {samples}, {}, {{"factor", count}}).node}, call.axesOf(sum));
+  }
   return call.add("scale", {sum}, call.axesOf(sum), {{"factor", 1 / count}});
 }
 

@@ -383,7 +383,8 @@ private:
     for (bool more = true; more;) {
       more = false;
       for (size_t i = 0; i < states.size(); ++i)
-        if (!kept[i] && std::any_of(wanted.begin(), wanted.end(), [&](FormulaNode node) { return formulas.dependsOn(node, states[i].before); })) {
+        if (!kept[i] &&
+            std::any_of(wanted.begin(), wanted.end(), [&](FormulaNode node) { return formulas.dependsOn(node, states[i].before); })) {
           kept[i] = more = true;
           wanted.push_back(*states[i].after);
         }

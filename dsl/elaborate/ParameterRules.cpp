@@ -93,7 +93,9 @@ public:
       if (!rules[i].freeze && !chosen[i].empty() && isFrozen(chosen[i]))
         reporter.warning(rules[i].location, "all parameters that this is for are frozen");
     warnHidden(rules, chosen);
-    bool trained = std::any_of(train.parameters.begin(), train.parameters.end(), [](const auto &each) { return !each.frozen; });
+    bool trained = false;
+    for (size_t i = 0; i < model.parameters.size(); ++i)
+      trained |= isTrained(i);
     auto last = std::find_if(rules.rbegin(), rules.rend(), [](const ParameterRule &rule) { return rule.freeze; });
     if (!trained && last != rules.rend())
       reporter.error(last->location, "every parameter is frozen: nothing is trained", {"`freeze \"*\" except \"...\"` leaves some out"});
@@ -123,14 +125,16 @@ private:
     check(&ParameterRule::optimizer, "optimizer");
   }
 
-  /// The parameters that a rule is for.
+  bool isTrained(size_t parameter) const { return !train.parameters[parameter].frozen && !model.parameters[parameter].untrained; }
+
+  /// The parameters that a rule is for. States have no learning rate, decay or optimizer; they can be frozen.
   std::vector<size_t> choose(const ParameterRule &rule) {
     std::vector<bool> chosen(model.parameters.size(), false);
     for (const ParameterPattern &pattern : rule.patterns)
-      if (!mark(pattern, chosen, true))
+      if (!mark(pattern, chosen, true, rule.freeze))
         reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter", helpFor(pattern.text));
     for (const ParameterPattern &pattern : rule.except)
-      if (!mark(pattern, chosen, false))
+      if (!mark(pattern, chosen, false, rule.freeze))
         reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter that the rule is for", helpFor(pattern.text));
     std::vector<size_t> result;
     for (size_t i = 0; i < chosen.size(); ++i)
@@ -142,11 +146,11 @@ private:
   }
 
   /// Marks the parameters that the pattern matches. Tells whether it matched one, or, when it takes marks away, one that had a mark.
-  bool mark(const ParameterPattern &pattern, std::vector<bool> &chosen, bool value) {
+  bool mark(const ParameterPattern &pattern, std::vector<bool> &chosen, bool value, bool states) {
     bool any = false;
     for (size_t i = 0; i < chosen.size(); ++i) {
       reporter.work(pattern.location);
-      if (!matchesName(pattern.text, model.parameters[i].path))
+      if (!matchesName(pattern.text, model.parameters[i].path) || (model.parameters[i].untrained && !states))
         continue;
       any |= value || chosen[i];
       chosen[i] = value;
@@ -161,6 +165,9 @@ private:
     auto matchesAny = [&](const std::string &other) {
       return std::any_of(model.parameters.begin(), model.parameters.end(), [&](const auto &p) { return matchesName(other, p.path); });
     };
+    auto isState = [&](const auto &p) { return p.untrained && matchesName(pattern, p.path); };
+    if (std::any_of(model.parameters.begin(), model.parameters.end(), isState))
+      return {"it matches states of the model, which only `freeze` concerns"};
     if (matchesAny(pattern))
       return {};
     for (const std::string &wider : {pattern + "*", "*" + pattern, "*" + pattern + "*"})
@@ -198,7 +205,7 @@ private:
     std::vector<std::pair<size_t, std::optional<double>>> known{{0, std::nullopt}};
     for (size_t i = 0; i < train.parameters.size(); ++i) {
       ParameterTraining &each = train.parameters[i];
-      if (each.frozen)
+      if (!isTrained(i))
         continue;
       const ast::Optimizer &declaration = *calls[asked[i]].declaration;
       bool decays =
@@ -227,7 +234,7 @@ private:
   void number(const std::vector<std::string> &names, const std::vector<int> &groups) {
     std::vector<int> numbers(names.size(), -1);
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (train.parameters[i].frozen)
+      if (!isTrained(i))
         continue;
       int &group = numbers[static_cast<size_t>(groups[i])];
       if (group < 0) {

@@ -48,8 +48,8 @@ Helps ModelElaborator::declaredLater(const ast::Name &name) const {
       all.push_back(&inner);
   }
   for (const Statement *s : all)
-    if ((s->kind == StatementKind::Assign || s->kind == StatementKind::Param) && s->name.text == name.text &&
-        s->name.location.line > name.location.line)
+    if ((s->kind == StatementKind::Assign || s->kind == StatementKind::Param || s->kind == StatementKind::State) &&
+        s->name.text == name.text && s->name.location.line > name.location.line)
       return {"'" + name.text + "' is declared below, in line " + std::to_string(s->name.location.line) + ": move that up"};
   return {};
 }
@@ -101,8 +101,15 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
     only(body == Body::Model, "input", "in a model");
     return input(s, scope);
   case StatementKind::Param:
-    only(body != Body::Forward, "param", "in a model or a layer, outside of forward");
+  case StatementKind::State:
+    only(body != Body::Forward, s.kind == StatementKind::Param ? "param" : "state", "in a model or a layer, outside of forward");
     return param(s, scope);
+  case StatementKind::Update:
+    only(body != Body::Layer, "update", "in a model or in forward");
+    return update(s, scope);
+  case StatementKind::Log:
+    only(body != Body::Layer, "log", "in a model or in forward");
+    return log(s, scope);
   case StatementKind::Repeat:
     only(body == Body::Model || body == Body::Repeat, "repeat", "in a model");
     return repeat(s, scope, body);
@@ -148,7 +155,7 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
   if (s.kind == StatementKind::Axis || s.kind == StatementKind::Input)
     for (const ast::Item &item : s.items)
       spoil(item.name.text, item.name.location);
-  if (s.kind == StatementKind::Param || s.kind == StatementKind::Assign)
+  if (s.kind == StatementKind::Param || s.kind == StatementKind::State || s.kind == StatementKind::Assign)
     spoil(s.name.text, s.name.location);
   if (s.kind == StatementKind::Under || s.kind == StatementKind::If)
     for (const auto *list : {&s.body, &s.otherwise})
@@ -343,14 +350,16 @@ void ModelElaborator::checkTensorName(const ast::Name &name, const std::string &
 
 void ModelElaborator::param(const Statement &s, Scope &scope) {
   Parameter p;
+  p.untrained = s.kind == StatementKind::State;
+  const std::string what = p.untrained ? "state" : "parameter";
   p.path = pathOf(s.name, s.path, scope);
   checkFresh(s.name, scope, p.path);
   p.location = s.name.location;
   AxisNames names, products;
   for (const auto &dimension : s.shape->items) {
-    AxisValue axis = axes(*dimension, scope, "a dimension of parameter '" + s.name.text + "'");
+    AxisValue axis = axes(*dimension, scope, "a dimension of " + what + " '" + s.name.text + "'");
     if (contains(axis.names, "batch"))
-      reporter.fail(dimension->location, "a parameter cannot have the axis 'batch': it is the same for the whole batch");
+      reporter.fail(dimension->location, "a " + what + " cannot have the axis 'batch': it is the same for the whole batch");
     names.insert(names.end(), axis.names.begin(), axis.names.end());
     products.insert(products.end(), axis.products.begin(), axis.products.end());
     p.storedRank.push_back(static_cast<int>(axis.names.size()));
@@ -368,7 +377,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
     if (p.deviation < 0)
       reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
   } else {
-    reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)",
+    reporter.fail(init.location, "a " + what + " starts as zeros, ones or normal(deviation)",
                   init.kind == ast::ExpressionKind::Name ? didYouMean(init.text, {"zeros", "ones", "normal"}) : Helps());
   }
   scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);

@@ -48,12 +48,16 @@ parameter: name ('=' expression)?;
 
 // The body of a model, a layer or a forward function. Whether a statement is allowed there is checked afterwards.
 body: '{' statement* '}';
-statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | metricStatement | outputStatement | requireStatement
+statement: axisStatement | inputStatement | paramStatement | stateStatement | updateStatement | logStatement | repeatStatement | lossStatement
+         | metricStatement | outputStatement | requireStatement
          | ifStatement | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;
 axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
 inputStatement: INPUT name (',' name)* ':' name list;
 paramStatement: PARAM name path? ':' list '=' expression;
+stateStatement: STATE name path? ':' list '=' expression; // `state bias: [expert] = zeros`
+updateStatement: UPDATE name '=' expression; // `update bias = bias + 0.001 * sign(mean(load, over = expert) - load)`
+logStatement: LOG name '=' expression; // `log dead = sum(int(load == 0.0), over = expert)`
 repeatStatement: REPEAT name '[' (name IN)? expression ']' path? body; // `repeat h[i in depth]`: i is the block's number
 ifStatement: IF expression body (ELSE body)?; // opens no scope: what the chosen body declares is there afterwards
 underStatement: UNDER STRING body; // a prefix of parameter paths
@@ -107,7 +111,7 @@ list: '[' (expression (',' expression)*)? ']' | '[' expression FOR name IN expre
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
     | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
-    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE;
+    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE | LOG;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -166,6 +170,7 @@ LIVE: 'live';
 OPTIMIZER: 'optimizer';
 STATE: 'state';
 UPDATE: 'update';
+LOG: 'log';
 HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;

@@ -155,7 +155,8 @@ private:
       expression(*s.shape);
       return;
     case StatementKind::Param:
-      out << "param " << s.name.text;
+    case StatementKind::State:
+      out << (s.kind == StatementKind::Param ? "param " : "state ") << s.name.text;
       path(s.path);
       out << ": ";
       expression(*s.shape);
@@ -181,9 +182,15 @@ private:
       out << "under \"" << s.message << '"';
       return body(s.body, depth);
     case StatementKind::Loss:
+      return result("loss", s);
     case StatementKind::Metric:
+      return result("metric", s);
     case StatementKind::Output:
-      return result(s);
+      return result("output", s);
+    case StatementKind::Update:
+      return result("update", s);
+    case StatementKind::Log:
+      return result("log", s);
     case StatementKind::Require:
       return require(*s.value, s.message);
     case StatementKind::Forward:
@@ -205,14 +212,14 @@ private:
     expression(*s.value);
   }
 
-  /// `loss mlm = x weight 0.5 where c`, `metric right = mean(x)`, `output logits`
-  void result(const Statement &s) {
-    out << (s.kind == StatementKind::Loss ? "loss" : s.kind == StatementKind::Metric ? "metric" : "output");
+  /// `loss mlm = x weight 0.5 where c`, `metric right = mean(x)`, `output logits`, `update mean = x`
+  void result(const char *word, const Statement &s) {
+    out << word;
     if (!s.name.text.empty())
       out << ' ' << s.name.text << (s.value ? " =" : "");
-    for (auto [word, part] : {std::pair("", &s.value), std::pair(" weight", &s.weight), std::pair(" where", &s.condition)})
+    for (auto [before, part] : {std::pair("", &s.value), std::pair(" weight", &s.weight), std::pair(" where", &s.condition)})
       if (*part) {
-        out << word << ' ';
+        out << before << ' ';
         expression(**part);
       }
   }

@@ -12,6 +12,13 @@ std::vector<ast::Statement> StatementBuilder::body(Grammar::BodyContext *context
   return result;
 }
 
+template <typename Declaration> void StatementBuilder::declareValues(Declaration *context, ast::Statement &s) {
+  s.name = name(context->name());
+  s.path = path(context->path());
+  s.shape = expression(context->list());
+  s.value = expression(context->expression());
+}
+
 ast::Statement StatementBuilder::statement(Context *context) {
   using ast::StatementKind;
   ast::Statement s;
@@ -31,12 +38,25 @@ ast::Statement StatementBuilder::statement(Context *context) {
     s.shape = expression(c->list());
     break;
   }
-  case Grammar::RuleParamStatement: {
-    auto *c = static_cast<Grammar::ParamStatementContext *>(context);
+  case Grammar::RuleParamStatement:
     s.kind = StatementKind::Param;
+    declareValues(static_cast<Grammar::ParamStatementContext *>(context), s);
+    break;
+  case Grammar::RuleStateStatement:
+    s.kind = StatementKind::State;
+    declareValues(static_cast<Grammar::StateStatementContext *>(context), s);
+    break;
+  case Grammar::RuleUpdateStatement: {
+    auto *c = static_cast<Grammar::UpdateStatementContext *>(context);
+    s.kind = StatementKind::Update;
     s.name = name(c->name());
-    s.path = path(c->path());
-    s.shape = expression(c->list());
+    s.value = expression(c->expression());
+    break;
+  }
+  case Grammar::RuleLogStatement: {
+    auto *c = static_cast<Grammar::LogStatementContext *>(context);
+    s.kind = StatementKind::Log;
+    s.name = name(c->name());
     s.value = expression(c->expression());
     break;
   }

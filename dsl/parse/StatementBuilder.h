@@ -13,6 +13,8 @@ public:
 
 private:
   ast::Statement statement(Context *context);
+  /// The name, path, axes and initial value of a parameter or a state.
+  template <typename Declaration> void declareValues(Declaration *context, ast::Statement &s);
   /// The text after `as`, if given.
   std::optional<ast::Name> path(Grammar::PathContext *context);
   ast::CheckpointRule checkpointRule(Grammar::CheckpointRuleContext *context);

@@ -33,10 +33,11 @@ constexpr const char *frozenSlot = "frozen";
 /// A logical tensor, the same under every plan. The rectangles of its pieces form a grid over `shape`, and the pieces of one rectangle
 /// follow each other without a gap: so every element is stored once, which reading a manifest has checked.
 struct ManifestTensor {
-  std::string name;                  ///< of a parameter the model's; of state the program's, such as "wte.weight.exp_avg"
-  std::string kind;                  ///< "parameter" (in float32 where the plan rounds it to 16 bits), "state"; later formats may have more
-  std::string of;                    ///< state: the parameter that it belongs to; empty: to the training as a whole
-  std::string slot;                  ///< state: "exp_avg", "momentum", "loss_scale" ...; a parameter without state: `frozenSlot`
+  std::string name; ///< of a parameter the model's; of state the program's, such as "wte.weight.exp_avg"
+  std::string kind; ///< "parameter" (in float32 where the plan rounds it to 16 bits), "state"; later formats may have more
+  std::string of;   ///< state: the parameter that it belongs to; empty: to the training as a whole
+  std::string
+      slot; ///< state: "exp_avg", "momentum", "loss_scale" ...; a frozen parameter: `frozenSlot`; a state of the model: `modelStateSlot`
   std::string type;                  ///< as in safetensors: "F32", "F64", "BF16", "F16"
   std::vector<int64_t> shape;        ///< the dimensions that plans cut: heads and features apart, say
   std::vector<int64_t> stored;       ///< the shape of files with weights: the same elements in the same order

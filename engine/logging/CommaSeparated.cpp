@@ -52,6 +52,8 @@ public:
       values["loss " + shape.losses[i]] = number(record.losses[i].value);
       values["counted " + shape.losses[i]] = record.losses[i].counted ? std::to_string(*record.losses[i].counted) : "";
     }
+    for (size_t i = 0; i < shape.logged.size() && i < record.logged.size(); ++i)
+      values["log " + shape.logged[i]] = number(record.logged[i]);
     for (size_t i = 0; i < shape.groups.size() && i < record.groupNorms.size(); ++i)
       values["grad_norm " + shape.groups[i]] = number(record.groupNorms[i]);
     return line(shape, values);
@@ -100,6 +102,8 @@ private:
     for (const std::string &loss : shape.losses)
       for (const char *what : {"loss ", "counted "})
         names.push_back(what + loss);
+    for (const std::string &name : shape.logged)
+      names.push_back("log " + name);
     for (const std::string &name : shape.evaluations)
       names.push_back("eval_" + name);
     for (const std::string &group : shape.groups)

@@ -20,6 +20,14 @@ static std::string lossesText(const StepRecord &record, const LogShape &shape) {
   return (values.empty() ? "" : ",\"losses\":{" + values + "}") + (counts.empty() ? "" : ",\"counted\":{" + counts + "}");
 }
 
+/// The numbers that the model logs, by their names; empty if there are none.
+static std::string loggedText(const StepRecord &record, const LogShape &shape) {
+  std::string values;
+  for (size_t i = 0; i < shape.logged.size() && i < record.logged.size(); ++i)
+    values += (values.empty() ? "" : ",") + jsonString(shape.logged[i]) + ":" + jsonNumber(record.logged[i]);
+  return values.empty() ? "" : ",\"logged\":{" + values + "}";
+}
+
 std::string stepLine(const StepRecord &record, const LogShape &shape) {
   auto known = [](const char *name, double value) { return value == 0 ? "" : ",\"" + std::string(name) + "\":" + jsonNumber(value); };
   std::string norms;
@@ -29,7 +37,8 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
          ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + shape.unit +
          "\":" + std::to_string(record.amount) + ",\"" + shape.unit + "_per_second\":" + jsonNumber(record.perSecond) +
          known("flops_per_second", record.flopsPerSecond) + known("peak_share", record.peakShare) +
-         (norms.empty() ? "" : ",\"grad_norms\":{" + norms + "}") + lossesText(record, shape) + known("loss_scale", record.lossScale) +
+         (norms.empty() ? "" : ",\"grad_norms\":{" + norms + "}") + lossesText(record, shape) + loggedText(record, shape) +
+         known("loss_scale", record.lossScale) +
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
          (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +

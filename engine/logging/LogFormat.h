@@ -32,6 +32,7 @@ struct StepRecord {
   double peakShare = 0;                              ///< share of the speed that the machine's products reach; 0: unknown, and not written
   std::vector<double> groupNorms = {};               ///< norm of the gradients of each of the log's groups
   std::vector<LossRecord> losses = {};               ///< each of the log's losses
+  std::vector<double> logged = {};                   ///< each of the numbers that the model logs
   double time = 0;                                   ///< seconds since 1970, for formats that have them
   std::string products = {};                         ///< order of products of bf16 from this step on; empty: not written
 };
@@ -56,6 +57,7 @@ struct LogShape {
   std::vector<std::string> groups;        ///< parameter groups whose gradient norms are logged; empty: only the norm of all is
   std::vector<std::string> losses{};      ///< names of several losses; empty: the only loss has no name
   std::vector<std::string> evaluations{}; ///< names of the values of evaluations, for formats that have columns
+  std::vector<std::string> logged{};      ///< names of the numbers that the model logs
 };
 
 /// A format of rows: pure functions to bytes. Rows are complete, except that the last one may be cut off if a run was killed.
@@ -83,9 +85,9 @@ const LogFormat &tensorBoardEvents();
 const LogFormat &logFormatOf(const std::string &path);
 
 /// The line of a step without its end: {"schema":1,"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
-/// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, with fp16
-/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, "valid_tokens", "epoch" with "sample",
-/// "batch_hash" and "products" where they are known; another unit replaces "tokens"; NaN and infinity are null.
+/// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, "logged" numbers,
+/// with fp16 "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, "valid_tokens", "epoch" with
+/// "sample", "batch_hash" and "products" where they are known; another unit replaces "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record, const LogShape &shape = {});
 
 /// True if a row of training step `row` may follow `last` in a log that is cut before `step`; then sets `last` to it.

@@ -107,6 +107,8 @@ public:
       values.add("epoch", static_cast<double>(*step.epoch));
     for (size_t i = 0; i < shape.losses.size() && i < step.losses.size(); ++i)
       values.add("loss/" + shape.losses[i], step.losses[i].value);
+    for (size_t i = 0; i < shape.logged.size() && i < step.logged.size(); ++i)
+      values.add("log/" + shape.logged[i], step.logged[i]);
     for (size_t i = 0; i < shape.groups.size() && i < step.groupNorms.size(); ++i)
       values.add("grad_norm/" + shape.groups[i], step.groupNorms[i]);
     return event(step.time, step.step, values);

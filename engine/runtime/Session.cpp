@@ -10,6 +10,7 @@
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
+#include "engine/program/ModelState.h"
 #include "engine/program/Precision.h"
 #include "engine/program/ProgramHash.h"
 #include "engine/program/Ranks.h"
@@ -65,6 +66,7 @@ public:
     return computes() ? results->read(result, first, count) : Result<std::vector<double>>(std::vector<double>(count));
   }
   std::string parameterHash() const override;
+  std::string stateHash() const override;
   std::vector<ArenaUse> arenaUse() const override;
 
 private:
@@ -77,6 +79,8 @@ private:
   Status buildGraph(std::vector<uint32_t> sessionOf);
   void begin(const char *phase) const;
   Status initialiseParameters();
+  /// Of all parameters that are states of the model, or of those that are not.
+  std::string hashOfParameters(bool states) const;
   /// The values that a variable begins with; of a master those of its parameter, not rounded.
   Status initialiseOne(uint32_t variable);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
@@ -395,15 +399,24 @@ Result<std::vector<std::vector<uint8_t>>> LocalSession::gather(const std::vector
   return communicator->gather(own, options.timeoutSeconds);
 }
 
-std::string LocalSession::parameterHash() const {
+std::string LocalSession::hashOfParameters(bool states) const {
   files::StreamHash hash;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
-    if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
+    if (const Variable &variable = *program.variables()->Get(i);
+        variable.kind() == VariableKind::Parameter && isModelState(variable) == states) {
       int64_t master = masterOf(program, i);
       (void)variables->visitBytes(master >= 0 ? static_cast<uint32_t>(master) : i,
                                   [&](const uint8_t *bytes, size_t count) { hash.add(bytes, count); });
     }
   return hash.text();
+}
+
+std::string LocalSession::parameterHash() const { return hashOfParameters(false); }
+
+std::string LocalSession::stateHash() const {
+  bool any =
+      std::any_of(program.variables()->begin(), program.variables()->end(), [](const Variable *each) { return isModelState(*each); });
+  return any ? hashOfParameters(true) : "";
 }
 
 std::vector<ArenaUse> LocalSession::arenaUse() const {

@@ -67,6 +67,9 @@ struct NamedLoss {
 /// Names of the losses of a program with several, in the order of its text; empty if its loss has no name.
 std::vector<std::string> namedLosses(const program::Program &program);
 
+/// Names of the numbers that the model logs, in the order of its text; a list has NAME.0, NAME.1 and so on.
+std::vector<std::string> loggedNames(const program::Program &program);
+
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale of the
 /// step (else 0); valid_tokens. A forward-only program has none: all are 0. `skipped`: the norm is not finite, so parameters and optimizer
 /// state are unchanged.
@@ -76,6 +79,7 @@ struct StepResult {
   /// Number of targets of the global batch that counted in the loss; nothing if the program ignores none.
   std::optional<int64_t> validTokens = std::nullopt;
   std::vector<NamedLoss> losses = {};           ///< in the order of the text; empty if the loss has no name
+  std::vector<double> logged = {};              ///< by loggedNames
   std::vector<double> groupNorms = {};          ///< norm of the gradients of each of Program.groups
   std::vector<std::vector<uint8_t>> notes = {}; ///< by session: SessionOptions.note of each
 };
@@ -150,6 +154,8 @@ public:
 
   /// XXH3-128 over all logical parameters (over the masters of 16-bit ones) in program order, as 32 hex digits.
   virtual std::string parameterHash() const = 0;
+  /// The same of the model's states; empty if it has none.
+  virtual std::string stateHash() const = 0;
   /// Arena use of each rank of this session.
   virtual std::vector<ArenaUse> arenaUse() const = 0;
 };

@@ -26,26 +26,46 @@ std::vector<std::string> namedLosses(const Program &program) {
   return names;
 }
 
+std::vector<std::string> loggedNames(const Program &program) {
+  constexpr std::string_view prefix = "#out.log.";
+  std::vector<std::string> names;
+  for (const Variable *variable : *program.variables()) {
+    std::string name = variable->name()->str();
+    if (variable->kind() != VariableKind::Output || name.compare(0, prefix.size(), prefix) != 0)
+      continue;
+    name = name.substr(prefix.size());
+    if (variable->shape()->size() == 0)
+      names.push_back(name);
+    else
+      for (int64_t i = 0; i < variable->shape()->Get(0); ++i)
+        names.push_back(name + "." + std::to_string(i));
+  }
+  return names;
+}
+
 namespace {
 
 enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
 
-/// Names in the order of OutputIndex, then the norms of the groups, then for each of `losses` its value and its count.
-std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses) {
+/// Names in the order of OutputIndex, then the norms of the groups, then for each of `losses` its value and its count, then `logged`.
+std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses,
+                                     const std::vector<std::string> &logged) {
   std::vector<std::string> names = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
   for (uint32_t group = 0; program.groups() && group < program.groups()->size(); ++group)
     names.push_back("grad_norm." + std::to_string(group));
   for (const std::string &loss : losses)
     for (const char *what : {"loss.", "counted."})
       names.push_back(what + loss);
+  for (const std::string &name : logged)
+    names.push_back("log." + name);
   return names;
 }
 
 } // namespace
 
 StepOutputs::StepOutputs(const LoadedProgram &loaded, const std::vector<LocalRank> &ranks, Backend &backend, GatherBytes gather)
-    : loaded(loaded), backend(backend), gather(std::move(gather)), losses(namedLosses(loaded.root())) {
-  for (const std::string &name : outputNames(loaded.root(), losses))
+    : loaded(loaded), backend(backend), gather(std::move(gather)), losses(namedLosses(loaded.root())), logged(loggedNames(loaded.root())) {
+  for (const std::string &name : outputNames(loaded.root(), losses, logged))
     places.push_back(backend.computes() ? find(name, ranks) : Place());
 }
 
@@ -82,7 +102,7 @@ Result<StepResult> StepOutputs::read(int64_t step, const std::function<std::vect
   if (reported[ValidTokens].rank >= 0)
     result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
   size_t next = FirstGroup;
-  while (next < reported.size() - 2 * losses.size())
+  while (next < reported.size() - 2 * losses.size() - logged.size())
     result.groupNorms.push_back(reported[next++].value);
   for (const std::string &name : losses) {
     const ReportedOutput &value = reported[next++], &counted = reported[next++];
@@ -90,6 +110,8 @@ Result<StepResult> StepOutputs::read(int64_t step, const std::function<std::vect
     if (counted.rank >= 0)
       result.losses.back().counted = static_cast<int64_t>(counted.value);
   }
+  while (next < reported.size())
+    result.logged.push_back(reported[next++].value);
   return result;
 }
 

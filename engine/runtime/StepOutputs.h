@@ -41,6 +41,7 @@ private:
   Backend &backend;
   GatherBytes gather;
   std::vector<std::string> losses; ///< names of several losses
+  std::vector<std::string> logged; ///< names of the numbers that the model logs
   std::vector<Place> places;       ///< by output
 };
 

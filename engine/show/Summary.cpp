@@ -3,6 +3,7 @@
 
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
+#include "engine/program/ModelState.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
@@ -96,11 +97,14 @@ Summary summarize(const Program &program) {
   summary.schedule = text(program.schedule());
   summary.step = stepWord(program);
   summary.parameters = program.parameters();
-  for (const program::Variable *variable : *program.variables())
-    if (variable->frozen())
-      summary.frozenParameters +=
-          std::accumulate(variable->shape()->begin(), variable->shape()->end(), uint64_t{1},
-                          [](uint64_t elements, int64_t size) { return elements * static_cast<uint64_t>(size); });
+  for (const program::Variable *variable : *program.variables()) {
+    uint64_t elements = std::accumulate(variable->shape()->begin(), variable->shape()->end(), uint64_t{1},
+                                        [](uint64_t all, int64_t size) { return all * static_cast<uint64_t>(size); });
+    if (program::isModelState(*variable))
+      summary.stateElements += elements;
+    else if (variable->frozen())
+      summary.frozenParameters += elements;
+  }
   summary.world = worldOf(program);
   summary.batch = program.batch();
   summary.micro = program.micro();

@@ -70,6 +70,8 @@ OrderedJson summaryJson(const Summary &summary) {
   }
   if (summary.frozenParameters)
     json["frozen_parameters"] = summary.frozenParameters;
+  if (summary.stateElements)
+    json["state_elements"] = summary.stateElements;
   json["world"] = summary.world;
   json["mesh"] = mesh;
   json["classes"] = classes;
@@ -83,7 +85,8 @@ static std::string parametersText(const Summary &summary) {
   std::string text = hasIdle(summary) ? active : "";
   if (summary.frozenParameters)
     text += fmt::format("{}{} are frozen", text.empty() ? "" : " and ", summary.frozenParameters);
-  return std::to_string(summary.parameters) + (text.empty() ? "" : ", of which " + text);
+  std::string states = summary.stateElements ? fmt::format("; states have {} more elements", summary.stateElements) : "";
+  return std::to_string(summary.parameters) + (text.empty() ? "" : ", of which " + text) + states;
 }
 
 std::string summaryTable(const Summary &summary) {

@@ -53,6 +53,8 @@ StepReport Trainer::reportOf(int64_t step, const engine::StepResult &result, dou
   report.loss = known(result.loss), report.gradNorm = known(result.gradNorm), report.learningRate = known(result.learningRate);
   for (const engine::NamedLoss &loss : result.losses)
     report.losses.push_back(known(loss.value));
+  for (double number : result.logged)
+    report.logged.push_back(known(number));
   report.seconds = seconds;
   report.amount = shape.rows * std::max<int64_t>(1, tokens);
   report.perSecond = static_cast<double>(report.amount) / std::max(seconds, 1e-9);

@@ -29,6 +29,7 @@ struct StepReport {
   const engine::StepResult &result;                ///< valid only while the observer is called
   double loss = 0, gradNorm = 0, learningRate = 0; ///< from `result`; NaN if nothing was computed
   std::vector<double> losses;                      ///< values of result.losses; NaN if nothing was computed
+  std::vector<double> logged;                      ///< result.logged; NaN if nothing was computed
   double seconds = 0;
   int64_t amount = 0;               ///< tokens or samples of the batch
   double perSecond = 0;             ///< tokens or samples per second
@@ -40,7 +41,7 @@ struct StepReport {
 
 /// The outcome of a training run.
 struct TrainingResult {
-  int64_t first = 0, steps = 0;            ///< the first step of this run; steps done, including those before it
+  int64_t first = 0, steps = 0;                     ///< the first step of this run; steps done, including those before it
   int64_t notFinite = 0;                            ///< steps whose loss or gradient norm was not finite
   std::string firstNotFinite;                       ///< description of the first of them
   int64_t idle = 0;                                 ///< steps in which no target counted

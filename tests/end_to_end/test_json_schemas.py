@@ -38,7 +38,7 @@ plan pair(dp = 2, tp = 2) for Tiny {
     store { optimizer -> dp }
 }
 """
-# Several losses and a metric, frozen parameters, a data block with a part for evaluation.
+# Several losses and a metric, frozen parameters, a state, a data block with a part for evaluation.
 SAMPLES = """
 model Guesser(channels = 8, labels = 3) {
     axis batch, channel = channels, label = labels
@@ -46,7 +46,10 @@ model Guesser(channels = 8, labels = 3) {
     input answer: i32[batch]
     param w: [channel, label] = normal(0.02)
     param fixed: [label] = zeros
-    scores = project(x, w) + fixed
+    state shift: [label] = zeros
+    scores = project(x, w) + fixed - shift
+    update shift = 0.9 * shift + 0.1 * mean(scores, over = batch)
+    log shift = shift
     loss answer = cross_entropy(scores, answer, over = label) where answer != 2
     loss size = mean(scores * scores, over = label) weight 0.01
     metric right = accuracy(argmax(scores, over = label), answer)

@@ -1,6 +1,7 @@
 // Spells out ops on state that hide a read, an add and a write, and splits the sums of squares by parameter.
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 
 using namespace mlir;
 
@@ -15,8 +16,9 @@ static void rewriteAccumulate(nn::AccumulateOp op) {
   OpBuilder b(op);
   Type type = op.getValue().getType();
   auto old = nn::ReadOp::create(b, op.getLoc(), type, op.getVariableAttr());
-  auto sum = nn::AddOp::create(b, op.getLoc(), type, old, op.getValue());
-  auto write = nn::WriteOp::create(b, op.getLoc(), op.getVariableAttr(), sum);
+  Operation *sum = isa<FloatType>(getElementTypeOrSelf(type)) ? nn::AddOp::create(b, op.getLoc(), type, old, op.getValue()).getOperation()
+                                                              : nn::IntegerOp::create(b, op.getLoc(), type, old, op.getValue(), "add");
+  auto write = nn::WriteOp::create(b, op.getLoc(), op.getVariableAttr(), sum->getResult(0));
   copyPlace(op, {old, sum, write});
   op.erase();
 }

@@ -81,7 +81,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
   void findActive(ArrayRef<Operation *> forward) {
     llvm::DenseSet<StringAttr> parameters;
     for (auto variable : getOperation().getOps<VariableOp>())
-      if (variable.isKind(VariableKind::Parameter) && !variable.getFrozen())
+      if (variable.isTrained())
         parameters.insert(StringAttr::get(&getContext(), pathOf(variable)));
     for (Operation *op : forward) {
       auto read = llvm::dyn_cast<ReadOp>(op);

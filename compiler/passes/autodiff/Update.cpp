@@ -127,8 +127,32 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     OpBuilder outside(micro);
     for (Trained &each : trained)
       buildUpdate(builder, outside, each, factor);
+    renewStates(builder, factor);
     for (auto [variable, value] : atEnd)
       write(builder, variable, value, {});
+  }
+
+  /// Moves the model's own formulas here. They read states as they were in the step's forward passes; a step that does not count leaves
+  /// states as they are.
+  void renewStates(OpBuilder &builder, Value factor) {
+    auto renew = getOperation().lookupSymbol<func::FuncOp>("renew");
+    if (!renew)
+      return;
+    SmallVector<WriteOp> writes;
+    for (Operation &op : llvm::make_early_inc_range(renew.front().without_terminator())) {
+      op.moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+      op.setAttr(ofWholeAttribute, builder.getUnitAttr());
+      if (auto write = dyn_cast<WriteOp>(op); write && findVariable(getOperation(), write.getVariable()).getUntrained())
+        writes.push_back(write);
+    }
+    renew.erase();
+    for (WriteOp written : writes) {
+      VariableOp state = findVariable(getOperation(), written.getVariable());
+      Value old = read(builder, state, getAt(written));
+      Value value = place(RenewOp::create(builder, written.getLoc(), state.getType(), old, written.getValue(), factor), getAt(written));
+      write(builder, state, value, getAt(written));
+      written.erase();
+    }
   }
 
   /// The gradients' norm, and that of each group of parameters into its output. Reads what gradients are scaled by into `scale`; null

@@ -5,6 +5,7 @@
 #include "compiler/attributes/TableAttributes.h"
 #include "compiler/dialects/nn/ops/VariableName.h"
 
+#include "engine/program/ModelState.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Words.h"
 #include "mlir/IR/Location.h"
@@ -44,6 +45,8 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   if (std::optional<uint64_t> use = variable.getUse())
     result->use = static_cast<int32_t>(*use);
   result->frozen = variable.getFrozen();
+  if (variable.getUntrained())
+    result->slot = program::modelStateSlot;
   return result;
 }
 
@@ -150,7 +153,7 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
     if (std::optional<StringRef> of = variable.getOf())
       if (auto found = indices.find(*of); found != indices.end())
         entry.of = found->second;
-    if (entry.kind != program::VariableKind::Parameter)
+    if (entry.kind != program::VariableKind::Parameter || entry.slot == program::modelStateSlot)
       continue;
     uint64_t elements = 1;
     for (int64_t size : entry.shape)

@@ -170,9 +170,10 @@ LogicalResult Layouts::placeParameters() {
     variables[nn::pathOf(variable)] = layout;
     if (!variable.isKind(nn::VariableKind::Parameter))
       continue;
-    parameters.emplace_back(variable, layout);
+    if (!variable.getUntrained())
+      parameters.emplace_back(variable, layout);
     updates[nn::pathOf(variable)] = layout;
-    if (layout.getNames().empty()) // one element has no shares
+    if (layout.getNames().empty() || variable.getUntrained()) // one element has no shares; a state has no optimizer
       continue;
     variables[nn::pathOf(variable)] = layout.withFlat(stores.parameters(layout));
     updates[nn::pathOf(variable)] = layout.withFlat(stores.optimizer(layout));
@@ -195,7 +196,7 @@ LayoutAttr Layouts::updateLayout(Value operand) const {
 /// Operations of @update work in the layout of their parameter; square sums are added over all ranks that own different elements.
 void Layouts::placeUpdate() {
   for (Operation *op : ops) {
-    if (!isUpdate(op) || isa<nn::SquareSumsOp>(op))
+    if (!isUpdate(op) || isa<nn::SquareSumsOp>(op) || op->hasAttr(nn::ofWholeAttribute))
       continue;
     for (Value operand : op->getOperands())
       if (LayoutAttr layout = updateLayout(operand)) {

@@ -344,7 +344,10 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
       return signalPassFailure();
     Rewriter(module, rules, stores, layouts).run();
     attributes::meshLines.remove(module);
-    module.walk([](Operation *op) { op->removeAttr(nn::gradientOfAttribute); });
+    module.walk([](Operation *op) {
+      op->removeAttr(nn::gradientOfAttribute);
+      op->removeAttr(nn::ofWholeAttribute);
+    });
   }
 };
 

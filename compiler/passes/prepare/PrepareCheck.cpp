@@ -66,7 +66,7 @@ struct PrepareCheck : impl::PrepareCheckBase<PrepareCheck> {
         fail(variable) << "parameter '" << pathOf(variable) << "' has index " << int64_t(*variable.getIndex()) << " but is number "
                        << expected;
       ++expected;
-      if (!used.contains(pathOf(variable)) && !variable.getFrozen())
+      if (!used.contains(pathOf(variable)) && variable.isTrained())
         fail(variable) << "parameter '" << pathOf(variable) << "' does not affect the loss; use its layer or remove it";
     }
   }

@@ -67,6 +67,7 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
       return;
     }
     readKeeps(*precision);
+    keepStates(functions);
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -166,6 +167,19 @@ private:
     return (asked && asked.isWide()) || isOfLoss(op) || routers.contains(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
+  /// States are wide; each op that reads one gets its own conversion.
+  void keepStates(ArrayRef<func::FuncOp> functions) {
+    SymbolTable symbols(getOperation());
+    for (func::FuncOp function : functions)
+      for (auto conversion : llvm::make_early_inc_range(function.getOps<ConvertOp>())) {
+        auto read = conversion.getX().getDefiningOp<ReadOp>();
+        if (auto variable = read ? findVariable(symbols, read.getVariable()) : VariableOp(); variable && variable.getUntrained()) {
+          conversion.replaceAllUsesWith(read.getResult());
+          conversion.erase();
+        }
+      }
+  }
+
   /// Tells whether an op of that kind made a value, under any name.
   template <typename Op> static bool isMadeBy(Value value) {
     while (auto rename = value.getDefiningOp<RenameOp>())
@@ -196,7 +210,7 @@ private:
       found = !found || found == type ? type : compute;
     }
     for (auto variable : getOperation().getOps<VariableOp>())
-      if (variable.isKind(VariableKind::Parameter))
+      if (variable.isKind(VariableKind::Parameter) && !variable.getUntrained())
         if (Type type = types.lookup(pathOf(variable)))
           variable.setType(withElement(variable.getType(), type));
     SymbolTable symbols(getOperation());

@@ -65,6 +65,13 @@ TEST(CommaSeparatedTest, rowsHaveTheColumnsOfTheHead) {
   EXPECT_NE(columns.head(several).find(",batch_hash,loss words,counted words,loss small,counted small\n"), std::string::npos);
   EXPECT_EQ(columns.row(several, record), "7,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,2.5,17,0.25,\n");
   EXPECT_NE(tensorBoardEvents().row(several, record).find("loss/small"), std::string::npos);
+  LogShape logging{"tokens", {}, {}, {}, {"moe.load.0", "moe.load.1"}};
+  record = plain(8);
+  record.logged = {12, std::nan("")};
+  EXPECT_NE(columns.head(logging).find(",batch_hash,log moe.load.0,log moe.load.1\n"), std::string::npos);
+  EXPECT_EQ(columns.row(logging, record), "8,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,12,\n");
+  EXPECT_NE(tensorBoardEvents().row(logging, record).find("log/moe.load.1"), std::string::npos);
+  EXPECT_EQ(Json::parse(stepLine(record, logging))["logged"].dump(), R"({"moe.load.0":12,"moe.load.1":null})");
   EXPECT_EQ(columns.row(shape, {3, std::nan(""), INFINITY, 0, 1, 1}).substr(0, 12), "3,train,,,0,");
 }
 

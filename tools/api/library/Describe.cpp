@@ -7,6 +7,7 @@
 #include "engine/json/Document.h"
 #include "engine/program/Classes.h"
 #include "engine/program/HostPlacement.h"
+#include "engine/program/ModelState.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
@@ -107,7 +108,7 @@ OrderedJson parametersOf(const program::Program &program) {
                           {"dtype", program::wordOf(variable.type())},
                           {"axes", namesOf(variable.axes())},
                           {"shape", sizesOf(variable.shape())},
-                          {"frozen", variable.frozen()},
+                          {"frozen", variable.frozen() || program::isModelState(variable)},
                           {"split_by", splitBy(program, i)},
                           {"stages", stagesOf(program, i)},
                           {"states", statesOf(program, i)}});

@@ -139,6 +139,8 @@ OrderedJson reportOf(const npar_trainer &trainer, const training::Trainer &run, 
     json["eval"] = evaluations.json();
   json["data_wait_seconds"] = result.waited;
   json["parameter_hash"] = trainer.session().parameterHash();
+  if (std::string states = trainer.session().stateHash(); !states.empty())
+    json["state_hash"] = states;
   if (trainer.session().productOrder())
     json["products"] = program::wordOf(*trainer.session().productOrder());
   if (checkpoints.wanted()) {

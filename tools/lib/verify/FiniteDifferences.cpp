@@ -2,6 +2,7 @@
 #include "tools/lib/verify/Equivalence.h"
 
 #include "engine/data/DataSource.h"
+#include "engine/program/ModelState.h"
 #include "tools/lib/verify/DifferenceSlope.h"
 
 #include <algorithm>
@@ -140,7 +141,7 @@ struct Slope {
 std::vector<std::string> trainedOf(const program::Program &program) {
   std::vector<std::string> names;
   for (const program::Variable *variable : *program.variables())
-    if (variable->kind() == VariableKind::Parameter && !variable->frozen())
+    if (variable->kind() == VariableKind::Parameter && !variable->frozen() && !isModelState(*variable))
       names.push_back(variable->name()->str());
   return names;
 }

@@ -62,7 +62,7 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
 
 /// The columns of the logs.
 engine::LogShape logShapeOf(const program::Program &program, const std::string &unit, const RunEvaluations &evaluations) {
-  engine::LogShape result{unit, {}, engine::namedLosses(program), evaluations.names()};
+  engine::LogShape result{unit, {}, engine::namedLosses(program), evaluations.names(), engine::loggedNames(program)};
   for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
     result.groups.push_back(program.groups()->Get(i)->str());
   return result;
@@ -105,10 +105,10 @@ public:
     for (size_t i = 0; i < result.losses.size(); ++i)
       losses.push_back({report.losses[i], result.losses[i].counted});
     double rate = flags.device.backend != "null" ? program.flops() / std::max(report.seconds, 1e-9) : 0;
-    training.log = logs.append(engine::StepRecord{report.step, report.loss, report.gradNorm, report.learningRate, report.amount,
-                                                  report.perSecond, result.lossScale, result.skipped, result.validTokens, report.batchHash,
-                                                  report.epoch, report.samplesIntoEpoch, rate, peak > 0 ? rate / peak : 0,
-                                                  result.groupNorms, std::move(losses), secondsSince1970(), std::exchange(products, "")});
+    training.log = logs.append(engine::StepRecord{
+        report.step, report.loss, report.gradNorm, report.learningRate, report.amount, report.perSecond, result.lossScale, result.skipped,
+        result.validTokens, report.batchHash, report.epoch, report.samplesIntoEpoch, rate, peak > 0 ? rate / peak : 0, result.groupNorms,
+        std::move(losses), report.logged, secondsSince1970(), std::exchange(products, "")});
   }
 
   Result<bool> between(int64_t done, const training::StepReport &report) override {

@@ -54,7 +54,7 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
 Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
                     const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
   bool computes = flags.device.backend != "null";
-  std::string hash = session.parameterHash();
+  std::string hash = session.parameterHash(), states = session.stateHash();
   Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
   if (!uses.ok())
     return uses.status();
@@ -97,6 +97,8 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   }
   json["data_wait_seconds"] = training.waited;
   json["parameter_hash"] = computes ? OrderedJson(hash) : OrderedJson();
+  if (!states.empty())
+    json["state_hash"] = computes ? OrderedJson(states) : OrderedJson();
   if (session.productOrder())
     json["products"] = program::wordOf(*session.productOrder());
   if (checkpoints.wanted()) {

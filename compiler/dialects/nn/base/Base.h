@@ -73,6 +73,9 @@ constexpr llvm::StringLiteral blockedAttribute = "blocked";
 /// Returns whether placing expands the op into local ones; none remains afterwards.
 bool isExpanded(mlir::Operation *op);
 
+/// Attribute of an op of @update that computes with whole values on every rank, however states are split.
+constexpr llvm::StringLiteral ofWholeAttribute = "of_whole";
+
 /// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.
 constexpr llvm::StringLiteral recomputeAttribute = "recompute";
 

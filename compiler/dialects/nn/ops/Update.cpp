@@ -116,6 +116,14 @@ ZeroPadding OptimizeOp::getZeroPadding(StringAttr) {
   return succeeded(formula) && formula->isZeroWhere(zero) ? ZeroPadding::WhereOperandsAre : ZeroPadding::Unknown;
 }
 
+LogicalResult RenewOp::verify() {
+  for (Type type : {getOld().getType(), getRenewed().getType()})
+    if (failed(requireSameElement(*this, {type, getType()})) ||
+        failed(requireSameOrder(*this, type, "each operand", getType(), "the result")))
+      return failure();
+  return success();
+}
+
 constexpr double pi = 3.14159265358979324;
 
 // The sum of a parameter's uses, in order.
@@ -178,6 +186,11 @@ LogicalResult LossScaleOp::lower(Lowering &lowering) {
     Scalar next = select(good, select(grows, scale * 2.0, scale), maximum(scale * 0.5, one));
     return {next, select(good, select(grows, zero, streak), zero), in[2] + select(good, one, zero)};
   });
+}
+
+LogicalResult RenewOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getOperands(),
+                      [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {select(isNan(in[2]), in[0], in[1])}; });
 }
 
 LogicalResult StepValuesOp::lower(Lowering &lowering) {

@@ -91,6 +91,12 @@ def Nn_LossScaleOp : Nn_PureOp<"loss_scale", [Nn_Lowerable]> {
   let hasVerifier = 0;
 }
 
+def Nn_RenewOp : Nn_PureOp<"renew", [Nn_Lowerable]> {
+  let summary = "the new value of a state of the model; the old one where `factor` is not a number, in a step that does not count";
+  let arguments = (ins Nn_Float:$old, Nn_Float:$renewed, Nn_Scalar:$factor);
+  let results = (outs Nn_Float:$result);
+}
+
 def Nn_OptimizeOp : Nn_PureOp<"optimize", [Nn_Lowerable]> {
   let summary = "an optimizer's update of one parameter by the gradient times `factor`";
   let description = [{

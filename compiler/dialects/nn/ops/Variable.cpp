@@ -57,8 +57,8 @@ LogicalResult VariableOp::verify() {
   case VariableKind::Accumulator:
     return getOf() ? require(getUse().has_value(), "use") : success();
   case VariableKind::Output:
-    if (!axesOf(getType()).empty())
-      return emitOpError() << "of kind output must be a scalar";
+    if (axesOf(getType()).size() > 1 || !getTensorType().getElementType().isF64())
+      return emitOpError() << "of kind output must be an f64 or a list of them";
     return require(getOutput().has_value(), "output");
   }
   return success();

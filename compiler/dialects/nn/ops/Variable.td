@@ -18,6 +18,7 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
     ```
     `stored` is the shape in checkpoints; `index` numbers parameters in order of declaration. `reduced` is the type of what an accumulator
     holds, in the first bytes of its memory, once @update has reduced it to another piece than it accumulated.
+    `untrained`, a parameter that is a state of the model: it has no gradient, and `@update` gives it the value of its own formula.
     What rules of the train block say of a parameter: `frozen`, it keeps its values and has no gradient; `rate`, times the learning rate;
     `optimizer`, the number of its own in `nn.optimizers`; `group`, the number of that in `npar.groups` whose gradients' norm it is part of.
   }];
@@ -25,13 +26,15 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$use, OptionalAttr<StrAttr>:$slot,
                        OptionalAttr<StrAttr>:$output, OptionalAttr<I64ArrayAttr>:$stored, OptionalAttr<Nn_InitAttr>:$init,
                        OptionalAttr<I64Attr>:$index, OptionalAttr<TypeAttrOf<Nn_Tensor>>:$reduced,
-                       UnitAttr:$frozen, OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$optimizer, OptionalAttr<I64Attr>:$group);
+                       UnitAttr:$untrained, UnitAttr:$frozen, OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$optimizer, OptionalAttr<I64Attr>:$group);
   let assemblyFormat = "custom<VariableName>($sym_name) `:` $type attr-dict";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type, "VariableKind":$kind)>];
   let extraClassDeclaration = [{
     mlir::RankedTensorType getTensorType() { return llvm::cast<mlir::RankedTensorType>(getType()); }
     bool isKind(VariableKind kind) { return getKind() == kind; }
+    /// Tells whether it is a parameter that the optimizer moves.
+    bool isTrained() { return isKind(VariableKind::Parameter) && !getFrozen() && !getUntrained(); }
   }];
 }
 

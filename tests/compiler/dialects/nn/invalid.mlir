@@ -236,8 +236,18 @@ nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, ini
 
 // -----
 
-// expected-error @+1 {{of kind output must be a scalar}}
+// expected-error @+1 {{of kind output must be an f64 or a list of them}}
 nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<output>, output = "loss"}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %h: tensor<4xf32, #nn.axes<hidden>>, %s: !s) {
+  // expected-error @+1 {{each operand}}
+  %0 = nn.renew %e, %h, %s : (!e, tensor<4xf32, #nn.axes<hidden>>, !s) -> !e
+  return
+}
 
 // -----
 

@@ -227,6 +227,8 @@ func.func @mixed(%x: !nx, %h: !nh, %n: !nw, %w: !w, %s: !s) {
   %10 = nn.step_values %s, %s {names = ["lr", "#counted"], definitions = [], formulas = ["div(lr, t)"]} : (!s, !s) -> !s
   // CHECK: nn.gate %{{.+}}, %{{.+}} : (
   %6 = nn.gate %s, %s : (!s, !s) -> !s
+  // CHECK: nn.renew %{{.+}}, %{{.+}}, %{{.+}} : (
+  %renewed = nn.renew %s, %s, %s : (!s, !s, !s) -> !s
   // CHECK: nn.loss_scale {{.*}} {interval = 2000 : i64}
   %7, %8, %9 = nn.loss_scale %s, %s, %s, %s {interval = 2000} : (!s, !s, !s, !s) -> (!s, !s, !s)
   return

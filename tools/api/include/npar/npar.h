@@ -352,8 +352,9 @@ typedef struct npar_run_options {
 } npar_run_options;
 
 /* Trains on data. The report: {schema, steps, first_step, loss, tokens_per_second or samples_per_second, data_wait_seconds,
- * parameter_hash}, and `products` with products of bf16, `losses` if the model names its losses, `valid_tokens` if targets can be
- * ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and `failed_checkpoints` with `checkpoint`.
+ * parameter_hash}, `state_hash` if the model has states, `products` with products of bf16, `losses` if the model names its losses,
+ * `valid_tokens` if targets can be ignored, `epoch` if the data have an end, `eval` after an evaluation, `checkpoint` and
+ * `failed_checkpoints` with `checkpoint`.
  *
  * A run that is stopped returns NPAR_STOPPED and no report; with `checkpoint` it has written a last checkpoint. Checkpoints are written
  * while later steps run, so NPAR_EVENT_SAVED comes some steps after the step that it saves. Without `resume`, a folder that has checkpoints

@@ -18,7 +18,7 @@ bool hasBatch(const dsl::Node &node) { return std::find(node.type.axes.begin(), 
 std::vector<bool> nodesWithGradient(const dsl::Program &program) {
   std::set<std::string> trained;
   for (size_t i = 0; i < program.model.parameters.size(); ++i)
-    if (i >= program.train.parameters.size() || !program.train.parameters[i].frozen)
+    if (!program.model.parameters[i].untrained && (i >= program.train.parameters.size() || !program.train.parameters[i].frozen))
       trained.insert(program.model.parameters[i].path);
   std::vector<bool> found;
   for (const dsl::Node &node : program.model.nodes) {
