@@ -86,6 +86,7 @@ public:
   void abandon(const engine::Status &) override {}
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override { return {{own}}; }
   std::string parameterHash() const override { return ""; }
+  std::string stateHash() const override { return ""; }
   std::vector<engine::ArenaUse> arenaUse() const override { return {{0, 64, used}}; }
   uint64_t used = 64;
 
