@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// Whether entries of a parameter are looked up, and nothing else is done with it.
+  /// Returns whether entries of a parameter are looked up, and nothing else is done with it.
   bool isTable(const std::string &path) {
     auto isLookUp = [&](const std::pair<int, size_t> &use) {
       return model.nodes[static_cast<size_t>(use.first)].op == "gather" && use.second == 0;

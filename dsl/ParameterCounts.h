@@ -1,4 +1,4 @@
-// How many parameters a model has, and how many of them a position meets: experts that it is not sent to do not count.
+// Counts the parameters of a model, and those that a position meets: experts that it is not sent to do not count.
 #pragma once
 
 #include "dsl/Program.h"

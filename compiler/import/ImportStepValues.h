@@ -1,4 +1,4 @@
-// What a training step computes after its last micro-batch: new values of the model's states, and numbers of the training log.
+// Imports what a training step computes after its last micro-batch: new values of the model's states, and numbers of the training log.
 #pragma once
 
 #include "compiler/import/ImportNodes.h"

@@ -76,7 +76,7 @@ private:
     axes.push_back(last);
     return axes;
   }
-  /// The number of the choice that has each row; -1 if there is none.
+  /// The number of the choice that has each row; -1 for a row of no choice.
   int locate(int x, const std::string &along) {
     return graph.add(at, "locate", {x}, Graph::integers(with(samples, along)), {{"axis", flat}, {"along", along}});
   }

@@ -36,7 +36,7 @@ public:
           return {found->second.first, static_cast<int64_t>(each.number)};
     return {nullptr, NamedTensor::whole};
   }
-  /// The parameter whose indices are all copies of a tensor; null where there is none of that name.
+  /// The parameter whose indices are all copies of a tensor; null if no parameter has that name.
   std::pair<const Variable *, int64_t> findCopied(const std::optional<std::string> &name) const {
     auto found = name ? whole.find(*name) : whole.end();
     bool isIndexed = found != whole.end() && indexedTensor(*found->second);
@@ -68,7 +68,7 @@ void list(FileNames &names, const Variable &variable, const Found &found) {
       names.missing.push_back(indexed->name(index));
 }
 
-/// Whether a parameter is over an axis whose indices are copies of one tensor, which a file without that axis cannot have: a router's.
+/// Returns whether a parameter is over an axis whose indices are copies of one tensor, which a file without that axis cannot have: a router's.
 bool isNewAmongCopies(const Variable &variable, const std::vector<std::string> &copied) {
   return !indexedTensor(variable) && std::any_of(copied.begin(), copied.end(), [&](const std::string &name) {
     return std::any_of(variable.axes()->begin(), variable.axes()->end(),

@@ -20,7 +20,7 @@ static std::string lossesText(const StepRecord &record, const LogShape &shape) {
   return (values.empty() ? "" : ",\"losses\":{" + values + "}") + (counts.empty() ? "" : ",\"counted\":{" + counts + "}");
 }
 
-/// The numbers that the model logs, by their names; empty if there are none.
+/// The numbers that the model logs, by their names; empty if the model logs no number.
 static std::string loggedText(const StepRecord &record, const LogShape &shape) {
   std::string values;
   for (size_t i = 0; i < shape.logged.size() && i < record.logged.size(); ++i)

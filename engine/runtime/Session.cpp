@@ -79,7 +79,7 @@ private:
   Status buildGraph(std::vector<uint32_t> sessionOf);
   void begin(const char *phase) const;
   Status initialiseParameters();
-  /// Of all parameters that are states of the model, or of those that are not.
+  /// Hashes all parameters that are states of the model, or those that are not.
   std::string hashOfParameters(bool states) const;
   /// The values that a variable begins with; of a master those of its parameter, not rounded.
   Status initialiseOne(uint32_t variable);

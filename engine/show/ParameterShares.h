@@ -1,4 +1,4 @@
-// Which mesh axes divide each parameter and its optimizer state.
+// Finds which mesh axes divide each parameter and its optimizer state.
 #pragma once
 
 #include "engine/json/Json.h"

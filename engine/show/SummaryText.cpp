@@ -50,7 +50,7 @@ OrderedJson classJson(const ClassSummary &summary) {
   return json;
 }
 
-/// Whether a position meets some of the parameters only.
+/// Returns whether a position meets some of the parameters only.
 bool hasIdle(const Summary &summary) { return summary.activeParameters != 0 && summary.activeParameters != summary.parameters; }
 
 } // namespace

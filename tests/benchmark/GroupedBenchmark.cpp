@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t samples = 4, rows = 1024; ///< `rows`: of a sample
 
-/// What a product is for; `depth`: of its sums, the rows in the gradient of matrices.
+/// Tells what a product is for; `depth`: of its sums, the rows in the gradient of matrices.
 struct Case {
   const char *name;
   Grouping grouping;

@@ -43,14 +43,14 @@ class ExpertFaultsTest(DriverTest):
         self.run_steps("adam", plan, {"compute": "bf16"}, steps=5, more=("--check-replicas", 1), compute="bf16")
 
     def test_ranks_without_rows(self):
-        """Half of the ranks, or all but one, receive no row: nothing hangs, values are those of one rank. (DeepSpeed 4808, Automodel 935.)"""
+        """Half of the ranks, or all except one, receive no row: nothing hangs, values are those of one rank. (DeepSpeed 4808, Automodel 935.)"""
         for towards, slots in (("half", 2), ("one", 1)):
             with self.subTest(towards):
                 expected = self.run_steps("adam", steps=2, towards=towards, slots=slots)
                 self.assert_equal_runs(self.run_steps("adam", {"mesh.ep": 4}, {"again": "block"}, steps=2, towards=towards, slots=slots), expected)
 
     def test_decay_without_rows(self):
-        """Weight decay applies to experts that nobody chose; nothing else moves them. (Automodel 2995.)"""
+        """Weight decay applies to experts that no position chose; nothing else moves them. (Automodel 2995.)"""
         self.run_steps("still", towards="half")
         first = safetensors_file.read(self.folder / "out.safetensors")
         safetensors_file.write(self.folder / "first.safetensors", first)

@@ -152,7 +152,7 @@ class BytesTest(DriverTest):
         return routing
 
     def test_dispatch_of_deepseek_v3(self):
-        """A row per choice: 470 MB of 4,096 positions, of which all but a rank's own part leaves it."""
+        """A row per choice: 470 MB of 4,096 positions, of which a rank keeps its own part and sends the rest."""
         ep = 64
         found = self.routing("deepseek", ep, 4096, width=7168, inner=2048, heads=128, kv_heads=128, experts=256, chosen=8)
         self.assertEqual(found["dispatch_bytes"], 4096 * 8 * 7168 * 2)

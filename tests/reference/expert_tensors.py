@@ -1,6 +1,6 @@
 """The tensors of transformers' models with experts as files hold them: one for each expert, where a model has one for all, under the names of files."""
 
-# What a model calls its matrices of experts, and what files call their parts: two along the features for the first.
+# A model and its files have different names for the matrices of experts: the first has two parts along the features in files.
 NAMES = {"mixtral": ("w1", "w3", "w2"), "gpt_oss": None}
 USUAL = ("gate_proj", "up_proj", "down_proj")
 

@@ -19,7 +19,7 @@ void rewriteState(mlir::Block &block);
 
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
-/// An addition of a product to the value of a variable, which the product computes itself. Both are null if there is none.
+/// A product computes its addition to the value of a variable itself. Both are null for a product without an addition.
 struct Accumulation {
   nn::AddOp sum;
   mlir::Value variable;

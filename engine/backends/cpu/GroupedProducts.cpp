@@ -124,7 +124,7 @@ void GroupedProduct::clearOthers(const Call &call) const {
   }
 }
 
-/// Where a product of rows from `row` of a sample on begins.
+/// Finds where a product of rows from `row` of a sample on begins.
 ProductOperands GroupedProduct::operandsOf(const Group &group, int64_t sample, int64_t row) const {
   int64_t place = sample * groups + group.number;
   return {group.call.a + loops.offset(place, 0) + row * aRow + group.band * aAcross, group.call.b + loops.offset(place, 1) + row * bRow,

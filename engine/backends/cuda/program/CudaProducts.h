@@ -13,7 +13,7 @@ enum class ProductsBy { Own, Matching, Library };
 /// Looks it up by its keyword.
 Result<ProductsBy> productsBy(const std::string &word);
 
-/// Where a product's operands are; `first` and `last` only with groups.
+/// Holds where a product's operands are; `first` and `last` only with groups.
 struct ProductAddresses {
   DevicePointer a, b, c, first = 0, last = 0;
 };
