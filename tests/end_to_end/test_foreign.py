@@ -45,7 +45,7 @@ class ForeignTest(DriverTest):
         run = found["from"]
         self.assertEqual(found["ranks"], 128)
         self.assertEqual(found["hosts"], 16)
-        self.assertEqual(run["mesh"], {"pp": 16, "replicas": 1, "dp": 1, "cp": 1, "tp": 8})
+        self.assertEqual(run["mesh"], {"pp": 16, "replicas": 1, "dp": 1, "ep": 1, "cp": 1, "tp": 8})
         self.assertEqual((run["batch"], run["micro"], run["micros"]), (64, 1, 64))
         self.assertEqual((run["schedule"], run["chunks"], run["zero"], run["sequence_parallel"]), ("interleaved", 2, 1, True))
         self.assertEqual((run["compute"], run["gradients"]), ("bf16", "f32"))
@@ -60,7 +60,7 @@ class ForeignTest(DriverTest):
 
     def test_flags_in_a_variable(self):
         run = self.run_of("small.sh", "--world", 8)["from"]
-        self.assertEqual(run["mesh"], {"pp": 1, "replicas": 1, "dp": 2, "cp": 2, "tp": 2})
+        self.assertEqual(run["mesh"], {"pp": 1, "replicas": 1, "dp": 2, "ep": 1, "cp": 2, "tp": 2})
         self.assertEqual((run["recompute"], run["not_taken"]), ("every 2", []))
         self.assertEqual({key: run["model"][key] for key in ("kv_heads", "mlp", "tied", "vocab")}, {"kv_heads": "4", "mlp": "512", "tied": "false", "vocab": "1024"})
 
@@ -90,13 +90,13 @@ class ForeignTest(DriverTest):
     def test_arguments_that_megatron_prints(self):
         """In the middle of a log; what is off, or None, is no setting."""
         run = self.run_of("dump.txt")["from"]
-        self.assertEqual(run["mesh"], {"pp": 2, "replicas": 1, "dp": 2, "cp": 1, "tp": 2})
+        self.assertEqual(run["mesh"], {"pp": 2, "replicas": 1, "dp": 2, "ep": 1, "cp": 1, "tp": 2})
         self.assertEqual((run["schedule"], run["chunks"], run["model"]["dropout"], run["not_taken"]), ("interleaved", 2, "0.1", []))
 
     def test_torchtitan(self):
         found = self.run_of("llama3_70b.toml", "--hosts", 8)
         run = found["from"]
-        self.assertEqual(run["mesh"], {"pp": 1, "replicas": 1, "dp": 8, "cp": 1, "tp": 8})
+        self.assertEqual(run["mesh"], {"pp": 1, "replicas": 1, "dp": 8, "ep": 1, "cp": 1, "tp": 8})
         self.assertEqual((run["batch"], run["micro"], run["zero"], run["recompute"]), (32, 1, 3, "block"))
         self.assertEqual(self.left(found), {"parallelism.enable_async_tensor_parallel": 28})
         # Shares of 2 bytes a parameter, 4 of its gradient and 12 of the optimizer's, of 70.6 billion over 64 devices, are but a part.
@@ -124,7 +124,7 @@ class ForeignTest(DriverTest):
         fsdp = self.run_of("fsdp.yaml", *config)["from"]
         self.assertEqual((fsdp["mesh"]["dp"], fsdp["zero"], fsdp["recompute"], fsdp["micros"], fsdp["not_taken"]), (8, 3, "block", 1, []))
         plugin = self.run_of("plugin.yaml", *config)["from"]
-        self.assertEqual(plugin["mesh"], {"pp": 2, "replicas": 1, "dp": 2, "cp": 1, "tp": 2})
+        self.assertEqual(plugin["mesh"], {"pp": 2, "replicas": 1, "dp": 2, "ep": 1, "cp": 1, "tp": 2})
         self.assertEqual((plugin["zero"], plugin["sequence_parallel"], plugin["micros"]), (1, True, 4))
 
     def test_the_plan_that_is_printed_is_the_one_that_is_simulated(self):

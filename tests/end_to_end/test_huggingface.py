@@ -119,7 +119,7 @@ class ImportTest(DriverTest):
             ("gpt2", {"quantization_config": {"bits": 4}}, "says in 'quantization_config' that the weights are quantized"),
             ("gpt2", {"new_key": 0}, "'new_key' is 0, a key that family \"gpt2\" does not know"),
             ("gpt2", {"problem_type": "regression"}, "'problem_type' is \"regression\""),
-            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "xlm-roberta", "bloom", "distilbert", "gemma"'),
+            ("gpt2", {"model_type": "xlnet"}, 'has the model_type "xlnet", and npar knows "bert", "roberta", "xlm-roberta", "bloom", "deepseek_v3", "deepseek_v2", "distilbert", "gemma"'),
             ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\" and 'rope_parameters.rope_type' is \"default\""),
             ("llama", {"rope_parameters": {"rope_type": "proportional", "rope_theta": 1e4}}, "a scaling of rotary positions is linear, dynamic"),
             ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "scaled rotary positions need a factor (rope_factor)"),

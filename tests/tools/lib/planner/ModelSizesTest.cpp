@@ -2,10 +2,12 @@
 #include "tests/dsl/Npar.h"
 #include "tools/lib/planner/search/BlockProducts.h"
 #include "tools/lib/planner/search/OwnAxes.h"
+#include "tools/lib/planner/search/RoutedExperts.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 namespace npar::planner {
 namespace {
@@ -74,14 +76,19 @@ TEST(ModelSizes, OwnAxesAreThoseOfWeightsThatBlocksKeep) {
   EXPECT_EQ(namesOf(ownAxesOf(dsl::test::program(elaborateText(renamed, {}, "none")))), std::vector<std::string>({"expert", "middle"}));
 }
 
-TEST(ModelSizes, TheLibraryHasNoOwnAxes) {
+TEST(ModelSizes, OwnAxesOfTheLibraryAreExperts) {
+  const std::map<std::string, std::vector<std::string>> others = {
+      {"phi3", {"mixed"}}, // queries, keys and values as one weight, whose rows only a plan of its own can split
+      {"qwen2_moe", {"shared_hidden", "expert", "single"}},
+      {"deepseek", {"shared_hidden", "dense_hidden", "part"}}};
   int models = 0;
   for (const auto &entry : std::filesystem::directory_iterator(stdlib + "/models")) {
-    // Phi-3 keeps queries, keys and values as one weight, whose rows only a plan of its own can split.
-    std::vector<std::string> expected;
-    if (entry.path().filename() == "phi3.npar")
-      expected = {"mixed"};
-    EXPECT_EQ(namesOf(ownAxesOf(dsl::test::program(elaborateFile(entry.path().string(), {}, "none")))), expected) << entry.path();
+    dsl::Program program = dsl::test::program(elaborateFile(entry.path().string(), {}, "none"));
+    auto special = others.find(entry.path().stem().string());
+    std::vector<std::string> expected = special != others.end()              ? special->second
+                                        : routedExpertsOf(program).count > 1 ? std::vector<std::string>{"expert"}
+                                                                             : std::vector<std::string>{};
+    EXPECT_EQ(namesOf(ownAxesOf(program)), expected) << entry.path();
     ++models;
   }
   EXPECT_GE(models, 8);
