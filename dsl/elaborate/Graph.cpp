@@ -160,7 +160,8 @@ void Graph::addLateness(Location at, const std::string &op, const std::vector<in
   bool follows = std::any_of(operands.begin(), operands.end(), [&](int node) { return isLate(node); });
   if (follows && (contains(type.axes, "batch") || std::any_of(operands.begin(), operands.end(), hasBatch)))
     reporter.fail(at, "a sum or mean over 'batch' meets values of single samples: it is known only after the last micro-batch",
-                  {"only `update` and `log` can use it, after values of samples are summed over 'batch' too"});
+                  {"only `update` and `log` can use it, after values of samples are summed over 'batch' too",
+                   "with `samples = n`, each sample has the value of its group"});
   late.push_back(follows || (op == "sum" && !contains(type.axes, "batch") && std::any_of(operands.begin(), operands.end(), hasBatch)));
 }
 

@@ -51,9 +51,12 @@ void ModelElaborator::loss(const Statement &s, Scope &scope) {
   const TensorType type = graph.type(loss.node);
   if (!graph.isFloat(loss.node))
     reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(loss.node));
-  if (!contains(type.axes, "batch"))
-    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
-                  {"its mean over all axes is taken for the whole batch"});
+  if (!contains(type.axes, "batch")) {
+    Helps helps = {"its mean over all axes is taken for the whole batch"};
+    if (graph.isLate(loss.node))
+      helps.push_back("in a loss, `sum` and `mean` over 'batch' need `samples = n`: each sample has the value of its group");
+    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes), helps);
+  }
   loss.condition = condition(s, type.axes, scope);
   if (loss.condition >= 0) {
     checkKnown(*s.condition, loss.condition);

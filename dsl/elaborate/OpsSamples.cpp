@@ -15,7 +15,7 @@ int64_t samplesOf(OperationCall &call, size_t i) {
   if (!all && (!number || *number < 1))
     call.reporter.fail(call.place(i), "argument 'samples' of '" + call.name +
                                           "' must be a number of samples, at least 1, or `batch`, this is " +
-                                          (number ? textOf(value) : kindOf(value)));
+                                          (isNumber(value) ? textOf(value) : kindOf(value)));
   const int64_t samples = all ? graph.batch : *number;
   if (!graph.trains) // what is computed from several samples is left out: its groups do not matter
     return micro;

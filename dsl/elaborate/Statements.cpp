@@ -147,7 +147,8 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
 void ModelElaborator::poison(const Statement &s, Scope &scope) {
   auto spoil = [&](const std::string &name, Location at) {
     Binding *old = scope.find(name);
-    if (!old)
+    bool hides = s.kind == StatementKind::Assign && old && isNumber(old->value) && !scope.findHere(name); // a layer may hide a constant
+    if (!old || hides)
       scope.bind(name, Poison{}, at);
     else if (s.kind == StatementKind::Assign && std::holds_alternative<TensorValue>(old->value))
       old->value = Poison{};
@@ -194,8 +195,9 @@ void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std:
                       std::string("give it another name, by which it is used below, and its path: `") + name.text + "_" +
                       std::to_string(number) + " as \"" + path.substr(graph.path.empty() ? 0 : graph.path.size() + 1) + "\"`");
     }
-    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here",
-                   helps);
+    bool state = parameter && graph.model.parameters[parameter->index].untrained;
+    const std::string kind = state ? "a state" : kindOf(old->value);
+    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kind, old->location, "declared here", helps);
     throw Stop{};
   }
 }
