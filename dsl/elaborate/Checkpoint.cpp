@@ -55,6 +55,24 @@ void checkNumbers(const Graph &graph, Reporter &reporter, const ast::Name &text,
       reporter.fail(target.location, "'" + others[i] + "' stands for nothing here: \"" + text.text + "\" does not have it");
 }
 
+/// Tells whether a model's text declares an axis, perhaps in blocks that these constants leave out.
+bool declaresAxis(const std::vector<ast::Statement> &body, const std::string &name) {
+  return std::any_of(body.begin(), body.end(), [&](const ast::Statement &s) {
+    bool here = s.kind == ast::StatementKind::Axis &&
+                std::any_of(s.items.begin(), s.items.end(), [&](const ast::Item &item) { return item.name.text == name; });
+    return here || declaresAxis(s.body, name) || declaresAxis(s.otherwise, name);
+  });
+}
+
+/// Tells whether a `rename` copies tensors along an axis of blocks that these constants leave out: it has no effect then.
+bool copiesNothing(const Graph &graph, const ast::CheckpointRule &rule, const std::vector<ast::Statement> &body) {
+  const std::vector<std::string> others = rule.target ? onlyInTarget(rule.text.text, rule.target->text) : std::vector<std::string>();
+  if (others.size() != 1)
+    return false;
+  const std::string name = others[0].substr(1, others[0].size() - 2);
+  return !graph.hasAxis(name) && declaresAxis(body, name);
+}
+
 } // namespace
 
 void ModelElaborator::collectCheckpoint(const ast::Statement &s) {
@@ -65,7 +83,8 @@ void ModelElaborator::collectCheckpoint(const ast::Statement &s) {
 void ModelElaborator::resolveCheckpoint(Scope &scope) {
   for (const ast::CheckpointRule *source : checkpointRules)
     try {
-      graph.model.checkpoint.push_back(checkpointRule(*source, scope));
+      if (!copiesNothing(graph, *source, text->body))
+        graph.model.checkpoint.push_back(checkpointRule(*source, scope));
     } catch (const Stop &) {
     }
   checkShadowed();

@@ -302,11 +302,12 @@ class FamiliesTest(DriverTest):
                 self.verify_all(text, "--plans", 30, "--seed", seed)
 
     def test_blocks_with_and_without_experts(self):
-        """The plan applies to models whose blocks all have experts, and to those where some have none."""
+        """The plan applies to models whose blocks all have experts, and to those where some or all have none."""
         sizes = settings(mesh(dp=1), width=8, heads=2, mlp=8, vocab=16, length=8, depth=2, batch=4)
-        for model, dense in {"qwen2_moe": {"sparse_step": 2}, "qwen3_moe": {"dense": "[0]"}, "deepseek": {"dense": 1}}.items():
+        cases = {"qwen2_moe": ({"sparse_step": 2}, {"sparse_step": 3}), "qwen3_moe": ({"dense": "[0]"}, {"sparse_step": 3}), "deepseek": ({"dense": 1}, {"dense": 2})}
+        for model, (some, none) in cases.items():
             keys = {"dense": 0} if model == "deepseek" else {"kv_heads": 2}
-            for more in (keys, {**keys, **dense}):
+            for more in (keys, {**keys, **some}, {**keys, **none}):
                 with self.subTest(model, **more):
                     self.npar("inspect", model, *sizes, *settings(more))
 
