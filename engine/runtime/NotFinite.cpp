@@ -1,7 +1,7 @@
 // Looks through parameters and gradients for the first value that is not finite.
 #include "engine/runtime/NotFinite.h"
 
-#include "engine/program/Program_generated.h"
+#include "engine/program/ModelState.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +38,18 @@ std::string digitsOf(double value) {
   return text;
 }
 
+/// The first parameter or state that is not finite, or null.
+const program::Variable *parameterNotFinite(const Session &session, const program::Program &program) {
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == program::VariableKind::Parameter && !isFinite(session, *variable))
+      return variable;
+  return nullptr;
+}
+
+std::string described(const program::Variable &variable) {
+  return (program::isModelState(variable) ? "state '" : "parameter '") + variable.name()->str() + "'";
+}
+
 } // namespace
 
 bool isSound(const StepResult &result) {
@@ -47,10 +59,8 @@ bool isSound(const StepResult &result) {
 }
 
 std::optional<std::string> firstParameterNotFinite(const Session &session, const program::Program &program) {
-  for (const program::Variable *variable : *program.variables())
-    if (variable->kind() == program::VariableKind::Parameter && !isFinite(session, *variable))
-      return variable->name()->str();
-  return std::nullopt;
+  const program::Variable *found = parameterNotFinite(session, program);
+  return found ? std::optional<std::string>(described(*found)) : std::nullopt;
 }
 
 std::string describeUnsound(const Session &session, const program::Program &program, const StepResult &result, int64_t step) {
@@ -58,9 +68,11 @@ std::string describeUnsound(const Session &session, const program::Program &prog
   std::string begin = "training step " + std::to_string(step) + ": ";
   if (!result.skipped)
     return begin + "the loss is not finite, although every gradient is " + numbers + "; parameters were updated";
-  if (std::optional<std::string> parameter = firstParameterNotFinite(session, program))
-    return begin + "parameter '" + *parameter + "' is not finite, " +
-           (step == 0 ? "since initialization or loading" : "after an update that was too large: lower the learning rate") + " " + numbers;
+  if (const program::Variable *variable = parameterNotFinite(session, program)) {
+    const char *update =
+        program::isModelState(*variable) ? "after its update" : "after an update that was too large: lower the learning rate";
+    return begin + described(*variable) + " is not finite, " + (step == 0 ? "since initialization or loading" : update) + " " + numbers;
+  }
   std::optional<std::string> gradient = firstGradientNotFinite(session, program);
   std::string what =
       gradient ? "the gradient of '" + *gradient + "' is not finite" : "the gradient norm is not finite, although each gradient is";

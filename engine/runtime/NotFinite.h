@@ -15,7 +15,7 @@ bool isSound(const StepResult &result);
 /// Describes a step that is not sound: the first parameter, in order of declaration, that is not finite or whose gradient is not.
 std::string describeUnsound(const Session &session, const program::Program &program, const StepResult &result, int64_t step);
 
-/// The first parameter, in order of declaration, with a value that is not finite.
+/// The first parameter or state, in order of declaration, with a value that is not finite, such as "state 'bias'".
 std::optional<std::string> firstParameterNotFinite(const Session &session, const program::Program &program);
 
 } // namespace npar::engine

@@ -136,6 +136,17 @@ class StatesTest(DriverTest):
         self.assertEqual(logged["total"], 48)
         self.assertEqual(list(seen), [1.0] * 4)
 
+    def test_a_state_that_is_not_finite(self):
+        """The end of the run finds it if no loss does; messages call it a state."""
+        for loss, said in (
+            ("cross_entropy(project(x, table.weight), targets, over = vocab)", "state 'seen' is not finite after the last of 3 steps; no weights are written"),
+            ("cross_entropy(project(x * seen, table.weight), targets, over = vocab)", "training step 2: state 'seen' is not finite, after its update (loss "),
+        ):
+            self.small(loss)
+            text = (self.folder / "m.npar").read_text().replace("update seen = seen + ", "update seen = 1e30 * (seen + 1.0) * ")
+            (self.folder / "m.npar").write_text(text)
+            self.assertIn(said, self.npar("run", "m.npar", "--plan", "none", "--random-data", "--steps", 3, "--quiet", code=4).error)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -42,8 +42,8 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
                 training.firstNotFinite +
                     (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue skips such steps"));
   if (training.badParameter)
-    return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
-                                                 *training.badParameter, training.steps));
+    return fail(ExitCode::RunFailed,
+                fmt::format("{} is not finite after the last of {} steps; no weights are written", *training.badParameter, training.steps));
   if (!training.stoppedBy.empty() && training.steps < flags.steps)
     return fail(ExitCode::RunFailed,
                 fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,

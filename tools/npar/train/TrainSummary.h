@@ -15,7 +15,7 @@ namespace npar::driver {
 struct Training : training::TrainingResult {
   std::string unit = "tokens";             ///< unit of speeds: "samples" if no tokens are predicted
   engine::Status log, checkpoint;          ///< write errors, which end the training but are not failures of its steps
-  std::optional<std::string> badParameter; ///< the first parameter that is not finite at the end
+  std::optional<std::string> badParameter; ///< the first parameter or state that is not finite at the end
   std::vector<job::ClockOffset> clocks;    ///< one per process, if a trace is collected
 };
 
