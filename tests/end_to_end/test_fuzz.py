@@ -81,6 +81,8 @@ class FuzzTest(DriverTest):
         self.npar("compile", "mlp", *settings(vocab=17, width=8, inner=8, depth=1, length=4, batch=8), "-o", folder / "mlp.npx")
         self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
         self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "--for", "eval", "-o", folder / "eval.npx")
+        states = settings(width=4, inner=4, length=2, batch=4, sequences=1, mesh__ep=2)
+        self.npar("compile", ROOT / "tests" / "end_to_end" / "states.npar", "--plan", "shared", *states, "-o", folder / "states.npx")
 
     def Machine(self, folder):
         for path in (ROOT / "stdlib" / "machines").glob("*.npar"):

@@ -47,7 +47,9 @@ def listeners(port):
     return found
 
 
-class TorchrunTest(DriverTest):
+class TcpTest(DriverTest):
+    """Starts processes that connect over TCP."""
+
     def start(self, count, *arguments, processes=None, port=None, hosts=None, **variables):
         """One process for each number, as torchrun starts them; each on its own host if `hosts` are given."""
         port = port or free_port()
@@ -66,6 +68,8 @@ class TorchrunTest(DriverTest):
             self.assertEqual(returned, code, output + error)
         return said
 
+
+class TorchrunTest(TcpTest):
     def test_processes_train_as_one(self):
         alone = self.npar_json("run", *MODEL, "--steps", 3, "--quiet")["parameter_hash"]
         for count in (2, 4):
