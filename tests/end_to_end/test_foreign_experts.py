@@ -20,7 +20,11 @@ REFUSED = {
     "--moe-layer-freq 2": "npar reads models whose layers all have experts",
     "--moe-router-topk 9": "a token goes to 9 of 8 experts",
     "--expert-tensor-parallel-size 1": "npar's plan of this run splits experts like other layers, over tp 2",
-    "--expert-model-parallel-size 3": "ep 3 does not divide the 8 data-parallel ranks",
+    "--expert-model-parallel-size 3": "ep 3 does not divide the 8 experts",
+    "--num-experts 16 --expert-model-parallel-size 16": "ep 16 does not divide the 8 data-parallel ranks",
+    "--num-experts 0": "ranks share experts, and the model has none",
+    "--moe-router-load-balancing-type sinkhron": "global_aux_loss, sinkhorn or none, not 'sinkhron'",
+    "--moe-token-dispatcher-type all2all": "'moe_token_dispatcher_type' is allgather, alltoall or flex, not 'all2all'",
     "--add-bias-linear --normalization LayerNorm": "npar's models with experts have",
 }
 

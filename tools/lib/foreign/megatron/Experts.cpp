@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 namespace npar::foreign {
 namespace {
 
@@ -54,9 +56,20 @@ void refuseRouters(Reading &in) {
     in.error(*layers, "npar reads models whose layers all have experts; --model-config reads others from config.json");
 }
 
+/// The ways to balance experts may be several, each with a coefficient.
+void checkBalancing(Reading &in, const ForeignEntry &kind) {
+  std::istringstream words(kind.value);
+  for (std::string word; words >> word;)
+    if (word != "aux_loss" && word != "seq_aux_loss" && word != "global_aux_loss" && word != "sinkhorn" && word != "none")
+      in.error(kind,
+               fmt::format("'{}' is aux_loss, seq_aux_loss, global_aux_loss, sinkhorn or none, not '{}'", kind.key, word.substr(0, 40)));
+}
+
 /// Terms of the loss that npar's models do not have.
 void leaveLosses(Reading &in) {
   const ForeignEntry *balance = in.find("moe_aux_loss_coeff"), *kind = in.find("moe_router_load_balancing_type");
+  if (kind)
+    checkBalancing(in, *kind);
   if (balance && !isOff(*balance) && in.word(kind, "aux_loss") != "none" && in.word(kind, "aux_loss") != "sinkhorn")
     in.differs(balance, "the loss has no term that balances experts");
   if (kind && kind->value == "sinkhorn")
@@ -67,6 +80,17 @@ void leaveLosses(Reading &in) {
     in.differs(jitter, "the router sees tokens without noise");
 }
 
+/// Ranks share experts in equal parts, and nothing else.
+void checkSharing(Reading &in, int64_t experts) {
+  const ForeignEntry *ep = in.find("expert_model_parallel_size");
+  if (!ep || in.run.ep == 1)
+    return;
+  if (experts <= 1)
+    in.error(*ep, "ranks share experts, and the model has none: remove the flag or add --num-experts");
+  else if (experts % in.run.ep != 0)
+    in.error(*ep, fmt::format("ep {} does not divide the {} experts", in.run.ep, experts));
+}
+
 } // namespace
 
 MegatronExperts readMegatronExperts(Reading &in) {
@@ -74,13 +98,16 @@ MegatronExperts readMegatronExperts(Reading &in) {
   MegatronExperts experts;
   for (const char *name : ofExperts) // lists of arguments have them without experts too
     in.find(name);
-  if (!count)
+  if (!count) {
+    checkSharing(in, 0);
     return experts;
+  }
   if (count->value.find(' ') != std::string::npos) { // one number for each layer
     in.error(*count, "npar has no model whose layers have different numbers of experts ('" + count->key + "')");
     return experts;
   }
   experts.count = in.whole(count, 1, 0);
+  checkSharing(in, experts.count);
   if (experts.count <= 1)
     return experts;
   experts.chosen = in.whole(chosen, 2);
@@ -100,6 +127,8 @@ void readMegatronExpertParallelism(Reading &in) {
   in.place("ep", ep);
   if (tp && run.ep > 1 && in.whole(tp, 1) != run.tp)
     in.error(*tp, fmt::format("npar's plan of this run splits experts like other layers, over tp {}", run.tp));
+  if (how && how->value != "allgather" && how->value != "alltoall" && how->value != "alltoall_seq" && how->value != "flex")
+    in.error(*how, "'moe_token_dispatcher_type' is allgather, alltoall or flex, not '" + how->value.substr(0, 40) + "'");
   if (how && run.ep > 1)
     run.expertsBy = how->value == "allgather" ? "gather" : "all_to_all";
 }
