@@ -323,6 +323,15 @@ class FamiliesTest(DriverTest):
         refused = self.npar("inspect", "mistral", "--plan", "none", *settings(batch=1, length=8, depth=1, window=0), code=1)
         self.assertIn("a query sees at least itself (window): 0 > 0 does not hold", refused.error)
 
+    def test_groups_of_experts(self):
+        config = FAMILIES["deepseek_v3"]["config"]
+        for groups, said in ((3, "experts are in groups of equal size (experts, groups): 2 == 0 does not hold"), (0, "there is at least one group (groups): 0 >= 1"), (-1, "-1 >= 1 does not hold")):
+            (self.folder / "config.json").write_text(json.dumps({**config, "n_group": groups}))
+            error = self.npar("import", "config.json", code=1).error
+            self.assertIn(said, error)
+            self.assertIn("this follows from the values of 'config.json'", error)
+            self.assertEqual(error.count("error: "), 1, error)
+
     def test_published_sizes(self):
         """One rank, one sequence: the count needs no more."""
         short = ("roberta-base", "DeepSeek-V3", "gpt-oss-20b", "Qwen2-57B-A14B", "all-MiniLM-L6-v2", "t5-base", "flan-t5-small", "gemma-2-2b", "Mistral-7B-v0.3", "Qwen2-0.5B", "Qwen3-0.6B")[TURN % 4 :: 4]
