@@ -31,11 +31,14 @@ Division divideBatch(const std::vector<PlanRule> &rules, const std::vector<MeshA
                      const GlobalBatch &global, Reporter &reporter) {
   Division result;
   std::vector<std::string> taken;
+  std::string names, sizes; // of the axes that divide the batch, with the signs of a product
   for (const PlanRule &e : rules)
     if (e.enabled && e.rule.axis == "batch" && e.rule.op.empty() && e.rule.layer.empty())
       for (const std::string &name : e.rule.mesh)
         if (const MeshAxis *axis = findMesh(mesh, name); axis && std::find(taken.begin(), taken.end(), name) == taken.end()) {
           taken.push_back(name);
+          names += name + " * ";
+          sizes += std::to_string(axis->size) + " * ";
           result.dataParallel *= axis->size;
         }
   int64_t batch = global.size, D = result.dataParallel, unit = D * micro.size; // at most 2^20 and 2^31
@@ -54,8 +57,8 @@ Division divideBatch(const std::vector<PlanRule> &rules, const std::vector<MeshA
   if (batch % D == 0)
     helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, std::min(micro.size, batch / D)));
   reporter.error(global.at,
-                 "batch " + std::to_string(batch) + " is not divisible by dp * micro = " + std::to_string(D) + " * " +
-                     std::to_string(micro.size) + " = " + std::to_string(unit),
+                 "batch " + std::to_string(batch) + " is not divisible by " + names +
+                     "micro = " + (taken.empty() ? "" : sizes + std::to_string(micro.size) + " = ") + std::to_string(unit),
                  micro.at, "micro is the number of sequences per rank and micro-batch", helps);
   return result;
 }
