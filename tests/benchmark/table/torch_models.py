@@ -150,7 +150,7 @@ class Mixtral(nn.Module):
         return self.whole(input_ids=tokens).logits
 
     def stored(self):
-        """Its tensors as in Hugging Face's files: those of each expert."""
+        """Its tensors as in Hugging Face's files, which have a tensor for each expert's matrix."""
         import expert_tensors  # of tests/reference, as torch_train.py has it on the path
 
         return dict(expert_tensors.stored(self.whole, self.whole.named_parameters()))
