@@ -36,8 +36,8 @@ struct ManifestTensor {
   std::string name; ///< of a parameter the model's; of state the program's, such as "wte.weight.exp_avg"
   std::string kind; ///< "parameter" (in float32 where the plan rounds it to 16 bits), "state"; later formats may have more
   std::string of;   ///< state: the parameter that it belongs to; empty: to the training as a whole
-  std::string
-      slot; ///< state: "exp_avg", "momentum", "loss_scale" ...; a frozen parameter: `frozenSlot`; a state of the model: `modelStateSlot`
+  /// State: "exp_avg", "momentum", "loss_scale" ... A frozen parameter: `frozenSlot`. A state of the model: program::modelStateSlot.
+  std::string slot;
   std::string type;                  ///< as in safetensors: "F32", "F64", "BF16", "F16"
   std::vector<int64_t> shape;        ///< the dimensions that plans cut: heads and features apart, say
   std::vector<int64_t> stored;       ///< the shape of files with weights: the same elements in the same order

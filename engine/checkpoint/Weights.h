@@ -34,7 +34,7 @@ private:
 struct UnstoredParameters {
   size_t fresh = 0;  ///< initial values: they are not stored, and need not be
   size_t copied = 0; ///< copies of one tensor for each index
-  /// "'file' lacks 2 parameters, which keep their initial values (fresh)"; empty if it has all, each index by itself.
+  /// "2 parameters are not in 'file' and keep their initial values (fresh)"; empty if the file has all of them, each index by itself.
   std::string text(const std::string &path) const;
 };
 

@@ -97,5 +97,13 @@ class DriverTest(unittest.TestCase):
         path.write_text(" ".join(chance.choice(words) for _ in range(size // 3))[:size])
         return path
 
+    def assert_equal_runs(self, found, expected):
+        """Of two runs in float64, each a log and the tensors afterwards."""
+        for one, other in zip(found[0], expected[0], strict=True):
+            for what in ("loss", "grad_norm"):
+                self.assert_close(one[what], other[what], 1e-12, f"{what} of step {one['step']}")
+        for name, tensor in found[1].items():
+            self.assertLess(max(abs(a - b) for a, b in zip(tensor.values, expected[1][name].values, strict=True)), 1e-11, name)
+
     def assert_close(self, value, expected, relative, message=""):
         self.assertLessEqual(abs(value - expected), relative * abs(expected), f"{message}: {value!r} is not {expected!r} within {relative}")

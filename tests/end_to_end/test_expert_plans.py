@@ -67,7 +67,7 @@ PLANS = """
   qwen     tensors  ep=2 pp=2 schedule=zb_v again=block
   qwen     wide     ep=2 cp=2 tp=2
   qwen     wide     ep=2 cp=8
-* qwen     wide     ep=2 cp=2 pp=2 dp=2 zero=2 sequences=1
+  qwen     wide     ep=2 cp=2 pp=2 dp=2 zero=2 sequences=1
 * deepseek samples  ep=2 tp=2 pp=2 schedule=dualpipe_v batch=16
   deepseek samples  ep=2
   deepseek samples  ep=4 tp=2

@@ -44,6 +44,7 @@ ROUTED_PLANS = {  # of models with experts
     "pp ep, recomputed": settings(mesh(dp=1, pp=2, ep=4), micro=1, schedule="zb_h1", recompute="block"),
     "ep tp, sequence": settings(mesh(dp=1, ep=2, tp=4), micro=4, sequence="true"),
 }
+BIAS = ".gate.e_score_correction_bias"  # of a choice of experts: a state
 BOUNDS = {"f64": 1e-9, "f32": 1e-5}
 # The short form has a quarter of the families, another one each day. To repeat a day's tests: NPAR_TURN=N, with the number in the message.
 TURN = int(os.environ.get("NPAR_TURN") or datetime.date.today().toordinal())
@@ -87,15 +88,16 @@ PUBLISHED = {
     "qwen2_moe": {"Qwen1.5-MoE-A2.7B": 14315784192, "Qwen2-57B-A14B": 57408658944},
     "olmoe": {"OLMoE-1B-7B-0924": 6919161856},
     "gpt_oss": {"gpt-oss-20b": 20914757184, "gpt-oss-120b": 116829156672},
-    "deepseek": {"DeepSeek-V2": 235741434880, "DeepSeek-V2-Lite": 15706484224, "DeepSeek-V3": 671026419200},
+    "deepseek": {"DeepSeek-V2": 235741434880, "DeepSeek-V2-Lite": 15706484224, "DeepSeek-V3": 671026404352},
 }
 ACTIVE = {  # that a position meets, and those of them in an embedding that it only looks up
     "Mixtral-8x7B": (12879925248, 131072000), "Mixtral-8x22B-v0.1": (39152031744, 196608000), "Mixtral-8x22B-v0.3": (39161468928, 201326592),
     "Qwen3-30B-A3B": (3353032704, 311164928), "Qwen3-235B-A22B": (22190763520, 622329856), "Qwen1.5-MoE-A2.7B": (2689026048, 311164928),
-    "Qwen2-57B-A14B": (14249270784, 544538624), "OLMoE-1B-7B-0924": (1282017280, 103022592), "DeepSeek-V3": (37552297472, 926679040),
+    "Qwen2-57B-A14B": (14249270784, 544538624), "OLMoE-1B-7B-0924": (1282017280, 103022592), "DeepSeek-V3": (37552282624, 926679040),
     "DeepSeek-V2": (21375800320, 524288000), "DeepSeek-V2-Lite": (2661150208, 209715200),
     "gpt-oss-20b": (4187440704, 579133440), "gpt-oss-120b": (5711982912, 579133440),
 }  # fmt: skip
+STATES = {"DeepSeek-V3": 58 * 256}  # its published number of parameters, 671026419200, includes them
 
 
 class FamiliesTest(DriverTest):
@@ -108,7 +110,9 @@ class FamiliesTest(DriverTest):
         self.weights = random_weights.with_liking(random_weights.weights({path: tuple(shape) for path, shape in family["shapes"].items()}))
         safetensors_file.write(folder / "model.safetensors", self.weights)
         report = self.npar_json("import", folder)
-        self.assertEqual(report["parameters"], sum(math.prod(shape) for shape in family["shapes"].values()))
+        states = sum(math.prod(shape) for path, shape in family["shapes"].items() if path.endswith(BIAS))
+        self.assertEqual(report.get("state_elements", 0), states)
+        self.assertEqual(report["parameters"] + states, sum(math.prod(shape) for shape in family["shapes"].values()))
         model = report["model"]
         (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", NAMES.get(model, model.capitalize())))
         values = {key: "none" if value is None else json.dumps(value) for key, value in report["settings"].items()}
@@ -120,6 +124,8 @@ class FamiliesTest(DriverTest):
             flags += settings(segments="true")
         if family["task"] == "translate":
             flags += settings(sources=families_data.SOURCES)
+        if states:
+            flags += settings(bias_rate=0)  # transformers does not move biases
         return flags
 
     def data(self):
@@ -170,6 +176,24 @@ class FamiliesTest(DriverTest):
                     losses = self.train(flags, "steps", plan, element, len(expected))
                     apart = max(abs(loss / wanted - 1) for loss, wanted in zip(losses, expected))
                     self.assertLessEqual(apart, BOUNDS[element])
+
+    def test_selection_biases_balance_loads(self):
+        """A step moves each bias by the rate, towards the mean load. The loads are those of transformers. Files have the biases, bit for bit."""
+        for name, plan, rate in (("deepseek_v3", "dp ep tp, all in shares", 0.001), ("deepseek_v3_plain", "one rank", 0.25)):
+            self.family = FAMILIES[name]
+            flags = self.bring(name)
+            self.npar("export", "checkpoint", "--output", name)
+            given, exported = (safetensors_file.read(self.folder / folder / "model.safetensors") for folder in ("checkpoint", name))
+            self.assertEqual(set(exported), set(given))
+            for path, tensor in exported.items():
+                self.assertEqual(list(tensor.values), list(given[path].values), path)
+            self.train(flags, "steps", plan, "f64", 1, *settings(bias_rate=rate), "--output", "moved.safetensors")
+            moved = safetensors_file.read(self.folder / "moved.safetensors")
+            for path, loads in self.family["loads"].items():
+                with self.subTest(path):
+                    mean = sum(loads) / len(loads)
+                    for bias, load, found in zip(self.weights[path].values, loads, moved[path].values, strict=True):
+                        self.assertAlmostEqual(found, bias + rate * ((mean > load) - (mean < load)), delta=1e-12)
 
     def test_what_is_null_in_a_file_is_none(self):
         """Mistral's later files have no window, which null expresses; a file without the key has the default of transformers."""
@@ -339,7 +363,7 @@ class FamiliesTest(DriverTest):
             for name, parameters in (sizes if LONG else {name: sizes[name] for name in short if name in sizes}).items():
                 with self.subTest(name):
                     report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64, **({"sources": 64} if model == "t5" else {})))
-                    self.assertEqual(report["parameters"], parameters)
+                    self.assertEqual((report["parameters"], report.get("state_elements", 0)), (parameters, STATES.get(name, 0)))
                     self.assertEqual((report.get("active_parameters", parameters), report.get("table_parameters")), ACTIVE.get(name, (parameters, None)))
 
 

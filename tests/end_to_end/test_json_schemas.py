@@ -164,7 +164,7 @@ class JsonSchemasTest(Together, DriverTest):
         for name, text in (("tiny.npar", TOKENS), ("two.npar", SAMPLES), ("large.npar", LARGE.replace("COMPUTE", "fp16")), ("mixed.npar", MIXED), ("deadlock.csv", DEADLOCK)):
             (self.folder / name).write_text(text)
         (self.folder / "prompts.txt").write_text("abc\nde\n")
-        (self.folder / "experts.json").write_text('{"model_type": "olmoe"}')
+        (self.folder / "experts.json").write_text('{"model_type": "deepseek_v3"}')
         (self.folder / "run.sh").write_text(f"{(FOREIGN / 'small.sh').read_text().rstrip()} --frobnicate 1\n")
         shutil.copy(ROOT / "stdlib" / "machines" / "reference.npar", self.folder / "own.npar")
         self.text_file(600)

@@ -19,6 +19,9 @@ class Piece:
     def grad(self):
         return None if self.whole.grad is None else self.whole.grad[self.place]
 
+    def detach(self):
+        return self.whole.detach()[self.place]
+
     def copy_(self, values):
         self.whole[self.place].copy_(values)
 

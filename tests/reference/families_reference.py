@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hugging Face's own models of stdlib's families, small and with random weights: records losses of 30 training steps, and what the gradients of
-the first are, for npar to be compared with.
+"""Hugging Face's own models of stdlib's families, small and with random weights: records losses of 30 training steps, and what the gradients
+of the first and the loads of experts with a selection bias are, for npar to be compared with.
 
 Needs PyTorch and transformers; the tests need only families_recorded.json, and make the same weights (random_weights.py). Run it in this folder to
 record all families again, or those named:
@@ -163,7 +163,7 @@ FAMILIES = {
         **{**DECODER, **LATENT, "num_key_value_heads": 4, "n_group": 1, "topk_group": 1, "n_shared_experts": 2, "norm_topk_prob": False}, q_lora_rank=None,
         rope_interleave=False, attention_bias=True)),
 }
-# Where float64 is meant the code casts to float32, but for frequencies of rotary positions, which every checkpoint was trained with in float32.
+# transformers casts to float32 in some places. Here these are float64, except frequencies of rotary positions: every checkpoint was trained with float32 there.
 FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
 WIDER = {"torch.float32": "torch.float64", ".float()": ".double()", "dtype=torch.float)": "dtype=torch.float64)", "dtype=torch.float,": "dtype=torch.float64,"}
 # The parts of modeling_rope_utils that round: exponent, power and reciprocal to float32, the scaled frequencies once more at the end.
@@ -234,7 +234,7 @@ def parameters_of(model):
     return expert_tensors.stored(model, named)
 
 
-# What a class is trained on; none is the stream of tokens.
+# Each class is trained on one of these; a class that is not listed is trained on the stream of tokens.
 TASKS = {"ForMaskedLM": "masked", "ForSequenceClassification": "classify", "Model": "sentence", "ForConditionalGeneration": "translate"}
 
 
@@ -323,6 +323,17 @@ def gradient(parameter):
     return torch.zeros(parameter.shape) if parameter.grad is None else parameter.grad
 
 
+def count_choices(model):
+    """{path of a selection bias: how many choices its experts had}; filled when the model runs."""
+    loads = {}
+    for path, router in model.named_modules():
+        if hasattr(router, "e_score_correction_bias"):
+            name, experts = path + ".e_score_correction_bias", len(router.e_score_correction_bias)
+            router.register_forward_hook(lambda _, inputs, found, name=name, experts=experts: loads.update(
+                {name: torch.bincount(found[2].flatten(), minlength=experts).tolist()}))  # fmt: skip
+    return loads
+
+
 def record(module, name, config, stream):
     written = config.to_diff_dict()  # before the model's loss writes into it
     config._attn_implementation, config._experts_implementation, config.use_cache = "eager", "eager", False
@@ -331,6 +342,7 @@ def record(module, name, config, stream):
     weights = random_weights.with_liking(random_weights.weights(shapes))
     wide = widened(module)
     first = Training(wide, name, config, weights, torch.float64)
+    loads = count_choices(first.model)
     first.gradients(batches[0])
     gradients = {path: random_weights.digest(path, gradient(parameter).flatten().tolist()) for path, parameter in parameters_of(first.model)}
     losses = {
@@ -339,12 +351,13 @@ def record(module, name, config, stream):
     }
     apart = max(abs(narrow / exact - 1) for narrow, exact in zip(losses["f32"], losses["f64"]))
     assert apart < 1e-5, apart
-    print(f"{config.model_type:8} loss {losses['f64'][0]:.6f} to {losses['f64'][-1]:.6f}; float32 beside float64: {apart:.1e} apart")
+    print(f"{config.model_type:8} loss {losses['f64'][0]:.6f} to {losses['f64'][-1]:.6f}; float32 and float64 are {apart:.1e} apart")
     written["architectures"] = [name]
     if written.pop("scale_decoder_outputs", True) is False:
         written["tie_word_embeddings"] = False
     written.pop("use_cache", None)
-    return {"task": task_of(name, config), "config": written, "shapes": {path: list(shape) for path, shape in shapes.items()}, "gradients": gradients, "losses": losses}
+    recorded = {"task": task_of(name, config), "config": written, "shapes": {path: list(shape) for path, shape in shapes.items()}, "gradients": gradients, "losses": losses}
+    return {**recorded, "loads": loads} if loads else recorded
 
 
 def main():

@@ -129,6 +129,8 @@ void printAsJson(const foreign::ImportedConfig &config, const dsl::ParameterCoun
   json["parameters"] = parameters.all;
   if (parameters.active != parameters.all)
     json["active_parameters"] = parameters.active, json["table_parameters"] = parameters.tables;
+  if (parameters.states)
+    json["state_elements"] = parameters.states;
   json["skipped"] = config.skipped;
   json["weights"] = nullptr;
   if (weights)
@@ -144,7 +146,8 @@ void printText(const foreign::ImportedConfig &config, const dsl::ParameterCounts
     for (const std::string &type : weights->types)
       types += (types.empty() ? "" : ", ") + type;
   std::string active = parameters.active == parameters.all ? "" : fmt::format(", of which a position meets {}", parameters.active);
-  printRemark(fmt::format("family \"{}\", model '{}', {} parameters{}", config.family, config.name, parameters.all, active));
+  std::string states = parameters.states ? fmt::format("; states have {} more elements", parameters.states) : "";
+  printRemark(fmt::format("family \"{}\", model '{}', {} parameters{}{}", config.family, config.name, parameters.all, active, states));
   if (weights)
     printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}{}", weights->tensors, weights->path, weights->bytes, types,
                             weights->ignored ? fmt::format("; left out {} that the model has no parameters for, such as {}",

@@ -135,14 +135,14 @@ class Llama(nn.Module):
 class Mixtral(nn.Module):
     """`experts_by`: how transformers computes experts."""
 
-    def __init__(self, vocab, width, mlp, heads, kv_heads, depth, experts, chosen, length, experts_by, **_):
+    def __init__(self, vocab, width, mlp, heads, kv_heads, depth, experts, chosen, theta, length, experts_by, **_):
         import transformers
 
         super().__init__()
         config = transformers.MixtralConfig(
             vocab_size=vocab, hidden_size=width, intermediate_size=mlp, num_hidden_layers=depth, num_attention_heads=heads, num_key_value_heads=kv_heads,
             num_local_experts=experts, num_experts_per_tok=chosen, max_position_embeddings=length, rms_norm_eps=1e-5, sliding_window=None, use_cache=False,
-            rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, attn_implementation="sdpa", experts_implementation=experts_by,
+            rope_parameters={"rope_type": "default", "rope_theta": theta}, attn_implementation="sdpa", experts_implementation=experts_by,
         )  # fmt: skip
         self.whole = transformers.MixtralForCausalLM(config)
 
@@ -150,14 +150,10 @@ class Mixtral(nn.Module):
         return self.whole(input_ids=tokens).logits
 
     def stored(self):
-        """Its tensors by the names of mixtral.npar."""
-        found = {}
-        for name, value in self.whole.named_parameters():
-            if name.endswith("experts.gate_up_proj"):
-                found |= zip((name.replace("experts.gate_up_proj", part) for part in ("w1", "w3")), value.chunk(2, dim=1))
-            else:
-                found[name.replace("experts.down_proj", "w2")] = value
-        return found
+        """Its tensors as in Hugging Face's files, which have a tensor for each expert's matrix."""
+        import expert_tensors  # of tests/reference, as torch_train.py has it on the path
+
+        return dict(expert_tensors.stored(self.whole, self.whole.named_parameters()))
 
 
 def build(model, sizes, device="cpu", seed=1):

@@ -77,7 +77,7 @@ class Contest:
 
     def compile(self, npar=None, name="model", machine=None):
         sizes = {**self.workload.sizes, "compute": self.type}
-        return Program(npar or self.options.npar, self.folder, name, self.workload.text or self.workload.model, "none", sizes, machine or self.options.machine)
+        return Program(npar or self.options.npar, self.folder, name, self.workload.model, "none", sizes, machine or self.options.machine)
 
     def start(self, words):
         request = {

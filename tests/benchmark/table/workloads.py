@@ -1,7 +1,6 @@
 """The models that are trained, by the names of npar's constants, and what a training step of each computes."""
 
 import dataclasses
-import pathlib
 
 # Training settings of npar's standard library (stdlib/models: train base); the same for every competitor.
 TRAINING = {"peak": 3e-4, "warmup": 100, "steps": 2000, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "decay": 0.1, "clip": 1.0}
@@ -9,21 +8,20 @@ TRAINING = {"peak": 3e-4, "warmup": 100, "steps": 2000, "beta1": 0.9, "beta2": 0
 GPT2 = {"vocab": 50257, "context": 1024, "width": 768, "heads": 12, "depth": 12, "length": 512, "batch": 4}
 LLAMA = {"vocab": 16384, "context": 512, "width": 768, "mlp": 2048, "heads": 12, "kv_heads": 4, "depth": 12, "length": 512, "batch": 4}
 MIXTRAL = {
-    "vocab": 8192, "width": 512, "mlp": 1792, "heads": 8, "kv_heads": 4, "depth": 4, "experts": 8, "chosen": 2, "length": 512, "batch": 4,
+    "vocab": 8192, "width": 512, "mlp": 1792, "heads": 8, "kv_heads": 4, "depth": 4, "experts": 8, "chosen": 2, "theta": 1e4, "length": 512, "batch": 4,
 }  # fmt: skip
 RANKS = {"vocab": 512, "context": 128, "width": 256, "heads": 8, "depth": 8, "length": 128, "batch": 16, "micro": 2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """A training step that competitors do. `sizes` are those of `model` in `text` or the standard library, with `batch`."""
+    """A training step that competitors do. `sizes` are those of `model` in the standard library, with `batch`."""
 
     key: str
     title: str
     model: str
     sizes: dict
     ranks: int = 1  # data-parallel, each with its part of the batch
-    text: str = ""  # file of the model's text
 
     @property
     def tokens(self):
@@ -64,8 +62,8 @@ def sizes_in_words(sizes):
     return f"{sizes['depth']} blocks, width {sizes['width']}, vocabulary {sizes['vocab']:,}, batch {sizes['batch']} x {sizes['length']}"
 
 
-def workload(key, name, model, sizes, ranks=1, text=""):
-    return Workload(key, f"{name}: {sizes_in_words(sizes)}", model, sizes, ranks, text)
+def workload(key, name, model, sizes, ranks=1):
+    return Workload(key, f"{name}: {sizes_in_words(sizes)}", model, sizes, ranks)
 
 
 TRAINED = {
@@ -75,7 +73,7 @@ TRAINED = {
         workload("b4", "GPT-2", "gpt2", {**GPT2, "vocab": 8192, "context": 512, "depth": 4}),
         workload("c", "small GPT", "gpt2", {"vocab": 512, "context": 128, "width": 256, "heads": 8, "depth": 4, "length": 128, "batch": 8}),
         workload("d", "Llama-style 100M", "llama", LLAMA),
-        workload("m", "Mixtral, 2 of 8 experts", "mixtral", MIXTRAL, text=str(pathlib.Path(__file__).with_name("mixtral.npar"))),
+        workload("m", "Mixtral, 2 of 8 experts", "mixtral", MIXTRAL),
     )
 }
 

@@ -70,7 +70,7 @@ std::string routingText(const SavedActivations::Routing &one, size_t layers) {
 bool isAlike(const SavedActivations::Routing &one, const SavedActivations::Routing &other) {
   auto figures = [](const SavedActivations::Routing &each) {
     return std::tie(each.way, each.experts, each.ranks, each.choices, each.worstRows, each.balancedRows, each.worstBytes,
-                    each.dispatchBytes, each.elsewhereBytes);
+                    each.balancedBytes, each.dispatchBytes, each.elsewhereBytes);
   };
   return figures(one) == figures(other);
 }

@@ -244,7 +244,7 @@ nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<output>, output
 !e = tensor<4xf32, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%e: !e, %h: tensor<4xf32, #nn.axes<hidden>>, %s: !s) {
-  // expected-error @+1 {{each operand}}
+  // expected-error @+1 {{axis 'hidden' of each operand is missing in the result}}
   %0 = nn.renew %e, %h, %s : (!e, tensor<4xf32, #nn.axes<hidden>>, !s) -> !e
   return
 }
@@ -949,7 +949,7 @@ func.func @f(%e: !e, %s: !s) {
 !c = tensor<2x16xi32, #nn.axes<batch, choice>>
 !o = tensor<3x16xi32, #nn.axes<sample, other>>
 func.func @queue(%choice: !c, %others: !o) {
-  // expected-error @+1 {{'nn.queue' op }}
+  // expected-error @+1 {{the others has no axis 'batch'}}
   %0 = nn.queue %choice, %others along "choice" and "other" {entries = 4 : i64, sorted = false} : (!c, !o) -> !c
   return
 }
@@ -958,7 +958,7 @@ func.func @queue(%choice: !c, %others: !o) {
 
 !c = tensor<2x16xi32, #nn.axes<batch, choice>>
 func.func @count_below(%choice: !c) {
-  // expected-error @+1 {{'nn.count_below' op }}
+  // expected-error @+1 {{the result has no axis 'batch'}}
   %0 = nn.count_below %choice over "choice" to "expert" {entries = 4 : i64, inclusive = true} : (!c) -> tensor<4xi32, #nn.axes<expert>>
   return
 }
@@ -967,7 +967,7 @@ func.func @count_below(%choice: !c) {
 
 !c = tensor<2x16xi32, #nn.axes<batch, choice>>
 func.func @locate(%choice: !c) {
-  // expected-error @+1 {{'nn.locate' op }}
+  // expected-error @+1 {{x has no axis 'row'}}
   %0 = nn.locate %choice over "row" along "choice" : (!c) -> tensor<2x16xi32, #nn.axes<batch, row>>
   return
 }
