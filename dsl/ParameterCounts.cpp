@@ -47,10 +47,10 @@ public:
     for (const Parameter &parameter : model.parameters) {
       if (parameter.untrained)
         continue;
-      int64_t elements = 1, active;
+      int64_t elements = 1;
       for (const std::string &axis : parameter.type.axes)
         elements *= sizes.at(axis);
-      active = elements;
+      int64_t active = elements;
       for (const std::string &axis : parameter.type.axes)
         active = std::min(active, elements / sizes.at(axis) * entriesMet(parameter.path, axis));
       counts.all += elements;
