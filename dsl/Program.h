@@ -5,7 +5,6 @@
 #include "dsl/Optimizer.h"
 #include "engine/program/Elements.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -161,15 +160,6 @@ struct Model {
     return nodes[static_cast<size_t>(losses.front().node)];
   }
 };
-
-/// Tells whether a node sums over the whole batch, not over groups of samples. Its value is the sum for the whole global batch, which is
-/// known after the last micro-batch.
-inline bool isOverBatch(const Model &model, const Node &node) {
-  auto hasBatch = [](const TensorType &type) { return std::find(type.axes.begin(), type.axes.end(), "batch") != type.axes.end(); };
-  return node.op == "sum" && !hasBatch(node.type) && std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
-           return hasBatch(model.nodes[static_cast<size_t>(operand)].type);
-         });
-}
 
 /// Treatment of a parameter by the rules of a train block.
 struct ParameterTraining {

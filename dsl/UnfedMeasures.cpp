@@ -1,5 +1,6 @@
 // Follows losses and metrics back to inputs.
 #include "dsl/UnfedMeasures.h"
+#include "dsl/NeededNodes.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,19 +8,6 @@
 namespace npar::dsl {
 
 namespace {
-
-/// Tells for each node whether one of these is computed from it.
-std::vector<bool> neededFor(const Model &model, const std::vector<int> &nodes) {
-  std::vector<bool> needed(model.nodes.size());
-  for (int node : nodes)
-    if (node >= 0)
-      needed[static_cast<size_t>(node)] = true;
-  for (size_t i = needed.size(); i-- > 0;)
-    if (needed[i])
-      for (int operand : model.nodes[i].operands)
-        needed[static_cast<size_t>(operand)] = true;
-  return needed;
-}
 
 using Measures = std::vector<std::pair<std::string, Location>>;
 
@@ -45,8 +33,7 @@ Measures leaveOut(Model &model, const std::function<bool(const std::vector<int> 
   return left;
 }
 
-} // namespace
-
+/// Names of the model's inputs that some of these nodes are computed from, in the order of the model.
 std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &nodes) {
   const std::vector<bool> needed = neededFor(model, nodes);
   std::vector<std::string> names;
@@ -55,6 +42,8 @@ std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &no
       names.push_back(std::get<std::string>(model.nodes[i].attributes.at("name")));
   return names;
 }
+
+} // namespace
 
 UnfedMeasures leaveOutUnfed(Model &model, const std::set<std::string> &fed) {
   UnfedMeasures result;

@@ -9,9 +9,6 @@
 
 namespace npar::dsl {
 
-/// Names of the model's inputs that some of these nodes are computed from, in the order of the model.
-std::vector<std::string> inputsOf(const Model &model, const std::vector<int> &nodes);
-
 struct UnfedMeasures {
   std::vector<std::string> measures; ///< "the loss", "loss 'words'", "metric 'right'"
   std::vector<std::string> inputs;   ///< inputs that they need but nothing feeds

@@ -10,6 +10,7 @@
 #include "compiler/import/ImportNodes.h"
 #include "compiler/import/ImportStepValues.h"
 #include "compiler/import/ImportTables.h"
+#include "dsl/NeededNodes.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -131,20 +132,20 @@ private:
 
   /// The nodes that the kind of program needs: training does not compute metrics and predictions, which only an evaluation reports.
   std::vector<bool> neededNodes() const {
-    SmallVector<int> roots;
+    std::vector<int> roots;
     for (const dsl::Loss &loss : model.losses)
-      roots.append({loss.node, loss.condition});
+      roots.insert(roots.end(), {loss.node, loss.condition});
     if (trains())
       stepValues.addRoots(roots);
     if (kind == program::ProgramKind::Evaluation) {
       for (const dsl::Metric &metric : model.metrics) {
-        roots.append(metric.nodes.begin(), metric.nodes.end());
+        roots.insert(roots.end(), metric.nodes.begin(), metric.nodes.end());
         roots.push_back(metric.condition);
       }
       for (const dsl::Prediction &prediction : model.predictions)
         roots.push_back(prediction.node);
     }
-    return withSources(roots);
+    return dsl::neededFor(model, roots);
   }
 
   /// Each micro-batch adds its share of the mean over the positions of the whole batch (RULES.md#N3). If some positions may not count, it
@@ -247,7 +248,7 @@ private:
         continue;
       const dsl::Node &node = nodeOf(loss);
       values.assign(model.nodes.size(), Value()); // each loss is counted where it is computed
-      if (failed(addNodes(withSources(loss.condition >= 0 ? loss.condition : node.operands[1]), [&](const dsl::Node &) {
+      if (failed(addNodes(dsl::neededFor(model, {loss.condition >= 0 ? loss.condition : node.operands[1]}), [&](const dsl::Node &) {
             return At{Phase::Count, node.path, node.block};
           })))
         return failure();

@@ -112,18 +112,6 @@ std::string NodeImporter::text(const dsl::Node &node, const std::string &name) {
   return value ? *value : "";
 }
 
-std::vector<bool> NodeImporter::withSources(ArrayRef<int> roots) const {
-  std::vector<bool> needed(model.nodes.size());
-  for (int root : roots)
-    if (root >= 0)
-      needed[root] = true;
-  for (size_t i = needed.size(); i-- > 0;)
-    if (needed[i] && !dsl::isOverBatch(model, model.nodes[i]))
-      for (int operand : model.nodes[i].operands)
-        needed[operand] = true;
-  return needed;
-}
-
 LogicalResult NodeImporter::addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where) {
   for (auto [index, node] : llvm::enumerate(model.nodes)) {
     if (!needed[index])

@@ -40,8 +40,6 @@ public:
   void beginFunction(mlir::ModuleOp module, llvm::StringRef name);
   void endFunction() { mlir::func::ReturnOp::create(builder, location(model.location)); }
 
-  /// The nodes that these are made from, and they themselves; no sources of sums over the batch.
-  std::vector<bool> withSources(llvm::ArrayRef<int> roots) const;
   /// Adds the ops of nodes, in order, and sets their values.
   mlir::LogicalResult addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where);
   /// The value of targets that do not count in a loss, by its node; null where it ignores none.

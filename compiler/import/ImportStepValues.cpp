@@ -4,6 +4,7 @@
 #include "compiler/dialects/nn/Unrounded.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "dsl/NeededNodes.h"
 
 using namespace mlir;
 using namespace npar;
@@ -17,14 +18,14 @@ StepValueImporter::StepValueImporter(NodeImporter &nodes) : nodes(nodes) {
     if (update.state >= training.size() || !training[update.state].frozen)
       updates.push_back(update);
   fills = !model.losses.empty() && llvm::all_of(model.losses, [&](const dsl::Loss &loss) { return nodes.ignoredTarget(node(loss.node)); });
-  const std::vector<bool> needed = nodes.withSources(roots());
+  const std::vector<bool> needed = dsl::neededFor(model, roots());
   for (size_t number = 0; number < needed.size(); ++number)
     if (needed[number] && dsl::isOverBatch(model, model.nodes[number]))
       sums.push_back(static_cast<int>(number));
 }
 
-SmallVector<int> StepValueImporter::roots() const {
-  SmallVector<int> roots;
+std::vector<int> StepValueImporter::roots() const {
+  std::vector<int> roots;
   for (const dsl::StateUpdate &update : updates)
     roots.push_back(update.node);
   for (const dsl::LoggedValue &value : nodes.model.logged)
@@ -52,7 +53,7 @@ void StepValueImporter::declare() {
   }
 }
 
-void StepValueImporter::addRoots(SmallVectorImpl<int> &roots) const {
+void StepValueImporter::addRoots(std::vector<int> &roots) const {
   for (int sum : sums)
     if (!isKnown(sum))
       roots.push_back(summed(sum));
@@ -110,7 +111,7 @@ LogicalResult StepValueImporter::addFunction(ModuleOp module) {
   nodes.beginFunction(module, "renew");
   nodes.values.assign(model.nodes.size(), Value());
   nodes.compute = builder.getF64Type();
-  std::vector<bool> needed = nodes.withSources(roots());
+  std::vector<bool> needed = dsl::neededFor(model, roots());
   for (int sum : sums) {
     Location loc = nodes.location(node(sum).location);
     needed[sum] = false;

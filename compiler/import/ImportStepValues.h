@@ -14,14 +14,14 @@ public:
   /// Declares accumulators and outputs.
   void declare();
   /// Adds the nodes of @micro that are summed.
-  void addRoots(llvm::SmallVectorImpl<int> &roots) const;
+  void addRoots(std::vector<int> &roots) const;
   /// Ends @micro, where values of nodes are known, with the sums.
   void accumulate();
   mlir::LogicalResult addFunction(mlir::ModuleOp module);
 
 private:
   /// The nodes whose values are written.
-  llvm::SmallVector<int> roots() const;
+  std::vector<int> roots() const;
   bool isEmpty() const { return updates.empty() && nodes.model.logged.empty(); }
   const dsl::Node &node(int number) const { return nodes.model.nodes[static_cast<size_t>(number)]; }
   int summed(int sum) const { return node(sum).operands.front(); }

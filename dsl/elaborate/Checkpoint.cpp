@@ -50,7 +50,7 @@ void checkNumbers(const Graph &graph, Reporter &reporter, const ast::Name &text,
   if (size_t count = numbers.size() + (text.text.find('*') != std::string::npos ? 1 : 0); count > most)
     reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) +
                                      " parts that stand for something, at most " + std::to_string(most) + " are read");
-  for (size_t i = 0; i < others.size(); ++i)
+  for (size_t i = 0; i < others.size(); ++i) // the first one may be an axis
     if (const std::string name = others[i].substr(1, others[i].size() - 2); i > 0 || !graph.hasAxis(name))
       reporter.fail(target.location, "'" + others[i] + "' stands for nothing here: \"" + text.text + "\" does not have it");
 }

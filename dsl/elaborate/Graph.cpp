@@ -15,7 +15,7 @@ std::string textOf(const AxisNames &axes) {
   return result + "]";
 }
 
-void Graph::declareAxis(const std::string &name, int64_t size, Location at) {
+void Graph::declareAxis(const std::string &name, int64_t size, Location at, bool countsSamples) {
   if (size < 1)
     reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the smallest is 1");
   if (size > INT32_MAX)
@@ -28,7 +28,7 @@ void Graph::declareAxis(const std::string &name, int64_t size, Location at) {
     }
   auto [it, fresh] = axisIndex.insert({name, model.axes.size()});
   if (fresh) {
-    model.axes.push_back({name, size, at});
+    model.axes.push_back({name, size, at, countsSamples});
     return;
   }
   const Axis &before = model.axes[it->second];

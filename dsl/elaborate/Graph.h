@@ -39,13 +39,9 @@ public:
   Graph(Model &model, Reporter &reporter, ElementType compute, int64_t batch, bool trains)
       : model(model), reporter(reporter), compute(compute), batch(batch), trains(trains) {}
 
-  /// Declares an axis; again with the same size is fine, with another one an error.
-  void declareAxis(const std::string &name, int64_t size, Location at);
-  /// Declares an axis whose size is that of a micro-batch, or a part of it.
-  void declareSamples(const std::string &name, int64_t size, Location at) {
-    declareAxis(name, size, at);
-    model.axes[axisIndex.at(name)].countsSamples = true;
-  }
+  /// Declares an axis; again with the same size is fine, with another one an error. `countsSamples`: its size is that of a micro-batch, or
+  /// a part of it.
+  void declareAxis(const std::string &name, int64_t size, Location at, bool countsSamples = false);
   bool countsSamples(const std::string &axis) const { return model.axes[axisIndex.at(axis)].countsSamples; }
   /// Declares a name for several axes; again with the same ones is fine.
   void declareProduct(const std::string &name, const AxisNames &factors, Location at);

@@ -10,10 +10,7 @@ std::string wholeName(const std::string &axis) { return axis + ".whole"; }
 
 int wholeAlong(Graph &graph, Location at, int x, const std::string &axis) {
   const std::string name = wholeName(axis);
-  if (graph.countsSamples(axis))
-    graph.declareSamples(name, graph.size(axis), at);
-  else
-    graph.declareAxis(name, graph.size(axis), at);
+  graph.declareAxis(name, graph.size(axis), at, graph.countsSamples(axis));
   TensorType type = graph.type(x);
   std::replace(type.axes.begin(), type.axes.end(), axis, name);
   return graph.add(at, "rename", {x}, type, {{"from", axis}, {"to", name}});

@@ -7,12 +7,11 @@
 namespace npar::dsl {
 namespace {
 
-/// The axes to reduce over, each of them the tensor's. `mayBatch`: also the samples, of the whole global batch.
-AxisNames reduced(OperationCall &call, int x, bool mayBatch = false) {
+/// The axes to reduce over, each of them the tensor's.
+AxisNames reduced(OperationCall &call, int x) {
   AxisNames over = call.axes(1);
   for (const std::string &axis : over)
-    if (!mayBatch || axis != "batch" || !contains(call.axesOf(x), axis))
-      call.requireAxis(1, axis, x, "the operand");
+    call.requireAxis(1, axis, x, "the operand");
   return over;
 }
 
@@ -21,7 +20,8 @@ int reduction(OperationCall &call, const char *op, int x, AxisNames axes) {
   return call.graph.add(call.at, op, {x}, call.graph.isFloat(x) ? call.graph.floating(std::move(axes)) : Graph::integers(std::move(axes)));
 }
 
-/// The axes of a sample that a sum or mean runs over, and how many consecutive samples belong together; 0: each is by itself.
+/// The axes that a sum or mean runs over, and how many consecutive samples belong together. Without such groups `batch` among the axes
+/// stands for the whole global batch.
 struct Summed {
   AxisNames axes;
   int64_t samples = 0;
@@ -29,16 +29,13 @@ struct Summed {
 
 /// sum(x, over = [batch, a], samples = n)
 Summed summed(OperationCall &call, int x) {
-  const std::vector<std::string> batch = {"batch"};
-  AxisNames over = call.axes(1);
+  const AxisNames over = call.axes(1);
   if (call.has(2) && !contains(over, "batch"))
     call.reporter.fail(call.place(2), "'samples' is for a " + call.name + " over the axis 'batch', this is over " + textOf(over));
-  if (!call.has(2))
-    return {reduced(call, x, true)};
   for (const std::string &axis : over)
-    if (!contains(call.axesOf(x), axis))
+    if (!contains(call.axesOf(x), axis)) // `batch` is allowed
       call.requireAxis(1, axis, x, "the operand");
-  return {without(over, batch), samplesOf(call, 2)};
+  return call.has(2) ? Summed{without(over, {"batch"}), samplesOf(call, 2)} : Summed{over};
 }
 
 /// The sum of x; a sum over samples is that of its group for each sample.

@@ -33,7 +33,7 @@ int64_t samplesOf(OperationCall &call, size_t i) {
 
 int overSamples(Graph &graph, Location at, int x, int64_t samples) {
   const std::string batch = "batch", group = batch + ".group" + std::to_string(samples), member = batch + ".of" + std::to_string(samples);
-  graph.declareSamples(group, graph.size(batch) / samples, at);
+  graph.declareAxis(group, graph.size(batch) / samples, at, true);
   graph.declareAxis(member, samples, at);
   int groups = folded(graph, at, x, batch, group, member, true);
   TensorType type = graph.type(groups);

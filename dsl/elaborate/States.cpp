@@ -1,4 +1,5 @@
 // Elaborates what is computed once per training step, after its last micro-batch: updates of states, and numbers of the training log.
+#include "dsl/NeededNodes.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
@@ -6,28 +7,6 @@
 namespace npar::dsl {
 
 using ast::Statement;
-
-namespace {
-
-/// The nodes that a value is computed from in the update of a step, up to sums over the batch.
-std::vector<size_t> sourcesOf(const Model &model, int value) {
-  std::vector<size_t> open{static_cast<size_t>(value)}, sources;
-  std::vector<bool> seen(open[0] + 1);
-  while (!open.empty()) {
-    size_t next = open.back();
-    open.pop_back();
-    if (seen[next])
-      continue;
-    seen[next] = true;
-    sources.push_back(next);
-    if (!isOverBatch(model, model.nodes[next]))
-      for (int operand : model.nodes[next].operands)
-        open.push_back(static_cast<size_t>(operand));
-  }
-  return sources;
-}
-
-} // namespace
 
 int ModelElaborator::stepValue(const Statement &s, Scope &scope, const std::string &what) {
   Value value = evaluate(*s.value, scope);
@@ -39,9 +18,10 @@ int ModelElaborator::stepValue(const Statement &s, Scope &scope, const std::stri
   if (const AxisNames &axes = graph.type(node).axes; contains(axes, "batch"))
     reporter.fail(s.value->location, what + " cannot keep the axis 'batch', this is over " + textOf(axes),
                   {"reduce it: sum(x, over = batch) or mean(x, over = batch) does not depend on the order of samples"});
-  for (size_t source : sourcesOf(graph.model, node)) {
-    const Node &made = graph.model.nodes[source];
-    if (made.op != "parameter")
+  const std::vector<bool> needed = neededFor(graph.model, {node});
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const Node &made = graph.model.nodes[i];
+    if (!needed[i] || made.op != "parameter")
       continue;
     const std::string &path = std::get<std::string>(made.attributes.at("name"));
     auto named = [&](const Parameter &p) { return p.path == path; };

@@ -290,7 +290,7 @@ private:
       program.model.constants.push_back(parameter.name.text);
     Graph graph(program.model, reporter, planned.plan.compute, trained.train.batch, options.purpose == Purpose::Training);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
-    graph.declareSamples("batch", batch, trained.batchAt);
+    graph.declareAxis("batch", batch, trained.batchAt, true);
     size_t before = diagnostics.errorCount();
     ModelElaborator(graph, reporter, modelFile).run(*model, constants, options.purpose);
     auto isWhole = [&] { return hasResults(program.model) && diagnostics.errorCount() == before; };
@@ -331,7 +331,7 @@ private:
     return idle;
   }
 
-  /// An evaluation tells of each sample by itself.
+  /// An evaluation computes each sample by itself.
   void leaveOutMixedMeasures(Model &made) {
     for (const auto &[name, at] : leaveOutMixed(made))
       reporter.warning(at, name + " is left out of the evaluation: it is computed from several samples together");

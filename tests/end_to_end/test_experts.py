@@ -84,7 +84,7 @@ class PlansTest(DriverTest):
         text = (HERE / "mixtral.npar").read_text().replace("seq -> cp by ring ", "seq -> cp by ring(zigzag) ")
         (self.folder / "zigzag.npar").write_text(text)
         error = self.npar("inspect", "zigzag.npar", "--train", "adam", "--plan", "ring", code=1).error
-        self.assertRegex(error, "axis 'seq[.a-z]*' cannot be in zigzag order")
+        self.assertRegex(error, "axis 'seq' cannot be in zigzag order")
 
 
 class ReferenceTest(DriverTest):

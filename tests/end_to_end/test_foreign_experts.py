@@ -48,6 +48,18 @@ class ForeignExpertsTest(DriverTest):
         self.assertIn("for Qwen3Moe", self.simulate(RUN + "--qk-layernorm", "--print-plan").output)
         self.assertIn("dp 8, ep 4 of these", self.simulate(RUN).output)
 
+    def test_context_parallelism_keeps_the_order_of_positions(self):
+        """Experts need rows in this order; Megatron-LM's zigzag order gives the same results."""
+        run = RUN.replace("--tensor-model-parallel-size", "--context-parallel-size") + "--use-distributed-optimizer"
+        plan = self.simulate(run, "--print-plan").output
+        self.assertRegex(plan, r"seq +-> cp by ring\n")
+        self.assertIn("results are the same", plan)
+        written = self.simulate(run, "--as", "megatron")
+        for flag in ("--context-parallel-size 2", "--cp-comm-type p2p"):
+            self.assertIn(flag, written.output.splitlines())
+        self.assertIn("a piece of both ends of the sequence", written.error)
+        self.assertRegex(self.simulate(run + " --cp-comm-type all_gather", "--print-plan").output, r"seq +-> cp by gather\n")
+
     def test_plans_are_written(self):
         text = ("mixtral", "--plan", "four_d", *settings({"mesh.dp": 2, "mesh.ep": 4, "vocab": 512, "context": 64, "width": 64, "mlp": 64, "heads": 4, "kv_heads": 2,
                 "depth": 2, "batch": 8, "compute": "bf16", "mesh.tp": 1}))  # fmt: skip

@@ -142,7 +142,7 @@ class PlansTest(DriverTest):
         for operation, line in (("gather", "x = x + gather(x, first, over = seq)"), ("part", "x = x + mean(x[seq = early], over = early)")):
             (self.folder / "wrong.npar").write_text(RING.replace("    loss", f"    {line}\n    loss"))
             error = self.npar("inspect", "wrong.npar", *settings(cp=2), code=1).error
-            self.assertRegex(error, f"axis 'seq[.a-z]*' cannot be in zigzag order: operation '{operation}' counts its positions")
+            self.assertRegex(error, f"axis 'seq' cannot be in zigzag order: operation '{operation}' counts its positions")
 
 
     def test_same_bits(self):

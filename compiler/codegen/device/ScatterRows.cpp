@@ -34,12 +34,8 @@ struct ScatterRows {
 } // namespace
 
 Value ScatterRows::firstRow(dist::MeshAttr mesh) {
-  Value shard = k.constant(0);
-  if (dist::LayoutAttr layout = dist::layoutOf(table.op.getType()))
-    for (StringAttr split : layout.splitsOf(0)) {
-      shard = arith::MulIOp::create(b, loc, shard, k.constant(mesh.sizeOf(split)));
-      shard = arith::AddIOp::create(b, loc, shard, k.word(3 + mesh.indexOf(split)));
-    }
+  dist::LayoutAttr layout = dist::layoutOf(table.op.getType());
+  Value shard = k.member(mesh, layout ? layout.splitsOf(0) : ArrayRef<StringAttr>());
   return arith::MulIOp::create(b, loc, shard, k.constant(table.rows));
 }
 

@@ -141,11 +141,9 @@ private:
 
   /// The first entry of this rank's piece of the result.
   Value shardOffset() {
-    Value member = number(0);
     Type type = op->getResult(0).getType();
-    if (dist::LayoutAttr layout = dist::layoutOf(type))
-      for (StringAttr split : layout.splitsOf(nn::axesOf(type).size() - 1))
-        member = add(arith::MulIOp::create(b, loc, member, number(mesh.sizeOf(split))), k.word(3 + mesh.indexOf(split)));
+    dist::LayoutAttr layout = dist::layoutOf(type);
+    Value member = k.member(mesh, layout ? layout.splitsOf(nn::axesOf(type).size() - 1) : ArrayRef<StringAttr>());
     return arith::MulIOp::create(b, loc, member, number(sizes.results));
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/loops/Vector.h"
+#include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/rank/Rank.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +40,15 @@ struct KernelFunction {
   mlir::Value buffer(unsigned index) { return buffer(constant(index)); }
   mlir::Value word(int64_t index) {
     return mlir::LLVM::LoadOp::create(b, loc, b.getI64Type(), address(b, loc, entry->getArgument(1), b.getI64Type(), constant(index)));
+  }
+  /// This rank's number among those that differ in the mesh axes, major to minor.
+  mlir::Value member(dist::MeshAttr mesh, llvm::ArrayRef<mlir::StringAttr> meshAxes) {
+    mlir::Value number = constant(0);
+    for (mlir::StringAttr axis : meshAxes) {
+      number = mlir::arith::MulIOp::create(b, loc, number, constant(mesh.sizeOf(axis)));
+      number = mlir::arith::AddIOp::create(b, loc, number, word(3 + mesh.indexOf(axis)));
+    }
+    return number;
   }
   /// The address of a table of constants in the kernel's object file.
   mlir::Value table(llvm::ArrayRef<int64_t> values) {

@@ -14,10 +14,7 @@ using namespace mlir;
 
 namespace npar::compiler {
 
-uint64_t storageBytes(Type tensor) {
-  auto ranked = cast<RankedTensorType>(tensor);
-  return static_cast<uint64_t>(ranked.getNumElements()) * ranked.getElementTypeBitWidth() / 8;
-}
+uint64_t storageBytes(Type tensor) { return static_cast<uint64_t>(nn::bytesOf(tensor)); }
 
 std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   auto result = std::make_unique<program::VariableT>();

@@ -41,7 +41,7 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
       keepLse(op);
       op.setRing(true);
       if (rule.getBy() == "ring_zigzag")
-        order(op.getSeqAttr(), rule, rules.mesh.sizeOf(splits));
+        order(op.getSeqAttr(), {rule, rules.mesh.sizeOf(splits), op.getSeqAttr()});
     }
     if (rules.hasFailed() || wrong)
       return signalPassFailure();
@@ -52,6 +52,7 @@ private:
   struct Order {
     dist::RuleAttr rule;
     int64_t ranks;
+    StringAttr sequence; ///< the axis of attention that the rule splits, which other axes rename
   };
   llvm::MapVector<StringAttr, Order> orders;
   bool wrong = false;
@@ -87,26 +88,27 @@ private:
   }
 
   /// Gives the axis, and all axes that rename it, the order of the rule.
-  void order(StringAttr axis, dist::RuleAttr rule, int64_t ranks) {
-    auto [entry, isNew] = orders.insert({axis, {rule, ranks}});
+  void order(StringAttr axis, const Order &wanted) {
+    auto [entry, isNew] = orders.insert({axis, wanted});
     if (isNew) {
-      checkUses(axis, rule);
+      checkUses(axis, wanted);
       getOperation().walk([&](nn::RenameOp op) {
         if (op.getFromAttr() == axis || op.getToAttr() == axis)
-          order(op.getFromAttr() == axis ? op.getToAttr() : op.getFromAttr(), rule, ranks);
+          order(op.getFromAttr() == axis ? op.getToAttr() : op.getFromAttr(), wanted);
       });
       getOperation().walk([&](nn::AttentionOp op) {
         if (op.getSeqAttr() == axis && !op.getKeysAttr())
-          order(op.getKeyAttr(), rule, ranks);
+          order(op.getKeyAttr(), wanted);
       });
       return;
     }
-    if (entry->second.ranks == ranks || wrong)
+    if (entry->second.ranks == wanted.ranks || wrong)
       return;
-    InFlightDiagnostic error = fail(rule);
-    error << "axis '" << axis.getValue() << "' would be in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
+    InFlightDiagnostic error = fail(wanted.rule);
+    error << "axis '" << wanted.sequence.getValue() << "' would be in zigzag order of " << wanted.ranks << " and of " << entry->second.ranks
+          << " ranks";
     error.attachNote(entry->second.rule.getLoc()) << "the other rule is here";
-    error.attachNote(rule.getLoc()) << "help: use 'by ring' in one of them";
+    error.attachNote(wanted.rule.getLoc()) << "help: use 'by ring' in one of them";
   }
 
   InFlightDiagnostic fail(dist::RuleAttr rule) {
@@ -127,7 +129,7 @@ private:
   }
 
   /// Refuses the order if some op or parameter needs the axis in its logical order.
-  void checkUses(StringAttr axis, dist::RuleAttr rule) {
+  void checkUses(StringAttr axis, const Order &wanted) {
     Operation *user = nullptr;
     std::string what;
     getOperation().walk([&](Operation *op) {
@@ -139,10 +141,10 @@ private:
     });
     if (!user)
       return;
-    InFlightDiagnostic error = fail(rule);
-    error << "axis '" << axis.getValue() << "' cannot be in zigzag order: " << what;
+    InFlightDiagnostic error = fail(wanted.rule);
+    error << "axis '" << wanted.sequence.getValue() << "' cannot be in zigzag order: " << what;
     error.attachNote(user->getLoc()) << "it is here";
-    error.attachNote(rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";
+    error.attachNote(wanted.rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";
   }
 
   /// Keys have the order of their sequence even if they are whole.

@@ -126,15 +126,8 @@ private:
   /// The old rows with which pieces begin; 0 for pieces that have no expert.
   Value startOf(Value piece) {
     Value expertOf = integer("mul", piece, constant(block));
-    SmallVector<StringAttr> axes;
-    SmallVector<int64_t> sizes;
-    for (Value part : {first, expertOf})
-      for (StringAttr axis : nn::axesOf(part.getType()))
-        if (axis != allName() && !llvm::is_contained(axes, axis)) {
-          axes.push_back(axis);
-          sizes.push_back(nn::sizeOf(part.getType(), axis));
-        }
-    return made(nn::GatherOp::create(builder, loc, integers(axes, sizes), first, expertOf, allName()));
+    RankedTensorType type = nn::withoutAxes(joined(first, expertOf), allName());
+    return made(nn::GatherOp::create(builder, loc, type, first, expertOf, allName()));
   }
 
   /// The values of the old rows at the places of the new ones.

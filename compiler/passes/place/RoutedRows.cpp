@@ -18,9 +18,6 @@ Value unmoved(Value value) {
   return value;
 }
 
-int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
-int64_t bytesOf(Value value) { return elementsOf(value) * cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() / 8; }
-
 class Account {
 public:
   std::vector<attributes::RoutingEntry> run(func::FuncOp micro) {
@@ -35,7 +32,7 @@ public:
         add(product);
       for (Value result : op.getResults())
         if (!nn::isOperandItself(&op) && isOfRows(result) && isKept(result))
-          entries.back().kept += bytesOf(result);
+          entries.back().kept += nn::bytesOf(result.getType());
     }
     llvm::erase_if(entries, [](const attributes::RoutingEntry &entry) { return entry.experts == 0; });
     return std::move(entries);
@@ -77,12 +74,12 @@ private:
       return;
     if (first.getRowAttr() != product.getRowAttr()) {
       entry.way = "all_to_all";
-      entry.sent = int64_t(double(bytesOf(product.getRows())) * entry.filled);
+      entry.sent = int64_t(double(nn::bytesOf(product.getRows().getType())) * entry.filled);
       entry.elsewhere = 1 - 1 / double(entry.ranks);
     } else {
       entry.way = "gather";
-      entry.sent = bytesOf(first.getX());
-      entry.elsewhere = 1 - double(elementsOf(unmoved(first.getX()))) / double(elementsOf(first.getX()));
+      entry.sent = nn::bytesOf(first.getX().getType());
+      entry.elsewhere = 1 - double(nn::bytesOf(unmoved(first.getX()).getType())) / double(entry.sent);
     }
   }
 

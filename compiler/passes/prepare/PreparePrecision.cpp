@@ -68,6 +68,8 @@ struct PreparePrecision : impl::PreparePrecisionBase<PreparePrecision> {
     }
     readKeeps(*precision);
     keepStates(functions);
+    for (func::FuncOp function : functions)
+      routers.insert_range(findRouterOps(function));
     retypeParameters(functions);
     for (func::FuncOp function : functions) {
       for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
@@ -180,11 +182,11 @@ private:
       }
   }
 
-  /// Tells whether an op of that kind made a value, under any name.
-  template <typename Op> static bool isMadeBy(Value value) {
+  /// Tells whether a value is a parameter, under any name.
+  static bool isParameter(Value value) {
     while (auto rename = value.getDefiningOp<RenameOp>())
       value = rename.getX();
-    return value.getDefiningOp<Op>() != nullptr;
+    return value.getDefiningOp<ReadOp>() != nullptr;
   }
 
   /// Tells whether a parameter is only used by routers, under any name.
@@ -196,9 +198,6 @@ private:
 
   /// A parameter is stored in the compute type, except where all its uses are in routers, or in layers that are kept.
   void retypeParameters(ArrayRef<func::FuncOp> functions) {
-    for (func::FuncOp function : functions)
-      for (Operation *op : findRouterOps(function))
-        routers.insert(op);
     llvm::StringMap<Type> types;
     func::FuncOp micro = functions.back();
     for (auto read : micro.getOps<ReadOp>()) {
@@ -270,7 +269,7 @@ private:
     OpBuilder builder(product);
     for (OpOperand &use : product->getOpOperands()) {
       Operation *made = use.get().getDefiningOp();
-      bool isRow = !isMadeBy<ReadOp>(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
+      bool isRow = !isParameter(use.get()) && !isOfPositions(use.get()) && !isUnrounded(made) && !routers.contains(made);
       if (isRow && getElementTypeOrSelf(use.get().getType()).isF32())
         use.set(converted(builder, use.get(), compute, product));
     }

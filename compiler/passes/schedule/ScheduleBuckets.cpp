@@ -23,11 +23,6 @@ namespace {
 
 bool isReduction(Operation *op) { return isa<dist::AllReduceOp, dist::ReduceScatterOp>(op); }
 
-int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
 /// The properties that the members of a bucket share: kind of operation, operator, mesh axes, element type.
 struct Signature {
   StringRef operation;
@@ -100,7 +95,7 @@ private:
   /// Adds an operation to the bucket of its signature that is open, or to a new one where that would hold too much.
   void add(Operation *op, Value value, SmallVector<Bucket> &open, SmallVector<Bucket> &closed) const {
     Signature signature(op);
-    int64_t bytes = bytesOf(value);
+    int64_t bytes = nn::bytesOf(value.getType());
     auto *bucket = llvm::find_if(open, [&](const Bucket &each) { return each.signature == signature; });
     if (bucket == open.end()) {
       open.push_back({signature, {}, 0});

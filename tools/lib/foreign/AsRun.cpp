@@ -175,7 +175,7 @@ private:
         error(rule->location, fmt::format("{} splits the sequence over one mesh axis besides tensor parallelism's", name));
       cp = axis;
       result.ring = axis == whole ? "ulysses" : rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
-      target.checkContext(*rule, result, refusals);
+      target.checkContext(*rule, program.model, result, refusals);
     }
     target.checkRules(plan, tp, result, refusals);
   }

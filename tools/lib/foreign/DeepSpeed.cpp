@@ -115,7 +115,7 @@ public:
   void checkSequenceOverTensor(const dsl::Rule &rule, Refusals &refusals) const override {
     refusals.error(rule.location, "DeepSpeed does not split the sequence over the ranks of tensor parallelism");
   }
-  void checkContext(const dsl::Rule &rule, const ForeignRun &, Refusals &refusals) const override {
+  void checkContext(const dsl::Rule &rule, const dsl::Model &, const ForeignRun &, Refusals &refusals) const override {
     refusals.error(rule.location, "DeepSpeed's settings have no context parallelism with keys and values that are gathered or go round");
   }
   void checkStores(const dsl::Plan &, const dsl::Store *first, const ForeignRun &run, Refusals &refusals) const override {

@@ -3,6 +3,7 @@
 
 #include "tools/lib/foreign/ForeignProgram.h"
 #include "tools/lib/foreign/ImportConfig.h"
+#include "tools/lib/foreign/ModelFacts.h"
 #include "tools/lib/foreign/PlanText.h"
 #include "tools/lib/models/Compilation.h"
 
@@ -123,6 +124,15 @@ void checkLength(const ForeignRun &run, const std::vector<Constant> &constants, 
       .help(run.placeOf("length"), "--set context=" + std::to_string(run.length) + " gives the model as many positions");
 }
 
+/// Experts get their rows in the order of positions, so their sequence cannot be in zigzag order.
+void orderForExperts(ForeignRun &run, const dsl::Model &model) {
+  if (run.cp == 1 || run.ring != "ring(zigzag)" || !hasOp(model, "dispatch"))
+    return;
+  run.ring = "ring";
+  run.assumed.push_back("each rank of context parallelism has consecutive positions, as npar's experts need them, and not a piece of both "
+                        "ends of the sequence: results are the same, but the later ranks have more work in attention");
+}
+
 /// Overrides the precision. The file's types of gradients and their sums are kept only for a 16-bit precision.
 void compute(ForeignRun &run, const std::string &type) {
   run.precision = type;
@@ -179,6 +189,7 @@ Result<ForeignModel> modelOfRun(const ForeignRequest &request, const ModelOption
     TRY(program, bareModel(import, settings, "this follows from the sizes that '" + request.from + "' gives"));
   }
   run->layers = program->model.blocks;
+  orderForExperts(*run, program->model);
   ModelOptions options = given;
   TRY_STATUS(takeConstants(options.settings, program->model.constants, *run));
   if (run->pp > 1 && program->model.repeats.empty())

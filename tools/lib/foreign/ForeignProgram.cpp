@@ -37,7 +37,7 @@ bool ForeignProgram::numbersDpOutside() const { return false; }
 
 void ForeignProgram::checkPipeline(const dsl::Pipeline &, const ForeignRun &, Refusals &) const {}
 void ForeignProgram::checkSequenceOverTensor(const dsl::Rule &, Refusals &) const {}
-void ForeignProgram::checkContext(const dsl::Rule &, const ForeignRun &, Refusals &) const {}
+void ForeignProgram::checkContext(const dsl::Rule &, const dsl::Model &, const ForeignRun &, Refusals &) const {}
 void ForeignProgram::checkRules(const dsl::Plan &, const std::string &, const ForeignRun &, Refusals &) const {}
 void ForeignProgram::checkStores(const dsl::Plan &, const dsl::Store *, const ForeignRun &, Refusals &) const {}
 void ForeignProgram::checkTypes(const dsl::Plan &, const ForeignRun &, Refusals &) const {}

@@ -106,7 +106,7 @@ public:
   /// `rule` splits the sequence over the ranks of tensor parallelism.
   virtual void checkSequenceOverTensor(const dsl::Rule &rule, Refusals &refusals) const;
   /// `rule` splits the sequence over the ranks of context parallelism, by `run.ring`.
-  virtual void checkContext(const dsl::Rule &rule, const ForeignRun &run, Refusals &refusals) const;
+  virtual void checkContext(const dsl::Rule &rule, const dsl::Model &model, const ForeignRun &run, Refusals &refusals) const;
   /// After all rules. `tp`: the mesh axis of tensor parallelism; empty: none.
   virtual void checkRules(const dsl::Plan &plan, const std::string &tp, const ForeignRun &run, Refusals &refusals) const;
   /// `first`: the first `store` over more than one rank; null: none.

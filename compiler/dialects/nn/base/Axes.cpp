@@ -72,6 +72,11 @@ StringRef nn::stringifyLoopKind(LoopKind kind) {
   llvm_unreachable("a loop kind without a word");
 }
 
+int64_t nn::bytesOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
 /// No axis of a text has a point in its name.
 static constexpr llvm::StringLiteral spreadMark = ".rows.";
 

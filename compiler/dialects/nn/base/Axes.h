@@ -18,6 +18,8 @@ int64_t dimOf(mlir::Type type, mlir::StringAttr axis);
 /// The size of an axis (as the shape says: local after placing), -1 when absent.
 int64_t sizeOf(mlir::Type type, mlir::StringAttr axis);
 bool hasAxis(mlir::Type type, mlir::StringAttr axis);
+/// Bytes of the elements of a tensor.
+int64_t bytesOf(mlir::Type tensor);
 
 /// The axis of rows with a piece for each rank that shares the entries of `entries`: goes by the rules of that axis.
 mlir::StringAttr spreadRows(mlir::StringAttr rows, mlir::StringAttr entries);

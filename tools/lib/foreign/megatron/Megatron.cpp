@@ -3,6 +3,7 @@
 #include "tools/lib/foreign/megatron/Megatron.h"
 
 #include "tools/lib/foreign/DeepSpeed.h"
+#include "tools/lib/foreign/ModelFacts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -300,9 +301,14 @@ public:
         return refusals.error(pipeline.countsAt, "Megatron-LM needs pipeline parts of equal size, except for the first and the last stage");
     }
   }
-  void checkContext(const dsl::Rule &rule, const ForeignRun &run, Refusals &refusals) const override {
-    if (run.ring == "ring")
-      refusals.error(rule.location, "Megatron-LM's ring has each rank compute a piece of both ends of the sequence", "`by ring(zigzag)`");
+  void checkContext(const dsl::Rule &rule, const dsl::Model &model, const ForeignRun &run, Refusals &refusals) const override {
+    if (run.ring != "ring")
+      return;
+    const char *what = "Megatron-LM's ring has each rank compute a piece of both ends of the sequence";
+    if (hasOp(model, "dispatch")) // npar sends rows to experts in the order of positions; both compute the same
+      refusals.warning(rule.location, what);
+    else
+      refusals.error(rule.location, what, "`by ring(zigzag)`");
   }
   void checkTypes(const dsl::Plan &plan, const ForeignRun &run, Refusals &refusals) const override {
     if (run.reduceType() != run.sumType())

@@ -30,6 +30,14 @@ Axes factorsOf(const dsl::Model &model, const std::string &name) {
   return {name};
 }
 
+/// The axes, or their factors, that tensor parallelism splits by their names.
+Axes namedAxes(const dsl::Model &model) {
+  Axes named;
+  for (const char *name : {"head", "hidden", "vocab"})
+    named.merge(factorsOf(model, name));
+  return named;
+}
+
 bool isIn(const dsl::Model &model, const dsl::Node &node) { return node.block >= 0 && node.block < model.blocks; }
 
 /// Tells for each node whether it is a parameter or computed from parameters alone.
@@ -45,8 +53,11 @@ std::vector<bool> weightsOf(const dsl::Model &model) {
 /// The axes that no rank can have a share of, or that are split in other ways.
 Axes leftOut(const dsl::Model &model) {
   Axes out = {"batch", "seq"};
-  for (const char *name : {"embed", "head", "hidden", "vocab"})
-    out.merge(factorsOf(model, name));
+  out.merge(factorsOf(model, "embed"));
+  out.merge(namedAxes(model));
+  for (const dsl::Axis &axis : model.axes)
+    if (axis.size == 1)
+      out.insert(axis.name);
   for (const dsl::Node &node : model.nodes) {
     for (int index : node.operands)
       if (const dsl::Node &operand = model.nodes[static_cast<size_t>(index)];
@@ -65,6 +76,19 @@ Axes leftOut(const dsl::Model &model) {
     }
   }
   return out;
+}
+
+/// The sums of axes that pieces are cut from or joined along. Ranks that split one gather it there.
+Axes sumsOf(const dsl::Model &model) {
+  Axes sums;
+  for (const dsl::Node &node : model.nodes) {
+    if (node.op != "part")
+      continue;
+    const dsl::Node &whole = model.nodes[static_cast<size_t>(node.operands[0])]; // the operand, with the axis under another name
+    const auto &from = std::get<std::string>(whole.attributes.at("from")), &to = std::get<std::string>(node.attributes.at("to"));
+    sums.insert(dsl::axisSize(model, from) > dsl::axisSize(model, to) ? from : to);
+  }
+  return sums;
 }
 
 /// Those of head, hidden and vocab that an operation without the axis has.
@@ -86,7 +110,7 @@ std::vector<std::string> othersThan(const dsl::Model &model, const std::string &
 
 std::vector<OwnAxis> ownAxesOf(const dsl::Program &program) {
   const dsl::Model &model = program.model;
-  const Axes out = leftOut(model);
+  const Axes out = leftOut(model), named = namedAxes(model), sums = sumsOf(model);
   const std::vector<bool> weights = weightsOf(model);
   std::vector<std::pair<std::string, double>> found; // with the elements of the weights that have it
   for (const dsl::Node &node : model.nodes) {
@@ -97,10 +121,13 @@ std::vector<OwnAxis> ownAxesOf(const dsl::Program &program) {
       if (!weights[static_cast<size_t>(index)])
         continue;
       double elements = 1;
-      for (const std::string &axis : weight.type.axes)
-        elements *= static_cast<double>(dsl::axisSize(model, axis));
+      bool isNamed = false; // then another axis gives each rank a share of it, without gathering
       for (const std::string &axis : weight.type.axes) {
-        if (out.count(axis))
+        elements *= static_cast<double>(dsl::axisSize(model, axis));
+        isNamed |= named.count(axis) > 0;
+      }
+      for (const std::string &axis : weight.type.axes) {
+        if (out.count(axis) || (isNamed && sums.count(axis)))
           continue;
         auto known = std::find_if(found.begin(), found.end(), [&](const auto &other) { return other.first == axis; });
         if (known == found.end())

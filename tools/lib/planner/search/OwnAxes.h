@@ -18,9 +18,9 @@ struct OwnAxis {
 constexpr size_t mostOwnAxes = 3;
 
 /// The own axes of the weights in the repeated blocks, or of all weights in a model without blocks. The axes with the most parameters come
-/// first; there are at most `mostOwnAxes`. Left out are head, hidden, vocab and embed, the axes of what blocks hand to each other, features
-/// that attention contracts, and axes that a single index is selected from or that pieces are joined along: each rank would need all of
-/// those.
+/// first; there are at most `mostOwnAxes`. Left out are axes of size 1, head, hidden, vocab and embed, the axes of what blocks hand to each
+/// other, features that attention contracts, and axes that a single index is selected from or that tensors are stacked along: each rank
+/// would need all of those. Sums of axes are left out where head, hidden or vocab splits the weight.
 std::vector<OwnAxis> ownAxesOf(const dsl::Program &program);
 
 } // namespace npar::planner
