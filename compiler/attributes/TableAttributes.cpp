@@ -41,7 +41,7 @@ void setInputs(ModuleOp module, ArrayRef<InputEntry> entries) {
 
 //===- The data block -------------------------------------------------------------------------------------------------------===//
 
-/// Takes the value that a word of the entry stands for; false if there is none.
+/// Takes the value that a word of the entry stands for. Returns false for a word without a value.
 template <typename Enum> static bool takeWord(const FieldReader &fields, StringRef name, Enum &value) {
   std::optional<Enum> found = program::valueOf<Enum>(fields.text(name));
   if (found)

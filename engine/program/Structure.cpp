@@ -210,7 +210,7 @@ private:
       if (variable->of() < -1 || variable->of() >= static_cast<int64_t>(program.variables()->size()))
         return fail(name + " refers to variable " + std::to_string(variable->of()) + ", which does not exist");
       if (variable->of() >= 0 && program.variables()->Get(variable->of())->frozen())
-        return fail(name + " is of '" + program.variables()->Get(variable->of())->name()->str() + "', which is frozen and has none");
+        return fail(name + " belongs to '" + program.variables()->Get(variable->of())->name()->str() + "', which is frozen and has none");
     }
     std::set<int32_t> withMaster;
     for (const Variable *variable : *program.variables()) {

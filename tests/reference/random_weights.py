@@ -85,7 +85,7 @@ def tokens(model, count, seed=SEED):
 
 
 def digest(name, values, seed=SEED):
-    """What tells a gradient from another one in three numbers: its norm, and its products with two random directions of that norm's scale."""
+    """Returns three numbers that tell a gradient from another one: its norm, and its products with two random directions of that norm's scale."""
     chance = random.Random(seed * 2**32 + zlib.crc32(b"digest " + name.encode()))
     directions = [[chance.choice((-1, 1)) for _ in values] for _ in range(2)]
     dots = [math.fsum(value * sign for value, sign in zip(values, direction)) for direction in directions]

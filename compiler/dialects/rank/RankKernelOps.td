@@ -56,8 +56,8 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure, AttrSizedOperandSegments]> {
     row stride, then column stride; an operand's offset counts elements from its first. C's column stride is 1; A and B have one unit
     stride among row and column. With an accumulate operand, which may share the result's storage, the product is added to it. With `tf32`
     operands, of f32, are rounded to TF32 (RULES.md#N8).
-    `filled` is the part of the rows that belongs to a group on average. With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops are
-    samples and groups (engine/program/Program.fbs, Matmul).
+    With `ranges`, first and last, the product is grouped by the rows of C or, with `depth`, by those that are summed over; the batch loops
+    are samples and groups (engine/program/Program.fbs, Matmul). `filled` is the part of the rows that belongs to a group on average.
     ```mlir
     %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
     ```
@@ -94,7 +94,8 @@ class Rank_AttentionBase<string mnemonic, list<Trait> traits = []> : Rank_Op<mne
       F64Attr:$scale, UnitAttr:$causal, UnitAttr:$other, OptionalAttr<StrArrayAttr>:$pieces, OptionalAttr<I64Attr>:$step,
       DefaultValuedOptionalAttr<I64Attr, "0">:$zigzag, OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "kernels">>:$kernels,
       OptionalAttr<I64Attr>:$back, OptionalAttr<I64Attr>:$ahead,
-      OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "where data lie">>:$data, TypedArrayAttrBase<DenseI64ArrayAttr, "strides of each operand and result">:$strides,
+      OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "places of data">>:$data,
+      TypedArrayAttrBase<DenseI64ArrayAttr, "strides of each operand and result">:$strides,
       DenseI64ArrayAttr:$offsets, F64Attr:$flops);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PlaceMarkAttention : Pass<"place-mark-attention", "::mlir::ModuleOp"> {
-  let summary = "marks attention that goes round a ring or whose keys are whole, and puts the sequence in zigzag order where a rule says so";
+  let summary = "marks attention that goes round a ring or whose keys are whole, and puts the sequence in zigzag order for a rule with it";
   let description = [{
     Runs before autodiff: either attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. `blocked`,
     whose keys are whole, also those that `by gather` brings together, is not expanded but becomes one step. Zigzag order (`dist.zigzag`)

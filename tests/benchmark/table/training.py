@@ -172,7 +172,7 @@ class Contest:
         span, arena = inspected["span_seconds"], sum(len(one["ranks"]) * one["arena_bytes"] for one in inspected["classes"])
         order = f"products: {self.order}; " if self.order else ""
         return (
-            f"{order}planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
+            f"{order}planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, outside of it {(times.memory - arena) / 2**20:,.0f}"
         )
 
     def explain(self, times):

@@ -486,7 +486,7 @@ TEST(Verify, StateOfAFrozenParameter) {
   program.variables[0]->frozen = true;
   EXPECT_TRUE(check(program)[0].ok) << check(program)[0].detail;
   addMaster(program, 0);
-  expectRefused(program, "well formed", "variable 'w0.master' is of 'w0', which is frozen and has none");
+  expectRefused(program, "well formed", "variable 'w0.master' belongs to 'w0', which is frozen and has none");
 }
 
 } // namespace

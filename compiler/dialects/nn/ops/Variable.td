@@ -26,7 +26,8 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$use, OptionalAttr<StrAttr>:$slot,
                        OptionalAttr<StrAttr>:$output, OptionalAttr<I64ArrayAttr>:$stored, OptionalAttr<Nn_InitAttr>:$init,
                        OptionalAttr<I64Attr>:$index, OptionalAttr<TypeAttrOf<Nn_Tensor>>:$reduced,
-                       UnitAttr:$untrained, UnitAttr:$frozen, OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$optimizer, OptionalAttr<I64Attr>:$group);
+                       UnitAttr:$untrained, UnitAttr:$frozen, OptionalAttr<F64Attr>:$rate, OptionalAttr<I64Attr>:$optimizer,
+                       OptionalAttr<I64Attr>:$group);
   let assemblyFormat = "custom<VariableName>($sym_name) `:` $type attr-dict";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type, "VariableKind":$kind)>];
