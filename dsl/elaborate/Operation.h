@@ -111,7 +111,7 @@ std::vector<Operation> contractionOperations();
 
 /// Node kinds of arithmetic, for `left op right` and for operations that add the same nodes.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder, queue;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient, reorder, queue, total;
 }
 /// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
@@ -138,7 +138,8 @@ int wholeAlong(Graph &graph, Location at, int x, const std::string &axis);
 /// Two axes in the place of one, or one in the place of two that are made neighbours.
 int folded(Graph &graph, Location at, int x, std::string flat, std::string major, std::string minor, bool cuts);
 
-/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A group must fit into one micro-batch.
+/// The number of consecutive samples that argument i asks for: a number, or `batch` for all of a step. A smaller group than that must fit into
+/// one micro-batch.
 int64_t samplesOf(OperationCall &call, size_t i);
 /// Adds the sum of x over each group of samples. A sample has the sum of its group.
 int overSamples(Graph &graph, Location at, int x, int64_t samples);

@@ -5,6 +5,8 @@
 
 namespace npar::dsl {
 
+const NodeKind node::total{"total", 1};
+
 int64_t samplesOf(OperationCall &call, size_t i) {
   const Graph &graph = call.graph;
   const int64_t micro = graph.size("batch");
@@ -19,7 +21,7 @@ int64_t samplesOf(OperationCall &call, size_t i) {
   const int64_t samples = all ? graph.batch : *number;
   if (!graph.trains) // what is computed from several samples is left out: its groups do not matter
     return micro;
-  if (micro % samples == 0)
+  if (samples == graph.batch || micro % samples == 0)
     return samples;
   const int64_t times = samples / std::gcd(samples, micro);
   call.reporter.fail(call.place(i),
@@ -32,6 +34,8 @@ int64_t samplesOf(OperationCall &call, size_t i) {
 }
 
 int overSamples(Graph &graph, Location at, int x, int64_t samples) {
+  if (graph.trains && samples == graph.batch)
+    return graph.add(at, node::total.name, {x}, graph.type(x));
   const std::string batch = "batch", group = batch + ".group" + std::to_string(samples), member = batch + ".of" + std::to_string(samples);
   graph.declareAxis(group, graph.size(batch) / samples, at, true);
   graph.declareAxis(member, samples, at);

@@ -10,6 +10,7 @@ from driver import DriverTest, settings
 import safetensors_file  # of the reference
 
 TEXT = pathlib.Path(__file__).resolve().parent / "sample_groups.npar"
+SUMS = TEXT.with_name("step_sums.npar")
 BATCH, LENGTH, WIDTH, EXPERTS, CHOSEN, TOGETHER = 8, 4, 5, 4, 2, 4
 
 
@@ -66,9 +67,9 @@ class SampleGroupsTest(DriverTest):
         write(self.folder / "data.safetensors", {"x": ("F32", [BATCH, LENGTH, WIDTH], flat(self.x)), "y": ("F32", [BATCH, LENGTH], flat(self.y))})
         write(self.folder / "weights.safetensors", {"gate": ("F32", [EXPERTS, WIDTH], flat(self.gate)), "value": ("F32", [EXPERTS], self.value)})
 
-    def step(self, *arguments):
-        files = ["--data", "data.safetensors", "--data-order", "sequential", "--weights", "weights.safetensors"]
-        self.npar("run", TEXT, *arguments, *files, "--steps", 1, "--quiet", "--log", "log.jsonl")
+    def step(self, *arguments, text=TEXT):
+        files = ["--data", "data.safetensors", "--data-order", "sequential", *(["--weights", "weights.safetensors"] if text == TEXT else [])]
+        self.npar("run", text, *arguments, *files, "--steps", 1, "--quiet", "--log", "log.jsonl")
         return json.loads((self.folder / "log.jsonl").read_text())
 
     def test_by_definition(self):
@@ -90,13 +91,27 @@ class SampleGroupsTest(DriverTest):
                 report = self.npar_json("verify", TEXT, "--plan", plan, *settings(changed), code=None)
                 self.assertTrue(report.get("ok"), report)
 
+    def test_all_forward_passes_first(self):
+        """GPipe with four micro-batches: choices are counted over all samples, and each stage adds its own summand of the loss."""
+        expected = self.step("--plan", "alone", text=SUMS)
+        for changed in [{}, {"mesh.pp": 1, "micro": 2}]:
+            with self.subTest(**changed):
+                found = self.step("--plan", "stages", *settings(changed), text=SUMS)
+                for name in ("fit", "even"):
+                    self.assertAlmostEqual(found["losses"][name], expected["losses"][name], delta=1e-12)
+                self.assertAlmostEqual(found["grad_norm"], expected["grad_norm"], delta=1e-12)
+        report = self.npar_json("verify", SUMS, "--plan", "stages", code=None)
+        self.assertTrue(report.get("ok"), report)
+
     def test_refused(self):
         """A group that a micro-batch cuts, and a statistic of the batch in several micro-batches."""
         error = self.npar("compile", TEXT, "--plan", "alone", "--set", "micro=2", "--set", "whole=false", code=1).error
         self.assertIn("a group of 4 samples does not fit into one micro-batch, which has 2 samples on all ranks together", error)
         self.assertIn("make 'micro' 2 times as large", error)
         error = self.npar("compile", TEXT, "--plan", "spread", "--set", "micro=1", code=1).error
-        self.assertIn("a group of 8 samples does not fit into one micro-batch, which has 4 samples", error)
+        self.assertIn("the gradient of a sum over all samples of a step would have to reach other micro-batches", error)
+        error = self.npar("compile", SUMS, "--plan", "stages", "--set", "schedule=1f1b", code=1).error
+        self.assertIn("schedule '1f1b' begins with the backward pass of micro-batch 0 before the forward pass of", error)
         error = self.npar("compile", TEXT, "--plan", "alone", "--set", "together=3", "--set", "whole=false", code=1).error
         self.assertIn("the batch of 8 has no micro-batches of which 3 is a divisor: change the batch", error)
 

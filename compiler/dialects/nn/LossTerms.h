@@ -12,8 +12,13 @@ namespace npar::nn {
 struct LossTerm {
   std::string name; ///< empty if it is the only term
   double weight = 1;
+  int64_t parts = 1; ///< accumulators whose sum it is: several if layers on different stages of a pipeline add to them
 
-  std::string sum() const { return name.empty() ? "#out.loss.sum" : "#out.loss." + name + ".sum"; }
+  std::string sum(int64_t part = 0) const {
+    return (name.empty() ? "#out.loss.sum" : "#out.loss." + name + ".sum") + (part == 0 ? "" : "." + std::to_string(part));
+  }
+  /// Returns whether a variable is one of its accumulators.
+  bool hasSum(llvm::StringRef variable) const;
   /// The variable that counts positions. A module without it counts all positions.
   std::string count() const { return name.empty() ? "#out.valid_tokens" : "#out.counted." + name; }
   /// The output that reports the term at each step, if the term has a name.
@@ -25,7 +30,7 @@ struct LossTerm {
 /// Marks operations that only select the values that count in a loss; they have the loss's type.
 constexpr const char *ofLossAttribute = "of_loss";
 
-/// Reads the module attribute `nn.losses`, a list of {name, weight}. Without it there is a single term, which is the loss.
+/// Reads the module attribute `nn.losses`, a list of {name, weight, parts}. Without it there is a single term, which is the loss.
 llvm::SmallVector<LossTerm> lossTerms(mlir::ModuleOp module);
 void setLossTerms(mlir::ModuleOp module, llvm::ArrayRef<LossTerm> terms);
 

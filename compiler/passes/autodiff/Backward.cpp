@@ -8,6 +8,7 @@
 #include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace npar::compiler {
 
@@ -66,6 +67,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
   Precision precision;
   SmallVector<LossTerm> terms;
   llvm::DenseSet<Value> active;                    // depends on a parameter that is trained
+  llvm::StringSet<> activeTotals;                  // accumulators that @micro reads, of active values
   llvm::DenseMap<Operation *, int64_t> useNumbers; // of a parameter's reads
   llvm::DenseMap<Value, Value> gradients;          // the sum of the contributions so far
   SmallVector<ReadOp> accumulated;                 // reads of parameters with a gradient, last first
@@ -85,8 +87,10 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
         parameters.insert(StringAttr::get(&getContext(), pathOf(variable)));
     for (Operation *op : forward) {
       auto read = llvm::dyn_cast<ReadOp>(op);
-      bool depends = read ? parameters.contains(read.getVariableAttr().getAttr())
+      bool depends = read ? parameters.contains(read.getVariableAttr().getAttr()) || activeTotals.contains(read.getVariable())
                           : llvm::any_of(op->getOperands(), [&](Value value) { return active.contains(value); });
+      if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op); accumulate && depends)
+        activeTotals.insert(accumulate.getVariable());
       if (depends) // integers follow from parameters in steps, without a slope
         for (Value result : op->getResults())
           if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
@@ -103,7 +107,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
 
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
-      auto term = llvm::find_if(terms, [&](const LossTerm &each) { return accumulate.getVariable() == each.sum(); });
+      auto term = llvm::find_if(terms, [&](const LossTerm &each) { return each.hasSum(accumulate.getVariable()); });
       if (term != terms.end()) {
         Value weight = seed(builder, op->getLoc(), accumulate.getValue().getType(), term->weight);
         contribute(builder, op, accumulate.getValue(), perCounted(builder, op->getLoc(), getOperation(), *term, weight));
@@ -120,6 +124,12 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     if (llvm::none_of(fromResults, [](Value gradient) { return bool(gradient); }))
       return success();
     if (auto read = llvm::dyn_cast<ReadOp>(op)) {
+      if (activeTotals.contains(read.getVariable())) {
+        InFlightDiagnostic error = read.emitError("the gradient of a sum over all samples of a step would have to reach other micro-batches");
+        error.attachNote(read.getLoc()) << "help: use stop_gradient(...) and a sum over each sample for the factor whose gradient counts, or "
+                                           "make 'micro' large enough for a single micro-batch";
+        return error;
+      }
       accumulateUse(builder, read, fromResults.front());
       return success();
     }

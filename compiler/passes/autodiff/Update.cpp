@@ -193,6 +193,20 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
     return normOf(place(CombineOp::create(builder, loc, vector, parts), {})); // sums in bins are exact: the bits are those without groups
   }
 
+  /// Reads the sum of a term of the loss; `at` becomes the place of its last part.
+  Value sumOf(OpBuilder &builder, const LossTerm &term, AtAttr &at) {
+    Value sum;
+    for (int64_t part = 0; part < term.parts; ++part) {
+      VariableOp variable = findVariable(getOperation(), term.sum(part));
+      for (auto accumulate : micro.getOps<AccumulateOp>())
+        if (accumulate.getVariable() == term.sum(part))
+          at = getAt(accumulate);
+      Value value = read(builder, variable, at);
+      sum = sum ? place(AddOp::create(builder, variable.getLoc(), value.getType(), sum, value), at).getResult() : value;
+    }
+    return sum;
+  }
+
   /// Builds the outputs of a step: the mean of each loss that has a name, and the weighted sum of all.
   void buildLoss(OpBuilder &builder) {
     Value loss;
@@ -202,10 +216,7 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
       if (!sum)
         continue;
       AtAttr at;
-      for (auto accumulate : micro.getOps<AccumulateOp>())
-        if (accumulate.getVariable() == term.sum())
-          at = getAt(accumulate);
-      Value mean = read(builder, sum, at);
+      Value mean = sumOf(builder, term, at);
       Operation *before = mean.getDefiningOp();
       mean = perCounted(builder, sum.getLoc(), getOperation(), term, mean);
       Value weighted = mean;

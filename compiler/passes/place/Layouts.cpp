@@ -263,6 +263,8 @@ SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
     if (!isSummand(operand))
       continue;
     LayoutAttr other = layouts.lookup(operand);
+    if (isa_and_nonnull<nn::ReadOp>(operand.getDefiningOp())) // a sum over a step (RULES.md#N12), before it is repeated for each sample
+      return {};
     if (!other || !other.isPartial() || other.getReduction() != program::ReduceOp::Sum ||
         (first && other.getPartialAxes() != first.getPartialAxes()))
       return {};

@@ -29,6 +29,28 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::nn::NnDialect"];
 }
 
+def PrepareTotals : Pass<"prepare-totals", "::mlir::ModuleOp"> {
+  let summary = "replace sums over the samples of a step by sums of micro-batches";
+  let description = [{
+    If there is one micro-batch, nn.total is a sum. Otherwise each micro-batch adds its sum to an accumulator, in f64, and what needs the
+    total reads it in the backward pass. So every forward of a stage must precede its backwards (schedule-tasks checks it).
+
+    ```mlir
+    %t = nn.total %x {at = #nn.at<F, "", 0>} : tensor<2x4xf32, #nn.axes<batch, expert>>
+    %l = nn.mul %t, %p {at = #nn.at<F, "", 0>} : ..
+    // becomes
+    %s = nn.sum %x {at = #nn.at<F, "", 0>} : (..) -> tensor<4xf32, #nn.axes<expert>>
+    %w = nn.convert %s {at = #nn.at<F, "", 0>} : (..) -> tensor<4xf64, #nn.axes<expert>>
+    nn.accumulate @"#total.0", %w {at = #nn.at<F, "", 0>} : ..
+    %r = nn.read @"#total.0" {at = #nn.at<B, "", 0>} : ..
+    %c = nn.convert %r {at = #nn.at<B, "", 0>} : (..) -> tensor<4xf32, #nn.axes<expert>>
+    %t = nn.broadcast %c {at = #nn.at<B, "", 0>} : (..) -> tensor<2x4xf32, #nn.axes<batch, expert>>
+    %l = nn.mul %t, %p {at = #nn.at<B, "", 0>} : ..
+    ```
+  }];
+  let dependentDialects = ["::npar::nn::NnDialect"];
+}
+
 def PrepareScores : Pass<"prepare-scores", "::mlir::ModuleOp"> {
   let summary = "write what is done to attention's scores as a formula for one score";
   let description = [{

@@ -6,6 +6,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void npar::compiler::buildPreparePipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createPrepareTotalsPass());
   passes.addPass(createPreparePrecisionPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createPrepareCheckPass());
@@ -19,5 +20,6 @@ void npar::compiler::registerPreparePasses() {
   mlir::registerPass([] { return createPrepareScoresPass(); });
   mlir::registerPass([] { return createPrepareCheckPass(); });
   mlir::registerPass([] { return createPrepareInputsPass(); });
+  mlir::registerPass([] { return createPrepareTotalsPass(); });
   mlir::PassPipelineRegistration<>("prepare", "canonicalize and check an imported program", buildPreparePipeline);
 }

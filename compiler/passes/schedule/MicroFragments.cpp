@@ -81,7 +81,7 @@ private:
     if (home.phase == Phase::Forward && place.phase == Phase::Forward && home.at > place.at)
       return refuse("a value flows to an earlier part in the forward");
     if (home.phase == Phase::Backward && home.at < place.at)
-      return refuse("a gradient flows to a later part");
+      return refuse("a value of the backward flows to a later part");
     route(value, home, place);
     return success();
   }

@@ -1,7 +1,9 @@
 // schedule-tasks: the program's schedule, made for its costs, becomes one pipe.order per stage.
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -22,7 +24,7 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       return signalPassFailure();
     FailureOr<schedules::Schedule> schedule =
         getAnalysis<ScheduleMaker>().make(*program, program->getSchedule(), program->getTextAttr(), requestOf(*program));
-    if (failed(schedule) || failed(checkPlacement(*program, *schedule)))
+    if (failed(schedule) || failed(checkPlacement(*program, *schedule)) || failed(checkTotals(*program, *schedule)))
       return signalPassFailure();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     for (int stage = 0; stage < schedule->stages(); ++stage) {
@@ -52,6 +54,37 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     if (llvm::equal(program.getStageOfPlace(), schedule.placement))
       return success();
     return program.emitError("schedule '") << program.getSchedule() << "' places the parts of the chain otherwise than the program says";
+  }
+
+  /// The backward pass may read what all forwards add up (prepare-totals): then each stage has its forwards first.
+  LogicalResult checkTotals(pipe::ProgramOp program, const schedules::Schedule &schedule) {
+    nn::ReadOp total = readOfTotal();
+    if (!total)
+      return success();
+    for (auto [stage, list] : llvm::enumerate(schedule.lists)) {
+      auto isForward = [](const schedules::Task &task) { return task.phase == schedules::Phase::F; };
+      auto backward = llvm::find_if_not(list, isForward);
+      auto late = std::find_if(backward, list.end(), isForward);
+      if (late == list.end())
+        continue;
+      InFlightDiagnostic error = total.emitError("a sum over all samples of a step is known after the last forward pass, but schedule '");
+      error << program.getSchedule() << "' begins with the backward pass of micro-batch " << backward->micro << " before the forward pass of "
+            << late->micro << " on stage " << stage;
+      error.attachNote(total.getLoc()) << "help: choose a schedule that has all forward passes first, such as `by gpipe`, or make 'micro' "
+                                       << program.getMicroCount() << " times as large for a single micro-batch";
+      return error;
+    }
+    return success();
+  }
+
+  /// A read of an accumulator in @micro; null if there is none.
+  nn::ReadOp readOfTotal() {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    SymbolTable symbols(getOperation());
+    for (nn::ReadOp read : micro ? llvm::to_vector(micro.getOps<nn::ReadOp>()) : SmallVector<nn::ReadOp>())
+      if (auto variable = nn::findVariable(symbols, read.getVariable()); variable && variable.isKind(nn::VariableKind::Accumulator))
+        return read;
+    return {};
   }
 
   /// Tasks before the first forward: the counts of all micro-batches, then the prologue that reads them.

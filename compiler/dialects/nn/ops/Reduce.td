@@ -20,6 +20,14 @@ def Nn_SumOp : Nn_ReduceOp<"sum", [Nn_Language, Nn_Differentiable]> {
   let zeroPadding = "WhereOperandsAre";
 }
 
+def Nn_TotalOp : Nn_PureOp<"total", [Nn_Language, AllTypesMatch<["x", "result"]>]> {
+  let summary = "for each sample the sum of x over the samples of the global batch; prepare-totals replaces it";
+  let arguments = (ins Nn_Tensor:$x);
+  let results = (outs Nn_Tensor:$result);
+  let hasVerifier = 0;
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 def Nn_MaxOp : Nn_ReduceOp<"max", [Nn_Language, Nn_Differentiable]> {
   let description = "Its gradient is shared evenly by the elements that are equal to the maximum.";
   let reduction = "Max";

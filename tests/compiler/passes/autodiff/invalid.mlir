@@ -134,3 +134,22 @@ module attributes {nn.optimizers = [#sgd]} {
     return
   }
 }
+
+// -----
+
+// A sum over all samples of several micro-batches, whose gradient cannot reach the others.
+!v = tensor<4xf64, #nn.axes<vocab>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @w : !v {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#total.0" : !v {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %w = nn.read @w {at = #nn.at<F, "", 0>} : !v
+  nn.accumulate @"#total.0", %w {at = #nn.at<F, "", 0>} : !v
+  // expected-error @below {{the gradient of a sum over all samples of a step would have to reach other micro-batches}}
+  // expected-note @below {{help: use stop_gradient(...) and a sum over each sample for the factor whose gradient counts, or make 'micro' large enough for a single micro-batch}}
+  %t = nn.read @"#total.0" {at = #nn.at<B, "", 0>} : !v
+  %l = nn.sum %t {at = #nn.at<B, "", 0>} : (!v) -> !s
+  nn.accumulate @"#out.loss.sum", %l {at = #nn.at<B, "", 0>} : !s
+  return
+}

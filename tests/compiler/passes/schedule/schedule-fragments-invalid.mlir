@@ -30,7 +30,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
     // expected-note @below {{the value is defined here}}
     %b = nn.exp %a {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
-    // expected-error @below {{a gradient flows to a later part: part 1 needs a value of part 0}}
+    // expected-error @below {{a value of the backward flows to a later part: part 1 needs a value of part 0}}
     %c = nn.exp %b {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x) -> !x
     return
   }
