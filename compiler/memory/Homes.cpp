@@ -136,8 +136,8 @@ void Homes::writeInPlace() {
   std::vector<bool> claimed(shared.variables.size(), false); // one result each
   for (uint32_t index = 0; index < model.actions.size(); ++index) {
     const Action &action = model.actions[index];
-    if (action.kind != StepKind::Collective || action.inplace.empty())
-      continue;
+    if (action.kind != StepKind::Collective || action.inplace.empty() || model.phase != program::Phase::Update)
+      continue; // other fragments read their accumulators in several tasks
     for (auto [place, from] : action.inplace) {
       const Buffer &input = buffers[root[action.inputs[from]]];
       Buffer &output = buffers[root[action.outputs[place]]];
