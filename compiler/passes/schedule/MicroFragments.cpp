@@ -2,6 +2,7 @@
 #include "compiler/passes/schedule/MicroFragments.h"
 
 #include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/WeightOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -81,9 +82,26 @@ private:
     if (home.phase == Phase::Forward && place.phase == Phase::Forward && home.at > place.at)
       return refuse("a value flows to an earlier part in the forward");
     if (home.phase == Phase::Backward && home.at < place.at)
-      return refuse("a value of the backward flows to a later part");
+      return hasTotals(user) ? refuseLate(user, definition) : refuse("a gradient flows to a later part");
     route(value, home, place);
     return success();
+  }
+
+  /// Returns whether the backward pass reads sums over all samples of a step (prepare-totals).
+  static bool hasTotals(Operation *op) {
+    return llvm::any_of(op->getParentOfType<func::FuncOp>().getOps<nn::ReadOp>(), [](nn::ReadOp read) {
+      auto variable = nn::findVariable(read->getParentOfType<ModuleOp>(), read.getVariable());
+      return variable && variable.isKind(nn::VariableKind::Accumulator);
+    });
+  }
+
+  static LogicalResult refuseLate(Operation *user, Operation *definition) {
+    InFlightDiagnostic error =
+        user->emitError("a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass");
+    error.attachNote(definition->getLoc()) << "the value is defined here";
+    error.attachNote(user->getLoc()) << "help: stages can add terms to the same loss if it is a plain sum of them without a condition; otherwise "
+                                        "make 'micro' large enough for a single micro-batch";
+    return error;
   }
 
   /// Along the stage where it has the value already; else by a message in the phase that flows that way, and then along the stage.

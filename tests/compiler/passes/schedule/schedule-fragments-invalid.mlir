@@ -30,7 +30,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
     // expected-note @below {{the value is defined here}}
     %b = nn.exp %a {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
-    // expected-error @below {{a value of the backward flows to a later part: part 1 needs a value of part 0}}
+    // expected-error @below {{a gradient flows to a later part: part 1 needs a value of part 0}}
     %c = nn.exp %b {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x) -> !x
     return
   }
@@ -116,6 +116,26 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     return
   }
   func.func @micro() {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+// What needs a sum over all samples belongs to the backward pass, which goes from later parts to earlier ones.
+!x = tensor<4xf32, #dist.layout<batch : 4>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  pipe.program {schedule = "gpipe", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+  nn.variable @"#total.0" : !x {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %r = nn.read @"#total.0" {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : !x
+    // expected-note @below {{the value is defined here}}
+    %a = nn.exp %r {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    // expected-error @below {{a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass}}
+    // expected-note @below {{help: stages can add terms to the same loss if it is a plain sum of them without a condition; otherwise make 'micro' large enough for a single micro-batch}}
+    %c = nn.exp %a {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x) -> !x
     return
   }
   func.func @update() {
