@@ -26,7 +26,7 @@ const std::vector<NodeKind> &nodeKinds() {
         result.push_back(kind);
     };
     for (const NodeKind &kind :
-         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare})
+         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare, node::total})
       add(kind);
     for (const Operation &op : operations())
       for (const NodeKind &kind : op.makes)

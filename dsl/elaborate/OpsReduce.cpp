@@ -242,11 +242,11 @@ std::vector<Operation> reductionOperations() {
   const NodeKind summed{"sum", 1}, largest{"max", 1};
   const NodeAttribute axis{"axis", Kind::Text};
   return {
-      {"sum", {{"x", Formal::Tensor}, all, samples}, sum, {summed, node::total}},
+      {"sum", {{"x", Formal::Tensor}, all, samples}, sum, {summed}},
       {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest}},
       {"min", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest, node::scale, node::integer}},
       {"logsumexp", {x, all}, logSumExp, {largest, summed, node::compare, {"where", 3}, node::stopGradient, {"exp", 1}, {"log", 1}}},
-      {"mean", {x, all, samples}, mean, {summed, node::total, node::scale}},
+      {"mean", {x, all, samples}, mean, {summed, node::scale}},
       {"softmax", {x, over}, softmax, {{"softmax", 1, {axis}}}},
       {"layer_norm",
        {x, weight, {"bias", Formal::Floats}, over, epsilon},

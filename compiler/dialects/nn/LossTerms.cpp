@@ -20,7 +20,8 @@ SmallVector<LossTerm> lossTerms(ModuleOp module) {
   SmallVector<LossTerm> terms;
   for (DictionaryAttr entry : attributes::losses.get(module)) {
     auto parts = entry.getAs<IntegerAttr>("parts");
-    terms.push_back({entry.getAs<StringAttr>("name").str(), entry.getAs<FloatAttr>("weight").getValueAsDouble(), parts ? parts.getInt() : 1});
+    terms.push_back(
+        {entry.getAs<StringAttr>("name").str(), entry.getAs<FloatAttr>("weight").getValueAsDouble(), parts ? parts.getInt() : 1});
   }
   return terms;
 }

@@ -125,9 +125,11 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
       return success();
     if (auto read = llvm::dyn_cast<ReadOp>(op)) {
       if (activeTotals.contains(read.getVariable())) {
-        InFlightDiagnostic error = read.emitError("the gradient of a sum over all samples of a step would have to reach other micro-batches");
-        error.attachNote(read.getLoc()) << "help: use stop_gradient(...) and a sum over each sample for the factor whose gradient counts, or "
-                                           "make 'micro' large enough for a single micro-batch";
+        InFlightDiagnostic error =
+            read.emitError("the gradient of a sum over all samples of a step would have to reach other micro-batches");
+        error.attachNote(read.getLoc())
+            << "help: use stop_gradient(...) and a sum over each sample for the factor whose gradient counts, or "
+               "make 'micro' large enough for a single micro-batch";
         return error;
       }
       accumulateUse(builder, read, fromResults.front());

@@ -97,8 +97,8 @@ private:
     SmallVector<Operation *> through;
   };
 
-  /// Gradients flow against the pipeline, so a late sum cannot be carried from layer to layer: each layer adds its summand to an accumulator
-  /// of its own. Not if the data decide which positions count, which is known at the loss alone.
+  /// Gradients flow against the pipeline, so a late sum cannot be carried from layer to layer: each layer adds its summand to an
+  /// accumulator of its own. Not if the data decide which positions count, which is known at the loss alone.
   void splitLosses() {
     SmallVector<LossTerm> terms = lossTerms(getOperation());
     bool changed = false;

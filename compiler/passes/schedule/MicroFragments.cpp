@@ -96,11 +96,12 @@ private:
   }
 
   static LogicalResult refuseLate(Operation *user, Operation *definition) {
-    InFlightDiagnostic error =
-        user->emitError("a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass");
+    InFlightDiagnostic error = user->emitError(
+        "a later stage needs what is computed from a sum over all samples of a step, which is known only in the backward pass");
     error.attachNote(definition->getLoc()) << "the value is defined here";
-    error.attachNote(user->getLoc()) << "help: stages can add terms to the same loss if it is a plain sum of them without a condition; otherwise "
-                                        "make 'micro' large enough for a single micro-batch";
+    error.attachNote(user->getLoc())
+        << "help: stages can add terms to the same loss if it is a plain sum of them without a condition; otherwise "
+           "make 'micro' large enough for a single micro-batch";
     return error;
   }
 

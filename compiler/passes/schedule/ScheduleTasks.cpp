@@ -68,8 +68,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       if (late == list.end())
         continue;
       InFlightDiagnostic error = total.emitError("a sum over all samples of a step is known after the last forward pass, but schedule '");
-      error << program.getSchedule() << "' begins with the backward pass of micro-batch " << backward->micro << " before the forward pass of "
-            << late->micro << " on stage " << stage;
+      error << program.getSchedule() << "' begins with the backward pass of micro-batch " << backward->micro
+            << " before the forward pass of " << late->micro << " on stage " << stage;
       error.attachNote(total.getLoc()) << "help: choose a schedule that has all forward passes first, such as `by gpipe`, or make 'micro' "
                                        << program.getMicroCount() << " times as large for a single micro-batch";
       return error;
