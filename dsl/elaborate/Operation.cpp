@@ -26,11 +26,12 @@ const std::vector<NodeKind> &nodeKinds() {
         result.push_back(kind);
     };
     for (const NodeKind &kind :
-         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare, node::total})
+         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare})
       add(kind);
     for (const Operation &op : operations())
       for (const NodeKind &kind : op.makes)
         add(kind);
+    add(node::total); // not in `makes`: prepare-totals replaces it before rules are read
     return result;
   }();
   return all;
