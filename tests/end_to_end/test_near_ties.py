@@ -52,6 +52,21 @@ class NearTiesTest(DriverTest):
         self.assertEqual((choices["choices"], choices["flipped"], choices["loss_by_choices"]), (BATCHES * SAMPLES * LENGTH, 0, 0))
         self.assertIn("all as in float64", check["detail"])
 
+    def test_choices_of_several_samples_are_left_out(self):
+        report = self.npar_json("verify", FILE.with_name("sample_groups.npar"), "--plan", "spread", "--set", "compute=bf16")
+        (check,) = (check for check in report["checks"] if check["name"] == "in bf16: choices")
+        self.assertIn("not compared: no evaluation makes them, because they or all losses depend on several samples", check["detail"])
+        self.assertNotIn("choices", report)
+
+    def test_choices_that_follow_from_choices(self):
+        """Experts are chosen within chosen groups: each choice is compared with the same ones before it, so a group that flips makes no expert flip."""
+        sizes = {"vocab": 61, "context": 16, "width": 16, "depth": 2, "dense": 1, "heads": 4, "experts": 8, "chosen": 3, "groups": 4, "kept_groups": 2, "mlp": 8,
+                 "dense_mlp": 16, "latent": 8, "plain": 8, "value": 8, "turn": 4, "batch": 8, "compute": "bf16"}  # fmt: skip
+        choices = self.npar_json("verify", "deepseek", "--plan", "none", *settings(sizes))["choices"]
+        self.assertEqual({one["axis"]: one["choices"] for one in choices["layers"]}, {"member": 3 * 8 * 16 * 4 * 2, "cluster": 3 * 8 * 16 * 2, "expert": 3 * 8 * 16 * 3})
+        self.assertLess(max(one["largest_margin"] for one in choices["layers"]), 0.1)
+        self.assertLess(max(one["score_error"] for one in choices["layers"]), 0.1)
+
     def test_models_without_choices(self):
         report = self.npar_json("verify", "mlp", "--plan", "none", "--set", "compute=bf16")
         self.assertNotIn("choices", report)

@@ -28,6 +28,7 @@ using Choices = std::vector<std::vector<double>>;
 struct Evaluated {
   models::ElaboratedModel text;
   std::vector<TopChoice> choices;
+  size_t leftOut = 0; ///< further ones
 };
 
 Result<Evaluated> elaborateEvaluation(models::ModelOptions model, const models::SettingsList &settings, engine::Observer &observer) {
@@ -37,9 +38,11 @@ Result<Evaluated> elaborateEvaluation(models::ModelOptions model, const models::
   text.program.plan.memoryLimit.reset(), text.program.plan.bubbleLimit.reset();
   const dsl::Model &graph = text.program.model;
   std::vector<TopChoice> choices = topChoicesOf(graph);
+  const size_t all = choices.size();
   choices.erase(std::remove_if(choices.begin(), choices.end(), [&](const TopChoice &one) { return !isWritten(graph, one); }),
                 choices.end());
-  return Evaluated{std::move(text), std::move(choices)};
+  const size_t leftOut = all - choices.size();
+  return Evaluated{std::move(text), std::move(choices), leftOut};
 }
 
 /// A session of an evaluation with the results of its choices.
@@ -187,7 +190,7 @@ private:
     return {};
   }
 
-  /// What float64 chooses at each place if the places before it choose as given.
+  /// Evaluates in float64 with given choices. Returns the choices that follow from the scores.
   Result<Choices> chooseAfter(const engine::Batch &batch, const Choices &given) {
     TRY_STATUS(exact.step(batchFor(exact.root(), plan.root(), batch, given), report.batches));
     return exact.choices(given.size());
@@ -238,7 +241,7 @@ Result<std::optional<ChoiceReport>> ChoiceComparison::compareRanks(Ranks ranks, 
   ChoiceReport report;
   for (const TopChoice &choice : evaluation->choices)
     report.layers.push_back(layerOf(text.model, choice, evaluation->text.compilation->texts()));
-  report.hasLoss = !text.model.losses.empty();
+  report.leftOut = evaluation->leftOut, report.hasLoss = !text.model.losses.empty();
   auto compile = [&](Evaluated &one, bool takes, bool alone) {
     dsl::Program program = alone ? onOneRank(one.text.program) : one.text.program;
     (takes ? takeChoices : writeChoices)(program.model, one.choices);

@@ -131,17 +131,19 @@ double ChoiceReport::largestScoreError() const {
 }
 
 std::string ChoiceReport::text(bool areNear) const {
+  const std::string left = leftOut > 0 ? fmt::format("; {} places whose choices depend on several samples are left out", leftOut) : "";
   if (flipped() == 0)
-    return fmt::format("{} choices in {} batches, all as in float64", choices(), batches);
+    return fmt::format("{} choices in {} batches, all as in float64{}", choices(), batches, left);
   std::string text =
       fmt::format("{} of {} choices in {} batches differ from float64{}", flipped(), choices(), batches, areNear ? " at near ties" : "");
   if (!hasLoss)
-    return text;
+    return text + left;
   const double share = lossByChoices / lossBound;
-  const std::string ofBound = share < 1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} times", share);
-  text += fmt::format(": they change the loss by {:.1e}, {} its bound, and with the same choices it differs by {:.1e}", lossByChoices,
-                      share < 1 ? ofBound + " of" : ofBound, lossError);
-  return text;
+  const std::string ofBound = share < 1 ? fmt::format("{:.2g} % of", 100 * share) : fmt::format("{:.1f} times", share);
+  return text +
+         fmt::format(": they change the loss by {:.1e}, {} its bound, and with the same choices it differs by {:.1e}", lossByChoices,
+                     ofBound, lossError) +
+         left;
 }
 
 std::vector<std::string> ChoiceReport::lines() const {

@@ -49,6 +49,7 @@ struct ChoiceReport {
   std::string type; ///< "bf16"
   int64_t batches = 0;
   std::vector<LayerChoices> layers;
+  size_t leftOut = 0;   ///< places whose choices depend on several samples
   bool hasLoss = false; ///< an evaluation has a loss: not if all losses are over several samples
   double lossBound = 0; ///< the relative error of the loss that the type allows
   /// The largest relative change of the loss in float64 if the plan's choices replace its own.

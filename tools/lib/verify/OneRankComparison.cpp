@@ -213,7 +213,7 @@ Status OneRankComparison::compareChoices(const TypeBounds &bounds, std::vector<C
   Check check{fmt::format("in {}: choices", bounds.name), true, std::nullopt, ""};
   check.bound = nearRoundings * bounds.rounding;
   if (!chosen) {
-    check.detail = "not compared: they depend on other samples, so no evaluation makes them";
+    check.detail = "not compared: no evaluation makes them, because they or all losses depend on several samples";
     checks.push_back(check);
     return {};
   }

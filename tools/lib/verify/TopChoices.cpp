@@ -14,10 +14,45 @@ const std::string &textOf(const dsl::Node &node, const char *attribute) { return
 
 void writeOnly(dsl::Model &model) { model.metrics.clear(), model.predictions.clear(); }
 
+bool hasSamples(const dsl::TensorType &type) { return std::find(type.axes.begin(), type.axes.end(), "batch") != type.axes.end(); }
+
+/// The type of an evaluation's inputs and outputs.
+dsl::TensorType withSamplesFirst(dsl::TensorType type) {
+  auto batch = std::find(type.axes.begin(), type.axes.end(), "batch");
+  std::rotate(type.axes.begin(), batch, batch + 1);
+  return type;
+}
+
+int samplesFirst(dsl::Model &model, int number) {
+  dsl::Node node = model.nodes[static_cast<size_t>(number)];
+  dsl::TensorType type = withSamplesFirst(node.type);
+  if (type == node.type)
+    return number;
+  node.op = "reorder", node.operands = {number}, node.attributes.clear(), node.type = std::move(type);
+  model.nodes.push_back(std::move(node));
+  return static_cast<int>(model.nodes.size()) - 1;
+}
+
 void write(dsl::Model &model, size_t number, int choices, int scores) {
   dsl::Location at = model.nodes[static_cast<size_t>(choices)].location;
-  model.predictions.push_back({nameOfChoices(number), choices, at});
-  model.predictions.push_back({nameOfScores(number), scores, at});
+  model.predictions.push_back({nameOfChoices(number), samplesFirst(model, choices), at});
+  model.predictions.push_back({nameOfScores(number), samplesFirst(model, scores), at});
+}
+
+/// Inserts a node, and corrects the numbers of the nodes after it. The model has no metrics any more.
+void insert(dsl::Model &model, int number, dsl::Node node) {
+  auto correct = [&](int &one) { one += one >= number ? 1 : 0; };
+  for (dsl::Node &each : model.nodes)
+    std::for_each(each.operands.begin(), each.operands.end(), correct);
+  for (dsl::Loss &loss : model.losses)
+    correct(loss.node), correct(loss.condition);
+  for (dsl::Prediction &prediction : model.predictions)
+    correct(prediction.node);
+  for (dsl::StateUpdate &update : model.updates)
+    correct(update.node);
+  for (dsl::LoggedValue &value : model.logged)
+    correct(value.node);
+  model.nodes.insert(model.nodes.begin() + number, std::move(node));
 }
 
 } // namespace
@@ -46,7 +81,7 @@ std::vector<TopChoice> topChoicesOf(const dsl::Model &model) {
 bool isWritten(const dsl::Model &model, const TopChoice &choice) {
   const dsl::Node &node = model.nodes[static_cast<size_t>(choice.node)];
   const dsl::Node &scores = model.nodes[static_cast<size_t>(choice.scores)];
-  if (node.type.axes.empty() || node.type.axes.front() != "batch" || scores.type.axes.front() != "batch")
+  if (!hasSamples(node.type) || !hasSamples(scores.type))
     return false;
   const std::vector<bool> needed = dsl::neededFor(model, {choice.node});
   for (size_t i = 0; i < needed.size(); ++i)
@@ -63,10 +98,19 @@ void writeChoices(dsl::Model &model, const std::vector<TopChoice> &choices) {
 
 void takeChoices(dsl::Model &model, const std::vector<TopChoice> &choices) {
   writeOnly(model);
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const dsl::Node own = model.nodes[static_cast<size_t>(choices[i].node)];
-    dsl::Node &taken = model.nodes[static_cast<size_t>(choices[i].node)];
-    taken.op = "input", taken.operands.clear(), taken.attributes = {{"name", nameOfChoices(i)}};
+  for (size_t i = choices.size(); i-- > 0;) { // from the last one on: numbers of those before it stay
+    const int number = choices[i].node;
+    const dsl::Node own = model.nodes[static_cast<size_t>(number)];
+    dsl::Node input = own;
+    input.op = "input", input.operands.clear(), input.attributes = {{"name", nameOfChoices(i)}}, input.type = withSamplesFirst(own.type);
+    if (input.type == own.type) {
+      model.nodes[static_cast<size_t>(number)] = input;
+    } else {
+      dsl::Node &user = model.nodes[static_cast<size_t>(number)];
+      user.op = "reorder", user.operands = {number}, user.attributes.clear();
+      insert(model, number, input);
+      model.nodes[static_cast<size_t>(number) + 1].operands = {number}; // which `insert` has corrected as well
+    }
     model.nodes.push_back(own);
     write(model, i, static_cast<int>(model.nodes.size()) - 1, choices[i].scores);
   }

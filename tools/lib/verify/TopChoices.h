@@ -20,7 +20,7 @@ std::string nameOfScores(size_t number);
 
 /// The choices that losses depend on, in the order of the model.
 std::vector<TopChoice> topChoicesOf(const dsl::Model &model);
-/// False for choices that depend on other samples, and for those whose first axis is not 'batch': no evaluation writes them.
+/// False for choices that depend on other samples, and for those of no sample: no evaluation writes them.
 bool isWritten(const dsl::Model &model, const TopChoice &choice);
 
 /// Makes an evaluation write choices and scores instead of the model's own outputs and metrics.
