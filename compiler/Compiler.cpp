@@ -9,6 +9,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/passes/export/Export.h"
 #include "compiler/passes/export/ReadSaved.h"
+#include "dsl/ParameterCounts.h"
 #include "engine/program/PrintProgram.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/Pass.h"
@@ -70,8 +71,14 @@ LogicalResult generateKernels(ModuleOp module, const CompileOptions &options, st
   return success();
 }
 
+/// Counts the parameters that a position meets. Only the model's graph shows which ones these are.
+void countActive(const dsl::Model &model, program::ProgramT &program) {
+  const dsl::ParameterCounts counts = dsl::countParameters(model);
+  program.active_parameters = static_cast<uint64_t>(counts.active), program.table_parameters = static_cast<uint64_t>(counts.tables);
+}
+
 /// The end of the way: the text of the stage, or the program exported, its kernels compiled and everything sealed.
-LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
+LogicalResult finish(const dsl::Model &model, ModuleOp module, const CompileOptions &options, Compiled &result) {
   if (options.stopAfter == "saved") {
     result.saved = readSaved(module);
     return success();
@@ -86,6 +93,7 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
   FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module);
   if (failed(program))
     return failure();
+  countActive(model, **program);
   if (options.asDraft) {
     result.draft.bytes = packDraft(**program);
     return success();
@@ -125,7 +133,7 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
     watchPasses(context, options);
   Compiled result;
   auto stopped = [&] { return options.wantsToStop && options.wantsToStop(); };
-  if (failed(passes.run(*module)) || stopped() || failed(finish(*module, options, result))) {
+  if (failed(passes.run(*module)) || stopped() || failed(finish(program.model, *module, options, result))) {
     if (!diagnostics.hasErrors() && !stopped())
       diagnostics.error({}, "internal error: the compiler failed without a message");
     return std::nullopt;

@@ -1,6 +1,8 @@
 // Follows each parameter to the operations in which rows meet their own entries of it.
 #include "dsl/ParameterCounts.h"
 
+#include "dsl/RoutedRows.h"
+
 #include <algorithm>
 #include <set>
 
@@ -28,7 +30,7 @@ bool looksAlong(const Node &node, const std::string &axis) {
 
 class ParameterCounter {
 public:
-  explicit ParameterCounter(const Model &model) : model(model), users(model.nodes.size()) {
+  explicit ParameterCounter(const Model &model) : model(model), users(model.nodes.size()), choices(choicesByRows(model)) {
     for (const Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
     for (size_t i = 0; i < model.nodes.size(); ++i) {
@@ -37,8 +39,6 @@ public:
         users[static_cast<size_t>(node.operands[operand])].push_back({static_cast<int>(i), operand});
       if (node.op == "parameter")
         uses[textAttribute(node, "name")].push_back(static_cast<int>(i));
-      if (node.op == "collect")
-        choices[textAttribute(node, "row")] = sizes.at(textAttribute(node, "row")) / sizes.at(textAttribute(node, "seq"));
     }
   }
 
@@ -115,7 +115,7 @@ private:
   std::map<std::string, int64_t> sizes;
   std::vector<std::vector<std::pair<int, size_t>>> users; ///< node and operand
   std::map<std::string, std::vector<int>> uses;           ///< of parameters
-  std::map<std::string, int64_t> choices;                 ///< of a position, by the axis of its rows
+  const std::map<std::string, int64_t> choices;           ///< choicesByRows
 };
 
 } // namespace

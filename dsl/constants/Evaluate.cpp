@@ -145,10 +145,26 @@ void Evaluator::require(const ast::Expression &e, std::string message, Scope &sc
   if (truth(e, scope, "the condition of 'require'"))
     return;
   if (e.kind == ast::ExpressionKind::Chain && e.operators.size() == 1 && e.operators[0] >= ast::Operator::Equal) {
-    Value left = constant(e.location, evaluate(*e.items[0], scope)), right = constant(e.location, evaluate(*e.items[1], scope));
-    message += ": " + textOf(left) + " " + ast::spelling(e.operators[0]) + " " + textOf(right) + " does not hold";
+    const std::string left = withValues(*e.items[0], scope), right = withValues(*e.items[1], scope);
+    message += ": " + left + " " + ast::spelling(e.operators[0]) + " " + right + " does not hold";
   }
   reporter.fail(e.location, message);
+}
+
+std::string Evaluator::withValues(const ast::Expression &e, Scope &scope) {
+  auto isCalculation = [](const ast::Expression &one) {
+    return one.kind == ast::ExpressionKind::Chain &&
+           std::all_of(one.operators.begin(), one.operators.end(), [](ast::Operator each) { return each >= ast::Operator::Add; });
+  };
+  if (!isCalculation(e))
+    return textOf(constant(e.location, evaluate(e, scope)));
+  std::string text;
+  for (size_t i = 0; i < e.items.size(); ++i) {
+    const std::string item = withValues(*e.items[i], scope);
+    text +=
+        (i == 0 ? "" : " " + std::string(ast::spelling(e.operators[i - 1])) + " ") + (isCalculation(*e.items[i]) ? "(" + item + ")" : item);
+  }
+  return text;
 }
 
 Value Evaluator::name(const ast::Expression &e, Scope &scope) {

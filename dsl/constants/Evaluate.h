@@ -43,6 +43,8 @@ public:
   Reporter &reporter;
 
 protected:
+  /// A calculation of constants with values in the places of names: `8 % 3`. Of any other expression its value.
+  std::string withValues(const ast::Expression &expression, Scope &scope);
   /// `[1.5, 2.5]`, or `["a", "b"]`
   Value constants(const ast::Expression &list, Scope &scope);
   /// `list[2]`

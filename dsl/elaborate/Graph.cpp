@@ -8,10 +8,20 @@ namespace npar::dsl {
 
 bool contains(const AxisNames &axes, const std::string &name) { return std::find(axes.begin(), axes.end(), name) != axes.end(); }
 
+/// An axis as a reader knows it. `seq.slot.row`, which `dispatch` makes, has the rows of the choices over seq and slot.
+static std::string readable(const std::string &axis) {
+  constexpr std::string_view ending = ".row";
+  if (axis.size() <= ending.size() || axis.compare(axis.size() - ending.size(), ending.size(), ending) != 0)
+    return axis;
+  std::string rows = axis.substr(0, axis.size() - ending.size());
+  std::replace(rows.begin(), rows.end(), '.', '*');
+  return "rows of " + rows;
+}
+
 std::string textOf(const AxisNames &axes) {
   std::string result = "[";
   for (const std::string &name : axes)
-    result += (result.size() > 1 ? ", " : "") + name;
+    result += (result.size() > 1 ? ", " : "") + readable(name);
   return result + "]";
 }
 
@@ -172,8 +182,9 @@ size_t Graph::declareParameter(Parameter parameter, AxisNames products) {
                   {"give it another name, or another path with `as`"});
   auto [known, fresh] = parameterIndex.insert({parameter.path, model.parameters.size()});
   if (!fresh) { // names in a scope differ, but `under` can lead to another one's paths
-    reporter.error(parameter.location, "parameter '" + parameter.path + "' is declared twice", model.parameters[known->second].location,
-                   "first declared here", {"give one of the layers another name, or another path with `as` or `under`"});
+    reporter.error(parameter.location, (parameter.untrained ? "state '" : "parameter '") + parameter.path + "' is declared twice",
+                   model.parameters[known->second].location, "first declared here",
+                   {"give one of the layers another name, or another path with `as` or `under`"});
     throw Stop{};
   }
   model.parameters.push_back(std::move(parameter));

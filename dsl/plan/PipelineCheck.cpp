@@ -111,9 +111,8 @@ void PipelineCheck::readSchedule() {
   ScheduleText read = schedules.read(text);
   for (const ScheduleTextError &error : read.errors)
     reporter.error({index, error.row, error.column, error.length}, error.reason, chosen->at, "the plan takes its schedule from this file",
-                   error.ofCommunication
-                       ? Helps{"npar makes the communications itself: a file with compute actions alone is enough"}
-                       : Helps{});
+                   error.ofCommunication ? Helps{"npar makes the communications itself: a file with compute actions alone is enough"}
+                                         : Helps{});
   if (!read.errors.empty())
     return;
   auto numbers = [](int64_t stages, int64_t micros) { return counted(stages, "stage") + " and " + counted(micros, "micro-batch", "es"); };
@@ -121,7 +120,7 @@ void PipelineCheck::readSchedule() {
     reporter.error(chosen->at,
                    "schedule \"" + chosen->name + "\" is for " + numbers(read.stages, read.micros) + ", the plan has " +
                        numbers(stages().size, microCount),
-                   stages().location, "stages are mesh axis '" + stages().name + "', micro-batches are batch / (dp * micro)");
+                   stages().location, originOfNumbers());
   else if (chosen->chunks != 0 && chosen->chunks != read.chunks)
     reporter.error(chosen->at, "schedule \"" + chosen->name + "\" has " + counted(read.chunks, "chunk") + " per stage, not " +
                                    std::to_string(chosen->chunks));
@@ -140,7 +139,11 @@ void PipelineCheck::checkMicros() {
     reporter.error(chosen ? chosen->at : pipeline->location,
                    "schedule '" + kind->name + "' needs at least " + std::to_string(needed) + " micro-batches for " +
                        counted(stages().size, "stage") + ", not " + std::to_string(microCount),
-                   stages().location, "stages are mesh axis '" + stages().name + "', micro-batches are batch / (dp * micro)");
+                   stages().location, originOfNumbers());
+}
+
+std::string PipelineCheck::originOfNumbers() const {
+  return "stages are mesh axis '" + stages().name + "', micro-batches are batch / (data-parallel ranks * micro)";
 }
 
 int64_t PipelineCheck::chunks() const {
@@ -179,9 +182,8 @@ void PipelineCheck::checkBlocks() {
                                           " chunks each needs " + std::to_string(needed) + " blocks and has only " + count;
   // A file is for its own number of stages().
   bool fewerStages = blocks / chunks > 0 && pipeline->path.empty();
-  Helps helps{
-      "set " + (fewerStages ? stages().name + " to at most " + std::to_string(blocks / chunks) + ", or " : std::string()) +
-      "the count of repeat '" + pipeline->repeats[0] + "' to at least " + std::to_string(needed)};
+  Helps helps{"set " + (fewerStages ? stages().name + " to at most " + std::to_string(blocks / chunks) + ", or " : std::string()) +
+              "the count of repeat '" + pipeline->repeats[0] + "' to at least " + std::to_string(needed)};
   reporter.error(pipeline->location, message, stages().location,
                  "mesh axis '" + stages().name + "' of size " + std::to_string(stages().size), helps);
 }

@@ -32,6 +32,8 @@ private:
   void checkCounts();
   void checkMicros();
   const MeshAxis &stages() const;
+  /// Tells where the numbers of stages and micro-batches come from.
+  std::string originOfNumbers() const;
   int64_t chunks() const;
 
   const KnownSchedules &schedules;

@@ -71,7 +71,9 @@ private:
       line("  placed " + placeOf(program).text() + placeText(program.place()->source()));
     line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
          std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
-    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + computeWord(program) +
+    bool hasIdle = program.active_parameters() != 0 && program.active_parameters() != program.parameters();
+    line("  " + std::to_string(program.parameters()) + " parameters, " +
+         (hasIdle ? std::to_string(program.active_parameters()) + " of them active, " : "") + "computes in " + computeWord(program) +
          (program.products() == ProductOrder::Fastest ? "" : std::string(", products ") + wordOf(program.products())) + ", seed " +
          std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
          (program.schedule()->size() ? " by " + program.schedule()->str() : ""));

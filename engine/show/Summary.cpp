@@ -97,6 +97,7 @@ Summary summarize(const Program &program) {
   summary.schedule = text(program.schedule());
   summary.step = stepWord(program);
   summary.parameters = program.parameters();
+  summary.activeParameters = program.active_parameters(), summary.tableParameters = program.table_parameters();
   for (const program::Variable *variable : *program.variables()) {
     uint64_t elements = std::accumulate(variable->shape()->begin(), variable->shape()->end(), uint64_t{1},
                                         [](uint64_t all, int64_t size) { return all * static_cast<uint64_t>(size); });

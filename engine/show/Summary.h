@@ -46,7 +46,7 @@ struct Summary {
   std::string step = "training step"; ///< stepWord(program)
   uint64_t parameters = 0, frozenParameters = 0;
   uint64_t stateElements = 0; ///< of states of the model, which are not among its parameters
-  /// Parameters that a position meets, and those of them in tables that are only looked up. A program does not say: 0 is unknown.
+  /// Parameters that a position meets, and those of them in tables that are only looked up; 0: unknown.
   uint64_t activeParameters = 0, tableParameters = 0;
   int64_t world = 1, batch = 0, micro = 0, microCount = 0;
   uint32_t stages = 1;

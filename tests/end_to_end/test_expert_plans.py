@@ -85,7 +85,7 @@ PLANS = """
   deepseek tensors  ep=2 dense=true cp=2 schedule=zb_v pp=2
   deepseek wide     ep=2 cp=2 zero=1 dp=2
   deepseek wide     ep=4 cp=2 tp=2 sequences=1 open=4
-* mixtral  samples  ep=2 dp=2 zero=2 compute=bf16
+* mixtral  shares   ep=2 dp=2 zero=2 compute=bf16
   mixtral  wide     ep=2 cp=2 compute=bf16 again=block
   qwen     samples  ep=4 tp=2 compute=bf16 again=block
   qwen     tensors  ep=2 pp=2 compute=bf16

@@ -177,16 +177,28 @@ class FamiliesTest(DriverTest):
                     apart = max(abs(loss / wanted - 1) for loss, wanted in zip(losses, expected))
                     self.assertLessEqual(apart, BOUNDS[element])
 
+    def check_export(self, name):
+        """What `bring` wrote comes back: the same tensors in the same type."""
+        self.npar("export", "checkpoint", "--output", name)
+        given, exported = (safetensors_file.read(self.folder / folder / "model.safetensors") for folder in ("checkpoint", name))
+        self.assertEqual(set(exported), set(given))
+        for path, tensor in exported.items():
+            self.assertEqual((tensor.element, list(tensor.values)), (given[path].element, list(given[path].values)), path)
+
+    def test_experts_come_back_bit_for_bit(self):
+        """Files have a tensor for each expert, or all experts in one; npar has them as one parameter."""
+        for name in ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "gpt_oss"):
+            with self.subTest(name):
+                self.family = FAMILIES[name]
+                self.bring(name)
+                self.check_export(name)
+
     def test_selection_biases_balance_loads(self):
         """A step moves each bias by the rate, towards the mean load. The loads are those of transformers. Files have the biases, bit for bit."""
         for name, plan, rate in (("deepseek_v3", "dp ep tp, all in shares", 0.001), ("deepseek_v3_plain", "one rank", 0.25)):
             self.family = FAMILIES[name]
             flags = self.bring(name)
-            self.npar("export", "checkpoint", "--output", name)
-            given, exported = (safetensors_file.read(self.folder / folder / "model.safetensors") for folder in ("checkpoint", name))
-            self.assertEqual(set(exported), set(given))
-            for path, tensor in exported.items():
-                self.assertEqual(list(tensor.values), list(given[path].values), path)
+            self.check_export(name)
             self.train(flags, "steps", plan, "f64", 1, *settings(bias_rate=rate), "--output", "moved.safetensors")
             moved = safetensors_file.read(self.folder / "moved.safetensors")
             for path, loads in self.family["loads"].items():
@@ -349,10 +361,18 @@ class FamiliesTest(DriverTest):
 
     def test_groups_of_experts(self):
         config = FAMILIES["deepseek_v3"]["config"]
-        for groups, said in ((3, "experts are in groups of equal size (experts, groups): 2 == 0 does not hold"), (0, "there is at least one group (groups): 0 >= 1"), (-1, "-1 >= 1 does not hold")):
+        for groups, said in ((3, "experts are in groups of equal size (experts, groups): 8 % 3 == 0 does not hold"), (0, "there is at least one group (groups): 0 >= 1"), (-1, "-1 >= 1 does not hold")):
             (self.folder / "config.json").write_text(json.dumps({**config, "n_group": groups}))
             error = self.npar("import", "config.json", code=1).error
             self.assertIn(said, error)
+            self.assertIn("this follows from the values of 'config.json'", error)
+            self.assertEqual(error.count("error: "), 1, error)
+
+    def test_a_step_between_blocks_with_experts(self):
+        for name in ("qwen2_moe", "qwen3_moe"):
+            (self.folder / "config.json").write_text(json.dumps({**FAMILIES[name]["config"], "decoder_sparse_step": 0}))
+            error = self.npar("import", "config.json", code=1).error
+            self.assertIn("every block or some of them have experts (sparse_step): 0 >= 1 does not hold", error)
             self.assertIn("this follows from the values of 'config.json'", error)
             self.assertEqual(error.count("error: "), 1, error)
 

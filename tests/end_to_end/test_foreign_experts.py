@@ -60,6 +60,13 @@ class ForeignExpertsTest(DriverTest):
         self.assertIn("a piece of both ends of the sequence", written.error)
         self.assertRegex(self.simulate(run + " --cp-comm-type all_gather", "--print-plan").output, r"seq +-> cp by gather\n")
 
+    def test_the_planner_tries_each_way_of_context_parallelism(self):
+        sizes = {"vocab": 512, "context": 4096, "width": 64, "mlp": 64, "heads": 8, "kv_heads": 8, "depth": 2}
+        fixes = [word for one in ("mesh.cp=2", "mesh.pp=1", "mesh.tp=1", "zero=0", "recompute=none") for word in ("--fix", one)]
+        for context, flag in (("ring", "p2p"), ("gather", "all_gather")):
+            written = self.npar("plan", "mixtral", *settings(sizes), "--machine", "dgx-a100", "--hosts", 1, "--batch", 16, *fixes, "--fix", f"context={context}", "--as", "megatron")
+            self.assertIn(f"--cp-comm-type {flag}", written.output.splitlines())
+
     def test_plans_are_written(self):
         text = ("mixtral", "--plan", "four_d", *settings({"mesh.dp": 2, "mesh.ep": 4, "vocab": 512, "context": 64, "width": 64, "mlp": 64, "heads": 4, "kv_heads": 2,
                 "depth": 2, "batch": 8, "compute": "bf16", "mesh.tp": 1}))  # fmt: skip

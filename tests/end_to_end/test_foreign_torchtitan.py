@@ -1,10 +1,15 @@
 """Runs of torchtitan: its models, optimizer, schedules and recomputation, what is not taken, and its own plans written back."""
 
+import re
 import unittest
 
+from driver import ROOT, settings
 from test_foreign_cases import A100, CONFIG, LLAMA3, CasesTest
 
 
+MIXTRAL = {"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "vocab_size": 512, "max_position_embeddings": 64, "hidden_size": 64, "intermediate_size": 64,
+           "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "num_local_experts": 8, "num_experts_per_tok": 2, "tie_word_embeddings": False,
+           "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "hidden_act": "silu", "sliding_window": None}  # fmt: skip
 DEBUG = LLAMA3.replace("8B", "debugmodel")  # is simulated in a tenth of a second
 
 
@@ -54,6 +59,75 @@ class TorchtitanCasesTest(CasesTest):
             with self.subTest(more):
                 run = self.npar_json("simulate", "--from", self.write("run.toml", DEBUG + more), *self.H100)["from"]
                 self.assertEqual(run["not_taken"], [])
+
+    def test_experts(self):
+        """`expert_parallel_degree` of ranks share experts: some of dp, all of cp, and all of tp unless experts are split over it (ParallelDims of torchtitan)."""
+        config = ("--model-config", self.write("config.json", MIXTRAL), "--world")
+
+        def text(cp=1, tp=1, more="", **degrees):
+            lines = [f"{name}_parallel_degree = {value}\n" for name, value in {"context": cp, "tensor": tp, **degrees}.items()]
+            return f'[training]\nlocal_batch_size = 2\nseq_len = 64\n[activation_checkpoint]\nmode = "none"\n[parallelism]\n{"".join(lines)}{more}'
+
+        # Of 8 shares of samples, 2 and 4 ranks share the 8 experts; the plan comes back from what is written.
+        for tp, ep, world in ((1, 4, 8), (2, 4, 16), (1, 8, 8), (1, 1, 8)):
+            with self.subTest(tp=tp, ep=ep):
+                run = text(tp=tp, expert=ep, more=f"expert_tensor_parallel_degree = {tp}\n")
+                plan = self.plan_of("run.toml", run, *config, world)
+                dp = 8 // ep
+                sizes = ", ".join(f"{name} = {size}" for name, size in (("dp", dp), ("ep", ep), ("tp", tp)) if size > 1)
+                self.assertIn(f"mesh {sizes}\n", plan)
+                self.assertEqual(bool(re.search("expert +-> ep in op grouped", plan)), ep > 1)
+                self.assertRegex(plan, "batch +-> " + ", ".join(name for name, size in (("dp", dp), ("ep", ep)) if size > 1) + "\n")
+                written = self.npar("simulate", "--from", self.write("run.toml", run), *self.H100, *config, world, "--as", "torchtitan").output
+                self.assertEqual(f"expert_parallel_degree = {ep}\nexpert_tensor_parallel_degree = {tp}\n" in written, ep > 1, written)
+                self.assertIn("data_parallel_shard_degree = 8\n", written)
+                again = self.plan_of("run.toml", written, *config, world)
+                self.assertEqual(*(one[one.index("\nplan ") :] for one in (plan, again)))
+        for degrees, world, message in (
+            ({"expert": 3}, 8, "ep 3 does not divide the 8 data-parallel ranks"),
+            ({"expert": 16}, 8, "ep 16 does not divide the 8 data-parallel ranks"),
+            ({"expert": 16}, 16, "axis 'expert' of size 8 is not divisible by mesh axis 'ep' of size 16"),
+            ({"expert": 4, "cp": 2}, 8, "torchtitan's ranks that share experts include those of context parallelism, 2 here"),
+            ({"expert": 4, "tp": 2}, 8, "npar's plan of this run splits experts like other layers, over tp 2, and 'expert_tensor_parallel_degree' is 1"),
+            ({"expert": 4, "more": "expert_tensor_parallel_degree = 2\n"}, 8, "over tp 1, and 'expert_tensor_parallel_degree' is 2"),
+        ):
+            with self.subTest(message):
+                self.refused("run.toml", text(**degrees), message, *config, world)
+        run = self.run_of("run.toml", DEBUG + "[parallelism]\nexpert_parallel_degree = 2\n", "--world", 8)  # torchtitan: no effect without experts
+        self.assertEqual(self.left(run), ["parallelism.expert_parallel_degree"])
+
+    def test_plans_with_experts_are_written(self):
+        sizes = settings({"vocab": 512, "context": 64, "width": 64, "mlp": 64, "heads": 4, "kv_heads": 2, "depth": 2, "batch": 16})
+        path = self.write("plans.npar", (ROOT / "stdlib" / "models" / "mixtral.npar").read_text() + """
+plan tensors for Mixtral {
+    mesh dp = 2, ep = 4, tp = 2
+    micro 1
+    split {
+        expert -> ep in op grouped
+        batch  -> dp, ep
+        head, hidden, vocab -> tp
+        seq    -> tp
+    }
+    store { optimizer, gradients, parameters -> dp, ep }
+    compute bf16, gradients f32, reduce f32
+}
+plan context for Mixtral {
+    mesh dp = 2, ep = 2, cp = 2
+    micro 1
+    split {
+        expert -> ep in op grouped
+        batch  -> dp, ep
+        seq    -> cp by gather
+    }
+    store { optimizer, gradients, parameters -> dp, ep, cp }
+    compute bf16, gradients f32, reduce f32
+}
+""")
+        text = self.npar("inspect", path, "--plan", "tensors", *sizes, "--as", "torchtitan").output
+        for line in ("data_parallel_shard_degree = 8", "expert_parallel_degree = 4", "expert_tensor_parallel_degree = 2", "tensor_parallel_degree = 2"):
+            self.assertIn(line + "\n", text)
+        error = self.npar("inspect", path, "--plan", "context", *sizes, "--as", "torchtitan", code=1).error
+        self.assertIn("torchtitan's ranks that share experts include all ranks of context parallelism", error)
 
     def test_models(self):
         """The flavors of llama3 have the scaled rotary positions of Llama 3.1, those of qwen3 have plain ones and no pipeline."""

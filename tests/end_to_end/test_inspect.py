@@ -26,6 +26,21 @@ class InspectTest(DriverTest):
                 summary = self.npar_json("inspect", "gpt2", "--plan", "none", *settings(sizes, batch=1))
                 self.assertEqual(summary["parameters"], parameters)
 
+    def test_active_parameters_of_a_compiled_program(self):
+        """A program has the counts of its text: all parameters, those that a position meets, and states. Counted by hand for two experts of eight."""
+        sizes = {"depth": 1, "width": 16, "heads": 2, "kv_heads": 2, "mlp": 8, "vocab": 32, "length": 8, "context": 8, "batch": 2, "experts": 8, "chosen": 2}
+        text = ("mixtral", "--plan", "none", *settings(sizes))
+        self.npar("compile", *text, "-o", "experts.npx")
+        summary = self.npar_json("inspect", "experts.npx")
+        table, expert = 32 * 16, 3 * 16 * 8
+        self.assertEqual(summary["parameters"] - summary["active_parameters"], 6 * expert)
+        self.assertEqual(summary["table_parameters"], table)
+        self.assertEqual(summary, self.npar_json("inspect", *text))
+        line = f"parameters  {summary['parameters']}, of which a position meets {summary['active_parameters']} ({summary['active_parameters'] - table} without tables that it looks up)\n"
+        self.assertIn(line, self.npar("inspect", "experts.npx").output)
+        self.assertIn(line, self.npar("inspect", *text).output)
+        self.assertIn(f"{summary['parameters']} parameters, {summary['active_parameters']} of them active, computes in f32", self.npar("compile", *text, "--emit=rank").output)
+
     def test_json_fields(self):
         summary = self.npar_json("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2)))
         self.assertEqual(list(summary), ["schema", "model", "plan", "parameters", "world", "mesh", "classes", "schedule", "span_seconds", "bubble"])

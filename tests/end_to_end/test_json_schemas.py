@@ -111,6 +111,7 @@ THEN = [
     ("schedule-diff", "schedule diff gpipe 1f1b --stages 2 --microbatches 3"),
     ("schedule-explain", "schedule explain --kind zb_h1 --stages 2 --microbatches 2"),
     ("verify", "verify two.npar --set compute=bf16"),
+    ("verify", f"verify {ROOT / 'tests' / 'end_to_end' / 'near_ties.npar'}"),
     ("verify", "verify large.npar", 3),
     ("verify-pairs", "verify --pairs two.npar --features dp"),
     ("verify-all", "verify --all two.npar --plans 1"),

@@ -1,7 +1,6 @@
 // `npar inspect`: what a compiled program holds and does, without running it: numbers, a picture, a page, a planned timeline.
 #include "tools/npar/Command.h"
 
-#include "dsl/ParameterCounts.h"
 #include "engine/files/BoundedText.h"
 #include "engine/files/PendingFile.h"
 #include "engine/show/CollectiveCauses.h"
@@ -196,19 +195,6 @@ ExitCode writePictures(const InspectFlags &flags, const show::View &first, const
   return flags.trace.empty() ? ExitCode::Good : writeText(flags.trace, show::viewTrace(first));
 }
 
-/// The program's summary, with the counts that only its text has.
-Outcome<show::Summary> summaryOf(const InspectFlags &flags, const program::Program &program) {
-  show::Summary summary = show::summarize(program);
-  if (flags.model.isCompiled())
-    return summary;
-  Outcome<ElaboratedModel> text = elaborateModel(flags.model, {}, /*withWarnings=*/false);
-  if (!text.ok())
-    return text.code();
-  const dsl::ParameterCounts counts = dsl::countParameters(text->program.model);
-  summary.activeParameters = static_cast<uint64_t>(counts.active), summary.tableParameters = static_cast<uint64_t>(counts.tables);
-  return summary;
-}
-
 ExitCode inspect(const InspectFlags &flags, InspectView view) {
   for (const std::string &setting : flags.compareSettings)
     if (!models::settingOf(setting))
@@ -254,11 +240,9 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   if (ExitCode code = writePictures(flags, views[0], all); code != ExitCode::Good)
     return code;
 
-  Outcome<show::Summary> summary = summaryOf(flags, program);
-  if (!summary.ok())
-    return summary.code();
+  const show::Summary summary = show::summarize(program);
   if (flags.json) {
-    OrderedJson json = show::summaryJson(*summary);
+    OrderedJson json = show::summaryJson(summary);
     show::addView(json, views[0]);
     if (traffic)
       json["placement"] = show::hostTrafficJson(*traffic);
@@ -284,7 +268,7 @@ ExitCode inspect(const InspectFlags &flags, InspectView view) {
   } else if (traffic) {
     std::cout << show::hostTrafficText(program, *traffic);
   } else {
-    std::cout << show::summaryTable(*summary) << show::viewText(views[0]);
+    std::cout << show::summaryTable(summary) << show::viewText(views[0]);
     if (actual)
       std::cout << show::measuredRunText(views[0], *actual);
     if (views.size() > 1)

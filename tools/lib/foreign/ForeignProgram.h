@@ -36,6 +36,7 @@ struct PlanShape {
   bool sequence = false;
   bool inMeshOrder = true;      ///< ranks fill hosts in the order of the mesh
   bool recomputesEvery = false; ///< `recompute every k`
+  bool hasExperts = false;      ///< rows go to experts in the order of positions, which zigzag changes
 };
 
 /// A file whose settings belong to another one's.

@@ -167,6 +167,30 @@ void skipWhatIsOff(Reading &in) {
     in.skipSection("activation_checkpoint.per_op_sac");
 }
 
+/// The ranks that share experts are some of dp and all of cp, and if experts are not split over tp, all of tp too (ParallelDims of
+/// torchtitan/distributed/parallel_dims.py). npar's plan takes them from dp alone, and splits experts over tp.
+void readTorchtitanExperts(Reading &in, const ForeignHints &hints) {
+  ForeignRun &run = in.run;
+  const ForeignEntry *ep = inParallelism(in, "expert_parallel_degree"), *tp = inParallelism(in, "expert_tensor_parallel_degree");
+  const int64_t ranks = in.whole(ep, 1), inside = in.whole(tp, 1);
+  if (ranks == 1)
+    return;
+  if (!hints.modelIsKnown) {
+    in.leave(ep, "the model has no experts; --model-config reads one that has");
+    return;
+  }
+  run.ep = ranks, in.place("ep", ep);
+  if (run.cp > 1)
+    in.error(*ep, fmt::format("torchtitan's ranks that share experts include those of context parallelism, {} here, and npar's plan of "
+                              "this run takes them from the data-parallel ranks alone",
+                              run.cp));
+  if (inside != run.tp)
+    in.error(tp ? *tp : *ep,
+             fmt::format("npar's plan of this run splits experts like other layers, over tp {}, and 'expert_tensor_parallel_degree' "
+                         "is {}",
+                         run.tp, inside));
+}
+
 void readTorchtitan(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *local = in.find("training.local_batch_size"), *older = in.find("training.batch_size"),
@@ -177,7 +201,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
                      *rotate = inParallelism(in, "context_parallel_rotate_method");
   const ForeignEntry *reshard = inParallelism(in, "fsdp_reshard_after_forward"), *noLoss = inParallelism(in, "disable_loss_parallel"),
                      *sequence = inParallelism(in, "enable_sequence_parallel");
-  const ForeignEntry *micro = inParallelism(in, "pipeline_parallel_microbatch_size"), *ep = inParallelism(in, "expert_parallel_degree"),
+  const ForeignEntry *micro = inParallelism(in, "pipeline_parallel_microbatch_size"),
                      *async = inParallelism(in, "enable_async_tensor_parallel");
   const ForeignEntry *balancer = inParallelism(in, "context_parallel_load_balancer");
   if (!local)
@@ -228,10 +252,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
     in.leave(async, "a product does not overlap with its own collective");
   if (run.cp > 1)
     run.ring = in.word(rotate, "allgather") == "allgather" ? "gather" : balancer && balancer->value == "None" ? "ring" : "ring(zigzag)";
-  if (hints.modelIsKnown)
-    run.ep = in.whole(ep, 1), in.place("ep", ep);
-  else if (ep && in.whole(ep, 1) > 1)
-    in.leave(ep, "the model has no experts; --model-config reads one that has");
+  readTorchtitanExperts(in, hints);
   std::string param = elementType(in.word(in.find("training.mixed_precision_param"), "bfloat16")),
               dtype = elementType(in.word(in.find("training.dtype"), "float32"));
   std::string reduced = elementType(in.word(in.find("training.mixed_precision_reduce"), "float32"));
@@ -267,7 +288,7 @@ void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
   toml.add("tensor_parallel_degree", run.tp);
   toml.add("context_parallel_degree", run.cp);
   if (run.ep > 1)
-    toml.add("expert_parallel_degree", run.ep);
+    toml.add("expert_parallel_degree", run.ep), toml.add("expert_tensor_parallel_degree", run.tp);
   if (run.cp > 1)
     toml.add("context_parallel_rotate_method", std::string(run.ring == "gather" ? "allgather" : "alltoall"));
   if (run.cp > 1 && run.ring == "ring")
@@ -397,6 +418,9 @@ public:
                      "`store { gradients -> ... }`");
     if (run.zero == 0 && run.cp == 1 && run.dp > 1 && run.tp * run.pp > 1 && !run.writesOwnPlan())
       refusals.error(plan.location, withoutShares, "add a `store`");
+    if (run.ep > 1 && run.cp > 1)
+      refusals.error(plan.location, "torchtitan's ranks that share experts include all ranks of context parallelism",
+                     "leave out the context parallelism, or the rule of the experts");
     if (run.zero == 0 && run.cp > 1)
       refusals.error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
   }

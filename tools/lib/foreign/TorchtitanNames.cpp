@@ -32,7 +32,7 @@ const NameTable &torchtitanNames() {
        "experimental.tensor_parallel_degree parallelism.context_parallel_degree parallelism.context_parallel_load_balancer "
        "parallelism.context_parallel_rotate_method parallelism.data_parallel_replicate_degree parallelism.data_parallel_shard_degree "
        "parallelism.disable_loss_parallel parallelism.enable_async_tensor_parallel parallelism.enable_sequence_parallel "
-       "parallelism.expert_parallel_degree parallelism.fsdp_reshard_after_forward parallelism.module_fqns_per_model_part "
+       "parallelism.expert_parallel_degree parallelism.expert_tensor_parallel_degree parallelism.fsdp_reshard_after_forward parallelism.module_fqns_per_model_part "
        "parallelism.pipeline_parallel_degree parallelism.pipeline_parallel_first_stage_less_layers "
        "parallelism.pipeline_parallel_last_stage_less_layers parallelism.pipeline_parallel_layers_per_stage "
        "parallelism.pipeline_parallel_microbatch_size parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_schedule_csv "
@@ -54,7 +54,7 @@ const NameTable &torchtitanNames() {
        "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns=moe.router.gate "
        "activation_checkpoint.visualize_memory_budget_pareto"},
       {Part::Plan, "experts are split like other layers, and rows go to them as plan and sizes say",
-       "debug.moe_force_load_balance parallelism.expert_parallel_comm_backend=standard parallelism.expert_tensor_parallel_degree=1 "
+       "debug.moe_force_load_balance parallelism.expert_parallel_comm_backend=standard "
        "parallelism.pipeline_parallel_expert_parallel_overlap=true"},
       {Part::Plan, "npar's own kernels are timed",
        "debug.deterministic training.deterministic compile.backend=inductor compile.components=model_loss compile.enable experimental.enable_async_tensor_parallel_compile "

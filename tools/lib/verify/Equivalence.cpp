@@ -142,29 +142,18 @@ static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, 
   return BothSteps{*result, expected};
 }
 
-namespace {
-
-/// The largest relative differences of losses and gradient norms that a type's own rounding explains.
-struct Bounds {
-  const char *name;
-  double loss, norm;
-  std::string range = {}; ///< a note on the type's range, if numbers of a model can easily exceed it
-};
-
-Bounds boundsOf(const program::Program &program) {
+TypeBounds boundsOf(const program::Program &program) {
   program::ElementType type = program.compute();
   bool tf32 = program::multipliesInTf32(program), narrow = isNarrow(type);
   const char *name = tf32 ? "tf32" : narrow ? program::rowOf(type).planWord : "f32"; // never narrower than float32
   std::string range = hasSmallRange(type) ? fmt::format("; the largest number of {} is {:.0f}", name, program::rowOf(type).largest) : "";
-  double rounding = tf32 || narrow ? roundingOf(program) : 0;
+  double rounding = roundingOf(program);
+  if (!tf32 && !narrow)
+    return {name, rounding, 1e-5, 1e-4};
   if (rounding > 0x1p-11)
-    return {name, 5e-3, 2e-2, range};
-  if (rounding > 0)
-    return {name, 1e-3, 5e-3, range};
-  return {name, 1e-5, 1e-4};
+    return {name, rounding, 5e-3, 2e-2, range};
+  return {name, rounding, 1e-3, 5e-3, range};
 }
-
-} // namespace
 
 double roundingOf(const program::Program &program) {
   return program::multipliesInTf32(program) ? 0x1p-11 : program::lastPlace(program.compute()) / 2; // tf32 has the mantissa of fp16
@@ -216,7 +205,7 @@ engine::Result<double> sensitivityOf(const std::function<engine::Result<std::uni
 
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                       engine::Observer &observer, std::vector<Check> &checks) {
-  Bounds bounds = boundsOf(program);
+  TypeBounds bounds = boundsOf(program);
   ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
       norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
   for (Session *one : {&session, &reference})

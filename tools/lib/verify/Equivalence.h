@@ -40,6 +40,16 @@ double gradientNoise(double loss, double rounding);
 /// operands.
 double roundingOf(const program::Program &program);
 
+/// The largest relative differences that the rounding of a program's type explains.
+struct TypeBounds {
+  const char *name; ///< "bf16"
+  double rounding;  ///< roundingOf the program
+  double loss, norm;
+  std::string range = {}; ///< a note on the type's range, if numbers of a model can easily exceed it
+};
+
+TypeBounds boundsOf(const program::Program &program);
+
 /// Compares the initial parameters, then disturbs them and compares `steps` optimizer steps. Appends a check for each kind of tensor.
 /// `observer` hears of each step and can stop before it, here and below.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,

@@ -1,7 +1,7 @@
 // Runs both programs, and tells errors of a plan from numbers that prove nothing.
 #include "tools/lib/verify/OneRankComparison.h"
 
-#include "tools/lib/verify/Equivalence.h"
+#include "tools/lib/verify/ChoiceComparison.h"
 #include "tools/lib/verify/OneRank.h"
 
 #include <algorithm>
@@ -18,12 +18,13 @@ using engine::Status;
 namespace {
 
 constexpr int64_t verifySteps = 3;
-constexpr uint64_t mostSeeds = 5; ///< attempt if one rank leaps with the numbers of those before
+constexpr double nearRoundings = 64; ///< between scores that rounding may order either way
+constexpr double allowedTimes = 4;   ///< the error of one rank in the same type
+constexpr uint64_t mostSeeds = 5;    ///< attempt if one rank leaps with the numbers of those before
 
 /// A model can amplify rounding, and deep models do: one rank in the same type is then as far from float64. A plan may be a few times as
 /// far because it rounds in other places.
 void allowOneRanksError(std::vector<Check> &checks, const std::vector<Check> &oneRank) {
-  constexpr double times = 4;
   for (size_t i = 0; i < checks.size() && i < oneRank.size(); ++i) {
     std::optional<double> error = checks[i].maxRelativeError, own = oneRank[i].maxRelativeError;
     if (checks[i].ok || !error || !own)
@@ -33,9 +34,19 @@ void allowOneRanksError(std::vector<Check> &checks, const std::vector<Check> &on
       checks[i].detail += "; on one rank it is not finite in this type either: the model's values are too large for it under any plan";
       continue;
     }
-    checks[i].ok = *error <= times * *own;
-    checks[i].detail += fmt::format("; one rank in this type has the error {:.2e}, and {} times that is allowed", *own, times);
+    checks[i].ok = *error <= allowedTimes * *own;
+    checks[i].detail += fmt::format("; one rank in this type has the error {:.2e}, and {} times that is allowed", *own, allowedTimes);
   }
+}
+
+/// The two scores of a margin may each have a few times the error of one rank's scores in the same type.
+void allowOneRanksScores(Check &check, double error) {
+  const double allowed = 2 * allowedTimes * error;
+  check.ok = *check.maxRelativeError <= allowed;
+  check.detail +=
+      fmt::format("; scores of the largest margin are {:.1e} apart, {:.0e} is near; scores of one rank in this type have the error "
+                  "{:.1e}, which allows {:.1e}",
+                  *check.maxRelativeError, check.bound, error, allowed);
 }
 
 void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbers, uint64_t seed) {
@@ -179,8 +190,8 @@ Status OneRankComparison::inFloat64(const models::ProgramPointer &program, const
   return compareGradients(checks);
 }
 
-Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
-                                              uint64_t ofSeed, std::vector<Check> &checks) {
+Result<TypeBounds> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text,
+                                                  job::Processes::Ranks ranks, uint64_t ofSeed, std::vector<Check> &checks) {
   TRY(models::ProgramPointer own,
       processes.share([&] { return written.compilation->compile(text, /*withoutKernels=*/false, request.model.targets); }, ranks));
   TRY_STATUS(processes.agree(processes.checkMemory({own, reference}, options.threads)));
@@ -189,28 +200,54 @@ Result<double> OneRankComparison::compareOnce(const models::ElaboratedModel &wri
   TRY(SessionPointer one, createReference());
   engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
   TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, observer, checks));
-  return roundingOf(own->root());
+  return boundsOf(own->root());
+}
+
+Status OneRankComparison::compareChoices(const TypeBounds &bounds, std::vector<Check> &checks) {
+  ChoiceComparison comparison(request.model, processes, observer,
+                              [&](const models::ProgramPointer &program, job::Processes::Ranks ranks) -> Result<SessionPointer> {
+                                TRY_STATUS(processes.agree(processes.checkMemory({program}, options.threads)));
+                                return createSession(program, ranks, ranks == job::Processes::Ranks::Shared ? options : optionsOfOneRank());
+                              });
+  TRY(chosen, comparison.compare(verifySteps, seed));
+  Check check{fmt::format("in {}: choices", bounds.name), true, std::nullopt, ""};
+  check.bound = nearRoundings * bounds.rounding;
+  if (!chosen) {
+    check.detail = "not compared: no evaluation makes them, because they or all losses depend on several samples";
+    checks.push_back(check);
+    return {};
+  }
+  chosen->type = bounds.name, chosen->lossBound = bounds.loss;
+  check.maxRelativeError = chosen->largestMargin();
+  if (check.ok = chosen->largestMargin() < check.bound; !check.ok) {
+    TRY(std::optional<ChoiceReport> oneRank, comparison.compareOneRank(verifySteps, seed));
+    allowOneRanksScores(check, oneRank->largestScoreError());
+  }
+  check.detail = chosen->text(check.ok) + check.detail;
+  checks.push_back(check);
+  return {};
 }
 
 Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks) {
   std::vector<Check> found, oneRank;
-  TRY(double rounding, compareOnce(written, written.program, job::Processes::Ranks::Shared, seed, found));
+  TRY(TypeBounds bounds, compareOnce(written, written.program, job::Processes::Ranks::Shared, seed, found));
   if (!allHold(found)) {
-    TRY([[maybe_unused]] double same, compareOnce(written, onOneRank(written.program), job::Processes::Ranks::AllInEach, seed, oneRank));
+    TRY([[maybe_unused]] TypeBounds same,
+        compareOnce(written, onOneRank(written.program), job::Processes::Ranks::AllInEach, seed, oneRank));
     allowOneRanksError(found, oneRank);
   }
   for (uint64_t next = seed + 1; !allHold(found) && next < seed + mostSeeds; ++next) {
     if (next > seed + 1) { // after the next seed, others only if the numbers before them make one rank leap
-      TRY(double leap, sensitivity(next - 1, rounding));
+      TRY(double leap, sensitivity(next - 1, bounds.rounding));
       if (leap < found.front().bound)
         break;
     }
     std::vector<Check> otherNumbers;
-    TRY(rounding, compareOnce(written, written.program, job::Processes::Ranks::Shared, next, otherNumbers));
+    TRY(bounds, compareOnce(written, written.program, job::Processes::Ranks::Shared, next, otherNumbers));
     allowAKink(found, otherNumbers, next);
   }
   checks.insert(checks.end(), found.begin(), found.end());
-  return {};
+  return ChoiceComparison::hasChoices(written.program.model) ? compareChoices(bounds, checks) : Status();
 }
 
 } // namespace npar::verify

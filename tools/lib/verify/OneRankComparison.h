@@ -1,6 +1,8 @@
 // Compares a plan's program with the one-rank program, first in float64, then in the plan's own type.
 #pragma once
 
+#include "tools/lib/verify/Equivalence.h"
+#include "tools/lib/verify/FlippedChoices.h"
 #include "tools/lib/verify/VerifyPlan.h"
 
 namespace npar::verify {
@@ -22,6 +24,8 @@ public:
   /// Compares the plan in its own type. The comparison in float64 ignores the plan's `compute` and `keep` clauses.
   engine::Status inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks);
 
+  /// Choices of the plan among scores, in its own type; nothing if they were not compared.
+  const std::optional<ChoiceReport> &choices() const { return chosen; }
   /// The one-rank program's options: it always runs on the CPU.
   engine::SessionOptions optionsOfOneRank() const;
   /// The seed whose numbers were compared in float64.
@@ -38,9 +42,11 @@ private:
   engine::Result<SessionPointer> compareNumbers(const models::ProgramPointer &program, const std::string &choices,
                                                 std::vector<Check> &checks);
   engine::Status compareGradients(std::vector<Check> &checks);
-  /// One comparison in the plan's own type; returns the type's rounding.
-  engine::Result<double> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
-                                     uint64_t ofSeed, std::vector<Check> &checks);
+  /// One comparison in the plan's own type; returns the bounds of the type.
+  engine::Result<TypeBounds> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
+                                         uint64_t ofSeed, std::vector<Check> &checks);
+  /// Compares the choices among scores with those of float64.
+  engine::Status compareChoices(const TypeBounds &bounds, std::vector<Check> &checks);
 
   const VerifyRequest &request;
   engine::SessionOptions options;
@@ -49,6 +55,7 @@ private:
   engine::Observer &observer;
   uint64_t seed;
   std::optional<program::ProductOrder> order;
+  std::optional<ChoiceReport> chosen;
 };
 
 } // namespace npar::verify

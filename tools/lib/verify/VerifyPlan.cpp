@@ -109,7 +109,7 @@ Result<VerifyReport> verifyPlan(const VerifyRequest &request, job::Processes &pr
   program::ElementType type = written.program.plan.compute;
   if (!given && !isWide(type))
     TRY_STATUS(comparison.inOwnType(written, report.checks));
-  report.products = comparison.productOrder();
+  report.products = comparison.productOrder(), report.choices = comparison.choices();
   if (!given && request.explainsRounding && isNarrow(type) && processes.isFirst()) {
     TRY(report.rounding, findRounding(written, reference, comparison.optionsOfOneRank(), comparison.comparedSeed(), observer));
   }

@@ -21,6 +21,40 @@ OrderedJson warningJson(const RoundingWarning &warning, const dsl::Sources &sour
   return json;
 }
 
+OrderedJson flipJson(const FlippedChoice &flip) {
+  return OrderedJson{{"batch", flip.batch},   {"sample", flip.sample},         {"position", flip.position},
+                     {"chosen", flip.chosen}, {"in_place_of", flip.inPlaceOf}, {"scores", {flip.score, flip.scoreInPlaceOf}},
+                     {"margin", flip.margin}};
+}
+
+OrderedJson choicesJson(const ChoiceReport &report) {
+  OrderedJson json, layers = OrderedJson::array();
+  for (const LayerChoices &one : report.layers) {
+    OrderedJson examples = OrderedJson::array();
+    for (const FlippedChoice &flip : one.examples)
+      examples.push_back(flipJson(flip));
+    layers.push_back(OrderedJson{{"layer", one.layer},
+                                 {"place", one.place},
+                                 {"axis", one.axis},
+                                 {"choices", one.choices},
+                                 {"flipped", one.flipped},
+                                 {"largest_margin", one.largestMargin},
+                                 {"score_error", one.largestScoreError},
+                                 {"examples", std::move(examples)}});
+  }
+  json["type"] = report.type;
+  json["batches"] = report.batches;
+  json["choices"] = report.choices();
+  json["flipped"] = report.flipped();
+  if (report.hasLoss) {
+    json["loss_bound"] = report.lossBound;
+    json["loss_by_choices"] = report.lossByChoices;
+    json["loss_error"] = report.lossError;
+  }
+  json["layers"] = std::move(layers);
+  return json;
+}
+
 } // namespace
 
 VerifyReport reportOf(const program::Program &program, std::vector<Check> checks) {
@@ -51,6 +85,8 @@ OrderedJson jsonOf(const VerifyReport &report) {
     json["rounding_error"] = report.rounding->error;
   if (report.products)
     json["products"] = program::wordOf(*report.products);
+  if (report.choices)
+    json["choices"] = choicesJson(*report.choices);
   return json;
 }
 

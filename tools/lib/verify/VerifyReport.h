@@ -4,6 +4,7 @@
 #include "engine/json/JsonForward.h"
 #include "engine/program/Program_generated.h"
 #include "tools/lib/verify/ErrorMeasure.h"
+#include "tools/lib/verify/FlippedChoices.h"
 #include "tools/lib/verify/RoundingWarning.h"
 
 #include <optional>
@@ -22,13 +23,15 @@ struct VerifyReport {
   dsl::Sources texts = dsl::Sources(); ///< which the warning's location points into
   /// The order of the products of bf16 in the plan's own type; nothing for a program without them.
   std::optional<program::ProductOrder> products = std::nullopt;
+  /// Choices of the plan among scores, in its own type; nothing for a model without choices, or if they were not compared.
+  std::optional<ChoiceReport> choices = std::nullopt;
 
   bool good() const { return allHold(checks); }
 };
 
 VerifyReport reportOf(const program::Program &program, std::vector<Check> checks);
 
-/// The object {ok, plan, checks, warnings, rounding_error, products}. JSON has no infinity: such errors are null.
+/// The object {ok, plan, checks, warnings, rounding_error, products, choices}. JSON has no infinity: such errors are null.
 OrderedJson jsonOf(const VerifyReport &report);
 
 } // namespace npar::verify

@@ -78,6 +78,9 @@ ExitCode print(const verify::VerifyReport &report, bool asJson) {
     std::cout
         << readable::TableRow(2).left(check.ok ? "ok" : "FAILED", 8).left(check.name, 26).right(error, 8).text("  " + check.detail).str();
   }
+  if (report.choices)
+    for (const std::string &line : report.choices->lines())
+      std::cout << "  " << line << "\n";
   std::cout << (report.good() ? "all checks passed\n" : "some checks failed\n");
   return code;
 }

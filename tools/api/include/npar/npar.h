@@ -208,7 +208,7 @@ NPAR_API void npar_program_free(npar_program *program);
 
 typedef int32_t npar_view;
 enum {
-  NPAR_VIEW_SUMMARY = 0,    /* sizes, work and communication of each class of ranks: text, JSON */
+  NPAR_VIEW_SUMMARY = 0,    /* numbers of parameters; sizes, work and communication of each class of ranks: text, JSON */
   NPAR_VIEW_WHY = 1,        /* the reason of each collective: text, JSON */
   NPAR_VIEW_BYTES = 2,      /* bytes per parameter: text, JSON */
   NPAR_VIEW_HOSTS = 3,      /* traffic between hosts: text, JSON */

@@ -31,7 +31,7 @@ struct Request {
 };
 
 enum class View : int32_t {
-  Summary = NPAR_VIEW_SUMMARY,       ///< sizes, work and communication of each class of ranks: text, JSON
+  Summary = NPAR_VIEW_SUMMARY,       ///< numbers of parameters; sizes, work and communication of each class of ranks: text, JSON
   Why = NPAR_VIEW_WHY,               ///< the reason of each collective: text, JSON
   Bytes = NPAR_VIEW_BYTES,           ///< bytes per parameter: text, JSON
   Hosts = NPAR_VIEW_HOSTS,           ///< traffic between hosts: text, JSON

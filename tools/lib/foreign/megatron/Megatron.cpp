@@ -280,8 +280,8 @@ public:
   bool decaysVectors() const override { return false; }
   bool expresses(const PlanShape &plan) const override {
     bool sharesApart = plan.zero > 0 && plan.cp > 1; // the shares of a text are over dp alone, Megatron-LM's over cp too
-    return !sharesApart && plan.context != "ring" && plan.context != "ulysses" && plan.blocks % (plan.pp * plan.chunks) == 0 &&
-           plan.inMeshOrder;
+    return !sharesApart && (plan.context != "ring" || plan.hasExperts) && plan.context != "ulysses" &&
+           plan.blocks % (plan.pp * plan.chunks) == 0 && plan.inMeshOrder;
   }
   bool numbersDpOutside() const override { return true; }
   bool sharesExperts() const override { return true; }

@@ -23,6 +23,7 @@ bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   plan.context = wordOf(c.context);
   plan.sequence = c.sequence;
   plan.inMeshOrder = c.place == PlaceOrder::Mesh;
+  plan.hasExperts = !task.experts.axis.empty();
   plan.recomputesEvery = c.recompute.kind == dsl::RecomputeKind::Every;
   return task.as->expresses(plan);
 }

@@ -2,8 +2,8 @@
 #include "tools/lib/planner/search/RoutedExperts.h"
 
 #include "dsl/AxisSize.h"
+#include "dsl/RoutedRows.h"
 
-#include <algorithm>
 #include <set>
 
 namespace npar::planner {
@@ -11,19 +11,12 @@ namespace {
 
 const std::string &textOf(const dsl::Node &node, const char *attribute) { return std::get<std::string>(node.attributes.at(attribute)); }
 
-/// The number of rows that a position becomes.
-int64_t rowsOfPosition(const dsl::Model &model, const std::string &row) {
-  for (const dsl::Node &node : model.nodes)
-    if (node.op == "dispatch" && textOf(node, "row") == row)
-      return dsl::axisSize(model, row) / std::max<int64_t>(1, dsl::axisSize(model, textOf(node, "seq")));
-  return 1;
-}
-
 } // namespace
 
 RoutedExperts routedExpertsOf(const dsl::Program &program) {
   const dsl::Model &model = program.model;
   RoutedExperts experts;
+  const std::map<std::string, int64_t> choices = dsl::choicesByRows(model);
   std::set<int> routings; // by the node with the first row of each expert
   for (const dsl::Node &node : model.nodes) {
     if (node.op != "grouped" || (!experts.axis.empty() && textOf(node, "axis") != experts.axis))
@@ -31,7 +24,7 @@ RoutedExperts routedExpertsOf(const dsl::Program &program) {
     if (experts.axis.empty()) {
       experts.axis = textOf(node, "axis");
       experts.count = dsl::axisSize(model, experts.axis);
-      experts.choices = rowsOfPosition(model, textOf(node, "row"));
+      experts.choices = choices.at(textOf(node, "row"));
     }
     routings.insert(node.operands[2]);
     double elements = 1;
