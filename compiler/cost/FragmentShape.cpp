@@ -97,11 +97,30 @@ struct Maker {
       double input = static_cast<double>(piece.count() * program::sizeOf(piece.type()));
       bytes += piece.kind() == program::CollectiveKind::AllGather ? input * span.members : input;
     }
-    message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
-    message.links = linksOf(machine, span);
+    if (collective.kind() == program::CollectiveKind::AllToAll) {
+      ExchangedBytes exchanged = sent(collective, bytes, span);
+      message.seconds = slowed(exchangeSeconds(machine, exchanged, span), span.level);
+      message.links = linksOf(machine, exchanged, span);
+    } else {
+      message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
+      message.links = linksOf(machine, span);
+    }
     message.beside = linkOf(machine, span.level).beside;
     message.members = span.members;
     return message;
+  }
+
+  /// Bytes of an all-to-all that exist and that nobody has yet.
+  ExchangedBytes sent(const program::Collective &collective, double bytes, const GroupSpan &span) const {
+    bool isOfRows = collective.filled() < 1;
+    ExchangedBytes sent = exchangedBytes(deviations.worstLoad ? bytes : bytes * collective.filled(), span);
+    if (!isOfRows || (deviations.sentToRanks == 1 && deviations.sentToHosts == 1))
+      return sent;
+    // what has come to a host goes on from there
+    double near = span.level <= LinkLevel::Host ? span.members : span.inside;
+    sent.near = (sent.near + sent.far * (near - 1) / near) * deviations.sentToRanks;
+    sent.far *= deviations.sentToHosts;
+    return sent;
   }
 
   /// Compute steps wait for everything received, and everything sent waits for the compute steps.
@@ -138,13 +157,20 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
+  /// Planned seconds of a computing step.
+  double lasting(uint32_t place) const {
+    const program::Step &step = *fragment.steps()->Get(place);
+    double worst = deviations.worstLoad && fragment.worst() ? fragment.worst()->Get(place) : 0;
+    return worst > 0 ? worst : step.end() - step.begin();
+  }
+
   /// Of computing steps. Times of tasks that were measured have all in them.
   std::vector<double> seconds() const {
     std::vector<double> seconds(fragment.steps()->size());
     double times = pace();
     for (uint32_t place = 0; place < seconds.size(); ++place)
       if (const program::Step &step = *fragment.steps()->Get(place); computes(step)) {
-        seconds[place] = (step.end() - step.begin()) * times;
+        seconds[place] = lasting(place) * times;
         if (deviations.sumsApart && !deviations.taskTimes)
           seconds[place] += sumSeconds(step);
       }

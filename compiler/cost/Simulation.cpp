@@ -425,6 +425,14 @@ private:
 
 } // namespace
 
+bool hasLoad(const program::Program &program) {
+  for (const program::RankClass *rankClass : *program.classes())
+    for (const program::Fragment *fragment : *rankClass->fragments())
+      if (fragment->worst() && fragment->worst()->size() > 0)
+        return true;
+  return false;
+}
+
 engine::Result<Simulation> simulateStep(const program::Program &program, const Machine &machine, const Topology &topology,
                                         const Deviations &deviations) {
   return StepSimulation(program, machine, topology, deviations).run();

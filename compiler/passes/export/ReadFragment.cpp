@@ -224,7 +224,7 @@ private:
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
     action.flops = kernel.getFlops().convertToDouble();
-    setDuration(action, reader.machines, operationOf(kernel));
+    setDuration(action, reader.machines, operationOf(kernel, kernel.getFilled().convertToDouble()), operationOf(kernel, 1));
     return success();
   }
 
@@ -269,12 +269,8 @@ private:
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
-    double made = static_cast<double>(storageBytes(matmul.getResult().getType()));
-    double bytes =
-        static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
-    setDuration(action, reader.machines,
-                {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK()),
-                 matmul.getTf32()});
+    setDuration(action, reader.machines, operationOf(matmul, *element, matmul.getFilled().convertToDouble()),
+                operationOf(matmul, *element, 1));
     return success();
   }
 

@@ -2,6 +2,7 @@
 #include "compiler/passes/export/StepTimes.h"
 
 #include "compiler/dialects/nn/base/Axes.h"
+#include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/passes/export/ProgramTables.h"
 
 #include <algorithm>
@@ -10,9 +11,22 @@ using namespace mlir;
 
 namespace npar::compiler {
 
-cost::Operation operationOf(rank::KernelOp kernel) {
+/// The part of a value that exists: `filled` if it has an axis of spread rows.
+static double partOf(Type type, double filled) { return llvm::any_of(nn::axesOf(type), nn::isOfSpreadRows) ? filled : 1; }
+
+/// The number of elements that the kernel reads from an operand for an element that it makes, if it looks up all of them: those of a
+/// position's choices are added up.
+static double lookUps(BlockArgument operand) {
+  double most = 1;
+  for (Operation *user : operand.getUsers())
+    if (auto collect = dyn_cast<nn::CollectOp>(user); collect && collect.getSlot())
+      most = std::max(most, double(nn::sizeOf(collect.getPlace().getType(), collect.getSlot())));
+  return most;
+}
+
+cost::Operation operationOf(rank::KernelOp kernel, double filled) {
   cost::Operation operation;
-  operation.operations = kernel.getFlops().convertToDouble();
+  operation.operations = kernel.getFlops().convertToDouble() * filled;
   double largest = 0, made = 0;
   auto take = [&](Type type, double bytes) {
     operation.bytes += bytes;
@@ -23,27 +37,65 @@ cost::Operation operationOf(rank::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front())
     operation.functions += nn::functionsOf(&op);
   for (Type type : kernel.getResultTypes()) {
-    take(type, static_cast<double>(storageBytes(type)));
-    made = std::max(made, static_cast<double>(storageBytes(type)));
+    double bytes = static_cast<double>(storageBytes(type)) * partOf(type, filled);
+    take(type, bytes);
+    made = std::max(made, bytes);
   }
   for (BlockArgument operand : kernel.getBody().front().getArguments()) {
     bool isLookedInto = llvm::all_of(operand.getUses(), [](OpOperand &use) {
       auto asked = dyn_cast<nn::KernelOpInterface>(use.getOwner());
       return asked && asked.readsElsewhere(use.getOperandNumber());
     });
-    double bytes = static_cast<double>(storageBytes(operand.getType()));
-    take(operand.getType(), isLookedInto ? std::min(bytes, made) : bytes);
+    double bytes = static_cast<double>(storageBytes(operand.getType())), part = partOf(operand.getType(), filled);
+    take(operand.getType(), isLookedInto ? std::min(bytes, made * lookUps(operand)) : bytes * part);
   }
   return operation;
 }
 
-void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
-  action.seconds = 0;
+cost::Operation operationOf(rank::MatmulOp matmul, program::ElementType type, double filled) {
+  cost::Operation operation;
+  operation.work = cost::Work::Product;
+  operation.type = type;
+  operation.tf32 = matmul.getTf32();
+  operation.operations = matmul.getFlops() * filled / matmul.getFilled().convertToDouble();
+  operation.m = double(matmul.getM()), operation.n = double(matmul.getN()), operation.k = double(matmul.getK());
+  double a = double(storageBytes(matmul.getLhs().getType())), b = double(storageBytes(matmul.getRhs().getType())),
+         made = double(storageBytes(matmul.getResult().getType())) * (matmul.getAccumulator() ? 2 : 1);
+  switch (matmul.getGrouping()) {
+  case program::Grouping::None:
+    break;
+  case program::Grouping::Rows:
+    operation.m *= filled / double(matmul.getBatch().back());
+    a *= filled, made *= filled;
+    break;
+  case program::Grouping::Depth: // one sum over the rows of all samples
+    operation.k *= filled * double(matmul.getBatch().front()) / double(matmul.getBatch().back());
+    a *= filled, b *= filled;
+    break;
+  }
+  operation.bytes = a + b + made;
+  return operation;
+}
+
+/// The slowest of the machines.
+static cost::Duration durationOn(const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
+  cost::Duration slowest;
   for (const cost::Machine &machine : machines)
-    if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= action.seconds) {
-      action.seconds = duration.seconds;
-      action.cores = duration.cores;
-    }
+    if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= slowest.seconds)
+      slowest = duration;
+  return slowest;
+}
+
+void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation,
+                 const cost::Operation &worst) {
+  setDuration(action, machines, operation);
+  action.worst = durationOn(machines, worst).seconds;
+}
+
+void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
+  cost::Duration duration = durationOn(machines, operation);
+  action.seconds = action.worst = duration.seconds;
+  action.cores = duration.cores;
 }
 
 cost::Operation movedBytes(uint64_t bytes) { return {cost::Work::Move, program::ElementType::F32, double(bytes), 0, 0, 0, 0, 0}; }
