@@ -432,6 +432,8 @@ private:
       entry->rules.push_back(tables.addRule(rule));
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
     double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
+    if (auto exchange = dyn_cast<dist::AllToAllOp>(op.getOperation()))
+      bytes *= exchange.getFilled().convertToDouble();
     std::optional<int64_t> bucket = attributes::bucket.get(op);
     bool joins = bucket && bucket == openBucket && !model.actions.empty() && model.actions.back().kind == program::StepKind::Collective;
     openBucket = bucket;
