@@ -149,9 +149,15 @@ private:
         })
         .Case([&](dist::AllToAllOp exchange) {
           program::CollectiveT *entry = collective(exchange);
-          if (entry)
-            cutTwice(*entry, exchange);
-          return failure(!entry);
+          if (!entry)
+            return failure();
+          cutTwice(*entry, exchange);
+          if (!exchange.getEnds().empty()) {
+            cutPieces(*entry, exchange, ranksAlong(exchange.getAxes()));
+            for (Value ends : exchange.getEnds())
+              model.actions.back().inputs.push_back(values.lookup(ends));
+          }
+          return success();
         })
         .Case([&](dist::PermuteOp permute) {
           program::CollectiveT *entry = collective(permute);
@@ -213,6 +219,7 @@ private:
       target.symbol = kernel.getSymName().str();
       target.extent = static_cast<int64_t>(kernel.getExtent());
       target.flops = kernel.getFlops().convertToDouble();
+      target.filled = kernel.getFilled().convertToDouble();
     }
     return entry->second;
   }

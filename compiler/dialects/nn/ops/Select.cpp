@@ -98,7 +98,22 @@ LogicalResult RenameOp::verify() {
   for (auto [before, after] : llvm::zip(axesOf(x), axesOf(y)))
     if (after != (before == getFromAttr() ? getToAttr() : before))
       return emitOpError() << "axis '" << before.getValue() << "' became '" << after.getValue() << "'";
+  if (!getEnds())
+    return success();
+  if (!getEntriesAttr())
+    return emitOpError("has ends without an axis of entries");
+  for (StringAttr axis : axesOf(getEnds().getType()))
+    if (axis != getEntriesAttr() && failed(requireAxis(*this, x, "the operand", axis)))
+      return failure();
   return success();
+}
+
+StringAttr RenameOp::getEntriesAttr() {
+  if (getEnds())
+    for (StringAttr axis : axesOf(getEnds().getType()))
+      if (!hasAxis(getX().getType(), axis))
+        return axis;
+  return {};
 }
 
 // The two names are one loop: it is known by the result's.
@@ -109,7 +124,10 @@ SmallVector<LoopAxis> RenameOp::getLoopAxes() {
   return axes;
 }
 
-StringAttr RenameOp::loopOfOperand(unsigned, StringAttr axis) { return axis == getFromAttr() ? getToAttr() : axis; }
+// The entries go with their rows.
+StringAttr RenameOp::loopOfOperand(unsigned operand, StringAttr axis) {
+  return axis == (operand == 0 ? getFromAttr() : getEntriesAttr()) ? getToAttr() : axis;
+}
 StringAttr RenameOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 
 OpFoldResult RenameOp::fold(FoldAdaptor) {
@@ -120,7 +138,9 @@ OpFoldResult RenameOp::fold(FoldAdaptor) {
 }
 
 SmallVector<Value> RenameOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr())};
+  Value x = RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr(), getEnds(), getPlacesAttr(),
+                             getFilledAttr());
+  return getEnds() ? SmallVector<Value>{x, Value()} : SmallVector<Value>{x};
 }
 
 LogicalResult ReshapeOp::verify() {
