@@ -12,6 +12,20 @@ namespace npar::cost {
 
 using program::StepKind;
 
+double filledPart(const program::Program &program, const program::Step &step) {
+  if (step.kind() == StepKind::Kernel)
+    return program.kernels()->Get(step.payload())->filled();
+  if (step.kind() == StepKind::Collective)
+    return program.collectives()->Get(step.payload())->filled();
+  if (step.kind() != StepKind::Matmul)
+    return 1;
+  const program::Matmul &product = *program.matmuls()->Get(step.payload());
+  if (product.grouping() == program::Grouping::None)
+    return 1;
+  return step.flops() / (2.0 * static_cast<double>(product.m()) * static_cast<double>(product.n()) * static_cast<double>(product.k()) *
+                         static_cast<double>(product.batch()->Get(0)));
+}
+
 bool computes(const program::Step &step) {
   return step.kind() != StepKind::Collective && step.kind() != StepKind::Send && step.kind() != StepKind::Receive;
 }
@@ -157,11 +171,10 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
-  /// Planned seconds of a computing step.
-  double lasting(uint32_t place) const {
-    const program::Step &step = *fragment.steps()->Get(place);
-    double worst = deviations.worstLoad && fragment.worst() ? fragment.worst()->Get(place) : 0;
-    return worst > 0 ? worst : step.end() - step.begin();
+  /// Seconds of a computing step: as planned for a balanced load, or for the worst.
+  double lasting(const program::Step &step) const {
+    double planned = step.end() - step.begin(), launch = topology.machineOf(ranks.front()).launch;
+    return deviations.worstLoad ? std::min(planned, launch) + std::max(0.0, planned - launch) / filledPart(program, step) : planned;
   }
 
   /// Of computing steps. Times of tasks that were measured have all in them.
@@ -170,7 +183,7 @@ struct Maker {
     double times = pace();
     for (uint32_t place = 0; place < seconds.size(); ++place)
       if (const program::Step &step = *fragment.steps()->Get(place); computes(step)) {
-        seconds[place] = lasting(place) * times;
+        seconds[place] = lasting(step) * times;
         if (deviations.sumsApart && !deviations.taskTimes)
           seconds[place] += sumSeconds(step);
       }

@@ -428,8 +428,9 @@ private:
 bool hasLoad(const program::Program &program) {
   for (const program::RankClass *rankClass : *program.classes())
     for (const program::Fragment *fragment : *rankClass->fragments())
-      if (fragment->worst() && fragment->worst()->size() > 0)
-        return true;
+      for (const program::Step *step : *fragment->steps())
+        if (filledPart(program, *step) < 1)
+          return true;
   return false;
 }
 

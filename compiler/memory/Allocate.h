@@ -40,7 +40,6 @@ struct Action {
   uint32_t accumulator = none;        ///< Matmul: the value that the product is added to; it shares the output's storage
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
   double flops = 0, seconds = 0;
-  double worst = 0; ///< seconds if the rank gets all rows of experts that it has room for; 0: as planned
   double cores = 1; ///< the work of how many it does meanwhile
   uint32_t order = 0; ///< position in the order of reads, writes and steps
   bool free = false;  ///< Collective: outside of the compute chain

@@ -242,10 +242,6 @@ private:
       fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()),
                                   static_cast<uint16_t>(action.outputs.size()), 0, first, action.payload, 0, 0, action.label, action.flops,
                                   begin, end);
-      if (action.worst > action.seconds) {
-        fragment.worst.resize(items.size());
-        fragment.worst[index] = action.worst;
-      }
     }
     addDependencies(fragment);
   }

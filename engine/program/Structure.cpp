@@ -331,9 +331,6 @@ private:
       std::string where = name + " fragment '" + fragment->name()->str() + "'";
       if (!known(fragment->phase()))
         return fail(where + " has an unknown phase");
-      if (fragment->worst() && fragment->worst()->size() != fragment->steps()->size())
-        return fail(where + " has " + number(fragment->worst()->size()) + " worst times for " + number(fragment->steps()->size()) +
-                    " steps");
       for (uint32_t index = 0; index < fragment->steps()->size(); ++index) {
         const Step *step = fragment->steps()->Get(index);
         std::string which = where + " step " + number(index);

@@ -231,7 +231,7 @@ private:
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
     action.flops = kernel.getFlops().convertToDouble();
-    setDuration(action, reader.machines, operationOf(kernel, kernel.getFilled().convertToDouble()), operationOf(kernel, 1));
+    setDuration(action, reader.machines, operationOf(kernel));
     return success();
   }
 
@@ -276,8 +276,7 @@ private:
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
-    setDuration(action, reader.machines, operationOf(matmul, *element, matmul.getFilled().convertToDouble()),
-                operationOf(matmul, *element, 1));
+    setDuration(action, reader.machines, operationOf(matmul, *element));
     return success();
   }
 

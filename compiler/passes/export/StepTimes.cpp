@@ -24,8 +24,9 @@ static double lookUps(BlockArgument operand) {
   return most;
 }
 
-cost::Operation operationOf(rank::KernelOp kernel, double filled) {
+cost::Operation operationOf(rank::KernelOp kernel) {
   cost::Operation operation;
+  double filled = kernel.getFilled().convertToDouble();
   operation.operations = kernel.getFlops().convertToDouble() * filled;
   double largest = 0, made = 0;
   auto take = [&](Type type, double bytes) {
@@ -35,7 +36,7 @@ cost::Operation operationOf(rank::KernelOp kernel, double filled) {
       largest = bytes, operation.type = *element;
   };
   for (Operation &op : kernel.getBody().front())
-    operation.functions += nn::functionsOf(&op);
+    operation.functions += nn::functionsOf(&op) * (op.getNumResults() ? partOf(op.getResult(0).getType(), filled) : 1);
   for (Type type : kernel.getResultTypes()) {
     double bytes = static_cast<double>(storageBytes(type)) * partOf(type, filled);
     take(type, bytes);
@@ -52,12 +53,13 @@ cost::Operation operationOf(rank::KernelOp kernel, double filled) {
   return operation;
 }
 
-cost::Operation operationOf(rank::MatmulOp matmul, program::ElementType type, double filled) {
+cost::Operation operationOf(rank::MatmulOp matmul, program::ElementType type) {
   cost::Operation operation;
+  double filled = matmul.getFilled().convertToDouble();
   operation.work = cost::Work::Product;
   operation.type = type;
   operation.tf32 = matmul.getTf32();
-  operation.operations = matmul.getFlops() * filled / matmul.getFilled().convertToDouble();
+  operation.operations = matmul.getFlops();
   operation.m = double(matmul.getM()), operation.n = double(matmul.getN()), operation.k = double(matmul.getK());
   double a = double(storageBytes(matmul.getLhs().getType())), b = double(storageBytes(matmul.getRhs().getType())),
          made = double(storageBytes(matmul.getResult().getType())) * (matmul.getAccumulator() ? 2 : 1);
@@ -77,25 +79,13 @@ cost::Operation operationOf(rank::MatmulOp matmul, program::ElementType type, do
   return operation;
 }
 
-/// The slowest of the machines.
-static cost::Duration durationOn(const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
-  cost::Duration slowest;
-  for (const cost::Machine &machine : machines)
-    if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= slowest.seconds)
-      slowest = duration;
-  return slowest;
-}
-
-void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation,
-                 const cost::Operation &worst) {
-  setDuration(action, machines, operation);
-  action.worst = durationOn(machines, worst).seconds;
-}
-
 void setDuration(memory::Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
-  cost::Duration duration = durationOn(machines, operation);
-  action.seconds = action.worst = duration.seconds;
-  action.cores = duration.cores;
+  action.seconds = 0;
+  for (const cost::Machine &machine : machines)
+    if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= action.seconds) {
+      action.seconds = duration.seconds;
+      action.cores = duration.cores;
+    }
 }
 
 cost::Operation movedBytes(uint64_t bytes) { return {cost::Work::Move, program::ElementType::F32, double(bytes), 0, 0, 0, 0, 0}; }

@@ -425,13 +425,6 @@ TEST(Verify, OperandOutsideItsRegion) {
   expectRefused(program, "well formed", "operand 0 is outside its region");
 }
 
-TEST(Verify, WorstTimesOfOtherSteps) {
-  ProgramT program = twoStages();
-  FragmentT &fragment = *program.classes[0]->fragments[0];
-  fragment.worst.resize(fragment.steps.size() + 1);
-  expectRefused(program, "well formed", "worst times for");
-}
-
 TEST(Verify, BaseThatIsNoSlot) {
   ProgramT program = twoStages();
   program.classes[0]->bases[1] += 64;
