@@ -104,19 +104,8 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 ///
 /// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops.
 /// If members are spread over several hosts (racks), the members on one host (in one rack) have separate links to the farther level, which
-/// then carries `inside` times as much of a ring's volume. An all-to-all has other data for each member: see `exchangeSeconds`.
+/// then carries `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
-
-/// Bytes that each member of an all-to-all sends to other members on its host (in its rack), and to all beyond.
-struct ExchangedBytes {
-  double near = 0, far = 0;
-};
-
-/// The bytes of an all-to-all whose vector has equal parts for all members.
-ExchangedBytes exchangedBytes(double bytes, const GroupSpan &span);
-
-/// Seconds of an all-to-all: log2 n latencies, and the bytes over the member's own links of both levels at the same time.
-double exchangeSeconds(const Machine &machine, const ExchangedBytes &bytes, const GroupSpan &span);
 
 /// The share of a level's link capacity that a collective demands while it runs.
 struct LinkUse {
@@ -124,7 +113,5 @@ struct LinkUse {
   double share = 1;
 };
 std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span);
-/// The same of an all-to-all of these bytes.
-std::vector<LinkUse> linksOf(const Machine &machine, const ExchangedBytes &bytes, const GroupSpan &span);
 
 } // namespace npar::cost

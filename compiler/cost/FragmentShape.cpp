@@ -1,6 +1,7 @@
 // Waits, lengths and paces of a fragment's steps, and what is changed in them on request.
 #include "compiler/cost/FragmentShape.h"
 
+#include "compiler/cost/Exchange.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"

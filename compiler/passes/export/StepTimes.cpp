@@ -2,6 +2,7 @@
 #include "compiler/passes/export/StepTimes.h"
 
 #include "compiler/dialects/nn/base/Axes.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/passes/export/ProgramTables.h"
 

@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/base/Axes.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 
 #include "llvm/ADT/TypeSwitch.h"

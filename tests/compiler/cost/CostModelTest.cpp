@@ -1,5 +1,6 @@
 // The cost model's formulas with round numbers.
 #include "compiler/cost/CostModel.h"
+#include "compiler/cost/Exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -89,8 +89,6 @@ StringAttr nn::entriesOfRows(StringAttr axis) {
   return rows.empty() || rows.contains(spreadMark) || rows.ends_with(".local") ? StringAttr() : StringAttr::get(axis.getContext(), entries);
 }
 
-bool nn::isOfSpreadRows(StringAttr axis) { return axis.getValue().contains(spreadMark); }
-
 static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {
   for (Type type : types)
     for (StringAttr name : axesOf(type))

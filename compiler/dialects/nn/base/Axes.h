@@ -25,8 +25,6 @@ int64_t bytesOf(mlir::Type tensor);
 mlir::StringAttr spreadRows(mlir::StringAttr rows, mlir::StringAttr entries);
 /// The axis of entries by whose rules an axis of spread rows goes; null for every other axis.
 mlir::StringAttr entriesOfRows(mlir::StringAttr axis);
-/// Returns whether an axis is one of spread rows, under the name that no rule splits too.
-bool isOfSpreadRows(mlir::StringAttr axis);
 
 /// A tensor with encoding `#nn.axes<names...>`.
 mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes);

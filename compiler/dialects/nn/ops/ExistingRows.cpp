@@ -64,6 +64,12 @@ private:
 
 } // namespace
 
+bool isOfSpreadRows(StringAttr axis) {
+  StringRef name = axis.getValue();
+  name.consume_back(".local");
+  return bool(entriesOfRows(StringAttr::get(axis.getContext(), name)));
+}
+
 llvm::DenseMap<Operation *, ExistingRows> existingRows(Block &block) { return Walk().run(block); }
 
 } // namespace npar::nn

@@ -15,6 +15,9 @@ struct ExistingRows {
   double filled = 1;        ///< the part of the rows that exists if the load is balanced
 };
 
+/// Returns whether an axis is one of spread rows (place-spread-rows), under the name that no rule splits too.
+bool isOfSpreadRows(mlir::StringAttr axis);
+
 /// The ops of a block on floats with an axis of rows, except grouped products themselves. Rows that meet no grouped product in the block
 /// are not listed.
 llvm::DenseMap<mlir::Operation *, ExistingRows> existingRows(mlir::Block &block);
