@@ -87,6 +87,22 @@ TEST(Verify, MembersDisagree) {
   expectRefused(program, "collectives agree", "disagree: operator sum and max");
 }
 
+TEST(Verify, MembersWithOtherPiecesOfRows) {
+  ProgramT program = twoStages();
+  for (uint32_t stage = 0; stage < 2; ++stage) { // pieces of one row and of two, with ends of 64 bytes each
+    uint32_t number = addAllReduce(program, {0, 1}, 9, 16);
+    CollectiveT &rows = *program.collectives[number];
+    rows.kind = CollectiveKind::AllToAll, rows.concat_first = true;
+    rows.outer = rows.inner = 1, rows.split = rows.concat = 2, rows.places = rows.entries = 1 + stage, rows.groups = 8;
+    std::vector<Operand> &operands = program.classes[stage]->fragments[2]->operands;
+    Step &norm = step(program, stage, 2, 1);
+    Operand input = operands[norm.first_operand()], output = operands[norm.first_operand() + 1], sum = operands[0];
+    norm.mutate_payload(number), norm.mutate_inputs(3), norm.mutate_first_operand(static_cast<uint32_t>(operands.size()));
+    operands.insert(operands.end(), {input, sum, sum, output});
+  }
+  expectRefused(program, "collectives agree", "disagree: the pieces of rows");
+}
+
 TEST(Verify, UnknownCause) {
   ProgramT program = twoStages();
   program.collectives[0]->cause = std::make_unique<CauseT>();

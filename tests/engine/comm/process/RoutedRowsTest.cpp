@@ -6,11 +6,12 @@
 #include "tests/engine/comm/process/ProcessWorld.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace npar::testing {
 namespace {
 
-/// Sessions in one process, or one in each of several.
+/// All ranks in one process, or in turn in each of several.
 World makeWorld(size_t processes, std::shared_ptr<ProcessWorld> &made) {
   World world;
   if (processes == 1) {
@@ -50,8 +51,7 @@ TEST(RoutedRowsTest, onlyExistingRowsAreSent) {
               if (static_cast<size_t>(routed.group.members[i]) % processes == from &&
                   static_cast<size_t>(routed.group.members[j]) % processes == to)
                 bytes += routed.elements(i, j) * sizeof(int32_t);
-          if (from != to)
-            EXPECT_EQ(made->queues.network->bytesSent(from, to), bytes);
+          EXPECT_EQ(made->queues.network->bytesSent(from, to), from == to ? 0 : bytes);
         }
     }
 }
@@ -95,12 +95,20 @@ TEST(RoutedRowsTest, damagedEndsAreRefused) {
     }
 }
 
-// No length is trusted that only one side has.
+// No length is trusted that only one side has. The first sample of rank 1 or of rank 4; with two processes rank 4 is in that of rank 10.
 TEST(RoutedRowsTest, membersThatSeeDifferentRowsAreRefused) {
-  auto change = [](RoutedRows &routed) { routed.outputEnds[3][0] = routed.outputEnds[3][0] == 0 ? 1 : 0; };
-  expectRefused(1, change, "for rank 10, which expects");
-  expectRefused(2, change, "for rank 10, which expects"); // of rank 4, which is in the same process
-  expectRefused(4, change, "see different numbers of rows");
+  auto change = [](size_t member) {
+    return [member](RoutedRows &routed) {
+      int32_t &end = routed.outputEnds[3][member * RoutedRows::blockB * RoutedRows::c];
+      end = end == 0 ? 1 : 0;
+    };
+  };
+  expectRefused(1, change(0), "all_to_all of event 0, micro-batch 0: rank 1 has ");
+  expectRefused(1, change(0), " rows for rank 10, which expects ");
+  expectRefused(2, change(1), " rows for rank 10, which expects ");
+  for (size_t processes : {2, 4})
+    expectRefused(processes, change(0), "all_to_all: members disagree: rank ");
+  expectRefused(4, change(0), " see different numbers of rows");
 }
 
 } // namespace
