@@ -200,8 +200,9 @@ struct Maker {
     if (!product.accumulate())
       return 0;
     double values = static_cast<double>(product.m() * product.n());
-    for (int64_t extent : *product.batch())
-      values *= static_cast<double>(extent);
+    bool sumsSamples = product.grouping() == program::Grouping::Depth; // the first of its loops
+    for (uint32_t loop = sumsSamples ? 1 : 0; loop < product.batch()->size(); ++loop)
+      values *= static_cast<double>(product.batch()->Get(loop));
     Operation sum;
     sum.work = Work::Kernel;
     sum.type = product.result();

@@ -6,7 +6,8 @@ sources at that commit, by one rule for all rows:
 
 - The load is balanced by a gate (FakeBalancedGate) that gives position t the experts t k to t k + k - 1, modulo their number. The dispatcher (DeepEP)
   sends a position once to each rank and once to each host with some of its experts.
-- FSDP gathers parameters once in a step, and reduces gradients once, in f32 (MoEFSDPSyncMixin); the optimizer works on shares.
+- FSDP gathers parameters once in a step, and reduces gradients once, in f32 (MoEFSDPSyncMixin); the optimizer works on shares. PyTorch adds the
+  gradients of each micro-batch to their sum in separate passes.
 - Blocks are recomputed where the run's configuration has `activation_checkpointing`.
 - A round of accumulation ends before the next begins (LBS samples of a rank each), under interleaved 1F1B. The first parts of the pipeline hold a block
   more than the last.
@@ -94,7 +95,8 @@ def predict(row, *flags):
         path.write_text(plan(row))
         if int(row["pp"]) > 1:
             rounds(row, folder)
-        command = [NPAR, "simulate", path, "--machine", row["machine"], "--set", "length=4096", "--overlapped-gathers", "--json",
+        command = [NPAR, "simulate", path, "--machine", row["machine"], "--set", "length=4096", "--overlapped-gathers",
+                   "--unfused-sums", "--json",
                    "--rows-sent", ",".join(map(str, sent(row))), *flags]
         command += ["--config", row["config"]] * bool(row["config"])
         for constant in row["constants"].split():
@@ -115,8 +117,9 @@ def main(words):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for row, prediction in zip(chosen, pool.map(predict, chosen)):
             mesh = f"{row['gpus']} GPUs, pp {row['pp']} ep {row['ep']}"
+            fitted = " (fitted)" * (row["use"] == "calibrate")
             print(f"| {row['row']}, {mesh} | {float(row['seconds_per_step']):.2f} | {prediction['seconds_per_step']:.2f} "
-                  f"| {100 * error(row, prediction):+.1f} % | {prediction['worst_seconds_per_step']:.2f} | {100 * prediction['mfu']:.1f} % |")
+                  f"| {100 * error(row, prediction):+.1f} %{fitted} | {prediction['worst_seconds_per_step']:.2f} | {100 * prediction['mfu']:.1f} % |")
 
 
 if __name__ == "__main__":
