@@ -163,13 +163,15 @@ private:
     return {collective.outer() * samples * collective.middle(), rows};
   }
 
-  /// Pieces of rows need whole pieces, and entries for them.
+  /// True if the rows of an all to all are whole pieces, and there are entries for them. `places` is not 0.
   static bool hasPieces(const Collective &collective, uint64_t members) {
+    if (!geometryOf(collective.kind()).exchange) // others' geometry has not been checked
+      return false;
     auto [samples, rows] = rowsOf(collective);
-    uint64_t places = collective.places(), pieces = places ? static_cast<uint64_t>(rows) / places * members : 0;
-    return geometryOf(collective.kind()).exchange && static_cast<uint64_t>(rows) % places == 0 && collective.entries() > 0 &&
-           collective.groups() > 0 && Wide(pieces) * collective.entries() >= collective.groups() &&
-           Wide(samples) * pieces * collective.entries() <= largestSize / 8;
+    uint64_t pieces = static_cast<uint64_t>(rows) / collective.places() * members, entries = collective.entries();
+    return static_cast<uint64_t>(rows) % collective.places() == 0 && entries > 0 && collective.groups() >= entries &&
+           collective.groups() <= largestSize / 8 && Wide(pieces) * entries >= collective.groups() &&
+           Wide(samples) * pieces * entries <= largestSize / 8;
   }
 
   /// Bytes of the ends of one side of an all to all.

@@ -124,10 +124,7 @@ SmallVector<LoopAxis> RenameOp::getLoopAxes() {
   return axes;
 }
 
-// The entries go with their rows.
-StringAttr RenameOp::loopOfOperand(unsigned operand, StringAttr axis) {
-  return axis == (operand == 0 ? getFromAttr() : getEntriesAttr()) ? getToAttr() : axis;
-}
+StringAttr RenameOp::loopOfOperand(unsigned, StringAttr axis) { return axis == getFromAttr() ? getToAttr() : axis; }
 StringAttr RenameOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 
 OpFoldResult RenameOp::fold(FoldAdaptor) {
