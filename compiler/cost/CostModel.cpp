@@ -1,6 +1,7 @@
 // Times of steps from the machine's figures, latency-bandwidth times of messages and of collectives: rings, trees, the network itself.
 #include "compiler/cost/CostModel.h"
 
+#include "compiler/cost/Exchange.h"
 #include "engine/program/Elements.h"
 
 #include <algorithm>
@@ -192,8 +193,7 @@ double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, d
   case program::CollectiveKind::AllReduce:
     return allReduceSeconds(machine, bytes, span, bandwidth);
   case program::CollectiveKind::AllToAll:
-    latency = std::ceil(std::log2(span.members)) * linkOf(machine, span.level).latency;
-    break;
+    return exchangeSeconds(machine, exchangedBytes(bytes, span), span);
   case program::CollectiveKind::AllGather:
   case program::CollectiveKind::ReduceScatter:
     break;

@@ -1,6 +1,7 @@
 // Waits, lengths and paces of a fragment's steps, and what is changed in them on request.
 #include "compiler/cost/FragmentShape.h"
 
+#include "compiler/cost/Exchange.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
@@ -11,6 +12,20 @@
 namespace npar::cost {
 
 using program::StepKind;
+
+double filledPart(const program::Program &program, const program::Step &step) {
+  if (step.kind() == StepKind::Kernel)
+    return program.kernels()->Get(step.payload())->filled();
+  if (step.kind() == StepKind::Collective)
+    return program.collectives()->Get(step.payload())->filled();
+  if (step.kind() != StepKind::Matmul)
+    return 1;
+  const program::Matmul &product = *program.matmuls()->Get(step.payload());
+  if (product.grouping() == program::Grouping::None)
+    return 1;
+  return step.flops() / (2.0 * static_cast<double>(product.m()) * static_cast<double>(product.n()) * static_cast<double>(product.k()) *
+                         static_cast<double>(product.batch()->Get(0)));
+}
 
 bool computes(const program::Step &step) {
   return step.kind() != StepKind::Collective && step.kind() != StepKind::Send && step.kind() != StepKind::Receive;
@@ -97,11 +112,30 @@ struct Maker {
       double input = static_cast<double>(piece.count() * program::sizeOf(piece.type()));
       bytes += piece.kind() == program::CollectiveKind::AllGather ? input * span.members : input;
     }
-    message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
-    message.links = linksOf(machine, span);
+    if (collective.kind() == program::CollectiveKind::AllToAll) {
+      ExchangedBytes exchanged = sent(collective, bytes, span);
+      message.seconds = slowed(exchangeSeconds(machine, exchanged, span), span.level);
+      message.links = linksOf(machine, exchanged, span);
+    } else {
+      message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
+      message.links = linksOf(machine, span);
+    }
     message.beside = linkOf(machine, span.level).beside;
     message.members = span.members;
     return message;
+  }
+
+  /// Bytes of an all-to-all that exist and that nobody has yet.
+  ExchangedBytes sent(const program::Collective &collective, double bytes, const GroupSpan &span) const {
+    bool isOfRows = collective.filled() < 1;
+    ExchangedBytes sent = exchangedBytes(deviations.worstLoad ? bytes : bytes * collective.filled(), span);
+    if (!isOfRows || (deviations.sentToRanks == 1 && deviations.sentToHosts == 1))
+      return sent;
+    // what has come to a host goes on from there
+    double near = span.level <= LinkLevel::Host ? span.members : span.inside;
+    sent.near = (sent.near + sent.far * (near - 1) / near) * deviations.sentToRanks;
+    sent.far *= deviations.sentToHosts;
+    return sent;
   }
 
   /// Compute steps wait for everything received, and everything sent waits for the compute steps.
@@ -138,13 +172,19 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
+  /// Seconds of a computing step: as planned for a balanced load, or for the worst.
+  double lasting(const program::Step &step) const {
+    double planned = step.end() - step.begin(), launch = topology.machineOf(ranks.front()).launch;
+    return deviations.worstLoad ? std::min(planned, launch) + std::max(0.0, planned - launch) / filledPart(program, step) : planned;
+  }
+
   /// Of computing steps. Times of tasks that were measured have all in them.
   std::vector<double> seconds() const {
     std::vector<double> seconds(fragment.steps()->size());
     double times = pace();
     for (uint32_t place = 0; place < seconds.size(); ++place)
       if (const program::Step &step = *fragment.steps()->Get(place); computes(step)) {
-        seconds[place] = (step.end() - step.begin()) * times;
+        seconds[place] = lasting(step) * times;
         if (deviations.sumsApart && !deviations.taskTimes)
           seconds[place] += sumSeconds(step);
       }
@@ -160,8 +200,9 @@ struct Maker {
     if (!product.accumulate())
       return 0;
     double values = static_cast<double>(product.m() * product.n());
-    for (int64_t extent : *product.batch())
-      values *= static_cast<double>(extent);
+    bool sumsSamples = product.grouping() == program::Grouping::Depth; // the first of its loops
+    for (uint32_t loop = sumsSamples ? 1 : 0; loop < product.batch()->size(); ++loop)
+      values *= static_cast<double>(product.batch()->Get(loop));
     Operation sum;
     sum.work = Work::Kernel;
     sum.type = product.result();

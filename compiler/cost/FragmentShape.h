@@ -24,6 +24,9 @@ struct FragmentShape {
   std::vector<char> reports;                    ///< by step: whether nothing kept for the next training step depends on it
 };
 
+/// The part of a step's routed rows that exist if the load of experts is balanced; 1 for steps without such rows.
+double filledPart(const program::Program &program, const program::Step &step);
+
 /// Returns whether a step computes; otherwise it communicates.
 bool computes(const program::Step &step);
 

@@ -425,6 +425,15 @@ private:
 
 } // namespace
 
+bool hasLoad(const program::Program &program) {
+  for (const program::RankClass *rankClass : *program.classes())
+    for (const program::Fragment *fragment : *rankClass->fragments())
+      for (const program::Step *step : *fragment->steps())
+        if (filledPart(program, *step) < 1)
+          return true;
+  return false;
+}
+
 engine::Result<Simulation> simulateStep(const program::Program &program, const Machine &machine, const Topology &topology,
                                         const Deviations &deviations) {
   return StepSimulation(program, machine, topology, deviations).run();

@@ -70,7 +70,15 @@ struct Deviations {
   /// gradient accumulation fusion. In compiled programs the product that computes the gradients adds them.
   bool sumsApart = false;
   std::optional<TaskTimes> taskTimes;
+  /// Every rank gets all rows of experts that it has room for, instead of its share.
+  bool worstLoad = false;
+  /// The parts of rows sent by all_to_all that really go to other ranks, and to other hosts: other programs send a position once to each
+  /// rank that has some of its experts, and once to each host. Compiled programs send a row for each choice.
+  double sentToRanks = 1, sentToHosts = 1;
 };
+
+/// Returns whether the times of a program depend on the load of experts.
+bool hasLoad(const program::Program &program);
 
 /// The program must have passed its checks, and been compiled for the machine: the times of its computing steps are taken from it.
 engine::Result<Simulation> simulateStep(const program::Program &program, const Machine &machine, const Topology &topology,

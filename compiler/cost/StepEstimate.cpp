@@ -161,8 +161,7 @@ double StepEstimate::expertSeconds() const {
     return 0;
   double ep = static_cast<double>(plan.ep), layers = static_cast<double>(model.routedLayers) / static_cast<double>(plan.pp);
   bool gathers = model.choices > plan.ep;
-  double places = static_cast<double>(std::min(model.choices, (model.experts + plan.ep - 1) / plan.ep)); // of a position on each rank
-  double bytes = vectorBytes() * ep * (gathers ? 1 : places);
+  double bytes = vectorBytes() * (gathers ? ep : static_cast<double>(model.choices)); // of a balanced load
   CollectiveKind kind = gathers ? CollectiveKind::AllGather : CollectiveKind::AllToAll;
   return (static_cast<double>(plan.micros) + plan.waits) * layers * (plan.recompute > 0 ? 6 : 4) *
          collectiveSeconds(machine, kind, bytes, group(plan.ep, plan.cp * plan.tp));

@@ -22,7 +22,9 @@ namespace npar::engine {
 /// If `whole` is not 0, the members' pieces, in order, are shares of a row of `whole` elements; the last may hold padding:
 ///   all_gather       [outer, split, inner] -> [outer, whole, inner]  padding is dropped
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
-/// Reductions add in ascending member order. With `library` a sum may use another order, but has the same bits on all members.
+/// If `places` is not 0, the rows of an all_to_all are in pieces of that many rows, of which the first ones exist (Program.fbs,
+/// Collective). Only these move. In the output the others are zeros, or what the source has there. Reductions add in ascending member
+/// order. With `library` a sum may use another order, but has the same bits on all members.
 struct Operation {
   program::StepKind step = program::StepKind::Collective;            ///< Collective, Send or Receive
   program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< kind of a Collective
@@ -38,7 +40,9 @@ struct Operation {
   bool concatFirst = false;
   bool library = false; ///< for this part: the plan lets a library add in its own order
   uint32_t shift = 0;
+  uint64_t places = 0, entries = 0, groups = 0;
   DeviceAddress input, output;
+  DeviceAddress inputEnds, outputEnds; ///< with `places`, I32: the ends of the entries' rows in the input and in the output
   Completion *completion = nullptr;
   uint64_t tag = 0;                ///< the poster's name for the operation, returned by `pending`
   const Operation *next = nullptr; ///< next part of a bucket, with geometry and buffers of its own; valid until the completion

@@ -47,6 +47,8 @@ std::string difference(const Collective &left, const Collective &right) {
   if (left.outer() != right.outer() || left.split() != right.split() || left.inner() != right.inner() || left.middle() != right.middle() ||
       left.concat() != right.concat() || left.concat_first() != right.concat_first() || left.whole() != right.whole())
     return "the shape of the gathered or scattered dimension";
+  if (left.places() != right.places() || left.entries() != right.entries() || left.groups() != right.groups())
+    return "the pieces of rows";
   if (left.shift() != right.shift())
     return "shift " + std::to_string(left.shift()) + " and " + std::to_string(right.shift());
   if (std::vector<uint32_t>(left.axes()->begin(), left.axes()->end()) != std::vector<uint32_t>(right.axes()->begin(), right.axes()->end()))

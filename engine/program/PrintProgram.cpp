@@ -336,7 +336,11 @@ private:
     if (collective.kind() == CollectiveKind::AllToAll)
       sizes = {collective.outer(), collective.split(), collective.middle(), collective.concat(), collective.inner()};
     return listText(sizes) + (collective.concat_first() ? " concat first" : "") +
-           (collective.whole() ? " of " + std::to_string(collective.whole()) : "") + (collective.library() ? " by the library" : "");
+           (collective.whole() ? " of " + std::to_string(collective.whole()) : "") + (collective.library() ? " by the library" : "") +
+           (collective.places() ? ", in pieces of " + std::to_string(collective.places()) + " places for " +
+                                      std::to_string(collective.entries()) + " of " + std::to_string(collective.groups()) + " entries"
+                                : "") +
+           (collective.filled() < 1 ? ", filled " + numberText(collective.filled()) : "");
   }
 
   std::string reasons(const Collective &collective) {

@@ -198,7 +198,8 @@ private:
       return;
     line("\nkernels");
     for (const Kernel *kernel : *program.kernels())
-      line("  " + kernel->symbol()->str() + ": extent " + std::to_string(kernel->extent()) + ", " + numberText(kernel->flops()) + " flops");
+      line("  " + kernel->symbol()->str() + ": extent " + std::to_string(kernel->extent()) + ", " + numberText(kernel->flops()) + " flops" +
+           (kernel->filled() < 1 ? ", filled " + numberText(kernel->filled()) : ""));
   }
 };
 

@@ -17,6 +17,6 @@ bool isWork(Phase phase);
 inline bool isAsync(const Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive || step.free(); }
 
 /// Number of collectives in a Collective step: more than one for a bucket.
-inline uint32_t partsOf(const Step &step) { return step.inputs(); }
+inline uint32_t partsOf(const Step &step) { return step.outputs(); }
 
 } // namespace npar::program

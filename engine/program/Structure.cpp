@@ -120,6 +120,9 @@ private:
     return adds && collective.op() != ReduceOp::Max && isFloating(collective.type());
   }
 
+  /// Written so that it refuses what is no number.
+  static bool isPart(double filled) { return filled >= 0 && filled <= 1; }
+
   static Geometry geometryOf(CollectiveKind kind) {
     Geometry geometry;
     switch (kind) {
@@ -153,6 +156,32 @@ private:
     return (blocks || shards) && collective.count() == (scatter ? whole : piece);
   }
 
+  /// Samples and rows of a block of an all to all.
+  static std::pair<int64_t, int64_t> rowsOf(const Collective &collective) {
+    int64_t rows = collective.concat_first() ? collective.split() : collective.concat();
+    int64_t samples = collective.concat_first() ? collective.concat() : collective.split();
+    return {collective.outer() * samples * collective.middle(), rows};
+  }
+
+  /// True if the rows of an all to all are whole pieces, and there are entries for them. `places` is not 0.
+  static bool hasPieces(const Collective &collective, uint64_t members) {
+    if (!geometryOf(collective.kind()).exchange) // others' geometry has not been checked
+      return false;
+    auto [samples, rows] = rowsOf(collective);
+    uint64_t pieces = static_cast<uint64_t>(rows) / collective.places() * members, entries = collective.entries();
+    return static_cast<uint64_t>(rows) % collective.places() == 0 && entries > 0 && collective.groups() >= entries &&
+           collective.groups() <= largestSize / 8 && Wide(pieces) * entries >= collective.groups() &&
+           Wide(samples) * pieces * entries <= largestSize / 8;
+  }
+
+  /// Bytes of the ends of one side of an all to all.
+  static uint64_t endBytes(const Collective &collective, uint64_t members, bool ofInput) {
+    auto [samples, rows] = rowsOf(collective);
+    bool whole = ofInput == collective.concat_first();
+    uint64_t each = whole ? collective.groups() : members * (static_cast<uint64_t>(rows) / collective.places()) * collective.entries();
+    return static_cast<uint64_t>(samples) * each * sizeOf(ElementType::I32);
+  }
+
   bool checkTables() {
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
@@ -165,6 +194,8 @@ private:
           return fail("a collective asked for by rule " + number(rule) + " of " + number(program.labels()->size()) + " labels");
       if (!checkAxes(*collective->axes(), "a collective"))
         return false;
+      if (!isPart(collective->filled()))
+        return fail("a collective of which the part " + std::to_string(collective->filled()) + " exists");
       if (collective->library() && !mayBeOfLibrary(*collective))
         return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " and type " + wordOf(collective->type()) +
                     " that a library is to add up");
@@ -184,6 +215,9 @@ private:
                     " x " + std::to_string(collective->split()) +
                     (exchange ? " x " + std::to_string(collective->middle()) + " x " + std::to_string(collective->concat()) : "") + " x " +
                     std::to_string(collective->inner()) + " does not match");
+      if (collective->places() > 0 && !hasPieces(*collective, members))
+        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " whose pieces of " + number(collective->places()) +
+                    " rows do not fit its geometry");
       if (permute ? collective->shift() == 0 || collective->shift() >= members : collective->shift() != 0)
         return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " of " + number(members) + " members with shift " +
                     number(collective->shift()));
@@ -196,6 +230,8 @@ private:
     for (const Kernel *kernel : *program.kernels())
       if (kernel->extent() < 0)
         return fail("kernel '" + kernel->symbol()->str() + "' has extent " + std::to_string(kernel->extent()));
+      else if (!isPart(kernel->filled()))
+        return fail("kernel '" + kernel->symbol()->str() + "', of whose elements the part " + std::to_string(kernel->filled()) + " exists");
     return true;
   }
 
@@ -348,7 +384,7 @@ private:
     }
     case StepKind::Collective: {
       uint32_t parts = partsOf(step);
-      if (parts == 0 || !shape(parts, parts))
+      if (parts == 0 || step.inputs() < parts)
         return mismatch();
       for (uint32_t part = 0; part < parts; ++part) {
         uint64_t index = uint64_t(step.payload()) + part;
@@ -365,7 +401,9 @@ private:
                           : geometry.gather   ? input * members
                           : geometry.scatter  ? input / members
                                               : input;
-        if (bytes(part) != input || bytes(parts + part) != output)
+        uint32_t ends = collective->places() ? 2 : 0;
+        if (!shape(parts + ends, parts) || (ends && parts > 1) || bytes(part) != input || bytes(parts + ends + part) != output ||
+            (ends && (bytes(1) != endBytes(*collective, members, true) || bytes(2) != endBytes(*collective, members, false))))
           return mismatch();
       }
       return true;

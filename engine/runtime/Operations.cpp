@@ -60,13 +60,16 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
 
 /// Geometry and buffers of each part, the last first, so that each can point to the next one.
 void Operations::setParts(const Program &program, const StepGraph &graph, const StepNode &node, Operation &operation) {
-  for (uint32_t part = node.inputs; part-- > 0;) {
+  for (uint32_t part = node.outputs; part-- > 0;) {
     const Collective &collective = *program.collectives()->Get(node.payload + part);
     operation.count = collective.count();
     operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
     operation.middle = collective.middle(), operation.concat = collective.concat(), operation.concatFirst = collective.concat_first();
     operation.whole = collective.whole(), operation.shift = collective.shift(), operation.library = collective.library();
     operation.input = graph.buffers[node.firstBuffer + part], operation.output = graph.buffers[node.firstBuffer + node.inputs + part];
+    operation.places = collective.places(), operation.entries = collective.entries(), operation.groups = collective.groups();
+    if (operation.places > 0)
+      operation.inputEnds = graph.buffers[node.firstBuffer + 1], operation.outputEnds = graph.buffers[node.firstBuffer + 2];
     if (part == 0)
       continue;
     parts.push_back(operation);

@@ -9,6 +9,7 @@
 #include "engine/show/CollectiveCauses.h"
 #include "engine/show/CommonPath.h"
 #include "engine/show/LiveMemory.h"
+#include "engine/show/PayloadBytes.h"
 #include "engine/show/RankList.h"
 
 #include <algorithm>
@@ -68,14 +69,12 @@ ViewMessage messageOf(const Program &program, const RankClass &rankClass, const 
   return message;
 }
 
-/// A communicating step moves its payload; others read inputs and write outputs.
-uint64_t bytesOf(const Program &program, const Fragment &fragment, const Step &step) {
+/// A communicating step moves its payload; others read inputs and write outputs. `bytesOfPart`: of a collective.
+uint64_t bytesOf(const Program &program, const Fragment &fragment, const Step &step, uint64_t (*bytesOfPart)(const Collective &)) {
   if (step.kind() == StepKind::Collective) {
     uint64_t bytes = 0;
-    for (uint32_t part = 0; part < partsOf(step); ++part) {
-      const Collective &collective = *program.collectives()->Get(step.payload() + part);
-      bytes += collective.count() * sizeOf(collective.type());
-    }
+    for (uint32_t part = 0; part < partsOf(step); ++part)
+      bytes += bytesOfPart(*program.collectives()->Get(step.payload() + part));
     return bytes;
   }
   if (step.kind() == StepKind::Send || step.kind() == StepKind::Receive) {
@@ -96,7 +95,7 @@ ViewFragment fragmentOf(const Program &program, const RankClass &rankClass, cons
     entry.label = step->label();
     entry.begin = step->begin(), entry.end = step->end();
     entry.flops = step->flops();
-    entry.bytes = bytesOf(program, fragment, *step);
+    entry.bytes = bytesOf(program, fragment, *step, balancedBytes), entry.worst = bytesOf(program, fragment, *step, worstBytes);
     for (uint32_t i = 0; i < step->dependency_count(); ++i)
       entry.dependencies.push_back(fragment.dependencies()->Get(step->first_dependency() + i));
     entry.message = messageOf(program, rankClass, *step);

@@ -96,7 +96,8 @@ std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
         key.push_back(view.labels[rule].text + view.labels[rule].place());
       auto [place, isNew] = known.try_emplace(key, entries.size());
       if (isNew) {
-        entries.push_back({message.kind, message.over, phase, message.from, message.to, message.cause, label.path, {}, {}, 0, 0, 0, 0, ""});
+        entries.push_back(
+            {message.kind, message.over, phase, message.from, message.to, message.cause, label.path, {}, {}, 0, 0, 0, 0, 0, ""});
         for (uint32_t rule : message.rules)
           entries.back().rules.emplace_back(view.labels[rule].text, view.labels[rule].place());
       }
@@ -112,6 +113,7 @@ std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
       entry.count += times[index];
       entry.bytes += times[index] * step.bytes;
       entry.sent += times[index] * sentBytes(message.collective, step.bytes, message.members);
+      entry.worst += times[index] * sentBytes(message.collective, step.worst, message.members);
     }
   for (WhyEntry &entry : entries)
     entry.remedy = remedyOf(entry);
@@ -133,8 +135,9 @@ std::string whyText(const View &view) {
                          .left(entry.phase, 10)
                          .text(fmt::format("{}{} x", entry.path.empty() ? "" : entry.path + ": ", entry.steps))
                          .str();
-      text += fmt::format("    how often    {}, {}{} in all, {} sent\n", timesText(entry.count), each,
-                          humanBytes(static_cast<double>(entry.bytes)), humanBytes(static_cast<double>(entry.sent)));
+      std::string worst = entry.worst > entry.sent ? ", at most " + humanBytes(static_cast<double>(entry.worst)) : "";
+      text += fmt::format("    how often    {}, {}{} in all, {} sent{}\n", timesText(entry.count), each,
+                          humanBytes(static_cast<double>(entry.bytes)), humanBytes(static_cast<double>(entry.sent)), worst);
       text += fmt::format("    cause        {}\n", describe(entry.cause));
       for (const auto &[rule, place] : entry.rules)
         text += fmt::format("    asked for by {}{}\n", place.empty() ? "" : place + "  ", rule);
@@ -161,6 +164,7 @@ OrderedJson whyJson(const View &view, const ClassView &part) {
                                {"count", entry.count},
                                {"bytes", entry.bytes},
                                {"sent_bytes", entry.sent},
+                               {"worst_sent_bytes", entry.worst},
                                {"from", entry.from},
                                {"to", entry.to},
                                {"cause", describe(entry.cause)},

@@ -17,6 +17,7 @@ struct WhyEntry {
   uint64_t count = 0;                                     ///< times per training step
   uint64_t bytes = 0;                                     ///< of the rank's input, all times together
   uint64_t sent = 0;  ///< bytes that a rank sends with an algorithm that sends the fewest, all times together
+  uint64_t worst = 0; ///< the same if all places for rows of experts are in use
   std::string remedy; ///< what would remove it
 };
 

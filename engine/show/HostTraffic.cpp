@@ -8,6 +8,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
+#include "engine/show/PayloadBytes.h"
 
 #include <algorithm>
 #include <map>
@@ -48,7 +49,9 @@ struct GroupVolume {
 
 class Counter {
 public:
-  Counter(const Program &program, HostTraffic &traffic) : program(program), traffic(traffic), strides(program.mesh()->size(), 1) {
+  /// `bytesOf`: of a collective's input.
+  Counter(const Program &program, HostTraffic &traffic, uint64_t (*bytesOf)(const Collective &))
+      : program(program), traffic(traffic), bytesOf(bytesOf), strides(program.mesh()->size(), 1) {
     for (const MeshAxis *axis : *program.mesh())
       sizes.push_back(axis->size());
     for (size_t axis = strides.size(); axis-- > 1;)
@@ -79,6 +82,7 @@ private:
 
   const Program &program;
   HostTraffic &traffic;
+  uint64_t (*const bytesOf)(const Collective &);
   std::vector<int64_t> sizes, strides;                         ///< by mesh axis
   std::vector<uint32_t> hostOf;                                ///< by rank
   std::map<Key, GroupVolume> volumes;                          ///< of the class that is counted
@@ -142,7 +146,7 @@ private:
         volume.from.add(0, members, count * element);
       return;
     case CollectiveKind::AllToAll:
-      volume.to.add(0, members, count / members * element);
+      volume.to.add(0, members, bytesOf(collective) / members * times);
       return;
     case CollectiveKind::Permute:
       volume.next[collective.shift()] += count * element;
@@ -267,7 +271,14 @@ HostTraffic hostTraffic(const Program &program, const PlaceWords &words, std::ve
   traffic.source = words.source;
   for (std::vector<int64_t> &ranks : places)
     traffic.hosts.push_back({std::move(ranks), 0, 0});
-  Counter(program, traffic).count();
+  HostTraffic worst = traffic;
+  Counter(program, traffic, balancedBytes).count();
+  bool differs = std::any_of(program.collectives()->begin(), program.collectives()->end(), [](auto *each) { return each->filled() < 1; });
+  if (differs)
+    Counter(program, worst, worstBytes).count();
+  for (size_t row = 0; row < traffic.rows.size(); ++row) // the same rows in the same order
+    traffic.rows[row].worst = differs ? worst.rows[row].bytes : traffic.rows[row].bytes;
+  traffic.allWorst = differs ? worst.all : traffic.all;
   return traffic;
 }
 

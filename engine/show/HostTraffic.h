@@ -6,7 +6,8 @@
 // and what is whole again is gathered. So every pair of members has its share, whichever hosts they are on. A host may need fewer messages
 // than this: what several ranks of one process get from the same rank crosses once.
 //
-// Exact whole numbers. Work grows with ranks times kinds of collectives and, apart from that, with the steps of the classes.
+// Exact whole numbers; of routed rows, which only the data know, those of a balanced load. Work grows with ranks times kinds of collectives
+// and, apart from that, with the steps of the classes.
 #pragma once
 
 #include "engine/json/JsonForward.h"
@@ -24,9 +25,10 @@ struct TrafficBytes {
 };
 
 struct TrafficRow {
-  std::string over; ///< mesh axes, major to minor: "tp", "node,dp"
-  std::string kind; ///< "all_reduce", "send"
-  TrafficBytes bytes;
+  std::string over;   ///< mesh axes, major to minor: "tp", "node,dp"
+  std::string kind;   ///< "all_reduce", "send"
+  TrafficBytes bytes; ///< at a balanced load of experts
+  TrafficBytes worst; ///< if all places for rows are in use
 };
 
 struct HostShare {
@@ -39,15 +41,15 @@ struct HostTraffic {
   std::string inside;           ///< those of them that stay inside a host; may be empty
   std::string source;           ///< origin of the order: "--place", "place at gpt2.npar:14:5"; empty: the default
   std::vector<TrafficRow> rows; ///< by axes as the mesh has them, then by kind
-  TrafficBytes all;
-  std::vector<HostShare> hosts;
+  TrafficBytes all, allWorst;
+  std::vector<HostShare> hosts; ///< at a balanced load
 };
 
 /// `places[h]` are the ranks of host h (placeOnHosts); they contain every rank of the program once.
 HostTraffic hostTraffic(const program::Program &program, const program::PlaceWords &words, std::vector<std::vector<int64_t>> places);
 
-/// `{place: {order, inside, source}, traffic: [{over, kind, inside_bytes, between_bytes}], inside_bytes, between_bytes,
-/// hosts: [{ranks, sent_bytes, received_bytes}]}`.
+/// `{place: {order, inside, source}, traffic: [{over, kind, inside_bytes, between_bytes, worst_inside_bytes, worst_between_bytes}],
+/// inside_bytes, between_bytes, hosts: [{ranks, sent_bytes, received_bytes}]}`.
 OrderedJson hostTrafficJson(const HostTraffic &traffic);
 /// The same for people: the ranks of each host and the bytes between hosts.
 std::string hostTrafficText(const program::Program &program, const HostTraffic &traffic);

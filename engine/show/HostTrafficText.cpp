@@ -45,8 +45,12 @@ std::string human(uint64_t bytes) { return humanBytes(static_cast<double>(bytes)
 OrderedJson hostTrafficJson(const HostTraffic &traffic) {
   OrderedJson rows = OrderedJson::array(), hosts = OrderedJson::array();
   for (const TrafficRow &row : traffic.rows)
-    rows.push_back(
-        OrderedJson{{"over", row.over}, {"kind", row.kind}, {"inside_bytes", row.bytes.inside}, {"between_bytes", row.bytes.between}});
+    rows.push_back(OrderedJson{{"over", row.over},
+                               {"kind", row.kind},
+                               {"inside_bytes", row.bytes.inside},
+                               {"between_bytes", row.bytes.between},
+                               {"worst_inside_bytes", row.worst.inside},
+                               {"worst_between_bytes", row.worst.between}});
   for (const HostShare &host : traffic.hosts)
     hosts.push_back(OrderedJson{{"ranks", host.ranks}, {"sent_bytes", host.sent}, {"received_bytes", host.received}});
   return {{"place", OrderedJson{{"order", traffic.order}, {"inside", traffic.inside}, {"source", traffic.source}}},
@@ -88,9 +92,14 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
     text += TableRow(2).left(over, 12).left(kind, 16).right(inside, 14).right(between, 16).str();
   };
   line("over", "", "inside hosts", "between hosts");
+  auto lines = [&](const std::string &over, const std::string &kind, const TrafficBytes &bytes, const TrafficBytes &worst) {
+    line(over, kind, human(bytes.inside), human(bytes.between));
+    if (worst.inside > bytes.inside || worst.between > bytes.between)
+      line("", "at most", human(worst.inside), human(worst.between));
+  };
   for (const TrafficRow &row : traffic.rows)
-    line(row.over, row.kind, human(row.bytes.inside), human(row.bytes.between));
-  line("all", "", human(traffic.all.inside), human(traffic.all.between));
+    lines(row.over, row.kind, row.bytes, row.worst);
+  lines("all", "", traffic.all, traffic.allWorst);
   const HostShare *busiest = &traffic.hosts[0];
   for (const HostShare &host : traffic.hosts)
     if (host.sent + host.received > busiest->sent + busiest->received)

@@ -7,6 +7,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
+#include "engine/show/PayloadBytes.h"
 #include "engine/show/View.h"
 
 #include <numeric>
@@ -29,16 +30,18 @@ void addCollective(const Program &program, const Step &step, uint64_t times, Cla
     for (uint32_t axis : *collective.axes())
       over += (over.empty() ? "" : ",") + axisName(program, axis);
   std::string kind = wordOf(collective.kind());
-  uint64_t bytes = 0;
-  for (uint32_t part = 0; part < partsOf(step); ++part)
-    bytes += program.collectives()->Get(step.payload() + part)->count() * sizeOf(collective.type()) * times;
+  uint64_t bytes = 0, worst = 0;
+  for (uint32_t part = 0; part < partsOf(step); ++part) {
+    const Collective &one = *program.collectives()->Get(step.payload() + part);
+    bytes += balancedBytes(one) * times, worst += worstBytes(one) * times;
+  }
   for (CollectiveSummary &known : summary.collectives)
     if (known.kind == kind && known.over == over) {
       known.count += times;
-      known.bytes += bytes;
+      known.bytes += bytes, known.worst += worst;
       return;
     }
-  summary.collectives.push_back({kind, over, times, bytes});
+  summary.collectives.push_back({kind, over, times, bytes, worst});
 }
 
 void addTransfer(const Program &program, const RankClass &rankClass, const Transfer &transfer, uint64_t times, ClassSummary &summary) {

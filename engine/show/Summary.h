@@ -15,7 +15,8 @@ struct CollectiveSummary {
   std::string kind; ///< the word: "all_reduce"
   std::string over; ///< mesh axes, major to minor: "tp", "pp,tp"
   uint64_t count = 0;
-  uint64_t bytes = 0; ///< of the rank's input
+  uint64_t bytes = 0; ///< of the rank's input, at a balanced load of experts
+  uint64_t worst = 0; ///< the same, if all places for rows are in use
 };
 
 /// Counts of a program's all_reduces and reduce_scatters. Each counts once, whichever step or bucket has it.

@@ -32,7 +32,8 @@ OrderedJson classJson(const ClassSummary &summary) {
   for (const auto &[axis, value] : summary.coordinates)
     coordinates[axis] = value;
   for (const CollectiveSummary &one : summary.collectives)
-    collectives.push_back(OrderedJson{{"kind", one.kind}, {"over", one.over}, {"count", one.count}, {"bytes", one.bytes}});
+    collectives.push_back(
+        OrderedJson{{"kind", one.kind}, {"over", one.over}, {"count", one.count}, {"bytes", one.bytes}, {"worst_bytes", one.worst}});
   for (const TransferSummary &one : summary.transfers)
     transfers.push_back(OrderedJson{{"to", one.to}, {"count", one.count}, {"bytes", one.bytes}});
   OrderedJson json;
@@ -116,18 +117,19 @@ std::string summaryTable(const Summary &summary) {
       text += TableRow(4).left(name, 10).right(human(bytes), 12).right(fmt::format("{}", bytes), 16).str();
     text += fmt::format("  per {}: {} program step{}, {} flop\n", summary.step, one.programSteps, one.programSteps == 1 ? "" : "s",
                         humanFlops(one.flops));
-    auto count = [&](const std::string &kind, const std::string &way, uint64_t times, uint64_t bytes) {
+    auto count = [&](const std::string &kind, const std::string &way, uint64_t times, uint64_t bytes, uint64_t worst) {
       text += TableRow(4)
                   .left(kind, 16)
                   .left(way, 15)
                   .right(fmt::format("{} time{}", times, times == 1 ? " " : "s"), 14)
                   .right(human(bytes), 13)
+                  .text(worst > bytes ? "   at most " + human(worst) : "")
                   .str();
     };
     for (const CollectiveSummary &collective : one.collectives)
-      count(collective.kind, "over " + collective.over, collective.count, collective.bytes);
+      count(collective.kind, "over " + collective.over, collective.count, collective.bytes, collective.worst);
     for (const TransferSummary &transfer : one.transfers)
-      count("send", "to   " + transfer.to, transfer.count, transfer.bytes);
+      count("send", "to   " + transfer.to, transfer.count, transfer.bytes, transfer.bytes);
   }
   return text;
 }

@@ -45,7 +45,8 @@ struct ViewStep {
   program::StepKind kind = program::StepKind::Kernel;
   uint32_t label = 0;
   double begin = 0, end = 0; ///< seconds from the task's begin; a message may begin before its task or end after it
-  uint64_t bytes = 0;        ///< read and written; of a message: its payload on this rank
+  uint64_t bytes = 0;        ///< read and written; of a message: its payload on this rank, at a balanced load of experts
+  uint64_t worst = 0;        ///< the payload if all places for rows are in use; otherwise `bytes`
   double flops = 0;
   std::vector<uint32_t> dependencies; ///< earlier steps of the fragment
   ViewMessage message;
@@ -129,7 +130,7 @@ struct ClassView {
 
 struct View {
   std::string model, plan, schedule, title;
-  std::string origin = "planned"; ///< or "measured"
+  std::string origin = "planned";     ///< or "measured"
   std::string step = "training step"; ///< stepWord(program)
   bool trains = true;                 ///< false: it only goes forward
   std::vector<std::pair<std::string, uint32_t>> mesh;

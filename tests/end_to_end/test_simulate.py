@@ -7,10 +7,11 @@ import statistics
 import unittest
 import xml.etree.ElementTree
 
-from driver import ROOT, DriverTest, settings
+from driver import LONG, ROOT, DriverTest, settings
 from test_plan import machine
 
-import fits  # of ../reference
+import expert_times  # of ../reference
+import fits
 import step_times
 
 SMALL = ["--set", "vocab=512", "--set", "width=256", "--set", "heads=8", "--set", "depth=8", "--set", "length=64", "--set", "batch=32",
@@ -31,6 +32,27 @@ class SimulateTest(DriverTest):
         for row in chosen:
             with self.subTest(row=row["row"]):
                 self.assertLess(abs(step_times.error(row, step_times.predict(row))), 0.05)
+
+    def test_published_step_times_with_experts(self):
+        """Predictions for which no figure was fitted; the one of 1,024 ranks takes longest to compile."""
+        for row in expert_times.rows():
+            if LONG or row["row"] == "Qwen3-30B-A3B":
+                with self.subTest(row=row["row"]):
+                    self.assertLess(abs(expert_times.error(row, expert_times.predict(row))), 0.15)
+
+    def test_load_of_experts(self):
+        """With few choices of many experts a rank has room for more rows than it gets: 4 ranks with 2 of 8 experts each, 2 choices."""
+        sizes = ("vocab=512", "context=64", "width=256", "mlp=512", "heads=8", "kv_heads=8", "depth=2", "experts=8", "chosen=2", "batch=64",
+                 "dp=1", "ep=4", "compute=bf16")
+        flags = ("mixtral", "--machine", "dgx-a100", *(word for each in sizes for word in ("--set", each)))
+        said = self.json(*flags)
+        self.assertGreater(said["worst_seconds_per_step"], said["seconds_per_step"])
+        fewer = self.json(*flags, "--rows-sent", "0.5,0.5")
+        self.assertLess(fewer["seconds_per_step"], said["seconds_per_step"])
+        # with 8 choices of 8 experts each rank has exactly the room that it needs, so the load cannot be worse
+        whole = self.json(*flags, "--set", "chosen=8")
+        self.assertAlmostEqual(whole.get("worst_seconds_per_step", whole["seconds_per_step"]), whole["seconds_per_step"], 9)
+        self.assertNotIn("worst_seconds_per_step", self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=1", "--set", "batch=4"))
 
     def test_parts_add_up(self):
         said = self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=4")

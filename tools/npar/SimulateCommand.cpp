@@ -38,6 +38,7 @@ struct SimulateFlags {
   planner::OutlookRequest outlook;
   std::string svg, trace, html;
   bool json = false, postValidated = false, gathersPassOn = false, sumsApart = false;
+  std::vector<double> rowsSent;  ///< parts of the rows of experts: to other ranks, to other hosts; empty: all
   std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
 
@@ -134,6 +135,8 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   deviations.postValidated = flags.postValidated;
   deviations.gathersPassOn = flags.gathersPassOn;
   deviations.sumsApart = flags.sumsApart;
+  if (!flags.rowsSent.empty())
+    deviations.sentToRanks = flags.rowsSent[0], deviations.sentToHosts = flags.rowsSent[1];
   if (const std::vector<double> &times = flags.taskTimes; !times.empty())
     deviations.taskTimes = {times[0] / 1000, times[1] / 1000, times[2] / 1000, times[3] / 1000};
   Outcome<planner::Outlook> outlook = reported(planner::outlookOf(flags.outlook, program, *machine, *places, deviations, terminal()));
@@ -213,6 +216,15 @@ Command addSimulateCommand(CLI::App &driver) {
                 "assume that gathers of updated parameters overlap the next step's first forward");
   app->add_flag("--unfused-sums", flags->sumsApart,
                 "assume that a separate pass, not the matrix product, adds each micro-batch's gradients to their sum");
+  app->add_option(
+         "--rows-sent", flags->rowsSent,
+         "assume that only these parts of the rows of experts go to other ranks and to other hosts by all_to_all, since a position "
+         "is sent once to each rank and host with experts of its choice")
+      ->type_name("RANKS,HOSTS")
+      ->delimiter(',')
+      ->expected(2)
+      ->option_text("RANKS,HOSTS")
+      ->check(number(0.0, 1.0));
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)
               return code;

@@ -5,6 +5,7 @@
 #include "compiler/codegen/lowering/Lowering.h"
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -26,7 +27,7 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   void runOnOperation() override;
 
   LogicalResult outline(Block &block);
-  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results);
+  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled);
   FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
 
   dist::MeshAttr mesh;
@@ -52,14 +53,21 @@ static std::string nameOf(ArrayRef<Operation *> group) {
   return llvm::join(names, "_");
 }
 
-rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results) {
+// The part of a kernel's elements that exists if the load of experts is balanced.
+static double filledOf(ArrayRef<Operation *> group, const llvm::DenseMap<Operation *, nn::ExistingRows> &existing) {
+  Operation *widest = *llvm::max_element(group, [](Operation *a, Operation *b) { return nn::loopVolume(a) < nn::loopVolume(b); });
+  auto rows = existing.find(widest);
+  return rows == existing.end() ? 1 : rows->second.filled;
+}
+
+rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled) {
   OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
   double flops = 0;
   for (Operation *op : group)
     flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
   Location loc = group.back()->getLoc();
-  auto kernel =
-      rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops), b.getArrayAttr({}));
+  auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
+                                       b.getArrayAttr({}), b.getF64FloatAttr(filled));
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value operand : operands)
@@ -129,6 +137,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
   rewriteProducts(block);
+  llvm::DenseMap<Operation *, nn::ExistingRows> existing = nn::existingRows(block);
   if (failed(rewriteGroupedProducts(block)))
     return failure();
   dropUnusedViews(block);
@@ -152,7 +161,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
           results.insert(result);
     }
-    FailureOr<rank::KernelOp> kernel = share(build(group, operands.getArrayRef(), results.getArrayRef()));
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands.getArrayRef(), results.getArrayRef(), filledOf(group, existing)));
     if (failed(kernel))
       return failure();
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);

@@ -152,6 +152,25 @@ LogicalResult AllGatherOp::verify() {
   return failed(splits) ? failure() : expect(*this, move, move.from.withSplits(*dim, *splits));
 }
 
+/// C2: the ends of existing rows are laid out like the rows before and after the move.
+static LogicalResult checkEnds(AllToAllOp op, const Move &move, int64_t rows) {
+  if (op.getEnds().empty() && op.getPlaces() == 0)
+    return success();
+  int64_t moved = std::min<int64_t>(op.getInput().getType().getDimSize(rows), op.getResult().getType().getDimSize(rows));
+  if (op.getEnds().size() != 2 || op.getPlaces() == 0 || moved % int64_t(op.getPlaces()) != 0)
+    return op.emitOpError() << "has " << op.getEnds().size() << " tensors of ends and pieces of " << op.getPlaces() << " places for "
+                            << moved << " rows";
+  for (auto [ends, layout] : llvm::zip(op.getEnds(), ArrayRef<LayoutAttr>{move.from, move.to})) {
+    LayoutAttr found = layoutOf(ends);
+    if (!found || found.getNames().size() != size_t(rows) + 1 || !getElementTypeOrSelf(ends.getType()).isInteger(32))
+      return op.emitOpError() << "has ends of type " << ends.getType() << " for rows along dimension " << rows;
+    for (int64_t dim = 0; dim <= rows; ++dim)
+      if (found.splitsOf(dim) != layout.splitsOf(dim) || (dim < rows && found.getNames()[dim] != layout.getNames()[dim]))
+        return op.emitOpError() << "has ends of layout " << found << " for rows of layout " << layout;
+  }
+  return success();
+}
+
 LogicalResult AllToAllOp::verify() {
   Move move;
   if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
@@ -163,7 +182,8 @@ LogicalResult AllToAllOp::verify() {
   if (failed(splits))
     return failure();
   LayoutAttr gathered = move.from.withSplits(*concat, *splits);
-  return expect(*this, move, gathered.withSplits(*split, appended(gathered, *split, getAxes())));
+  return failure(failed(expect(*this, move, gathered.withSplits(*split, appended(gathered, *split, getAxes())))) ||
+                 failed(checkEnds(*this, move, std::max(*split, *concat))));
 }
 
 LogicalResult PermuteOp::verify() {

@@ -5,7 +5,7 @@
 include "mlir/IR/OpBase.td"
 
 def Dist_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
-  let description = "A move that communicates: one operand, one result, a group of ranks along mesh axes.";
+  let description = "A move that communicates: the first operand, one result, a group of ranks along mesh axes.";
   let cppNamespace = "::npar::dist";
   let methods = [
     InterfaceMethod<"The kind that the engine runs.", "::npar::program::CollectiveKind", "getCollective">,

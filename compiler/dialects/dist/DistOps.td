@@ -32,8 +32,14 @@ class Dist_MoveOp<string mnemonic, dag attributes, list<Trait> traits = []> : Di
   let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return zeroPaddingOfMove(getInput().getType()); }\n";
 }
 
-def Dist_ReshardOp : Dist_MoveOp<"reshard", (ins)> {
+/// What moves of routed rows: see nn.rename. `ends` are laid out like the operand, then like the result.
+defvar Dist_existingRows = (ins Variadic<AnyRankedTensor>:$ends, DefaultValuedAttr<I64Attr, "0">:$places,
+    DefaultValuedAttr<F64Attr, "1.0">:$filled);
+defvar Dist_formatOfRows = "$input (`ends` `(` $ends^ `:` type($ends) `)`)? attr-dict `:` type($input) `->` type($result)";
+
+def Dist_ReshardOp : Dist_MoveOp<"reshard", Dist_existingRows> {
   let summary = "the same logical value in another layout; lowered by place-lower-reshards";
+  let assemblyFormat = Dist_formatOfRows;
 }
 
 /// A move that communicates.
@@ -66,9 +72,15 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "AllGather", (ins StrArra
   }];
 }
 
-def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "AllToAll", (ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat)> {
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "AllToAll",
+    !con((ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat), Dist_existingRows)> {
   let summary = "moves a split from dimension `concat` to dimension `split`";
-  let description = [{ C1: `axes` are the last splits of `concat` in the operand and the last splits of `split` in the result. }];
+  let description = [{
+    C1: `axes` are the last splits of `concat` in the operand and the last splits of `split` in the result. With `ends` only existing rows
+    move, and C2: the rows are the later one of the two dimensions, in pieces of `places`; `ends` have the dimensions before the rows and the
+    entries, each split like the operand and the result, with entries split like rows.
+  }];
+  let assemblyFormat = Dist_formatOfRows;
 }
 
 def Dist_PermuteOp : Dist_CollectiveOp<"permute", "Permute", (ins StrArrayAttr:$axes, I64Attr:$shift)> {

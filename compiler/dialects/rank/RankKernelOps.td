@@ -14,7 +14,8 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     The body holds nn prims on local tensors (types carry the layouts); block arguments are the operands, `rank.yield` names the results.
     It is compiled to `extern "C" void NAME(void *const *buffers, const int64_t *context, int64_t begin, int64_t end)`: buffers are the
     operands, then the results, each contiguous row-major; [begin, end) is any part of `extent` independent rows.
-    `inplace` lists pairs [result, operand] that may share storage.
+    `inplace` lists pairs [result, operand] that may share storage. `filled` is the part of the elements that exists on average, of routed
+    rows; `flops` counts all.
 
     ```mlir
     rank.kernel @gelu_0 {extent = 256 : i64, flops = 1.0e+06 : f64, inplace = [array<i64: 0, 0>]} {
@@ -24,7 +25,8 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$extent, F64Attr:$flops, DefaultValuedAttr<ArrayAttr, "{}">:$inplace);
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$extent, F64Attr:$flops, DefaultValuedAttr<ArrayAttr, "{}">:$inplace,
+      DefaultValuedAttr<F64Attr, "1.0">:$filled);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

@@ -44,4 +44,14 @@ void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op) {
   }
 }
 
+void cutPieces(program::CollectiveT &entry, dist::AllToAllOp op, int64_t ranks) {
+  // The side that has the rows for all ranks has all of their entries.
+  auto whole = cast<RankedTensorType>(op.getEnds()[entry.concat_first ? 0 : 1].getType());
+  int64_t rows = entry.concat_first ? entry.split : entry.concat, pieces = ranks * (rows / int64_t(op.getPlaces()));
+  entry.places = op.getPlaces();
+  entry.groups = static_cast<uint64_t>(whole.getShape().back());
+  entry.entries = (entry.groups + static_cast<uint64_t>(pieces) - 1) / static_cast<uint64_t>(pieces);
+  entry.filled = op.getFilled().convertToDouble();
+}
+
 } // namespace npar::compiler

@@ -149,9 +149,15 @@ private:
         })
         .Case([&](dist::AllToAllOp exchange) {
           program::CollectiveT *entry = collective(exchange);
-          if (entry)
-            cutTwice(*entry, exchange);
-          return failure(!entry);
+          if (!entry)
+            return failure();
+          cutTwice(*entry, exchange);
+          if (!exchange.getEnds().empty()) {
+            cutPieces(*entry, exchange, ranksAlong(exchange.getAxes()));
+            for (Value ends : exchange.getEnds())
+              model.actions.back().inputs.push_back(values.lookup(ends));
+          }
+          return success();
         })
         .Case([&](dist::PermuteOp permute) {
           program::CollectiveT *entry = collective(permute);
@@ -213,6 +219,7 @@ private:
       target.symbol = kernel.getSymName().str();
       target.extent = static_cast<int64_t>(kernel.getExtent());
       target.flops = kernel.getFlops().convertToDouble();
+      target.filled = kernel.getFilled().convertToDouble();
     }
     return entry->second;
   }
@@ -269,12 +276,7 @@ private:
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
-    double made = static_cast<double>(storageBytes(matmul.getResult().getType()));
-    double bytes =
-        static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
-    setDuration(action, reader.machines,
-                {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK()),
-                 matmul.getTf32()});
+    setDuration(action, reader.machines, operationOf(matmul, *element));
     return success();
   }
 
@@ -436,6 +438,8 @@ private:
       entry->rules.push_back(tables.addRule(rule));
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
     double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
+    if (auto exchange = dyn_cast<dist::AllToAllOp>(op.getOperation()))
+      bytes *= exchange.getFilled().convertToDouble();
     std::optional<int64_t> bucket = attributes::bucket.get(op);
     bool joins = bucket && bucket == openBucket && !model.actions.empty() && model.actions.back().kind == program::StepKind::Collective;
     openBucket = bucket;

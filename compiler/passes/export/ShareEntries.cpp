@@ -70,7 +70,7 @@ auto keyOf(const program::CauseT *c) {
 /// But for the rules, whose numbers change.
 auto keyOf(const program::CollectiveT &c) {
   return std::make_tuple(c.kind, c.op, c.type, c.axes, c.event, c.count, c.outer, c.split, c.inner, c.whole, c.middle, c.concat,
-                         c.concat_first, c.shift, keyOf(c.cause.get()), c.from, c.to, c.library);
+                         c.concat_first, c.shift, keyOf(c.cause.get()), c.from, c.to, c.library, c.filled, c.places, c.entries, c.groups);
 }
 
 class Sharing {

@@ -2,6 +2,8 @@
 #include "compiler/passes/export/StepTimes.h"
 
 #include "compiler/dialects/nn/base/Axes.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
+#include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/passes/export/ProgramTables.h"
 
 #include <algorithm>
@@ -10,9 +12,23 @@ using namespace mlir;
 
 namespace npar::compiler {
 
+/// The part of a value that exists: `filled` if it has an axis of spread rows.
+static double partOf(Type type, double filled) { return llvm::any_of(nn::axesOf(type), nn::isOfSpreadRows) ? filled : 1; }
+
+/// The number of elements that the kernel reads from an operand for an element that it makes, if it looks up all of them: those of a
+/// position's choices are added up.
+static double lookUps(BlockArgument operand) {
+  double most = 1;
+  for (Operation *user : operand.getUsers())
+    if (auto collect = dyn_cast<nn::CollectOp>(user); collect && collect.getSlot())
+      most = std::max(most, double(nn::sizeOf(collect.getPlace().getType(), collect.getSlot())));
+  return most;
+}
+
 cost::Operation operationOf(rank::KernelOp kernel) {
   cost::Operation operation;
-  operation.operations = kernel.getFlops().convertToDouble();
+  double filled = kernel.getFilled().convertToDouble();
+  operation.operations = kernel.getFlops().convertToDouble() * filled;
   double largest = 0, made = 0;
   auto take = [&](Type type, double bytes) {
     operation.bytes += bytes;
@@ -21,19 +37,46 @@ cost::Operation operationOf(rank::KernelOp kernel) {
       largest = bytes, operation.type = *element;
   };
   for (Operation &op : kernel.getBody().front())
-    operation.functions += nn::functionsOf(&op);
+    operation.functions += nn::functionsOf(&op) * (op.getNumResults() ? partOf(op.getResult(0).getType(), filled) : 1);
   for (Type type : kernel.getResultTypes()) {
-    take(type, static_cast<double>(storageBytes(type)));
-    made = std::max(made, static_cast<double>(storageBytes(type)));
+    double bytes = static_cast<double>(storageBytes(type)) * partOf(type, filled);
+    take(type, bytes);
+    made = std::max(made, bytes);
   }
   for (BlockArgument operand : kernel.getBody().front().getArguments()) {
     bool isLookedInto = llvm::all_of(operand.getUses(), [](OpOperand &use) {
       auto asked = dyn_cast<nn::KernelOpInterface>(use.getOwner());
       return asked && asked.readsElsewhere(use.getOperandNumber());
     });
-    double bytes = static_cast<double>(storageBytes(operand.getType()));
-    take(operand.getType(), isLookedInto ? std::min(bytes, made) : bytes);
+    double bytes = static_cast<double>(storageBytes(operand.getType())), part = partOf(operand.getType(), filled);
+    take(operand.getType(), isLookedInto ? std::min(bytes, made * lookUps(operand)) : bytes * part);
   }
+  return operation;
+}
+
+cost::Operation operationOf(rank::MatmulOp matmul, program::ElementType type) {
+  cost::Operation operation;
+  double filled = matmul.getFilled().convertToDouble();
+  operation.work = cost::Work::Product;
+  operation.type = type;
+  operation.tf32 = matmul.getTf32();
+  operation.operations = matmul.getFlops();
+  operation.m = double(matmul.getM()), operation.n = double(matmul.getN()), operation.k = double(matmul.getK());
+  double a = double(storageBytes(matmul.getLhs().getType())), b = double(storageBytes(matmul.getRhs().getType())),
+         made = double(storageBytes(matmul.getResult().getType())) * (matmul.getAccumulator() ? 2 : 1);
+  switch (matmul.getGrouping()) {
+  case program::Grouping::None:
+    break;
+  case program::Grouping::Rows:
+    operation.m *= filled / double(matmul.getBatch().back());
+    a *= filled, made *= filled;
+    break;
+  case program::Grouping::Depth: // one sum over the rows of all samples
+    operation.k *= filled * double(matmul.getBatch().front()) / double(matmul.getBatch().back());
+    a *= filled, b *= filled;
+    break;
+  }
+  operation.bytes = a + b + made;
   return operation;
 }
 

@@ -45,7 +45,8 @@ private:
       return;
     SmallVector<Value> operands;
     for (OpOperand &use : op->getOpOperands())
-      operands.push_back(operandFor(use));
+      if (!isa<nn::RenameOp>(op) || use.getOperandNumber() == 0) // its ends are for the reshard before it
+        operands.push_back(operandFor(use));
     op->setOperands(operands);
     for (Value result : op->getResults())
       if (LayoutAttr raw = layouts.raw(result))
@@ -115,7 +116,9 @@ private:
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
     bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
-    bool narrows = !refetched && elements(wants) <= elements(layouts.layout(value));
+    auto rename = dyn_cast<nn::RenameOp>(user);
+    bool hasEnds = rename && rename.getEnds(); // which may be computed after the rows
+    bool narrows = !refetched && !hasEnds && elements(wants) <= elements(layouts.layout(value));
     Operation *place = narrows ? definition : user;
     Value &shared = reshards[{value, wants, int(phaseOf(place))}];
     if (shared)
@@ -124,7 +127,44 @@ private:
       builder.setInsertionPointAfter(current.getDefiningOp());
     else
       builder.setInsertionPoint(user);
-    return shared = create(place, current, wants, causeOfUse(value, wants, user));
+    Value moved = create(place, current, wants, causeOfUse(value, wants, user));
+    if (hasEnds)
+      addEnds(moved.getDefiningOp<dist::ReshardOp>(), rename);
+    return reshards[{value, wants, int(phaseOf(place))}] = moved; // the map may have grown meanwhile
+  }
+
+  /// Lets existing rows move alone: their ends come in the layouts of the rows before and after. Not if the axes before the rows are not
+  /// those of the ends.
+  void addEnds(dist::ReshardOp reshard, nn::RenameOp rename) {
+    Value ends = rename.getEnds();
+    StringAttr entries = rename.getEntriesAttr();
+    SmallVector<StringAttr> before(nn::axesOf(ends.getType()));
+    bool isLast = before.back() == entries;
+    before.back() = rename.getFromAttr();
+    ArrayRef<StringAttr> axes = nn::axesOf(reshard.getType());
+    if (!isLast || axes.size() < before.size() || axes.take_front(before.size()) != ArrayRef<StringAttr>(before))
+      return;
+    for (Value rows : {Value(reshard.getInput()), Value(reshard.getResult())}) {
+      LayoutAttr layout = layouts.layout(ends), like = dist::layoutOf(rows);
+      for (auto [dim, axis] : llvm::enumerate(before))
+        layout = layout.withSplits(dim, like.splitsOf(like.dimOf(axis)));
+      reshard.getEndsMutable().append(endsIn(ends, layout, rename));
+    }
+    reshard.setPlaces(rename.getPlaces());
+    reshard.setFilled(rename.getFilled());
+  }
+
+  /// The ends of rows in another layout, after their definition.
+  Value endsIn(Value ends, LayoutAttr wants, Operation *user) {
+    Value current = reduced.count(ends) ? reduced.lookup(ends) : ends;
+    if (wants == layouts.layout(ends))
+      return current;
+    Operation *definition = ends.getDefiningOp();
+    Value &shared = reshards[{ends, wants, int(phaseOf(definition))}];
+    if (shared)
+      return shared;
+    builder.setInsertionPointAfter(current.getDefiningOp());
+    return shared = create(definition, current, wants, causeOfUse(ends, wants, user));
   }
 
   /// Reduces a value after its definition, once for all uses (RULES.md#P4). A reduced gradient goes back to its accumulator, so that it
@@ -192,7 +232,8 @@ private:
 
   Value create(Operation *place, Value from, LayoutAttr layout, const Cause &cause) {
     Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
-    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, dist::attributeOf(builder.getContext(), cause.why));
+    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, ValueRange(), 0, APFloat(1.0),
+                                      dist::attributeOf(builder.getContext(), cause.why));
     if (!cause.rules.empty())
       attributes::causingRules.set(op, cause.rules);
     if (auto at = nn::getAt(place))

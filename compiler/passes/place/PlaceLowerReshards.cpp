@@ -149,11 +149,51 @@ private:
         if (!divides(target, extended) || !divides(source, have))
           continue;
         have.pop_back();
-        emit(dist::AllToAllOp::getOperationName(), from.withSplits(source, have).withSplits(target, extended), {axes.front()},
-             {{"split", name(target)}, {"concat", name(source)}});
+        LayoutAttr next = from.withSplits(source, have).withSplits(target, extended);
+        SmallVector<std::pair<StringRef, Attribute>> attributes{{"split", name(target)}, {"concat", name(source)}};
+        SmallVector<Value> ends = endsFor(next, std::max(target, source));
+        if (!ends.empty())
+          attributes.append({{"places", op.getPlacesAttr()}, {"filled", op.getFilledAttr()}});
+        emit(dist::AllToAllOp::getOperationName(), next, {axes.front()}, attributes, ends);
         return true;
       }
     return false;
+  }
+
+  /// The ends of existing rows before and after a move to `next`; none if all rows move. `last`: the later dimension of the two between
+  /// which a split moves, which must be that of the rows.
+  SmallVector<Value> endsFor(LayoutAttr next, int64_t last) {
+    if (op.getEnds().empty() || last != int64_t(nn::axesOf(op.getEnds().front().getType()).size()) - 1)
+      return {};
+    LayoutAttr first = dist::layoutOf(op.getInput());
+    if (from == first && next == to && (from.splitsOf(last).empty() || next.splitsOf(last).empty()))
+      return llvm::to_vector(op.getEnds());
+    // One of several moves: a shard of the rows must begin with a shard of the entries, in all layouts.
+    for (LayoutAttr layout : {first, to})
+      if (dist::layoutOf(op.getEnds().front()).getSizes()[last] % mesh.sizeOf(layout.splitsOf(last)) != 0)
+        return {};
+    SmallVector<Value> ends{endsIn(from), endsIn(next)};
+    return ends[0] && ends[1] ? ends : SmallVector<Value>();
+  }
+
+  /// The ends in the layout of rows that are laid out like this.
+  Value endsIn(LayoutAttr rows) {
+    auto type = cast<RankedTensorType>(op.getEnds().front().getType());
+    LayoutAttr layout = dist::layoutOf(type);
+    for (int64_t dim = 0, rank = layout.getNames().size(); dim < rank; ++dim)
+      layout = layout.withSplits(dim, rows.splitsOf(dim));
+    for (Value ends : op.getEnds())
+      if (dist::layoutOf(ends) == layout)
+        return ends;
+    auto moved = dist::ReshardOp::create(builder, op.getLoc(), dist::localType(type.getElementType(), layout, mesh), op.getEnds().front(),
+                                         ValueRange(), 0, APFloat(1.0), op.getCauseAttr());
+    attributes::causingRules.copy(op, moved);
+    if (auto at = nn::getAt(op))
+      nn::setAt(moved, at);
+    Lowering lowering(moved);
+    if (failed(lowering.run()))
+      return {};
+    return lowering.value;
   }
 
   /// Gathers the first dimension that is split beyond what it shares with the target; a padded one entirely.
@@ -184,9 +224,11 @@ private:
     return splits;
   }
 
-  void emit(StringRef operation, LayoutAttr layout, ArrayRef<StringAttr> axes, ArrayRef<std::pair<StringRef, StringAttr>> attributes) {
+  void emit(StringRef operation, LayoutAttr layout, ArrayRef<StringAttr> axes, ArrayRef<std::pair<StringRef, Attribute>> attributes,
+            ValueRange ends = {}) {
     OperationState state(op.getLoc(), operation);
     state.addOperands(value);
+    state.addOperands(ends);
     state.addTypes(dist::localType(op.getResult().getType().getElementType(), layout, mesh));
     state.addAttribute("axes", dist::stringArray(op.getContext(), axes));
     for (auto [key, attribute] : attributes)

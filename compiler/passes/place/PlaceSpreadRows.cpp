@@ -6,6 +6,7 @@
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -114,6 +115,17 @@ private:
   /// All entries of the experts' axis, which no rule splits under this name.
   Value whole(Value value) { return renamed(value, expert, allName()); }
   Value named(Value value) { return renamed(value, local, spread); }
+  /// Rows under another name, which may move: of each piece those before `end`.
+  Value moved(Value rows, StringAttr from, StringAttr to, Value end) {
+    Value result = renamed(rows, from, to);
+    auto rename = result.getDefiningOp<nn::RenameOp>();
+    rename.getEndsMutable().assign(end);
+    rename.setPlaces(length);
+    rename.setFilled(filled());
+    return result;
+  }
+  /// The part of the new rows that belongs to an expert if the load is balanced.
+  APFloat filled() { return APFloat(double(size) / double(length * pieces)); }
 
   /// The piece of old rows: the number of experts whose rows end at or before each, over those of a piece.
   Value pieceOf(Value places) {
@@ -137,7 +149,7 @@ private:
   }
 
   /// The new rows of a position's choices.
-  Value moved(Value place) {
+  Value placed(Value place) {
     Value &known = places[place];
     if (!known) {
       Value piece = pieceOf(place), inside = integer("sub", place, startOf(piece));
@@ -150,7 +162,7 @@ private:
     builder.setInsertionPoint(op);
     auto route = [&](auto routed) {
       routed.getSourceMutable().assign(sources);
-      routed.getPlaceMutable().assign(moved(routed.getPlace()));
+      routed.getPlaceMutable().assign(placed(routed.getPlace()));
       routed.setRowAttr(gathers ? spread : local);
     };
     // If ranks do not gather, rows are sent and brought back under a name that no rule splits, so samples stay where they are; the renames
@@ -159,18 +171,18 @@ private:
       route(dispatch);
       dispatch.getResult().setType(exchanged(dispatch.getType(), row, local, length * pieces));
       builder.setInsertionPointAfter(op);
-      Value sent = renamed(dispatch, local, spread);
+      Value sent = moved(dispatch, local, spread, end);
       dispatch.getResult().replaceAllUsesExcept(sent, sent.getDefiningOp());
     } else if (dispatch) {
       route(dispatch);
     } else if (auto collect = dyn_cast<nn::CollectOp>(op)) {
       route(collect);
       if (!gathers)
-        collect.getRowsMutable().assign(renamed(collect.getRows(), spread, local));
+        collect.getRowsMutable().assign(moved(collect.getRows(), spread, local, end));
     } else if (auto product = dyn_cast<nn::GroupedOp>(op)) {
       product.setRowAttr(spread);
       product.setPieces(pieces);
-      product.setFilled(APFloat(double(size) / double(length * pieces)));
+      product.setFilled(filled());
       product.getFirstMutable().assign(begin);
       product.getLastMutable().assign(end);
     } else {

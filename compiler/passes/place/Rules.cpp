@@ -261,10 +261,13 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the number of the rule that exempts it
   for (auto [index, entry] : llvm::enumerate(rules)) {
     StringAttr named = entry.attribute.getAxis();
-    const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return goesBy(candidate.name, named); });
-    StringAttr axis = loop == axes.end() ? named : loop->name;
-    if (entry.refused || loop == axes.end() || (only && axis != only) || !matchesRule(entry.attribute, op, axis))
+    // an op may have both the entries and their rows
+    const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) {
+      return goesBy(candidate.name, named) && matchesRule(entry.attribute, op, candidate.name);
+    });
+    if (entry.refused || loop == axes.end() || (only && loop->name != only))
       continue;
+    StringAttr axis = loop->name;
     if (auto found = exempt.find(axis); found != exempt.end()) {
       rules[found->second].exempts = true;
       if (entry.exemptedBy < 0 || loop->kind == nn::LoopKind::Context)

@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/base/Axes.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,13 +16,6 @@ namespace npar::compiler {
 double tensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? static_cast<double>(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8 : 0;
-}
-
-static double bytesOfAll(TypeRange types) {
-  double bytes = 0;
-  for (Type type : types)
-    bytes += tensorBytes(type);
-  return bytes;
 }
 
 /// The whole vector of the cost model's terms.
@@ -47,10 +41,20 @@ static program::ElementType typeOf(Operation *op) {
   return program::ElementType::F32;
 }
 
-double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
+/// Bytes of the rows that exist: all of a value that has none.
+static double existingBytes(TypeRange types, double filled) {
+  double bytes = 0;
+  for (Type type : types)
+    bytes += tensorBytes(type) * (llvm::any_of(nn::axesOf(type), nn::isOfSpreadRows) ? filled : 1);
+  return bytes;
+}
+
+double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh, double filled) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<dist::CollectiveOpInterface>([&](auto op) {
-        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)),
+        auto exchange = dyn_cast<dist::AllToAllOp>(op.getOperation());
+        double part = exchange ? exchange.getFilled().convertToDouble() : 1;
+        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)) * part,
                                        dist::spanOf(machine, mesh, dist::stringsOf(op.getAxes())));
       })
       .Case<nn::CostOpInterface>([&](auto op) {
@@ -69,7 +73,8 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
           return 0.0;
         } else {
           operation.functions = nn::functionsOf(op);
-          operation.bytes = bytesOfAll(op->getResultTypes());
+          operation.operations *= filled;
+          operation.bytes = existingBytes(op->getResultTypes(), filled);
         }
         return cost::spreadOverCores(machine, cost::workSeconds(machine, operation)).seconds;
       })

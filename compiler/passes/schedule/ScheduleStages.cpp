@@ -2,6 +2,7 @@
 #include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/cost/Balance.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
+#include "compiler/dialects/nn/ops/ExistingRows.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/StageMachines.h"
@@ -135,10 +136,13 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     Chains chains{std::move(machines), {sets, {std::vector<schedules::StageCost>(length, nothing), nothing, nothing}}};
     std::vector<double> leaving(length + 1, 0); // bytes that a block, or what is before the chain, sends on
     dist::MeshAttr mesh = dist::meshOf(getOperation());
+    llvm::DenseMap<Operation *, nn::ExistingRows> existing = nn::existingRows(micro.front());
     for (Operation &op : micro.getOps()) {
       nn::AtAttr at = nn::getAt(&op);
       if (!at)
         continue;
+      auto rows = existing.find(&op);
+      double filled = rows == existing.end() ? 1 : rows->second.filled;
       int64_t block = at.getBlock();
       bool isForward = at.getPhase() == nn::Phase::Forward;
       for (size_t set = 0; set < sets; ++set) {
@@ -146,7 +150,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
         schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
         double seconds = 0;
         for (const cost::Machine &machine : chains.machines.sets()[set])
-          seconds = std::max(seconds, opSeconds(&op, machine, mesh));
+          seconds = std::max(seconds, opSeconds(&op, machine, mesh, filled));
         (isForward ? cost.forward : attributes::weightGradient.isOn(&op) ? cost.weight : cost.backward) += seconds;
       }
       if (!isForward || isRepeated(&op) || block >= length)

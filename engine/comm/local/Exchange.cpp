@@ -1,10 +1,12 @@
 // Moves the data of an operation whose members' buffers are all in this session's memory.
 #include "engine/comm/local/Exchange.h"
 
+#include "engine/comm/RowPieces.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace npar::engine {
 
@@ -70,27 +72,75 @@ void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint
     }
 }
 
+/// The ends of the rows that exist, by member; none of members of other sessions.
+class AllEnds {
+public:
+  AllEnds(Backend &backend, const std::vector<Operation> &members) : ends(members.size()) {
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (members[i].inputEnds)
+        ends[i].input = endsOf(backend, members[i], RowPieces::Input, ends[i].inputCopy);
+      if (members[i].output)
+        ends[i].output = endsOf(backend, members[i], RowPieces::Output, ends[i].outputCopy);
+    }
+  }
+  /// Finds the rows of a piece of the block that goes from one member to another one, which must see the same number.
+  Status find(const Operation &source, const Operation &target, uint64_t sample, uint64_t piece, uint64_t &rows) const {
+    int64_t expected = RowPieces(target).rows(ends[target.member].output, RowPieces::Output, source.member, sample, piece), sent = expected;
+    if (const int32_t *own = ends[source.member].input)
+      sent = RowPieces(source).rows(own, RowPieces::Input, target.member, sample, piece);
+    if (expected < 0 || sent < 0)
+      return damagedEnds(expected < 0 ? target : source);
+    rows = static_cast<uint64_t>(expected);
+    return sent == expected ? Status() : differentRows(source, sent, target, expected);
+  }
+
+private:
+  struct Ends {
+    std::vector<int32_t> inputCopy, outputCopy;
+    const int32_t *input = nullptr, *output = nullptr;
+  };
+  std::vector<Ends> ends;
+};
+
 /// Exchanges blocks. Between `outer` and `inner`, blocks have two dimensions. One is longer in the input and the other in the output, in
-/// the order that `concatFirst` selects; lengths are in blocks.
-void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+/// the order that `concatFirst` selects; lengths are in blocks. Of rows in pieces only those move that exist, unless waiting for the device
+/// would tell how many.
+Status allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   const Operation &any = members[0];
   uint64_t n = members.size(), first = any.concatFirst ? any.concat : any.split, second = any.concatFirst ? any.split : any.concat;
+  uint64_t run = second * any.inner * size, pieceRun = any.places * any.inner * size;
+  std::optional<AllEnds> ends;
+  if (any.places && !backend.asynchronous())
+    ends.emplace(backend, members);
   for (const Operation &target : members)
     for (const Operation &source : members) {
       // Places of the block along (first, second) in the input and in the output.
       uint64_t from[2] = {target.member, 0}, to[2] = {0, source.member}, lengths[2][2] = {{n, 1}, {1, n}};
       if (any.concatFirst)
         std::swap(from[0], from[1]), std::swap(to[0], to[1]), std::swap(lengths[0], lengths[1]);
-      uint64_t run = second * any.inner * size;
+      uint64_t sample = 0;
       for (uint64_t outer = 0; target.output && outer < any.outer; ++outer)
         for (uint64_t i = 0; i < first; ++i)
-          for (uint64_t middle = 0; middle < any.middle; ++middle) {
+          for (uint64_t middle = 0; middle < any.middle; ++middle, ++sample) {
             auto place = [&](const uint64_t *block, const uint64_t *length) {
               return (((outer * length[0] + block[0]) * first + i) * any.middle + middle) * length[1] + block[1];
             };
-            backend.copy(target.output + place(to, lengths[1]) * run, source.input + place(from, lengths[0]) * run, run);
+            DeviceAddress input = source.input + place(from, lengths[0]) * run, output = target.output + place(to, lengths[1]) * run;
+            if (!ends) {
+              backend.copy(output, input, run);
+              continue;
+            }
+            for (uint64_t piece = 0; piece < second / any.places; ++piece) {
+              uint64_t rows = 0;
+              if (Status status = ends->find(source, target, sample, piece, rows); !status.ok())
+                return status;
+              uint64_t bytes = rows * any.inner * size;
+              backend.copy(output + piece * pieceRun, input + piece * pieceRun, bytes);
+              backend.zero(output + piece * pieceRun + bytes, pieceRun - bytes);
+            }
           }
     }
+  return {};
 }
 
 void permute(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
@@ -119,7 +169,8 @@ static std::string differenceOf(const Operation &left, const Operation &right) {
   if (left.memberCount != right.memberCount)
     return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
   if (left.outer != right.outer || left.split != right.split || left.inner != right.inner || left.middle != right.middle ||
-      left.concat != right.concat || left.concatFirst != right.concatFirst || left.whole != right.whole)
+      left.concat != right.concat || left.concatFirst != right.concatFirst || left.whole != right.whole || left.places != right.places ||
+      left.entries != right.entries || left.groups != right.groups)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " cut the tensor differently";
   if (left.shift != right.shift)
     return differ("shift", std::to_string(left.shift), std::to_string(right.shift));
@@ -135,37 +186,43 @@ std::string disagreement(const Operation &left, const Operation &right) {
   return "";
 }
 
-static void movePart(Backend &backend, const std::vector<Operation> &members) {
+static Status movePart(Backend &backend, const std::vector<Operation> &members) {
   uint64_t size = program::sizeOf(members[0].type);
   if (members[0].transfers()) {
     if (members[1].output)
       backend.copy(members[1].output, members[0].input, members[0].count * size);
-    return;
+    return {};
   }
   switch (members[0].kind) {
   case program::CollectiveKind::AllReduce:
-    return allReduce(backend, members);
+    allReduce(backend, members);
+    break;
   case program::CollectiveKind::AllGather:
-    return members[0].whole ? allGatherShares(backend, members, size) : allGather(backend, members, size);
+    members[0].whole ? allGatherShares(backend, members, size) : allGather(backend, members, size);
+    break;
   case program::CollectiveKind::ReduceScatter:
-    return members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
+    members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
+    break;
   case program::CollectiveKind::AllToAll:
     return allToAll(backend, members, size);
   case program::CollectiveKind::Permute:
-    return permute(backend, members, size);
+    permute(backend, members, size);
+    break;
   }
+  return {};
 }
 
-void moveData(Backend &backend, const std::vector<Operation> &members) {
+Status moveData(Backend &backend, const std::vector<Operation> &members) {
   if (!backend.computes())
-    return;
-  movePart(backend, members);
+    return {};
+  Status status = movePart(backend, members);
   std::vector<Operation> parts = members;
-  while (parts[0].next) {
+  while (parts[0].next && status.ok()) {
     for (Operation &part : parts)
       part = *part.next;
-    movePart(backend, parts);
+    status = movePart(backend, parts);
   }
+  return status;
 }
 
 } // namespace npar::engine

@@ -10,7 +10,7 @@ namespace npar::engine {
 std::string disagreement(const Operation &left, const Operation &right);
 
 /// Starts to move the data of all members (in member order; Send first, then Receive), which agree with each other. A member of another
-/// session has a copy of its input here and no output.
-void moveData(Backend &backend, const std::vector<Operation> &members);
+/// session has a copy of its input here, no ends and no output. Fails if the ends of existing rows are damaged.
+Status moveData(Backend &backend, const std::vector<Operation> &members);
 
 } // namespace npar::engine

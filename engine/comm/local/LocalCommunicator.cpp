@@ -74,10 +74,10 @@ void LocalCommunicator::post(const Operation &operation) {
       abort(abortStatus());
     return;
   }
-  moveData(backend, ready);
-  if (backend.asynchronous())
+  Status moved = moveData(backend, ready);
+  if (backend.asynchronous() && moved.ok())
     return backend.whenDone(*new Moving(*this, std::move(ready)));
-  complete(ready, {});
+  complete(ready, moved);
 }
 
 void LocalCommunicator::complete(const std::vector<Operation> &members, const Status &status) {

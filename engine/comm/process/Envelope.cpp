@@ -28,10 +28,11 @@ Envelope::Envelope(const Operation &operation, const Group &group, uint64_t turn
       kind(static_cast<uint32_t>(operation.kind)), op(static_cast<uint32_t>(operation.op)), type(static_cast<uint32_t>(operation.type)),
       memberCount(operation.memberCount), member(operation.member), shift(operation.shift), concatFirst(operation.concatFirst),
       count(operation.count), outer(operation.outer), split(operation.split), inner(operation.inner), middle(operation.middle),
-      concat(operation.concat), whole(operation.whole) {
+      concat(operation.concat), whole(operation.whole), places(operation.places), entries(operation.entries), groups(operation.groups) {
   for (const Operation *part = &operation; part; part = part->next, ++parts)
-    for (uint64_t value : {part->count, part->outer, part->split, part->inner, part->middle, part->concat, part->whole,
-                           uint64_t{part->shift}, uint64_t{part->concatFirst}, static_cast<uint64_t>(part->type)})
+    for (uint64_t value :
+         {part->count, part->outer, part->split, part->inner, part->middle, part->concat, part->whole, part->places, part->entries,
+          part->groups, uint64_t{part->shift}, uint64_t{part->concatFirst}, static_cast<uint64_t>(part->type)})
       digest = mixed(digest, operation.transfers() && value != part->count ? 0 : value);
 }
 
@@ -53,6 +54,7 @@ std::string disagreement(const Operation &own, const Group &group, uint64_t turn
   their.member = std::min(theirs.member, own.memberCount - 1);
   their.count = theirs.count, their.outer = theirs.outer, their.split = theirs.split, their.inner = theirs.inner;
   their.middle = theirs.middle, their.concat = theirs.concat, their.whole = theirs.whole;
+  their.places = theirs.places, their.entries = theirs.entries, their.groups = theirs.groups;
   their.concatFirst = theirs.concatFirst != 0, their.shift = theirs.shift;
   Operation ours = own;
   ours.next = nullptr; // of a bucket the first part is compared in words, all of them by the digest

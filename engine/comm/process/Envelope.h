@@ -35,7 +35,9 @@ struct Envelope {
   uint32_t step = 0, kind = 0, op = 0, type = 0;
   uint32_t memberCount = 0, member = 0, shift = 0, concatFirst = 0; ///< member: one of the sender's
   uint64_t count = 0, outer = 0, split = 0, inner = 0, middle = 0, concat = 0, whole = 0;
-  StepMark mark; ///< mark of the sender's program and step
+  uint64_t places = 0, entries = 0, groups = 0;
+  uint64_t givenRows = 0, takenRows = 0; ///< digests of the rows that the sender has for the receiver, and that it expects
+  StepMark mark;                         ///< mark of the sender's program and step
 
   Envelope() = default;
   Envelope(const Operation &operation, const Group &group, uint64_t turn);

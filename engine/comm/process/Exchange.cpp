@@ -17,12 +17,12 @@ uint64_t pieceFor(uint64_t parts) { return std::clamp(underWayBytes / parts / 64
 
 } // namespace
 
-ExchangePlan::ExchangePlan(const Operation &operation, const Group &group) : adds(addsUp(operation)) {
+ExchangePlan::ExchangePlan(const Operation &operation, const Group &group) : countsRows(operation.places > 0), adds(addsUp(operation)) {
   spreads = adds && operation.kind == program::CollectiveKind::AllReduce;
   size_t parties = group.parties.size(), own = group.own;
   // The same on both sides of a message, whatever is in use anywhere.
   pieceBytes = pieceFor(adds ? group.members.size() : parties);
-  gives.resize(parties), takes.resize(parties), sums.resize(parties);
+  gives.resize(parties), takes.resize(parties), sums.resize(parties), givenRows.resize(parties), takenRows.resize(parties);
   uint64_t others = group.members.size() - group.ownParty().members.size();
   sentBytes = scratchBytes = 0;
   auto few = [&](const Stream &stream, uint64_t pieces) { return std::min(stream.bytes(), pieces * pieceBytes); };
@@ -32,7 +32,8 @@ ExchangePlan::ExchangePlan(const Operation &operation, const Group &group) : add
     if (party == own)
       continue;
     if (!adds)
-      gives[party] = Stream(movedBlocks(operation, group, own, party)), takes[party] = Stream(movedBlocks(operation, group, party, own));
+      gives[party] = Stream(movedBlocks(operation, group, own, party, /*counted=*/true)),
+      takes[party] = Stream(movedBlocks(operation, group, party, own, /*counted=*/true));
     sentBytes += gives[party].bytes() + sums[party].bytes() * group.ownParty().members.size();
     scratchBytes += few(gives[party], 4) + few(takes[party], 4) + few(sums[party], 4) * (spreads ? 2 : 1);
   }
@@ -40,7 +41,7 @@ ExchangePlan::ExchangePlan(const Operation &operation, const Group &group) : add
     scratchBytes += others * few(sums[own], 2);
   if (spreads)
     sentBytes += sums[own].bytes() * (parties - 1);
-  within = movedBlocks(operation, group, own, own);
+  within = movedBlocks(operation, group, own, own, /*counted=*/true);
   zeroed = paddingOf(operation, group, own);
 }
 
@@ -108,10 +109,25 @@ void Exchange::begin(uint32_t tag, std::function<void(const Status &)> whenEnded
     }
     for (const Padding &padding : plan.zeroed)
       parts.backend.zero(buffers.output(padding.part, padding.target) + padding.begin, padding.bytes);
+    if (plan.countsRows)
+      zeroMissingRows();
     ++unfinished;
     moveWithin(0, 0);
   }
   finishOne();
+}
+
+/// Zeroes the rows of outputs here that do not exist.
+void Exchange::zeroMissingRows() {
+  auto zero = [&](const Block &block) {
+    block.to.eachGap([&](uint64_t place, uint64_t length) {
+      for (uint32_t target : block.targets)
+        parts.backend.zero(buffers.output(block.part, target) + place, length);
+    });
+  };
+  for (const Stream &stream : plan.takes)
+    std::for_each(stream.parts().begin(), stream.parts().end(), zero);
+  std::for_each(plan.within.begin(), plan.within.end(), zero);
 }
 
 /// Copies between members here, some bytes at a time.

@@ -10,9 +10,12 @@
 
 namespace npar::engine {
 
-/// The movement of bytes between processes, the same in every training step.
+/// The movement of bytes between processes, the same in every training step, except the number of rows that exist.
 struct ExchangePlan {
   ExchangePlan(const Operation &operation, const Group &group);
+  /// Finds which rows exist, by the ends of all members here. Not while an exchange uses the plan. ExistingRows.cpp.
+  Status countRows(Backend &backend, const Group &group, const std::vector<Operation> &operations);
+  bool countsRows; ///< rows in pieces (Operation::places)
   bool adds;
   bool spreads;                ///< an all_reduce: sums go to all parties
   std::vector<Stream> gives;   ///< by party: bytes from here to it
@@ -23,6 +26,7 @@ struct ExchangePlan {
   uint64_t pieceBytes;         ///< size of a message
   /// Bytes in flight to all other processes; scratch memory in use at a time.
   uint64_t sentBytes, scratchBytes;
+  std::vector<uint64_t> givenRows, takenRows; ///< by party: digests of the numbers of rows; 0 if rows are not counted
 };
 
 /// Starts to send as soon as the members here have arrived, and to receive from each other process once its part is known to agree with
@@ -53,6 +57,7 @@ private:
   };
   Cut cutOf(const Stream &stream) const { return {&stream, plan.pieceBytes}; }
   void watch(Peer &peer, Lane &lane, std::function<void(uint64_t)> done = {});
+  void zeroMissingRows();
   void moveWithin(size_t firstBlock, uint64_t begin);
   void finishOne();
   void end(const Status &status);

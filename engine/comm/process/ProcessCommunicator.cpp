@@ -93,14 +93,20 @@ void ProcessCommunicator::begin(Meeting &meeting) {
     meeting.plan = std::make_unique<ExchangePlan>(operations.front(), group);
     meeting.planned = envelope;
   }
+  Status counted = meeting.plan->countRows(backend, group, operations);
   Frame frame;
   frame.head.kind = FrameKind::Envelope, frame.head.stream = stream, frame.head.dataTag = frames->newTag(Exchange::tags);
-  frame.put(envelope);
   auto exchange = std::make_unique<Exchange>(LaneParts{*progress, backend, scratch}, group, *meeting.plan, std::move(operations));
   Exchange &own = *exchange;
   meetings.hold(meeting, std::move(exchange));
-  for (size_t i = 1; i < group.parties.size(); ++i)
-    frames->send(group.parties[(group.own + i) % group.parties.size()].process, frame);
+  if (!counted.ok())
+    return abort(counted);
+  for (size_t i = 1; i < group.parties.size(); ++i) {
+    size_t party = (group.own + i) % group.parties.size();
+    envelope.givenRows = meeting.plan->givenRows[party], envelope.takenRows = meeting.plan->takenRows[party];
+    frame.put(envelope);
+    frames->send(group.parties[party].process, frame);
+  }
   own.begin(frame.head.dataTag, [this, &meeting](const Status &status) { end(meeting, status); });
   for (size_t party = 0; party < group.parties.size() && !aborted.load(); ++party)
     if (party != group.own) {
@@ -122,6 +128,9 @@ void ProcessCommunicator::agree(Meeting &meeting, size_t party) {
     return abort(Status::runFailed(std::string(nameOf(own)) + ": " + differs));
   if (std::string differs = disagreement(own, group, meeting.turn, envelope); !differs.empty())
     return abort(Status::runFailed(std::string(nameOf(own)) + ": members disagree: " + differs));
+  if (envelope.givenRows != meeting.plan->takenRows[party] || envelope.takenRows != meeting.plan->givenRows[party])
+    return abort(Status::runFailed(std::string(nameOf(own)) + ": members disagree: rank " + std::to_string(own.rank()) + " and rank " +
+                                   std::to_string(own.members[envelope.member]) + " see different numbers of rows"));
   meeting.agreed[party] = true;
   meeting.exchange->take(party, envelope.dataTag);
 }

@@ -382,3 +382,27 @@ func.func @grouped_accumulate(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>
   nn.accumulate @w.grad.0, %g : tensor<3x5x8xf32, #nn.axes<expert, hidden, embed>>
   return
 }
+
+// -----
+// Kernels on rows have the part of them that exists, which the product knows that they meet, also under another name; those of positions
+// have all.
+// CHECK-LABEL: func.func @existing_rows
+// CHECK: rank.launch @silu_0(
+// CHECK: rank.launch @exp_0(
+// CHECK: rank.launch @exp_1(
+// CHECK: rank.kernel @silu_0 attributes {extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
+// CHECK: rank.kernel @exp_0 attributes {extent = {{[0-9]+}} : i64, filled = 2.500000e-01 : f64
+// CHECK: rank.kernel @exp_1 attributes {extent = {{[0-9]+}} : i64, flops
+!x = tensor<2x6x8xf32, #nn.axes<batch, row, embed>>
+!y = tensor<2x6x8xf32, #nn.axes<batch, row, hidden>>
+!z = tensor<2x6x8xf32, #nn.axes<batch, seq, hidden>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @existing_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r, %z: !z)
+    -> (tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>, !z) {
+  %s = nn.silu %x : (!x) -> !x
+  %y = nn.grouped %s, %w, %first, %last of "expert" along "row" {filled = 0.25 : f64} : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
+  %n = nn.rename %y from "row" to "other" : (!y) -> tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>
+  %e = nn.exp %n : (tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>) -> tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>
+  %f = nn.exp %z : (!z) -> !z
+  return %e, %f : tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>, !z
+}

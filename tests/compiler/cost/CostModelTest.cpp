@@ -1,5 +1,6 @@
 // The cost model's formulas with round numbers.
 #include "compiler/cost/CostModel.h"
+#include "compiler/cost/Exchange.h"
 
 #include <gtest/gtest.h>
 
@@ -135,7 +136,7 @@ TEST(CostModel, RingsTreesAndTheNetwork) {
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::ReduceScatter, 320, span), 8 + 15 * 4 + 16 + 310.0 / 10);
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 8 + 2 * (15 * 4 + 16 + 310.0 / 10));
   // messages of different ranks do not wait for each other
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllToAll, 320, span), 5 * 8 + 310.0 / 10);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllToAll, 320, span), 5 * 8 + 300.0 / 5);
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 400, GroupSpan::ofHost(4)), 9 + 3 * 1 + 300.0 / 100);
   cluster.tree = 0.8; // 4 hops between 16 hosts, one inside
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 8 + 2 * (4 * 4 + 1 + 320.0 / 8));
@@ -144,6 +145,25 @@ TEST(CostModel, RingsTreesAndTheNetwork) {
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 32000, span), 8 + 2 * (15 * 4 + 16 + 31000.0 / 10));
   cluster.reduce = 10;
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 2 * 8 + 320.0 / 10);
+}
+
+/// Each member has other data for each, so 30 of 32 parts go over its own link between hosts, unlike in a ring.
+TEST(CostModel, AnAllToAllUsesTheLinksOfBothLevels) {
+  Machine one = machine;
+  one.link(LinkLevel::Host).bandwidth = 100;
+  one.link(LinkLevel::Cluster).bandwidth = 5, one.link(LinkLevel::Cluster).latency = 8;
+  GroupSpan span{32, LinkLevel::Cluster, 2};
+  ExchangedBytes bytes = exchangedBytes(320, span);
+  EXPECT_DOUBLE_EQ(bytes.near, 10);
+  EXPECT_DOUBLE_EQ(bytes.far, 300);
+  EXPECT_DOUBLE_EQ(exchangeSeconds(one, bytes, span), 5 * 8 + 60);
+  EXPECT_DOUBLE_EQ(exchangeSeconds(one, {8000, 300}, span), 5 * 8 + 80);
+  std::vector<LinkUse> uses = linksOf(one, bytes, span);
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].level, LinkLevel::Cluster);
+  EXPECT_DOUBLE_EQ(uses[0].share, 1);
+  EXPECT_DOUBLE_EQ(uses[1].share, 0.1 / 60);
+  EXPECT_EQ(linksOf(one, exchangedBytes(320, GroupSpan::ofHost(4)), GroupSpan::ofHost(4)).size(), 1u);
 }
 
 TEST(CostModel, DevicesReadTheOperandsOfProductsToo) {

@@ -159,7 +159,7 @@ void BytesCommunicator::handlePost(const Operation &operation) {
     message.put(static_cast<uint32_t>(own.parts.size()));
     for (const Operation &part : own.parts) {
       Operation parameters = part;
-      parameters.input = parameters.output = DeviceAddress();
+      parameters.input = parameters.output = parameters.inputEnds = parameters.outputEnds = DeviceAddress();
       parameters.completion = nullptr, parameters.next = nullptr, parameters.members = nullptr;
       message.put(parameters);
       std::vector<uint8_t> input(part.step == program::StepKind::Receive ? 0 : part.count * program::sizeOf(part.type));
@@ -240,7 +240,7 @@ Status BytesCommunicator::move(std::vector<Share> &shares) {
     members.push_back(share.parts.front());
   }
   if (status.ok())
-    moveData(backend, members);
+    status = moveData(backend, members);
   if (Status done = waitUntilDone(backend); status.ok())
     status = done;
   for (const auto &[memory, bytes] : staging)

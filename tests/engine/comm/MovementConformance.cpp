@@ -1,5 +1,5 @@
 // Conformance tests of data movement in communicators, for 1 to 8 ranks: gathers, scatters, exchanges of blocks, rings.
-#include "tests/engine/comm/ConformanceGroup.h"
+#include "tests/engine/comm/RoutedRows.h"
 
 namespace npar::testing {
 namespace {
@@ -139,6 +139,24 @@ TEST_P(CommunicatorConformance, allToAllMovesASplitFromOneDimensionToAnother) {
       for (size_t r = 0; r < n; ++r)
         EXPECT_EQ(group.output[r], piece(r, !concatFirst)) << n << " ranks, rank " << r << ", concat first: " << concatFirst;
     }
+}
+
+// Rows that do not exist become zeros, or remain what the source has where nobody waits for the ends. Pieces of one member and of several,
+// entries that fill all pieces and some.
+TEST_P(CommunicatorConformance, existingRowsMove) {
+  uint32_t event = 0;
+  for (size_t n = 1; n <= 4; ++n)
+    for (bool concatFirst : {false, true})
+      for (auto [pieces, groups] : {std::pair<size_t, size_t>(1, n), {1, 2 * n - 1}, {1, 1}, {2, 6 * n}}) {
+        RoutedRows routed(world, n, concatFirst, pieces, groups, ++event);
+        routed.group.prototype.event = event;
+        routed.run();
+        for (size_t r = 0; r < n; ++r) {
+          bool same = routed.group.output[r] == routed.piece(r, !concatFirst, 0);
+          bool all = routed.group.output[r] == routed.piece(r, !concatFirst, RoutedRows::missing);
+          EXPECT_TRUE(same || all) << n << " ranks, rank " << r << ", concat first: " << concatFirst << ", " << groups << " groups";
+        }
+      }
 }
 
 TEST_P(CommunicatorConformance, permuteGoesRoundTheRing) {

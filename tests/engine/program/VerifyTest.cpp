@@ -58,7 +58,8 @@ TEST(Verify, CheckpointRules) {
   refused(CheckpointRuleKind::Rename, "a.*.*", "*", "the checkpoint rule of 'a.*.*' and '*' has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Rename, "a", "*", "has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Same, "a*", "w", "has a '*' that stands for nothing");
-  refused(CheckpointRuleKind::Rename, "a.{i}", "w.{i}.{embed}", "has a number that stands for nothing, or too many"); // 'w' has no axis in its name
+  refused(CheckpointRuleKind::Rename, "a.{i}", "w.{i}.{embed}",
+          "has a number that stands for nothing, or too many"); // 'w' has no axis in its name
   refused(CheckpointRuleKind::Rename, "a.{i}", "{j}", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Rename, "{a}{b}{c}{d}{e}", "w", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Same, "a", "v", "a checkpoint rule is for parameter 'v', which does not exist");
@@ -84,6 +85,22 @@ TEST(Verify, MembersDisagree) {
   uint32_t other = addAllReduce(program, {0, 1}, 9, 16, ElementType::F32, ReduceOp::Max);
   step(program, 1, 2, 1).mutate_payload(other);
   expectRefused(program, "collectives agree", "disagree: operator sum and max");
+}
+
+TEST(Verify, MembersWithOtherPiecesOfRows) {
+  ProgramT program = twoStages();
+  for (uint32_t stage = 0; stage < 2; ++stage) { // pieces of one row and of two, with ends of 64 bytes each
+    uint32_t number = addAllReduce(program, {0, 1}, 9, 16);
+    CollectiveT &rows = *program.collectives[number];
+    rows.kind = CollectiveKind::AllToAll, rows.concat_first = true;
+    rows.outer = rows.inner = 1, rows.split = rows.concat = 2, rows.places = rows.entries = 1 + stage, rows.groups = 8;
+    std::vector<Operand> &operands = program.classes[stage]->fragments[2]->operands;
+    Step &norm = step(program, stage, 2, 1);
+    Operand input = operands[norm.first_operand()], output = operands[norm.first_operand() + 1], sum = operands[0];
+    norm.mutate_payload(number), norm.mutate_inputs(3), norm.mutate_first_operand(static_cast<uint32_t>(operands.size()));
+    operands.insert(operands.end(), {input, sum, sum, output});
+  }
+  expectRefused(program, "collectives agree", "disagree: the pieces of rows");
 }
 
 TEST(Verify, UnknownCause) {
@@ -117,6 +134,37 @@ TEST(Verify, AllToAllOfOtherBlocks) {
   collective.kind = CollectiveKind::AllToAll;
   collective.outer = 1, collective.split = 2, collective.middle = 3, collective.concat = 2, collective.inner = 2;
   expectRefused(program, "well formed", "a collective of 48 elements whose geometry 1 x 2 x 3 x 2 x 2 does not match");
+}
+
+TEST(Verify, RowsInPieces) {
+  ProgramT sound = twoStages();
+  CollectiveT &rows = *sound.collectives[addAllReduce(sound, {0, 1}, 20, 48)];
+  rows.kind = CollectiveKind::AllToAll, rows.concat_first = true, rows.filled = 0.25;
+  rows.outer = 1, rows.split = 6, rows.concat = 2, rows.inner = 1, rows.places = 3, rows.entries = 1, rows.groups = 8;
+  EXPECT_TRUE(check(sound)[0].ok) << check(sound)[0].detail;
+  auto refused = [&](auto damage, const std::string &why) {
+    ProgramT program = sound;
+    damage(*program.collectives.back());
+    expectRefused(program, "well formed", why);
+  };
+  std::string wrong = "a collective of kind all_to_all whose pieces of ";
+  refused([](CollectiveT &collective) { collective.places = 4; }, wrong + "4 rows do not fit its geometry");
+  refused([](CollectiveT &collective) { collective.groups = 9; }, wrong + "3 rows do not fit its geometry");
+  refused([](CollectiveT &collective) { collective.groups = 0; }, wrong + "3 rows do not fit its geometry");
+  refused([](CollectiveT &collective) { collective.entries = 0; }, wrong + "3 rows do not fit its geometry");
+  refused([](CollectiveT &collective) { collective.kind = CollectiveKind::AllReduce; }, "with the geometry of all_to_all");
+  for (double filled : {-0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
+    refused([&](CollectiveT &collective) { collective.filled = filled; }, "a collective of which the part ");
+}
+
+TEST(Verify, AStepWithoutTheEndsOfItsRows) {
+  ProgramT program = twoStages();
+  CollectiveT &rows = *program.collectives[0];
+  rows.kind = CollectiveKind::AllToAll, rows.concat_first = true;
+  rows.outer = 1, rows.split = 8, rows.concat = 1, rows.inner = 1;
+  EXPECT_TRUE(check(program)[0].ok) << check(program)[0].detail;
+  rows.places = 4, rows.entries = 1, rows.groups = 4;
+  expectRefused(program, "well formed", "its operands do not match what it does");
 }
 
 /// Refused once `damage` changed the input "tokens" over [batch 1, seq 4], or the share of it that stage 0 keeps.

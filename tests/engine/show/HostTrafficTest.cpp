@@ -60,6 +60,20 @@ TEST(HostTraffic, CountsTheVolumeOfARing) {
   EXPECT_EQ(bytesOf(count(single(mesh, collective(CollectiveKind::AllToAll, 8)), 2)), "32 64");
 }
 
+// Rows of experts: a quarter of all places at a balanced load.
+TEST(HostTraffic, CountsRowsOfABalancedLoadAndOfTheWorstCase) {
+  CollectiveT rows = collective(CollectiveKind::AllToAll, 8);
+  rows.filled = 0.25;
+  HostTraffic traffic = count(single({{"ep", 4}}, rows), 2);
+  EXPECT_EQ(bytesOf(traffic), "8 16");
+  EXPECT_EQ(traffic.allWorst.inside, 32u);
+  EXPECT_EQ(traffic.allWorst.between, 64u);
+  EXPECT_EQ(traffic.rows.at(0).worst.between, 64u);
+  Packed packed(single({{"ep", 4}}, rows));
+  std::string text = hostTrafficText(packed.root(), traffic);
+  EXPECT_NE(text.find("at most"), std::string::npos) << text;
+}
+
 // One place on around the ring, 8 floats each: of four such messages two cross (1 to 2, 3 to 0); two places on, all do.
 TEST(HostTraffic, CountsWhoIsMeantByAPermute) {
   CollectiveT permute = collective(CollectiveKind::Permute, 8);

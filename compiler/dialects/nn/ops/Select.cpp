@@ -98,7 +98,22 @@ LogicalResult RenameOp::verify() {
   for (auto [before, after] : llvm::zip(axesOf(x), axesOf(y)))
     if (after != (before == getFromAttr() ? getToAttr() : before))
       return emitOpError() << "axis '" << before.getValue() << "' became '" << after.getValue() << "'";
+  if (!getEnds())
+    return success();
+  if (!getEntriesAttr())
+    return emitOpError("has ends without an axis of entries");
+  for (StringAttr axis : axesOf(getEnds().getType()))
+    if (axis != getEntriesAttr() && failed(requireAxis(*this, x, "the operand", axis)))
+      return failure();
   return success();
+}
+
+StringAttr RenameOp::getEntriesAttr() {
+  if (getEnds())
+    for (StringAttr axis : axesOf(getEnds().getType()))
+      if (!hasAxis(getX().getType(), axis))
+        return axis;
+  return {};
 }
 
 // The two names are one loop: it is known by the result's.
@@ -120,7 +135,9 @@ OpFoldResult RenameOp::fold(FoldAdaptor) {
 }
 
 SmallVector<Value> RenameOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr())};
+  Value x = RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr(), getEnds(), getPlacesAttr(),
+                             getFilledAttr());
+  return getEnds() ? SmallVector<Value>{x, Value()} : SmallVector<Value>{x};
 }
 
 LogicalResult ReshapeOp::verify() {

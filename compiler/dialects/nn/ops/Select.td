@@ -27,12 +27,25 @@ def Nn_StackOp : Nn_PureOp<"stack", [Nn_Lowerable, Nn_Language, Nn_Differentiabl
 
 def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Language, Nn_Differentiable, Nn_OwnLoopNames]> {
   let summary = "another name for an axis; no data moves";
-  let arguments = (ins Nn_Tensor:$x, StrAttr:$from, StrAttr:$to);
+  let description = [{
+    Of routed rows (place-spread-rows) the renamed axis has pieces of `places` rows, whose first rows exist: those before the greatest of
+    `ends` of a piece's entries. No op reads the others for a result; they are zeros once they have moved. `filled` is the part of all rows
+    that exists if the load is balanced.
+  }];
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$from, StrAttr:$to, Optional<Nn_Integer>:$ends, DefaultValuedAttr<I64Attr, "0">:$places,
+      DefaultValuedAttr<F64Attr, "1.0">:$filled);
   let results = (outs Nn_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$x, "::mlir::StringAttr":$from, "::mlir::StringAttr":$to), [{
+    build($_builder, $_state, type, x, from, to, ::mlir::Value(), $_builder.getI64IntegerAttr(0), $_builder.getF64FloatAttr(1));
+  }]>];
+  let extra = [{
+    /// The axis of entries in `ends`; null without them.
+    ::mlir::StringAttr getEntriesAttr();
+  }];
   let zeroPadding = "WhereOperandsAre";
   let origin = "Operand";
   let madeAgain = 1;
-  let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$x (`ends` $ends^)? `from` $from `to` $to attr-dict `:` functional-type(operands, results)";
   let linear = 1;
   let hasFolder = 1;
 }

@@ -178,6 +178,44 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 }
 
 // -----
+// Existing rows need ends for both sides, whole pieces, and ends that are laid out like the rows.
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  %rows = "test.source"() : () -> tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+  %given = "test.source"() : () -> tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>
+  // expected-error @below {{has 1 tensors of ends and pieces of 3 places for 3 rows}}
+  %0 = dist.all_to_all %rows ends(%given : tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>) {axes = ["dp"], concat = "batch", split = "row", places = 3 : i64}
+      : tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>> -> tensor<4x3xf32, #dist.layout<batch : 4, row : 6 {dp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  %rows = "test.source"() : () -> tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+  %given = "test.source"() : () -> tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>
+  %taken = "test.source"() : () -> tensor<4x2xi32, #dist.layout<batch : 4, expert : 4 {dp}>>
+  // expected-error @below {{has 2 tensors of ends and pieces of 2 places for 3 rows}}
+  %0 = dist.all_to_all %rows ends(%given, %taken : tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>, tensor<4x2xi32, #dist.layout<batch : 4, expert : 4 {dp}>>) {axes = ["dp"], concat = "batch", split = "row", places = 2 : i64}
+      : tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>> -> tensor<4x3xf32, #dist.layout<batch : 4, row : 6 {dp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  %rows = "test.source"() : () -> tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+  %given = "test.source"() : () -> tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>
+  // expected-error @below {{has ends of layout #dist.layout<batch : 4 {dp}, expert : 4> for rows of layout #dist.layout<batch : 4, row : 6 {dp}>}}
+  %0 = dist.all_to_all %rows ends(%given, %given : tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>, tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>) {axes = ["dp"], concat = "batch", split = "row", places = 3 : i64}
+      : tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>> -> tensor<4x3xf32, #dist.layout<batch : 4, row : 6 {dp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  %rows = "test.source"() : () -> tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+  %ends = "test.source"() : () -> tensor<4xi32, #dist.layout<expert : 4>>
+  // expected-error @below {{has ends of type 'tensor<4xi32, #dist.layout<expert : 4>>' for rows along dimension 1}}
+  %0 = dist.all_to_all %rows ends(%ends, %ends : tensor<4xi32, #dist.layout<expert : 4>>, tensor<4xi32, #dist.layout<expert : 4>>) {axes = ["dp"], concat = "batch", split = "row", places = 3 : i64}
+      : tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>> -> tensor<4x3xf32, #dist.layout<batch : 4, row : 6 {dp}>>
+}
+
+// -----
 // expected-error @below {{C1: a cause has 1 axes and 0 rules}}
 module attributes {x = #dist.cause<kind = sums_over_split, axes = ["a"]>} {}
 

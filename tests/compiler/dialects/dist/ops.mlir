@@ -34,6 +34,14 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     // CHECK: dist.all_to_all {{.*}} {axes = ["dp"], concat = "batch", split = "seq"}
     %t = dist.all_to_all %g {axes = ["dp"], concat = "batch", split = "seq"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
         -> tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
+    // Two ranks' rows of 3 places for 4 entries: the ends are laid out like the rows.
+    // CHECK: dist.all_to_all %{{.+}} ends(%{{.+}}, %{{.+}} : tensor<2x4xi32, {{.*}}>, tensor<4x2xi32, {{.*}}>) {axes = ["dp"], concat = "batch", filled = 5.000000e-01 : f64, places = 3 : i64, split = "row"}
+    %rows = "test.source"() : () -> tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+    %given = "test.source"() : () -> tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>
+    %taken = "test.source"() : () -> tensor<4x2xi32, #dist.layout<batch : 4, expert : 4 {dp}>>
+    %e = dist.all_to_all %rows ends(%given, %taken : tensor<2x4xi32, #dist.layout<batch : 4 {dp}, expert : 4>>, tensor<4x2xi32, #dist.layout<batch : 4, expert : 4 {dp}>>)
+        {axes = ["dp"], concat = "batch", split = "row", places = 3 : i64, filled = 0.5 : f64} : tensor<2x6xf32, #dist.layout<batch : 4 {dp}, row : 6>>
+        -> tensor<4x3xf32, #dist.layout<batch : 4, row : 6 {dp}>>
     // CHECK: dist.permute {{.*}} {axes = ["tp"], shift = 2 : i64}
     %n = dist.permute %s {axes = ["tp"], shift = 2 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
         -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>

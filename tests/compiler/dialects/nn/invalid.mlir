@@ -971,3 +971,17 @@ func.func @locate(%choice: !c) {
   %0 = nn.locate %choice over "row" along "choice" : (!c) -> tensor<2x16xi32, #nn.axes<batch, row>>
   return
 }
+
+// -----
+func.func @ends_without_entries(%x: tensor<2x8xf32, #nn.axes<batch, row>>, %ends: tensor<2xi32, #nn.axes<batch>>) {
+  // expected-error @below {{has ends without an axis of entries}}
+  %0 = nn.rename %x ends %ends from "row" to "other" {places = 4 : i64} : (tensor<2x8xf32, #nn.axes<batch, row>>, tensor<2xi32, #nn.axes<batch>>) -> tensor<2x8xf32, #nn.axes<batch, other>>
+  return
+}
+
+// -----
+func.func @ends_of_other_samples(%x: tensor<2x8xf32, #nn.axes<batch, row>>, %ends: tensor<3x4xi32, #nn.axes<seq, expert>>) {
+  // expected-error @below {{axis 'expert'}}
+  %0 = nn.rename %x ends %ends from "row" to "other" {places = 4 : i64} : (tensor<2x8xf32, #nn.axes<batch, row>>, tensor<3x4xi32, #nn.axes<seq, expert>>) -> tensor<2x8xf32, #nn.axes<batch, other>>
+  return
+}

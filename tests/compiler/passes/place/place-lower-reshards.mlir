@@ -18,6 +18,32 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     %3 = dist.reshard %2 : tensor<1x6xf32, #dist.layout<a : 4 {dp, tp}, b : 6>> -> tensor<2x6xf32, #dist.layout<a : 4 {dp}, b : 6>>
     // CHECK: dist.all_to_all {{.*}} {axes = ["tp"], concat = "a", split = "b"}
     %4 = dist.reshard %2 : tensor<1x6xf32, #dist.layout<a : 4 {dp, tp}, b : 6>> -> tensor<2x3xf32, #dist.layout<a : 4 {dp}, b : 6 {tp}>>
+    // Of routed rows only the existing ones move; the ends of both sides come along.
+    // CHECK: dist.all_to_all %{{.+}} ends(%{{.+}}, %{{.+}} : {{.*}}) {axes = ["tp"], concat = "batch", filled = 2.500000e-01 : f64, places = 3 : i64, split = "row"}
+    %rows = "test.source"() : () -> tensor<1x6xf32, #dist.layout<batch : 2 {tp}, row : 6>>
+    %given = "test.source"() : () -> tensor<1x4xi32, #dist.layout<batch : 2 {tp}, expert : 4>>
+    %taken = "test.source"() : () -> tensor<2x2xi32, #dist.layout<batch : 2, expert : 4 {tp}>>
+    %5 = dist.reshard %rows ends(%given, %taken : tensor<1x4xi32, #dist.layout<batch : 2 {tp}, expert : 4>>, tensor<2x2xi32, #dist.layout<batch : 2, expert : 4 {tp}>>)
+        {places = 3 : i64, filled = 0.25 : f64} : tensor<1x6xf32, #dist.layout<batch : 2 {tp}, row : 6>> -> tensor<2x3xf32, #dist.layout<batch : 2, row : 6 {tp}>>
+    // CHECK-NOT: dist.reshard
+    return
+  }
+  // One of two moves: the ends go the same way before it. Entries that do not divide would be cut elsewhere than their rows: all rows move.
+  // CHECK-LABEL: func.func @rows_in_two_moves
+  func.func @rows_in_two_moves() {
+    %rows = "test.source"() : () -> tensor<1x12xf32, #dist.layout<batch : 2 {tp}, row : 12>>
+    %given = "test.source"() : () -> tensor<1x8xi32, #dist.layout<batch : 2 {tp}, expert : 8>>
+    %taken = "test.source"() : () -> tensor<2x2xi32, #dist.layout<batch : 2, expert : 8 {tp, dp}>>
+    // CHECK: %[[ENDS:.+]] = dist.all_to_all %[[GIVEN:.+]] {axes = ["tp"], concat = "batch", split = "expert"} : {{.*}} -> tensor<2x4xi32
+    // CHECK-NEXT: dist.all_to_all %{{.+}} ends(%[[GIVEN]], %[[ENDS]] : {{.*}}) {axes = ["tp"], concat = "batch", filled = 2.500000e-01 : f64, places = 3 : i64, split = "row"}
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["dp"], dim = "row"}
+    %0 = dist.reshard %rows ends(%given, %taken : tensor<1x8xi32, #dist.layout<batch : 2 {tp}, expert : 8>>, tensor<2x2xi32, #dist.layout<batch : 2, expert : 8 {tp, dp}>>)
+        {places = 3 : i64, filled = 0.25 : f64} : tensor<1x12xf32, #dist.layout<batch : 2 {tp}, row : 12>> -> tensor<2x3xf32, #dist.layout<batch : 2, row : 12 {tp, dp}>>
+    %few = "test.source"() : () -> tensor<1x6xi32, #dist.layout<batch : 2 {tp}, expert : 6>>
+    %own = "test.source"() : () -> tensor<2x2xi32, #dist.layout<batch : 2, expert : 6 {tp, dp}>>
+    // CHECK: dist.all_to_all %{{[^ ]+}} {axes = ["tp"], concat = "batch", split = "row"}
+    %1 = dist.reshard %rows ends(%few, %own : tensor<1x6xi32, #dist.layout<batch : 2 {tp}, expert : 6>>, tensor<2x2xi32, #dist.layout<batch : 2, expert : 6 {tp, dp}>>)
+        {places = 3 : i64, filled = 0.25 : f64} : tensor<1x12xf32, #dist.layout<batch : 2 {tp}, row : 12>> -> tensor<2x3xf32, #dist.layout<batch : 2, row : 12 {tp, dp}>>
     // CHECK-NOT: dist.reshard
     return
   }

@@ -14,11 +14,11 @@
 module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"], by = "all_to_all">]} {
   // CHECK-LABEL: func.func @micro
   // CHECK: %[[SENT:.+]] = nn.dispatch {{.*}} to "expert.rows.row.local" {{.*}} -> tensor<2x48x4xf32, #nn.axes<batch, expert.rows.row.local, embed>>
-  // CHECK: %[[ROWS:.+]] = nn.rename %[[SENT]] from "expert.rows.row.local" to "expert.rows.row"
-  // CHECK: %[[MADE:.+]] = nn.grouped %[[ROWS]], %{{.+}}, %[[FIRST:.+]], %[[LAST:.+]] of "expert" along "expert.rows.row" {at = {{.*}}, pieces = 3 : i64}
+  // CHECK: %[[ROWS:.+]] = nn.rename %[[SENT]] ends %[[LAST:.+]] from "expert.rows.row.local" to "expert.rows.row" {at = {{.*}}, filled = 0.33333333333333331 : f64, places = 16 : i64}
+  // CHECK: %[[MADE:.+]] = nn.grouped %[[ROWS]], %{{.+}}, %[[FIRST:.+]], %[[LAST]] of "expert" along "expert.rows.row" {at = {{.*}}, pieces = 3 : i64}
   // CHECK: %[[BIAS:.+]] = nn.gather %{{.+}}, %{{.+}} over "expert" {{.*}} -> tensor<2x48x5xf32, #nn.axes<batch, expert.rows.row, other>>
   // CHECK: %[[SUM:.+]] = nn.add %[[MADE]], %[[BIAS]] {{.*}} -> tensor<2x48x5xf32
-  // CHECK: %[[BACK:.+]] = nn.rename %[[SUM]] from "expert.rows.row" to "expert.rows.row.local"
+  // CHECK: %[[BACK:.+]] = nn.rename %[[SUM]] ends %[[LAST]] from "expert.rows.row" to "expert.rows.row.local"
   // CHECK: nn.collect %[[BACK]], {{.*}} of "expert.rows.row.local"
   func.func @micro() {
     %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x

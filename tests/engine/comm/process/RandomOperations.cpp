@@ -258,8 +258,10 @@ std::string whatDiffersAtRandom(Communicator &communicator, Backend &backend, ui
         operation.completion = &ends.emplace_back();
         posts.push_back(&operation);
       }
-      moveData(backend, all);
-      if (Status status = waitUntilDone(backend); !status.ok())
+      Status status = moveData(backend, all);
+      if (status.ok())
+        status = waitUntilDone(backend);
+      if (!status.ok())
         return status.message();
     }
     // Again, as in the next training step; what works in place has other inputs then.

@@ -43,8 +43,10 @@ double sentBytes(const Program &program, const Step &step) {
       bytes += (members - 1) * input;
       break;
     case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllToAll:
       bytes += (members - 1) / members * input;
+      break;
+    case CollectiveKind::AllToAll:
+      bytes += (members - 1) / members * input * collective.filled();
       break;
     case CollectiveKind::Permute:
       bytes += input;
@@ -229,6 +231,12 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
     return simulation.status();
   result.simulation = std::move(*simulation);
   result.seconds = secondsPerStep(machine, result.simulation);
+  if (cost::hasLoad(program)) {
+    cost::Deviations worst = deviations;
+    worst.worstLoad = true;
+    TRY(cost::Simulation step, cost::simulateStep(program, machine, topology, worst));
+    result.worst = secondsPerStep(machine, step);
+  }
   result.flops = flopsOf(program);
   takeDevices(program, machine, places, result);
   if (machine.kind == dsl::MachineKind::Processor && !places.empty()) // of all cores, which the ranks of a host share

@@ -43,6 +43,7 @@ struct Prediction {
   std::string machine;
   int64_t ranks = 1, hosts = 1;
   double seconds = 0;
+  double worst = 0; ///< seconds if every rank gets all rows of experts that it has room for; 0: there are none
   int64_t batch = 0;
   StepFlops flops;
   double peak = 0;                   ///< FLOP/s of one rank in the type that the plan computes in; of an uneven machine the mean

@@ -12,8 +12,6 @@ namespace npar::planner {
 
 using readable::TableRow;
 
-using readable::TableRow;
-
 namespace {
 
 std::string bytesText(double bytes) { return bytes >= 1e9 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.2f} MB", bytes / 1e6); }
@@ -43,6 +41,8 @@ OrderedJson predictionJson(const program::Program &program, const Prediction &p)
                              {"stages", kind.stages},
                              {"memory_bytes", kind.memory},
                              {"device_bytes", kind.room}});
+  if (p.worst > 0)
+    json["worst_seconds_per_step"] = p.worst;
   json["mfu"] = p.peak > 0 ? OrderedJson(p.mfu()) : OrderedJson();
   json["hfu"] = p.peak > 0 ? OrderedJson(p.hfu()) : OrderedJson();
   json["peak_is_stated"] = p.peakIsStated;
@@ -81,6 +81,9 @@ std::string predictionText(const program::Program &program, const Prediction &p)
     text += predictionRow(name, value, remark);
   };
   row("seconds per step", secondsText(p.seconds), fmt::format("{:.1f} samples/s", static_cast<double>(p.batch) / p.seconds));
+  if (p.worst > 0)
+    row("  worst load", secondsText(p.worst),
+        fmt::format("{:.2f} x, if every rank gets all rows of experts that it has room for", p.worst / p.seconds));
   if (p.peak > 0) {
     const char *of = p.peakIsStated ? "of the stated peak" : "of what matrix products were measured to reach";
     row("MFU", fmt::format("{:.1f} %", 100 * p.mfu()),

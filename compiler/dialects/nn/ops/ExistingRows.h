@@ -1,0 +1,25 @@
+// Finds which rows exist in the tensors of routed rows: those that the ranges of a grouped product cover.
+#pragma once
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace npar::nn {
+
+/// The rows of an op that belong to an entry, as the grouped product that these rows meet has them.
+struct ExistingRows {
+  mlir::StringAttr row;     ///< the axis of rows in the op
+  mlir::Value last;         ///< for each sample and entry the row after its last one; see nn.grouped
+  mlir::StringAttr entries; ///< the axis of entries in `last`
+  double filled = 1;        ///< the part of the rows that exists if the load is balanced
+};
+
+/// Returns whether an axis is one of spread rows (place-spread-rows), under the name that no rule splits too.
+bool isOfSpreadRows(mlir::StringAttr axis);
+
+/// The ops of a block on floats with an axis of rows, except grouped products themselves. Rows that meet no grouped product in the block
+/// are not listed.
+llvm::DenseMap<mlir::Operation *, ExistingRows> existingRows(mlir::Block &block);
+
+} // namespace npar::nn
