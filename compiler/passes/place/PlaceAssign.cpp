@@ -116,7 +116,9 @@ private:
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
     bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
-    bool narrows = !refetched && elements(wants) <= elements(layouts.layout(value));
+    auto rename = dyn_cast<nn::RenameOp>(user);
+    bool hasEnds = rename && rename.getEnds(); // which may be computed after the rows
+    bool narrows = !refetched && !hasEnds && elements(wants) <= elements(layouts.layout(value));
     Operation *place = narrows ? definition : user;
     Value &shared = reshards[{value, wants, int(phaseOf(place))}];
     if (shared)
@@ -126,7 +128,7 @@ private:
     else
       builder.setInsertionPoint(user);
     Value moved = create(place, current, wants, causeOfUse(value, wants, user));
-    if (auto rename = dyn_cast<nn::RenameOp>(user); rename && rename.getEnds())
+    if (hasEnds)
       addEnds(moved.getDefiningOp<dist::ReshardOp>(), rename);
     return reshards[{value, wants, int(phaseOf(place))}] = moved; // the map may have grown meanwhile
   }
@@ -152,7 +154,7 @@ private:
     reshard.setFilled(rename.getFilled());
   }
 
-  /// The ends of rows in another layout, after their definition: rows move right after theirs.
+  /// The ends of rows in another layout, after their definition.
   Value endsIn(Value ends, LayoutAttr wants, Operation *user) {
     Value current = reduced.count(ends) ? reduced.lookup(ends) : ends;
     if (wants == layouts.layout(ends))
