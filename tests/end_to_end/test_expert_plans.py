@@ -91,7 +91,8 @@ PLANS = """
   qwen     tensors  ep=2 pp=2 compute=bf16
   deepseek samples  ep=4 pp=2 sequences=1 compute=bf16
   deepseek samples  ep=2 cp=2 compute=tf32
-* mixtral  samples  ep=2 buffer=1.1
+  mixtral  samples  ep=2 buffer=1.1
+* mixtral  samples  ep=4 open=2 buffer=1
   mixtral  samples  ep=4 buffer=1 again=block
   mixtral  samples  ep=8 buffer=1.5 sequences=1 open=6
   mixtral  samples  ep=2 cp=2 tp=2 open=4 buffer=1
