@@ -268,6 +268,7 @@ struct Plan {
   std::vector<Precision> precisions;
   std::vector<Keep> keeps;
   std::vector<Quantity> buckets, limits;
+  std::vector<Setting> expertBuffers; ///< `experts buffer 2.0`
   std::vector<Requirement> requirements;
 };
 

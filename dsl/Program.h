@@ -270,6 +270,8 @@ struct Plan {
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;
+  double expertBuffer = 0; ///< rows that ranks reserve for experts, as a multiple of those of a balanced load; 0: enough for all
+  Location expertBufferAt;
   std::optional<HostOrder> place;
   std::optional<int64_t> memoryLimit; ///< bytes per rank
   std::optional<double> bubbleLimit;  ///< share of a step, 0 to 1

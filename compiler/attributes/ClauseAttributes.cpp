@@ -56,6 +56,23 @@ void setRecompute(ModuleOp module, const RecomputeClause &clause) {
   recompute.set(module, fields.get());
 }
 
+//===- Buffer of experts ----------------------------------------------------------------------------------------------------===//
+
+std::optional<ExpertBufferClause> getExpertBuffer(ModuleOp module) {
+  DictionaryAttr found = expertBuffer.get(module);
+  if (!found)
+    return std::nullopt;
+  FieldReader fields(found);
+  return ExpertBufferClause{fields.real("buffer"), fields.location("loc")};
+}
+
+void setExpertBuffer(ModuleOp module, const ExpertBufferClause &clause) {
+  FieldWriter fields(module.getContext());
+  fields.addReal("buffer", clause.buffer);
+  fields.addGiven("loc", clause.loc);
+  expertBuffer.set(module, fields.get());
+}
+
 //===- Precision ------------------------------------------------------------------------------------------------------------===//
 
 std::optional<PrecisionClause> getPrecision(ModuleOp module) {

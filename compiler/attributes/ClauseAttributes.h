@@ -30,6 +30,14 @@ struct RecomputeClause {
 std::optional<RecomputeClause> getRecompute(mlir::ModuleOp module);
 void setRecompute(mlir::ModuleOp module, const RecomputeClause &clause);
 
+/// `npar.experts` = {buffer = 2.0, loc}: the rows that ranks reserve for experts, as a multiple of those of a balanced load.
+struct ExpertBufferClause {
+  double buffer = 0;
+  mlir::LocationAttr loc;
+};
+std::optional<ExpertBufferClause> getExpertBuffer(mlir::ModuleOp module);
+void setExpertBuffer(mlir::ModuleOp module, const ExpertBufferClause &clause);
+
 /// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer.
 struct KeepClause {
   llvm::StringRef what;

@@ -86,7 +86,7 @@ inline constexpr Value<mlir::LocationAttr> liveLine{"pipe.live_loc"};
 /// Clauses whose fields ClauseAttributes.h has as structs.
 inline constexpr List<mlir::DictionaryAttr> stores{"dist.stores"};
 inline constexpr Value<mlir::DictionaryAttr> recompute{"npar.recompute"}, precision{"nn.precision"}, limits{"npar.require"},
-    placement{"npar.place"};
+    placement{"npar.place"}, expertBuffer{"npar.experts"};
 
 //===- On operations --------------------------------------------------------------------------------------------------------===//
 
@@ -103,6 +103,9 @@ inline constexpr Mark weightGradient{"pipe.weight"};
 inline constexpr Integer bucket{"pipe.bucket"};
 /// Marks a loop over vectors of terms that can be added in any order because their sums are exact; teams share its iterations.
 inline constexpr Mark anyOrder{"npar.any_order"};
+
+/// Numbers the routing and the round of an op on rows of experts that come in rounds, and of its gradients.
+inline constexpr Value<mlir::DenseI64ArrayAttr> round{"npar.round"};
 
 /// Where an operation comes from, read and written by dialects/nn/base/Base.h.
 inline constexpr Value<nn::AtAttr> at{"at"};

@@ -247,7 +247,8 @@ std::vector<RoutingEntry> getRoutings(ModuleOp module) {
     FieldReader fields(each);
     entries.push_back({fields.text("path").str(), fields.text("way").str(), fields.integer("experts"), fields.integer("ranks"),
                        fields.integer("choices"), fields.integer("rows"), fields.real("filled"), fields.integer("kept"),
-                       fields.integer("sent"), fields.real("elsewhere")});
+                       fields.integer("sent"), fields.real("elsewhere"), fields.givenInteger("rounds").value_or(1),
+                       fields.givenInteger("buffered").value_or(0)});
   }
   return entries;
 }
@@ -266,6 +267,10 @@ void setRoutings(ModuleOp module, ArrayRef<RoutingEntry> entries) {
     fields.addInteger("kept", entry.kept);
     fields.addInteger("sent", entry.sent);
     fields.addReal("elsewhere", entry.elsewhere);
+    if (entry.rounds > 1) {
+      fields.addInteger("rounds", entry.rounds);
+      fields.addInteger("buffered", entry.buffered);
+    }
     list.push_back(fields.get());
   }
   routings.set(module, list);

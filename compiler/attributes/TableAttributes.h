@@ -112,16 +112,18 @@ struct SavedEntry {
 std::vector<SavedEntry> getSavedValues(mlir::ModuleOp module);
 void setSavedValues(mlir::ModuleOp module, llvm::ArrayRef<SavedEntry> entries);
 
-/// `npar.routings` = [{path, way, experts, ranks, choices, rows, filled, kept, sent, elsewhere}]: the rows that a rank reserves for the
-/// experts of a layer, per micro-batch.
+/// `npar.routings` = [{path, way, experts, ranks, choices, rows, filled, kept, sent, elsewhere, rounds, buffered}]: the rows that a rank
+/// reserves for the experts of a layer, per micro-batch.
 struct RoutingEntry {
   std::string path, way;                       ///< the layer; "all_to_all", "gather", or "whole" where ranks share no experts
   int64_t experts = 0, ranks = 1, choices = 1; ///< of the layer; that share them; of a position
-  int64_t rows = 0;                            ///< for the worst case
+  int64_t rows = 0;                            ///< for the worst case, of all rounds
   double filled = 1;                           ///< the part of them that belongs to an expert if the load is balanced
   int64_t kept = 0;                            ///< bytes of values over all rows that the backward keeps
   int64_t sent = 0;                            ///< bytes that a dispatch moves: a row per choice, or the positions of all ranks
   double elsewhere = 0;                        ///< the part of them that is another rank's
+  int64_t rounds = 1;                          ///< in which the rows come
+  int64_t buffered = 0;                        ///< bytes of values over the rows of one round that its backward makes again and uses
 };
 std::vector<RoutingEntry> getRoutings(mlir::ModuleOp module);
 void setRoutings(mlir::ModuleOp module, llvm::ArrayRef<RoutingEntry> entries);

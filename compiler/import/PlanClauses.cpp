@@ -93,6 +93,8 @@ void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Locate location) {
   setRecompute(module, plan.recompute, location);
   setPrecision(module, plan, location);
   setLimits(module, plan, location);
+  if (plan.expertBuffer > 0)
+    attributes::setExpertBuffer(module, {plan.expertBuffer, location(plan.expertBufferAt)});
   if (plan.place)
     attributes::setPlace(module, {plan.place->order, plan.place->inside, location(plan.place->location)});
 }

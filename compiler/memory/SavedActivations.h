@@ -41,7 +41,9 @@ struct SavedActivations {
     std::string path;
     std::string way;                             ///< "all_to_all", "gather", or "whole" where ranks share no experts
     int64_t experts = 0, ranks = 1, choices = 1; ///< of the layer; that share them; of a position
-    int64_t worstRows = 0, balancedRows = 0;     ///< reserved; if all experts get as many rows
+    int64_t worstRows = 0, balancedRows = 0;     ///< that can come; if all experts get as many rows
+    int64_t rounds = 1, bufferRows = 0;          ///< in which they come; reserved for one
+    int64_t bufferBytes = 0;                     ///< of values over the rows of a round that its backward makes again; 0 if they are kept
     int64_t worstBytes = 0, balancedBytes = 0;   ///< of values over rows that the backward keeps
     int64_t dispatchBytes = 0;  ///< what a dispatch moves: a row per choice, or the positions of all ranks that gather them
     int64_t elsewhereBytes = 0; ///< the part of it that leaves the rank, or comes from others

@@ -76,6 +76,7 @@ public:
       expression(each.value);
     for (const ast::Keep &k : p.keeps)
       expression(k.type);
+    settings(p.expertBuffers);
     for (const auto *list : {&p.buckets, &p.limits})
       for (const ast::Quantity &q : *list)
         expression(q.value);

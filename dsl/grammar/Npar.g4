@@ -74,7 +74,7 @@ checkpointStatement: CHECKPOINT '{' checkpointRule* '}';
 checkpointRule: name STRING ('->' STRING | '=' expression)?;
 
 setting: name expression;
-planItem: meshItem | placeItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | requireStatement | limitItem | setting;
+planItem: meshItem | placeItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | expertsItem | requireStatement | limitItem | setting;
 meshItem: MESH axisItem (',' axisItem)*;
 placeItem: PLACE inside | PLACE name (',' name)* inside?; // `place pp, dp inside tp`
 inside: INSIDE name (',' name)*;
@@ -92,6 +92,7 @@ precision: name expression HIERARCHICAL?; // `reduce f32`
 keepItem: KEEP kept (',' kept)* IN expression;
 kept: name | LOSS | STRING; // the loss is a word of models
 bucketItem: BUCKET '='? (unary name | WORD); // `bucket 25 MB`, `bucket 25MB`
+expertsItem: EXPERTS BUFFER expression; // `experts buffer 2.0`
 limitItem: REQUIRE limit (',' limit)*;
 limit: name '<=' (unary (name | '%') | WORD); // `memory <= 24 GiB`
 
@@ -111,7 +112,7 @@ list: '[' (expression (',' expression)*)? ']' | '[' expression FOR name IN expre
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
     | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
-    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE | LOG;
+    | WHERE | METRIC | OUTPUT | LIVE | OPTIMIZER | STATE | UPDATE | LOG | EXPERTS | BUFFER;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -171,6 +172,8 @@ OPTIMIZER: 'optimizer';
 STATE: 'state';
 UPDATE: 'update';
 LOG: 'log';
+EXPERTS: 'experts';
+BUFFER: 'buffer';
 HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;

@@ -48,6 +48,8 @@ void PlanBuilder::item(Grammar::PlanItemContext *item, ast::Plan &plan) {
     plan.buckets.push_back(quantity({bucket->BUCKET()->getText(), at(bucket->BUCKET())}, bucket->WORD()));
     if (!bucket->WORD())
       plan.buckets.back().unit = name(bucket->name()), plan.buckets.back().value = expression(bucket->unary());
+  } else if (auto *experts = item->expertsItem()) {
+    plan.expertBuffers.push_back({{experts->EXPERTS()->getText(), at(experts->EXPERTS())}, expression(experts->expression())});
   } else if (auto *condition = item->requireStatement()) {
     plan.requirements.push_back({expression(condition->expression()), unquote(condition->STRING())});
   } else if (auto *limits = item->limitItem()) {

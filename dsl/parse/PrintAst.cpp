@@ -424,6 +424,11 @@ private:
       expression(*b.value);
       out << ' ' << b.unit.text << '\n';
     }
+    for (const Setting &each : p.expertBuffers) {
+      out << "    experts buffer ";
+      expression(*each.value);
+      out << '\n';
+    }
     for (const Quantity &l : p.limits) {
       out << "    require " << l.what.text << " <= ";
       expression(*l.value);

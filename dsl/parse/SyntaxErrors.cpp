@@ -88,7 +88,7 @@ bool continues(const std::string &clause, const std::string &last, const std::st
 /// `compute bf16 reduce f32 hierarchical`: what follows a forgotten comma is taken for clauses of their own, and the error is found later.
 bool explainMissingComma(Diagnostics &diagnostics, Diagnostic &error, uint32_t file, const Tokens &tokens, size_t index) {
   static const std::vector<std::string> lists = {"compute", "mesh", "place", "require"},
-                                        others = {"{", "}", "split", "store", "recompute", "keep", "bucket"};
+                                        others = {"{", "}", "split", "store", "recompute", "keep", "bucket", "experts"};
   size_t first = index;
   while (first > 0) {
     const std::string text = tokens[--first]->getText();

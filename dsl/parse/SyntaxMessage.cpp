@@ -8,10 +8,10 @@ const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 // Words that are names outside of the place where they mean something.
 const std::set<std::string> names = {
-    "ID",       "'in'",      "'op'",           "'by'",    "'store'",     "'per'",    "'recompute'",  "'every'",  "'compute'", "'keep'",
-    "'bucket'", "'stages'",  "'hierarchical'", "'under'", "'config'",    "'as'",     "'checkpoint'", "'family'", "'else'",    "'place'",
-    "'inside'", "'machine'", "'data'",         "'below'", "'lengths'",   "'weight'", "'seed'",       "'last'",   "'freeze'",  "'except'",
-    "'where'",  "'metric'",  "'output'",       "'live'",  "'optimizer'", "'state'",  "'update'",     "'log'"};
+    "ID",       "'in'",      "'op'",           "'by'",    "'store'",     "'per'",     "'recompute'",  "'every'",  "'compute'", "'keep'",
+    "'bucket'", "'stages'",  "'hierarchical'", "'under'", "'config'",    "'as'",      "'checkpoint'", "'family'", "'else'",    "'place'",
+    "'inside'", "'machine'", "'data'",         "'below'", "'lengths'",   "'weight'",  "'seed'",       "'last'",   "'freeze'",  "'except'",
+    "'where'",  "'metric'",  "'output'",       "'live'",  "'optimizer'", "'experts'", "'buffer'",     "'state'",  "'update'",  "'log'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());

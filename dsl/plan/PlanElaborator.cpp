@@ -3,6 +3,7 @@
 
 #include "dsl/Suggestions.h"
 #include "dsl/parse/GrammarWords.h"
+#include "dsl/plan/ExpertBuffer.h"
 #include "dsl/plan/HostOrder.h"
 #include "dsl/plan/Limits.h"
 #include "dsl/plan/Mesh.h"
@@ -64,6 +65,8 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
     plan.stores = readStores(*source, plan.mesh, text);
     Bucket bucket = readBucket(*source, text);
     plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
+    ExpertBuffer buffer = readExpertBuffer(*source, text);
+    plan.expertBuffer = buffer.size, plan.expertBufferAt = buffer.at;
     Limits limits = readLimits(*source, text);
     plan.memoryLimit = limits.memory, plan.memoryLimitAt = limits.memoryAt;
     plan.bubbleLimit = limits.bubble, plan.bubbleLimitAt = limits.bubbleAt;
@@ -120,6 +123,7 @@ void PlanElaborator::check(const Model &model) {
   if (!isNarrow(plan.compute) && !plan.tf32)
     plan.keeps.clear();
   checkRecompute(plan.recompute, model, reporter);
+  checkExpertBuffer({plan.expertBuffer, plan.expertBufferAt}, rules, model, isGeneral, reporter);
   if (reporter.errorCount() != 0)
     return;
   ProductRules products(rules, plan.mesh, model, reporter);

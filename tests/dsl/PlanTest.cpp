@@ -279,6 +279,23 @@ TEST(Plan, ProductsOfBf16HaveAnOrder) {
   EXPECT_EQ(program(small({{"products", "pairs"}})).plan.products, ProductOrder::Pairs);
 }
 
+TEST(Plan, ExpertsMayHaveABuffer) {
+  const std::string model = "import \"Projection\"\nmodel Routed(width = 8, length = 6, experts = 4) {\n axis batch, seq = length, "
+                            "embed = width, expert = experts, slot = 2\n input x: f32[batch, seq, embed]\n param w: [expert, embed] = "
+                            "normal(0.1)\n router = Projection(embed, expert)\n p = softmax(router(x), over = expert)\n best = top_k(p, "
+                            "along = slot, over = expert)\n loss combine(einsum(dispatch(x, best, along = slot, to = expert), w, over = "
+                            "embed), gather(p, best, over = expert))\n}\ntrain base for Routed { batch 8 optimizer Sgd(lr = 0.1) }\n";
+  auto buffer = [&](const std::string &text, const Settings &more = {}) {
+    const std::string plan = "plan p(buffer = none) for Routed { mesh ep = 2 micro 1 split { expert -> ep } " + text + " }";
+    return program(elaborateText(model + plan, more)).plan.expertBuffer;
+  };
+  EXPECT_EQ(buffer(""), 0);
+  EXPECT_EQ(buffer("experts buffer 1.5"), 1.5);
+  EXPECT_EQ(buffer("experts buffer none"), 0);
+  EXPECT_EQ(buffer("experts buffer buffer"), 0);
+  EXPECT_EQ(buffer("experts buffer buffer", {{"buffer", "2"}}), 2);
+}
+
 TEST(Plan, SizesHaveUnits) {
   Plan p = program(clauses("dp = 1", "bucket 25 MB require memory <= 1.5 GiB, bubble <= 20 % recompute block")).plan;
   EXPECT_EQ(p.bucket, 25000000);

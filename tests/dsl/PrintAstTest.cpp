@@ -84,6 +84,7 @@ TEST(PrintAst, KeepsBranchesAndFamilies) {
 TEST(PrintAst, KeepsTheClausesOfAPlan) {
   const std::string text = "plan p for M {\n    mesh dp = 2\n    micro 4\n    split {\n        batch -> dp\n    }\n    place spread\n"
                            "    store { gradients, optimizer -> dp per step }\n    recompute every 2\n    bucket 100 MB\n"
+                           "    experts buffer 1.5\n"
                            "    require memory <= 24 GiB\n    compute bf16, gradients f32\n    keep norm in f32\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);

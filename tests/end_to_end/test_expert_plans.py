@@ -5,7 +5,7 @@ import pathlib
 import re
 import unittest
 
-from driver import LONG, DriverTest, settings
+from driver import LONG, DriverTest, mesh, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -91,6 +91,25 @@ PLANS = """
   qwen     tensors  ep=2 pp=2 compute=bf16
   deepseek samples  ep=4 pp=2 sequences=1 compute=bf16
   deepseek samples  ep=2 cp=2 compute=tf32
+  mixtral  samples  ep=2 buffer=1.1
+* mixtral  samples  ep=4 open=2 buffer=1
+  mixtral  samples  ep=4 buffer=1 again=block
+  mixtral  samples  ep=8 buffer=1.5 sequences=1 open=6
+  mixtral  samples  ep=2 cp=2 tp=2 open=4 buffer=1
+* mixtral  samples  ep=4 pp=2 sequences=1 schedule=zb_v buffer=1 dp=2 zero=2
+  mixtral  samples  ep=2 chosen=1 buffer=0.4
+  mixtral  samples  ep=1 buffer=0.3 pp=2
+  mixtral  samples  ep=4 experts=6 way=gather buffer=1 zero=1
+* mixtral  samples  ep=2 dp=2 way=gather zero=3 again=block buffer=0.7
+  mixtral  samples  ep=2 dp=2 zero=2 compute=bf16 buffer=1
+  mixtral  tensors  ep=4 again=block zero=1 dp=2 buffer=1
+  mixtral  wide     ep=2 cp=2 pp=2 schedule=interleaved open=4 buffer=1
+  qwen     samples  ep=4 tp=2 compute=bf16 again=block buffer=1.2
+  qwen     samples  ep=8 dp=2 zero=3 sequences=1 buffer=2 open=9
+  qwen     wide     ep=2 cp=2 tp=2 buffer=1
+* deepseek samples  ep=2 tp=2 pp=2 schedule=dualpipe_v batch=16 buffer=1 again=block
+  deepseek samples  ep=4 dp=2 zero=3 sequences=1 recompute=2 buffer=1
+  deepseek tensors  ep=2 dense=true cp=2 schedule=zb_v pp=2 buffer=0.5
 """
 MESH = ("dp", "pp", "cp", "ep", "tp")
 
@@ -187,6 +206,39 @@ class BytesTest(DriverTest):
                 self.assertEqual(found["worst_rows"], ratio * 16 * chosen)
                 self.assertEqual(found["worst_bytes"], ratio * found["balanced_bytes"])
                 self.assertGreaterEqual(found["balanced_bytes"], found["balanced_rows"] * (16 + 2 * (20 if train == "mixtral" else 6)) * 2)
+
+    def test_rows_of_a_buffer(self):
+        """The rounds have room for the worst case, the backward pass keeps no rows, and it makes again what it would keep of a round."""
+        sizes = {"experts": 64, "chosen": 8, "width": 64, "inner": 48}
+        whole = self.routing("qwen", 16, **sizes)
+        for buffer, rounds in ((8, 1), (4, 2), (3, 3), (1, 8), (0.5, 16)):
+            with self.subTest(buffer=buffer):
+                found = self.routing("qwen", 16, **sizes, buffer=buffer)
+                self.assertEqual(found["rounds"], rounds)
+                self.assertEqual(found["balanced_rows"], whole["balanced_rows"])
+                self.assertGreaterEqual(found["worst_rows"], whole["worst_rows"])
+                self.assertEqual(found["buffer_rows"] * rounds, found["worst_rows"])
+                self.assertLessEqual(found["buffer_rows"], buffer * found["balanced_rows"] + 16)  # whole rows of each of 16 samples
+                self.assertEqual(found["worst_bytes"], whole["worst_bytes"] if rounds == 1 else 0)
+                if rounds > 1:
+                    self.assertEqual(found["buffer_bytes"] * whole["worst_rows"], whole["worst_bytes"] * found["buffer_rows"])
+
+    def test_a_buffer_bounds_memory(self):
+        """Rounds use the memory of one, also where the schedule splits the backward; some of it is the sums of the rounds."""
+        flags = {"width": 64, "inner": 128, "length": 64, "depth": 2, "sequences": 1, "batch": 16, "experts": 32, "open": 32, "chosen": 4}
+        for more in (mesh(ep=8), {**mesh(ep=8, pp=2), "schedule": "zb_h1"}, {**mesh(ep=8), "again": "block"}):
+            with self.subTest(**more):
+                bytes = [
+                    max(
+                        one["activation_bytes"]
+                        for one in self.npar_json(
+                            "inspect", HERE / "expert_plans.npar", "--train", "qwen", "--plan", "samples", *settings(flags, more, buffer=buffer)
+                        )["classes"]
+                    )
+                    for buffer in ("none", 2, 1, 0.5)
+                ]
+                self.assertEqual(bytes, sorted(bytes, reverse=True))
+                self.assertLess(bytes[2], 0.6 * bytes[0])
 
 
 class PlannerTest(DriverTest):

@@ -21,6 +21,7 @@ def routed(train, plan, **chosen):
 CASES = {  # of four ranks each
     "experts, all in shares": routed("mixtral", "samples", mesh__ep=2, mesh__dp=2, zero=3),
     "more ranks than divide the experts": routed("mixtral", "samples", mesh__ep=4, experts=6, zero=1),
+    "rows come in rounds": routed("mixtral", "samples", mesh__ep=2, mesh__dp=2, zero=2, buffer=1),
     "rows are gathered": routed("mixtral", "samples", mesh__ep=2, mesh__tp=2, way="gather"),
     "experts over the ranks of heads": routed("mixtral", "tensors", mesh__ep=4, zero=1),
     "experts over the ranks of the sequence": routed("qwen", "wide", mesh__ep=2, mesh__cp=2),
@@ -33,7 +34,7 @@ CASES = {  # of four ranks each
 
 class BitsTest(TcpTest):
     def test_bits_of_one_process(self):
-        for name, model in sample(CASES, "more ranks than divide the experts", "states, all in shares").items():
+        for name, model in sample(CASES, "more ranks than divide the experts", "rows come in rounds", "states, all in shares").items():
             command = ["run", *model, "--random-data", "--steps", 3, "--quiet", "--json"]
             alone, threads = ([json.loads(self.npar(*command, "--threads", count).output) for count in (1, 2)])
             for count in (2, 4):

@@ -73,6 +73,7 @@ class ForeignExpertsTest(DriverTest):
         flags = self.npar("inspect", *text, "--as", "megatron").output
         for flag in ("--expert-model-parallel-size 4", "--num-experts 8", "--moe-ffn-hidden-size 64"):
             self.assertIn(flag, flags)
+        self.assertIn("has no buffer for rows of experts", self.npar("inspect", *text, *settings(buffer=1.5), "--as", "megatron").error)
         error = self.npar("inspect", *text, "--as", "deepspeed", code=1).error
         self.assertIn("DeepSpeed has no expert parallelism", error)
 

@@ -1,4 +1,5 @@
 // Greedy fusion: ops join their producers' groups as long as one loop nest fits all and no dependency leaves a group and comes back.
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/dialects/nn/ops/Along.h"
 
@@ -28,6 +29,7 @@ private:
   }
   void orderEffects();
   bool fits(ArrayRef<int> members);
+  bool areOfOneRound(ArrayRef<int> members);
   bool reaches(int from, int to);
   bool tryMerge(int a, int b);
 
@@ -95,9 +97,21 @@ void Grouping::orderEffects() {
   }
 }
 
+// Rows of experts that come in rounds share memory: a kernel with values of several rounds would need all of them at once.
+bool Grouping::areOfOneRound(ArrayRef<int> members) {
+  DenseI64ArrayAttr common;
+  for (int i : members)
+    if (DenseI64ArrayAttr round = attributes::round.get(ops[i])) {
+      if (common && round != common)
+        return false;
+      common = round;
+    }
+  return true;
+}
+
 // Whether one loop nest fits all members (loops/Nest.cpp plans it later by the same rules).
 bool Grouping::fits(ArrayRef<int> members) {
-  if (members.size() > 48)
+  if (members.size() > 48 || !areOfOneRound(members))
     return false;
   // A table's gradient and the accumulator that it is added to: a nest of its own (loops/ScatterAdd.cpp).
   if (auto scatter = dyn_cast<nn::ScatterAddOp>(ops[members.front()]))

@@ -3,6 +3,11 @@
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
 #include "compiler/dialects/nn/ops/Experts.h"
+#include "compiler/dialects/nn/ops/Integer.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <tuple>
 
 using namespace mlir;
 
@@ -100,16 +105,54 @@ static Matrix operandOf(Operation *op, View &view, Value value, const Roles &rol
   }
 }
 
+namespace {
+/// Ranges of rows that count from the first row of a piece, as those of the `rows` rows from `offset` on. The products of a round share
+/// them.
+class RangesOfRounds {
+public:
+  Value within(Operation *op, Value ranges, int64_t offset, int64_t rows) {
+    Value &known = made[{ranges, offset, rows}];
+    if (!known)
+      known = cut(op, ranges, offset, rows);
+    return known;
+  }
+
+private:
+  static Value cut(Operation *op, Value ranges, int64_t offset, int64_t rows) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Type type = ranges.getType();
+    auto placed = [&](auto value) {
+      attributes::at.copy(op, value);
+      return value->getResult(0);
+    };
+    auto constant = [&](int64_t value) {
+      return placed(nn::FillOp::create(builder, loc, nn::scalarOf(builder.getI32Type()), builder.getF64FloatAttr(double(value))));
+    };
+    auto less = [&](Value a, Value b) { return placed(nn::CompareOp::create(builder, loc, type, a, b, "less")); };
+    auto select = [&](Value condition, Value a, Value b) { return placed(nn::WhereOp::create(builder, loc, type, condition, a, b)); };
+    Value zero = constant(0), end = constant(rows);
+    Value number = placed(nn::IntegerOp::create(builder, loc, type, ranges, constant(offset), "sub"));
+    Value begun = select(less(number, zero), zero, number);
+    return select(less(end, begun), end, begun);
+  }
+
+  llvm::DenseMap<std::tuple<Value, int64_t, int64_t>, Value> made;
+};
+} // namespace
+
 template <typename Op>
 static void replaceByProduct(Op op, const View &left, const View &right, const Matrix &a, const Matrix &b, const Matrix &c,
-                             const Roles &roles, bool depth) {
+                             const Roles &roles, int64_t rowCount, bool depth, RangesOfRounds &rounds) {
   Accumulation accumulation = depth ? accumulationOf(op) : Accumulation{};
   OpBuilder builder(accumulation.sum ? accumulation.sum.getOperation() : op.getOperation());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto array = [&](ArrayRef<int64_t> values) { return builder.getDenseI64ArrayAttr(values); };
   Type first = op.getFirst().getType();
   Axes order = joined({roles.samples, roles.group});
-  SmallVector<Value> ranges{inOrder(op, op.getFirst(), order), inOrder(op, op.getLast(), order)};
+  SmallVector<Value> ranges;
+  for (Value each : {op.getFirst(), op.getLast()})
+    ranges.push_back(inOrder(op, op.getOffset() ? rounds.within(op, each, *op.getOffset(), rowCount) : each, order));
   auto matmul =
       rank::MatmulOp::create(builder, op.getLoc(), op.getType(), left.base, right.base, accumulation.variable, ranges,
                              array({Roles::sizeOf(first, roles.samples), Roles::sizeOf(first, roles.group)}), i64(c.rows), i64(c.columns),
@@ -144,7 +187,7 @@ static Axes featuresOf(Type type, const Roles &roles, llvm::function_ref<bool(St
 }
 
 // [S,R,K] x [G,K,N] -> [S,R,N]
-static bool rewriteGrouped(nn::GroupedOp op) {
+static bool rewriteGrouped(nn::GroupedOp op, RangesOfRounds &rounds) {
   Type rowsType = op.getRows().getType(), weightsType = op.getWeights().getType(), type = op.getType();
   Roles roles = commonRoles(op);
   roles.left = featuresOf(weightsType, roles, [&](StringAttr axis) { return !nn::hasAxis(type, axis); });
@@ -160,12 +203,12 @@ static bool rewriteGrouped(nn::GroupedOp op) {
   Matrix b = operandOf(op, right, op.getWeights(), roles, joined({roles.group, roles.left, roles.right}),
                        [&](const RoleStrides &s) { return Matrix{0, s.group, s.left, s.right, depth, columns}; });
   Matrix c{made->samples, 0, rows == 1 ? columns : made->row, 1, rows, columns};
-  replaceByProduct(op, left, right, a, b, c, roles, /*depth=*/false);
+  replaceByProduct(op, left, right, a, b, c, roles, rows, /*depth=*/false, rounds);
   return true;
 }
 
 // [S,R,M] x [S,R,N] -> [G,M,N]
-static bool rewriteGroupedWeights(nn::GroupedWeightsOp op) {
+static bool rewriteGroupedWeights(nn::GroupedWeightsOp op, RangesOfRounds &rounds) {
   Value first = op.getA(), second = op.getB();
   Type type = op.getType();
   Roles roles = commonRoles(op);
@@ -194,7 +237,7 @@ static bool rewriteGroupedWeights(nn::GroupedWeightsOp op) {
   Matrix b = operandOf(op, right, second, roles, joined({roles.samples, roles.row, roles.right}),
                        [&](const RoleStrides &s) { return Matrix{s.samples, 0, s.row, s.right, depth, columns}; });
   Matrix c{0, made->group, rows == 1 ? columns : made->left, 1, rows, columns};
-  replaceByProduct(op, left, right, a, b, c, roles, /*depth=*/true);
+  replaceByProduct(op, left, right, a, b, c, roles, depth, /*depth=*/true, rounds);
   return true;
 }
 
@@ -206,13 +249,18 @@ template <typename Op> static bool isInPieces(Op op, Value rows) {
 }
 
 LogicalResult rewriteGroupedProducts(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
+  RangesOfRounds rounds;
+  SmallVector<Operation *> products; // sums that go into them are erased
+  for (Operation &op : block)
+    if (isa<nn::GroupedOp, nn::GroupedWeightsOp>(op))
+      products.push_back(&op);
+  for (Operation *op : products) {
     auto grouped = dyn_cast<nn::GroupedOp>(op);
     auto weights = dyn_cast<nn::GroupedWeightsOp>(op);
     if ((grouped && !isInPieces(grouped, grouped.getRows())) || (weights && !isInPieces(weights, weights.getA())))
-      return op.emitOpError("has rows in pieces for other ranks than the plan's");
-    if ((grouped && !rewriteGrouped(grouped)) || (weights && !rewriteGroupedWeights(weights)))
-      return op.emitOpError("has a result in an order that no product writes");
+      return op->emitOpError("has rows in pieces for other ranks than the plan's");
+    if ((grouped && !rewriteGrouped(grouped, rounds)) || (weights && !rewriteGroupedWeights(weights, rounds)))
+      return op->emitOpError("has a result in an order that no product writes");
   }
   return success();
 }

@@ -19,7 +19,8 @@ void rewriteState(mlir::Block &block);
 
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
-/// A product computes its addition to the value of a variable itself. Both are null for a product without an addition.
+/// A product computes its addition to the value of a variable itself, or to that of the same product of an earlier round. Both are null for
+/// a product without an addition.
 struct Accumulation {
   nn::AddOp sum;
   mlir::Value variable;

@@ -73,8 +73,11 @@ rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef
   for (Value operand : operands)
     mapping.map(operand, block.addArgument(operand.getType(), loc));
   b.setInsertionPointToStart(&block);
-  for (Operation *op : group)
-    attributes::at.remove(b.clone(*op, mapping));
+  for (Operation *op : group) {
+    Operation *copy = b.clone(*op, mapping);
+    attributes::at.remove(copy);
+    attributes::round.remove(copy);
+  }
   SmallVector<Value> yielded;
   for (Value result : results)
     yielded.push_back(mapping.lookup(result));
@@ -148,6 +151,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
   IRMapping replaced;
   for (ArrayRef<Operation *> group : groups) {
     if (group.size() == 1 && !isFusable(group.front())) {
+      attributes::round.remove(group.front());
       group.front()->moveBefore(&block, terminator ? terminator->getIterator() : block.end());
       continue;
     }

@@ -145,9 +145,10 @@ Accumulation accumulationOf(Operation *product) {
   if (!sum)
     return {};
   Value other = sum.getA() == result ? sum.getB() : sum.getA();
-  bool reads = other.getDefiningOp<nn::ReadOp>() && other.hasOneUse();
+  auto before = other.getDefiningOp<rank::MatmulOp>(); // of an earlier round of rows of experts
+  bool adds = (other.getDefiningOp<nn::ReadOp>() || (before && before.getDepth() && attributes::round.isOn(sum))) && other.hasOneUse();
   bool same = sum.getType() == result.getType() && other.getType() == result.getType();
-  return reads && same ? Accumulation{sum, other} : Accumulation{};
+  return adds && same ? Accumulation{sum, other} : Accumulation{};
 }
 
 // Copies the operands to [batch.., m.., k..] and [batch.., n.., k..], a form that always classifies, except for C's contiguous axis.

@@ -20,12 +20,15 @@ using namespace nn;
 
 namespace {
 
-/// Gives every op that is built the place of the forward op it belongs to.
+/// Gives every op that is built the place of the forward op it belongs to, and its round.
 struct PlaceListener : OpBuilder::Listener {
   Operation *forward = nullptr;
+  Operation *ofRound = nullptr; ///< an op of the round
+  void begin(Operation *op) { forward = ofRound = op; }
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (AtAttr at = getAt(forward))
       setAt(op, Phase::Backward, at.getPath(), at.getBlock());
+    attributes::round.copy(ofRound, op);
   }
 };
 
@@ -47,7 +50,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     PlaceListener places;
     OpBuilder builder(micro.front().getTerminator(), &places);
     for (Operation *op : llvm::reverse(forward)) {
-      places.forward = op;
+      places.begin(op);
       if (failed(visit(builder, places, op)))
         return signalPassFailure();
     }
@@ -116,7 +119,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     }
     for (Value result : op->getResults())
       joinSelected(builder, places, result);
-    places.forward = op;
+    places.begin(op);
 
     SmallVector<Value> fromResults;
     for (Value result : op->getResults())
@@ -132,6 +135,8 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
                "make 'micro' large enough for a single micro-batch";
         return error;
       }
+      if (Operation *last = fromResults.front().getDefiningOp(); last && attributes::round.isOn(last))
+        places.ofRound = last; // what rounds add up is accumulated with the last of them
       accumulateUse(builder, read, fromResults.front());
       return success();
     }
@@ -169,7 +174,21 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
 
   void contribute(OpBuilder &builder, Operation *use, Value value, Value gradient) {
     Value &sum = gradients[value];
-    sum = sum ? AddOp::create(builder, use->getLoc(), value.getType(), gradient, sum).getResult() : gradient;
+    if (!sum) {
+      sum = gradient;
+      return;
+    }
+    // Contributions to a parameter that have more bits than it are added before they are rounded.
+    auto narrow = gradient.getDefiningOp<ConvertOp>(), before = sum.getDefiningOp<ConvertOp>();
+    bool isWide = value.getDefiningOp<ReadOp>() && narrow && before && narrow.getX().getType() == before.getX().getType();
+    Value a = isWide ? narrow.getX() : gradient, b = isWide ? before.getX() : sum;
+    auto add = AddOp::create(builder, use->getLoc(), a.getType(), a, b);
+    sum = isWide ? ConvertOp::create(builder, use->getLoc(), value.getType(), add).getResult() : add.getResult();
+    // Sums of what rounds of rows contribute go by the rules for the products.
+    Operation *last = a.getDefiningOp();
+    if (Attribute kind = last ? last->getAttr(gradientOfAttribute) : Attribute(); kind && attributes::round.isOn(last))
+      for (Operation *op : {add.getOperation(), sum.getDefiningOp()})
+        op->setAttr(gradientOfAttribute, kind);
   }
 
   void accumulateUse(OpBuilder &builder, ReadOp read, Value gradient) {
@@ -232,7 +251,7 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     if (found == selected.end())
       return;
     for (Selected &group : found->second) {
-      places.forward = group.first;
+      places.begin(group.first);
       Location loc = group.first->getLoc();
       Type part = group.first->getResult(0).getType();
       Value zero;

@@ -1,5 +1,6 @@
 // autodiff-recompute: values inside a recomputed segment are not kept for the backward but computed again there.
 #include "compiler/attributes/ClauseAttributes.h"
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Decision.h"
 #include "compiler/passes/autodiff/Autodiff.h"
@@ -19,12 +20,24 @@ namespace {
 
 int64_t blockOf(Operation *op) { return getAt(op).getBlock(); }
 
+/// The number that an op of a segment and its copies have in common; none if it is in no segment yet.
+std::optional<int64_t> numberOf(Operation *op) {
+  auto number = op->getAttrOfType<IntegerAttr>(recomputeAttribute);
+  return number ? std::optional(number.getInt()) : std::nullopt;
+}
+
 class Repeater {
 public:
-  explicit Repeater(Segments &segments) : segments(segments) {}
+  using SegmentOf = llvm::function_ref<std::optional<unsigned>(Operation *)>;
+
+  /// `segmentOf`: the segment of an op, or of the op whose gradient it computes; none when that is not repeated.
+  explicit Repeater(SegmentOf segmentOf) : segmentOf(segmentOf) {}
 
   void run(func::FuncOp micro) {
     SmallVector<Operation *> backward;
+    for (Operation &op : micro.front())
+      if (std::optional<int64_t> number = numberOf(&op))
+        nextNumber = std::max(nextNumber, *number + 1);
     for (Operation &op : micro.front().without_terminator()) {
       AtAttr at = getAt(&op);
       if (at && at.getPhase() == Phase::Backward)
@@ -33,7 +46,7 @@ public:
         enlist(&op);
     }
     for (Operation *op : backward)
-      if (std::optional<unsigned> segment = segments.of(op))
+      if (std::optional<unsigned> segment = segmentOf(op))
         repeatFor(op, *segment);
       else
         for (Value operand : op->getOperands())
@@ -42,20 +55,21 @@ public:
 
 private:
   void enlist(Operation *op) {
-    std::optional<unsigned> segment = segments.of(op);
+    std::optional<unsigned> segment = segmentOf(op);
     if (!segment || !isPure(op) || isFree(op) || isFetched(op))
       return; // never kept, so never worth repeating
     if (op->hasTrait<Decision>())
       return; // kept: decided once
-    segmentOf[op] = *segment;
-    order[op] = static_cast<int64_t>(order.size());
-    op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));
+    members[op] = *segment;
+    order.try_emplace(op, static_cast<int64_t>(order.size()));
+    if (!numberOf(op))
+      op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(nextNumber++));
   }
 
   /// Returns whether a value is computed inside the segment and not kept for other users.
   bool isInside(Value value, unsigned segment) {
-    auto found = segmentOf.find(value.getDefiningOp());
-    return found != segmentOf.end() && found->second == segment && !kept.contains(value);
+    auto found = members.find(value.getDefiningOp());
+    return found != members.end() && found->second == segment && !kept.contains(value);
   }
 
   /// Repeats, right before a backward op, what it needs of its segment and is not repeated yet.
@@ -107,9 +121,10 @@ private:
     return checkpoint;
   }
 
-  Segments &segments;
-  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< segments of the forward ops that may be repeated
-  llvm::DenseMap<Operation *, int64_t> order;      ///< their positions in the program
+  SegmentOf segmentOf;
+  int64_t nextNumber = 0;
+  llvm::DenseMap<Operation *, unsigned> members; ///< segments of the forward ops that may be repeated
+  llvm::DenseMap<Operation *, int64_t> order;    ///< their positions in the program
   llvm::DenseMap<Operation *, Operation *> copies;
   llvm::DenseMap<std::pair<Value, int64_t>, Value> checkpoints; ///< by value and the block that uses it
   llvm::DenseSet<Value> kept;                                   ///< values that are kept for a use outside of their segment
@@ -119,12 +134,26 @@ struct AutodiffRecompute : impl::AutodiffRecomputeBase<AutodiffRecompute> {
   void runOnOperation() override {
     std::optional<attributes::RecomputeClause> clause = attributes::getRecompute(getOperation());
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    if (!clause || !micro)
+    if (!micro)
+      return;
+    repeatRounds(micro);
+    if (!clause)
       return;
     FailureOr<Segments> segments = Segments::read(getOperation(), micro, *clause);
     if (failed(segments))
       return signalPassFailure();
-    Repeater(*segments).run(micro);
+    Repeater([&](Operation *op) { return segments->of(op); }).run(micro);
+  }
+
+  /// Makes a segment of each round of rows of experts. A segment of the plan may contain it, and then repeats what the round's copies use.
+  static void repeatRounds(func::FuncOp micro) {
+    llvm::DenseMap<Attribute, unsigned> rounds;
+    auto roundOf = [&](Operation *op) -> std::optional<unsigned> {
+      DenseI64ArrayAttr round = attributes::round.get(op);
+      return round ? std::optional(rounds.try_emplace(round, rounds.size()).first->second) : std::nullopt;
+    };
+    if (llvm::any_of(micro.getOps(), [](Operation &op) { return attributes::round.isOn(&op); }))
+      Repeater(roundOf).run(micro);
   }
 };
 } // namespace

@@ -82,6 +82,7 @@ private:
     routing.experts = entry.experts, routing.ranks = entry.ranks, routing.choices = entry.choices;
     routing.worstRows = entry.rows, routing.balancedRows = part(entry.rows, entry.filled);
     routing.worstBytes = entry.kept, routing.balancedBytes = part(entry.kept, entry.filled);
+    routing.rounds = entry.rounds, routing.bufferRows = entry.rows / entry.rounds, routing.bufferBytes = entry.buffered;
     routing.dispatchBytes = entry.sent, routing.elsewhereBytes = part(entry.sent, entry.elsewhere);
     saved.routings.push_back(std::move(routing));
   }

@@ -35,6 +35,10 @@ def PlaceSpreadRows : Pass<"place-spread-rows", "::mlir::ModuleOp"> {
     over the same mesh axes. By gather they work on the rank's piece of all samples: positions are gathered, and results are partial sums. The
     rule says `by`, or the sizes decide (PLANS.md, Expert parallelism).
 
+    If the plan has `experts buffer`, `npar.experts = {buffer = 1.5}`, and the buffer is smaller than the worst case, all ops from dispatch to
+    collect are repeated for each round, with shorter pieces: those of round r have the rows from r * (rows of a round) on. `npar.round = [routing,
+    round]` marks the ops of a round. The results of the rounds are added up.
+
     ```mlir
     // dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], dist.mesh = #dist.mesh<ep = 2>
     %r = nn.dispatch %x, %source, %place along "seq" to "row" : (...) -> tensor<2x16x4xf32, #nn.axes<batch, row, embed>>

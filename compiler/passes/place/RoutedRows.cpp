@@ -1,10 +1,14 @@
 // Follows the rows of each routing from their dispatch to the products with experts.
 #include "compiler/passes/place/RoutedRows.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 #include "compiler/passes/place/Layouts.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <utility>
 
 using namespace mlir;
 
@@ -22,8 +26,10 @@ class Account {
 public:
   std::vector<attributes::RoutingEntry> run(func::FuncOp micro) {
     for (Operation &op : micro.getOps()) {
-      if (phaseOf(&op) != nn::Phase::Forward || op.hasAttr(nn::recomputeAttribute))
+      if (phaseOf(&op) != nn::Phase::Forward) {
+        addMadeAgain(&op);
         continue;
+      }
       if (auto dispatch = dyn_cast<nn::DispatchOp>(op))
         begin(dispatch);
       if (entries.empty())
@@ -35,17 +41,28 @@ public:
           entries.back().kept += nn::bytesOf(result.getType());
     }
     llvm::erase_if(entries, [](const attributes::RoutingEntry &entry) { return entry.experts == 0; });
+    for (attributes::RoutingEntry &entry : entries)
+      entry.filled /= double(entry.rounds), entry.rows *= entry.rounds;
     return std::move(entries);
   }
 
 private:
-  /// A dispatch of other sources than before begins a routing.
+  /// A dispatch of other sources than before begins a routing, or another round of it.
   void begin(nn::DispatchOp dispatch) {
     Value source = unmoved(dispatch.getSource());
     if (source == last)
       return;
     last = source;
-    rowAxes.clear();
+    DenseI64ArrayAttr round = attributes::round.get(dispatch);
+    isRoundBegun = true;
+    if (round && round[1] > 0) {
+      ++entries.back().rounds;
+      return;
+    }
+    if (round)
+      entryOf[round[0]] = entries.size();
+    else
+      rowAxes.clear();
     rowAxes.insert(dispatch.getRow());
     attributes::RoutingEntry entry;
     entry.path = nn::getAt(dispatch).getPath().str();
@@ -54,16 +71,23 @@ private:
     entries.push_back(entry);
   }
 
-  /// The first product tells how the ranks share the experts.
+  /// The first product tells how the ranks share the experts, that of a further round how many rows there are if the load is balanced.
   void add(nn::GroupedOp product) {
     attributes::RoutingEntry &entry = entries.back();
     rowAxes.insert(product.getRow());
-    if (entry.experts > 0)
+    if (!std::exchange(isRoundBegun, false))
       return;
+    double filled = product.getFilled().convertToDouble();
+    if (entry.experts > 0) {
+      entry.filled += filled;
+      if (entry.way == "all_to_all")
+        entry.sent += int64_t(double(nn::bytesOf(product.getRows().getType())) * filled);
+      return;
+    }
     dist::LayoutAttr layout = dist::layoutOf(product.getWeights());
     entry.experts = layout.getSizes()[layout.dimOf(product.getAxisAttr())];
     entry.ranks = product.getPieces();
-    entry.filled = product.getFilled().convertToDouble();
+    entry.filled = filled;
     entry.rows = 1;
     Type rows = product.getRows().getType();
     for (StringAttr axis : dist::layoutOf(product.getRows()).getNames())
@@ -74,13 +98,30 @@ private:
       return;
     if (first.getRowAttr() != product.getRowAttr()) {
       entry.way = "all_to_all";
-      entry.sent = int64_t(double(nn::bytesOf(product.getRows().getType())) * entry.filled);
+      entry.sent = int64_t(double(nn::bytesOf(product.getRows().getType())) * filled);
       entry.elsewhere = 1 - 1 / double(entry.ranks);
     } else {
       entry.way = "gather";
       entry.sent = nn::bytesOf(first.getX().getType());
       entry.elsewhere = 1 - double(nn::bytesOf(unmoved(first.getX()).getType())) / double(entry.sent);
     }
+  }
+
+  /// Adds values over the rows of a round that its backward makes again and uses.
+  void addMadeAgain(Operation *op) {
+    DenseI64ArrayAttr round = attributes::round.get(op);
+    if (!round || round[1] > 0 || !op->hasAttr(nn::recomputeAttribute) || nn::isOperandItself(op))
+      return;
+    for (Value result : op->getResults())
+      if (isOfRows(result) && isUsedForGradients(result))
+        entries[entryOf.lookup(round[0])].buffered += nn::bytesOf(result.getType());
+  }
+
+  static bool isUsedForGradients(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return nn::isOperandItself(user) || isa<dist::ReshardOp>(user) ? isUsedForGradients(user->getResult(0))
+                                                                     : !user->hasAttr(nn::recomputeAttribute);
+    });
   }
 
   bool isOfRows(Value value) const {
@@ -99,6 +140,8 @@ private:
   std::vector<attributes::RoutingEntry> entries;
   nn::DispatchOp first; ///< of the current routing
   Value last;           ///< its sources
+  bool isRoundBegun = false;
+  llvm::DenseMap<int64_t, size_t> entryOf; ///< of routings that come in rounds, by their numbers
   llvm::StringSet<> rowAxes;
 };
 

@@ -32,7 +32,8 @@ bool needs(Operation *user, Operation *op) {
 
 void markWeightOps(func::FuncOp micro) {
   for (Operation &op : llvm::reverse(micro.getBody().front()))
-    if (isBackward(&op) && !isRepeated(&op) && llvm::none_of(op.getUsers(), [&](Operation *user) { return needs(user, &op); }))
+    if (isBackward(&op) && !isRepeated(&op) && !attributes::round.isOn(&op) &&
+        llvm::none_of(op.getUsers(), [&](Operation *user) { return needs(user, &op); }))
       attributes::weightGradient.set(&op);
 }
 

@@ -43,6 +43,7 @@ TEST_F(Attributes, AbsentIsAbsent) {
   EXPECT_FALSE(kind.is(*module, program::ProgramKind::Training));
   EXPECT_TRUE(getStores(*module).empty());
   EXPECT_FALSE(getRecompute(*module));
+  EXPECT_FALSE(getExpertBuffer(*module));
   EXPECT_FALSE(getPrecision(*module));
   EXPECT_FALSE(getLimits(*module));
   EXPECT_FALSE(getPlace(*module));
@@ -100,10 +101,11 @@ TEST_F(Attributes, Stores) {
   EXPECT_FALSE(read[1].perStep);
 }
 
-TEST_F(Attributes, RecomputeAndLimitsAndPlace) {
+TEST_F(Attributes, RecomputeAndLimitsAndPlaceAndBuffer) {
   setRecompute(*module, {"every", 2, {"h.*", "x"}, place()});
   setLimits(*module, {int64_t{1} << 40, std::nullopt, place(), nullptr});
   setPlace(*module, {{"pp", "dp"}, {"tp"}, place()});
+  setExpertBuffer(*module, {1.5, place()});
   ModuleOp read = again();
   std::optional<RecomputeClause> recompute = getRecompute(read);
   ASSERT_TRUE(recompute);
@@ -120,6 +122,10 @@ TEST_F(Attributes, RecomputeAndLimitsAndPlace) {
   ASSERT_TRUE(placed);
   EXPECT_EQ(placed->order, (std::vector<std::string>{"pp", "dp"}));
   EXPECT_EQ(placed->inside, std::vector<std::string>{"tp"});
+  std::optional<ExpertBufferClause> buffer = getExpertBuffer(read);
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->buffer, 1.5);
+  EXPECT_EQ(buffer->loc, place());
 }
 
 TEST_F(Attributes, Precision) {
@@ -184,7 +190,8 @@ TEST_F(Attributes, DataBlock) {
 }
 
 TEST_F(Attributes, TablesOfEvaluationsCheckpointsAndSavedValues) {
-  setMeasures(*module, {{"accuracy", program::MeasureKind::Mean, 1, {"right"}, "counted"}, {"f1", program::MeasureKind::F1, 0.5, {"a", "b"}, ""}});
+  setMeasures(*module,
+              {{"accuracy", program::MeasureKind::Mean, 1, {"right"}, "counted"}, {"f1", program::MeasureKind::F1, 0.5, {"a", "b"}, ""}});
   setPredictions(*module, {{"logits", "result0"}});
   setCheckpointRules(*module, {{program::CheckpointRuleKind::Rename, "transformer.*", "*"}});
   setSavedValues(*module, {{"relu", "h.0", "mask", 100, 1, 2, {2, 3}, {1}}});

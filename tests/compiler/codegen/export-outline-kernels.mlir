@@ -370,6 +370,19 @@ func.func @grouped(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, %w: tenso
 }
 
 // -----
+// Rows from the 6th of each piece on: the ranges are cut to the 6 rows that the tensor has.
+// CHECK-LABEL: func.func @grouped_round
+// CHECK: %[[FIRST:.*]] = rank.launch {{.*}}(%arg2)
+// CHECK: %[[LAST:.*]] = rank.launch {{.*}}(%arg3)
+// CHECK: rank.matmul %arg0, %arg1 grouped %[[FIRST]], %[[LAST]]
+func.func @grouped_round(%x: tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, %w: tensor<3x8x5xf32, #nn.axes<expert, embed, hidden>>,
+                         %first: tensor<2x3xi32, #nn.axes<batch, expert>>, %last: tensor<2x3xi32, #nn.axes<batch, expert>>)
+    -> tensor<2x6x5xf32, #nn.axes<batch, row, hidden>> {
+  %y = nn.grouped %x, %w, %first, %last of "expert" along "row" {offset = 6 : i64} : (tensor<2x6x8xf32, #nn.axes<batch, row, embed>>, tensor<3x8x5xf32, #nn.axes<expert, embed, hidden>>, tensor<2x3xi32, #nn.axes<batch, expert>>, tensor<2x3xi32, #nn.axes<batch, expert>>) -> tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
+  return %y : tensor<2x6x5xf32, #nn.axes<batch, row, hidden>>
+}
+
+// -----
 // The gradient of experts' matrices is added to its accumulator by the product itself.
 // CHECK-LABEL: func.func @grouped_accumulate
 // CHECK: %[[OLD:.*]] = nn.read @w.grad.0

@@ -61,6 +61,7 @@ public:
     addPipeline();
     addStores();
     addRecompute();
+    addExpertBuffer();
     addReductions();
     addLimits();
     return std::move(found);
@@ -201,12 +202,20 @@ private:
   }
 
   void addRecompute() {
-    if (source.plan.recompute.kind == dsl::RecomputeKind::None)
-      return;
-    if (ProgramPointer without = variant([](dsl::Plan &plan) { plan.recompute = {}; })) {
-      double flops = flopsOf(program), plain = flopsOf(without->root());
-      add(source.plan.recompute.location,
-          changedText(without->root(), program) + fmt::format(", {:.1f} % more flops", plain > 0 ? 100 * (flops / plain - 1) : 0));
+    if (source.plan.recompute.kind != dsl::RecomputeKind::None)
+      addRepeated(source.plan.recompute.location, [](dsl::Plan &plan) { plan.recompute = {}; });
+  }
+
+  void addExpertBuffer() {
+    if (source.plan.expertBuffer > 0)
+      addRepeated(source.plan.expertBufferAt, [](dsl::Plan &plan) { plan.expertBuffer = 0; });
+  }
+
+  /// A clause that saves memory by computing again, compared with the plan without it.
+  void addRepeated(const dsl::Location &at, const std::function<void(dsl::Plan &)> &without) {
+    if (ProgramPointer other = variant(without)) {
+      double flops = flopsOf(program), plain = flopsOf(other->root());
+      add(at, changedText(other->root(), program) + fmt::format(", {:.1f} % more flops", plain > 0 ? 100 * (flops / plain - 1) : 0));
     }
   }
 

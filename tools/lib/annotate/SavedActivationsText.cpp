@@ -56,8 +56,13 @@ std::string routingText(const SavedActivations::Routing &one, size_t layers) {
   if (one.ranks > 1)
     text += fmt::format(" on {} ranks, by {}", one.ranks, one.way);
   double ratio = one.balancedRows ? static_cast<double>(one.worstRows) / static_cast<double>(one.balancedRows) : 1;
-  text += fmt::format("; {} of each position\n      {} rows for the worst case, {} if balanced ({:.2f} x); kept {} bytes, {} if balanced\n",
-                      one.choices, one.worstRows, one.balancedRows, ratio, one.worstBytes, one.balancedBytes);
+  text += fmt::format("; {} of each position\n      {} rows for the worst case, {} if balanced ({:.2f} x); ", one.choices, one.worstRows,
+                      one.balancedRows, ratio);
+  if (one.rounds == 1)
+    text += fmt::format("kept {} bytes, {} if balanced\n", one.worstBytes, one.balancedBytes);
+  else
+    text += fmt::format("in {} rounds of {} rows\n      kept {} bytes; the backward of a round makes {} bytes again\n", one.rounds,
+                        one.bufferRows, one.worstBytes, one.bufferBytes);
   if (one.way == "all_to_all")
     text +=
         fmt::format("      a dispatch is a row per choice, {} bytes, of which {} leave the rank\n", one.dispatchBytes, one.elsewhereBytes);
@@ -70,7 +75,7 @@ std::string routingText(const SavedActivations::Routing &one, size_t layers) {
 bool isAlike(const SavedActivations::Routing &one, const SavedActivations::Routing &other) {
   auto figures = [](const SavedActivations::Routing &each) {
     return std::tie(each.way, each.experts, each.ranks, each.choices, each.worstRows, each.balancedRows, each.worstBytes,
-                    each.balancedBytes, each.dispatchBytes, each.elsewhereBytes);
+                    each.balancedBytes, each.rounds, each.bufferBytes, each.dispatchBytes, each.elsewhereBytes);
   };
   return figures(one) == figures(other);
 }
@@ -95,6 +100,9 @@ OrderedJson routingJson(const SavedActivations::Routing &one) {
           {"balanced_rows", one.balancedRows},
           {"worst_bytes", one.worstBytes},
           {"balanced_bytes", one.balancedBytes},
+          {"rounds", one.rounds},
+          {"buffer_rows", one.bufferRows},
+          {"buffer_bytes", one.bufferBytes},
           {"dispatch_bytes", one.dispatchBytes},
           {"elsewhere_bytes", one.elsewhereBytes}};
 }

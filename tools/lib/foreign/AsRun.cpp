@@ -283,6 +283,8 @@ private:
     result.bucketBytes = plan.bucket;
     if (plan.bucket > 0 && !result.writesOwnPlan())
       target.checkBucket(plan, refusals);
+    if (plan.expertBuffer > 0)
+      warning(plan.expertBufferAt, fmt::format("{} has no buffer for rows of experts: its memory grows with the rows that come", name));
     if (plan.hierarchical)
       warning(plan.hierarchicalAt, fmt::format("{} leaves the order of a reduction to its library", name));
     if (plan.place)

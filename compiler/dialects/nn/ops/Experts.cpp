@@ -205,10 +205,10 @@ SmallVector<Value> GroupedOp::buildGradients(OpBuilder &builder, ValueRange grad
   Value dy = gradients[0];
   Type weights = getWeights().getType();
   Value rows = GroupedOp::create(builder, getLoc(), getRows().getType(), dy, getWeights(), getFirst(), getLast(), getAxisAttr(),
-                                 getRowAttr(), getTf32Attr(), getPiecesAttr(), getFilledAttr());
+                                 getRowAttr(), getTf32Attr(), getPiecesAttr(), getFilledAttr(), getOffsetAttr());
   RankedTensorType sum = withElement(weights, widened(weights));
   auto matrices = GroupedWeightsOp::create(builder, getLoc(), sum, getRows(), dy, getFirst(), getLast(), getAxisAttr(), getRowAttr(),
-                                           getTf32Attr(), getPiecesAttr(), getFilledAttr());
+                                           getTf32Attr(), getPiecesAttr(), getFilledAttr(), getOffsetAttr());
   matrices->setAttr(gradientOfAttribute, builder.getStringAttr(getOperationName().split('.').second));
   return {rows, sum == weights ? matrices.getResult() : ConvertOp::create(builder, getLoc(), weights, matrices).getResult(), Value(),
           Value()};

@@ -51,7 +51,8 @@ def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_O
     touching other entries' matrices. Sums are those of nn.einsum.
     `pieces`: the rows are in that many equal pieces, of which each has the rows of its part of the entries, counted from its own first row.
     Then both axes are one loop, which placing must split into these pieces (place-spread-rows). `filled`: the part of the rows that belongs
-    to an entry on average.
+    to an entry on average. `offset`: a tensor of some rows of each piece begins at this row, and ranges are cut to the rows
+    that it has.
     ```mlir
     %y = nn.grouped %rows, %w, %first, %last of "expert" along "row" : (tensor<2x16x16xf32, #nn.axes<batch, row, embed>>,
         tensor<4x16x32xf32, #nn.axes<expert, embed, hidden>>, tensor<2x4xi32, #nn.axes<batch, expert>>, tensor<2x4xi32, #nn.axes<batch, expert>>)
@@ -59,7 +60,8 @@ def Nn_GroupedOp : Nn_ExpertsOp<"grouped", [Nn_Language, Nn_Differentiable, Nn_O
     ```
   }];
   let arguments = (ins Nn_Float:$rows, Nn_Float:$weights, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
-      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled);
+      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled,
+      OptionalAttr<I64Attr>:$offset);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";
@@ -71,7 +73,8 @@ def Nn_GroupedWeightsOp : Nn_ExpertsOp<"grouped_weights", [Nn_OwnProducts, Nn_Ow
   let summary = "the gradient of nn.grouped's weights: for each entry of `axis` the sum over its rows of a[row] times b[row]";
   let description = "One sum per element, over the rows of all samples in ascending order. It has the result's type: f32 if a has 16 bits.";
   let arguments = (ins Nn_Float:$a, Nn_Float:$b, Nn_Integer:$first, Nn_Integer:$last, StrAttr:$axis, StrAttr:$row, UnitAttr:$tf32,
-      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled);
+      DefaultValuedAttr<I64Attr, "1">:$pieces, DefaultValuedAttr<F64Attr, "1.0">:$filled,
+      OptionalAttr<I64Attr>:$offset);
   let results = (outs Nn_Float:$result);
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";

@@ -214,3 +214,43 @@ module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
     return
   }
 }
+
+// -----
+
+// Each round of rows of experts is a segment of its own: what the last round needs is repeated before its gradients, then that of the round
+// before. The block around them is a segment, too, so the copies of the rounds use its copy of `h`.
+!x = tensor<2x4xf64, #nn.axes<batch, in>>
+!w = tensor<4xf64, #nn.axes<in>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[X:.+]] = nn.input "x"
+// CHECK: %[[W:.+]] = nn.read @w
+// CHECK: nn.mul %[[X]], %[[W]] {at = #nn.at<F, "h.0", 0>, recompute = 4 : i64}
+// CHECK: nn.relu %{{.+}} {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 0>, recompute = 0 : i64}
+// CHECK: nn.relu %{{.+}} {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 1>, recompute = 2 : i64}
+// CHECK: nn.accumulate @"#out.loss.sum"
+// CHECK: %[[H:.+]] = nn.mul %[[X]], %[[W]] {at = #nn.at<B, "h.0", 0>, recompute = 4 : i64}
+// CHECK-NEXT: %[[B:.+]] = nn.relu %[[H]] {at = #nn.at<B, "h.0", 0>, npar.round = array<i64: 0, 1>, recompute = 2 : i64}
+// CHECK-COUNT-2: nn.chain_mul %{{.+}}, %[[B]] {at = #nn.at<B, "h.0", 0>, npar.round = array<i64: 0, 1>}
+// CHECK: nn.relu_grad %[[H]], %{{.+}} {at = #nn.at<B, "h.0", 0>, npar.round = array<i64: 0, 1>}
+// CHECK: %[[A:.+]] = nn.relu %[[H]] {at = #nn.at<B, "h.0", 0>, npar.round = array<i64: 0, 0>, recompute = 0 : i64}
+// CHECK-COUNT-2: nn.chain_mul %{{.+}}, %[[A]] {at = #nn.at<B, "h.0", 0>, npar.round = array<i64: 0, 0>}
+// CHECK-NOT: recompute
+// CHECK: nn.accumulate @w.grad.0
+module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
+  nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+    %w = nn.read @w {at = #nn.at<F, "h.0", 0>} : !w
+    %h = nn.mul %x, %w {at = #nn.at<F, "h.0", 0>} : (!x, !w) -> !x
+    %a = nn.relu %h {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 0>} : (!x) -> !x
+    %c = nn.mul %a, %a {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 0>} : (!x, !x) -> !x
+    %b = nn.relu %h {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 1>} : (!x) -> !x
+    %d = nn.mul %b, %b {at = #nn.at<F, "h.0", 0>, npar.round = array<i64: 0, 1>} : (!x, !x) -> !x
+    %y = nn.add %c, %d {at = #nn.at<F, "h.0", 0>} : (!x, !x) -> !x
+    %s = nn.sum %y {at = #nn.at<F, "", 1>} : (!x) -> !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}

@@ -92,3 +92,135 @@ module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+!x = tensor<2x8x4xf32, #nn.axes<batch, seq, embed>>
+!rows = tensor<2x16x4xf32, #nn.axes<batch, row, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>
+!w = tensor<6x4x5xf32, #nn.axes<expert, embed, other>>
+!made = tensor<2x16x5xf32, #nn.axes<batch, row, other>>
+!back = tensor<2x8x5xf32, #nn.axes<batch, seq, other>>
+!range = tensor<2x6xi32, #nn.axes<batch, expert>>
+
+// A balanced load is 5.33 rows of a sample on each rank. A buffer for 1.5 times as many, 8, takes two rounds for up to 16 rows: first what the
+// first 8 rows of each piece become, then the others. What is defined after the first round's place moves before it.
+module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"], by = "all_to_all">],
+                   npar.experts = {buffer = 1.5}} {
+  // CHECK-LABEL: func.func @micro
+  // CHECK: %[[BIAS:.+]] = nn.input "b"
+  // CHECK: %[[SENT:.+]] = nn.dispatch {{.*}} to "expert.rows.row.local" {{.*}}npar.round = array<i64: 0, 0>{{.*}} -> tensor<2x24x4xf32, #nn.axes<batch, expert.rows.row.local, embed>>
+  // CHECK: %[[ROWS:.+]] = nn.rename %[[SENT]] from "expert.rows.row.local" to "expert.rows.row"
+  // CHECK: %[[MADE:.+]] = nn.grouped %[[ROWS]], %{{.+}}, %[[FIRST:.+]], %[[LAST:.+]] of "expert" along "expert.rows.row" {at = {{.*}}, filled = 0.66666666666666663 : f64, npar.round = array<i64: 0, 0>, offset = 0 : i64, pieces = 3 : i64}
+  // CHECK: %[[SCALED:.+]] = nn.mul %[[MADE]], %[[BIAS]]
+  // CHECK: %[[BACK:.+]] = nn.collect
+  // CHECK: nn.grouped {{.*}}, %[[FIRST]], %[[LAST]] of {{.*}}filled = 0.000000e+00 : f64, npar.round = array<i64: 0, 1>, offset = 8 : i64
+  // CHECK: nn.mul
+  // CHECK: %[[LATER:.+]] = nn.collect
+  // CHECK: %[[SUM:.+]] = nn.add %[[BACK]], %[[LATER]] {at = {{.*}}, npar.round = array<i64: 0, 1>}
+  // CHECK-NOT: npar.round
+  // CHECK: nn.relu %[[SUM]]
+  // CHECK-NOT: nn.grouped
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x
+    %w = nn.input "w" {at = #nn.at<F, "m", 0>} : !w
+    %source = nn.input "source" {at = #nn.at<F, "m", 0>} : !source
+    %place = nn.input "place" {at = #nn.at<F, "m", 0>} : !place
+    %first = nn.input "first" {at = #nn.at<F, "m", 0>} : !range
+    %last = nn.input "last" {at = #nn.at<F, "m", 0>} : !range
+    %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
+    %made = nn.grouped %rows, %w, %first, %last of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    %one = nn.collect %made, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    %b = nn.input "b" {at = #nn.at<F, "m", 0>} : tensor<5xf32, #nn.axes<other>>
+    %scaled = nn.mul %made, %b {at = #nn.at<F, "m", 0>} : (!made, tensor<5xf32, #nn.axes<other>>) -> !made
+    %back = nn.collect %scaled, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    %used = nn.relu %back {at = #nn.at<F, "m", 0>} : (!back) -> !back
+    return
+  }
+}
+
+// -----
+!x = tensor<2x8x4xf32, #nn.axes<batch, seq, embed>>
+!rows = tensor<2x16x4xf32, #nn.axes<batch, row, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>
+!w = tensor<6x4x4xf32, #nn.axes<expert, embed, other>>
+!made = tensor<2x16x4xf32, #nn.axes<batch, row, other>>
+!back = tensor<2x8x4xf32, #nn.axes<batch, seq, other>>
+!range = tensor<2x6xi32, #nn.axes<batch, expert>>
+
+// Rows that meet what all rows of the same choice have become cannot come in rounds.
+module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], npar.experts = {buffer = 1.0}} {
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x
+    %w = nn.input "w" {at = #nn.at<F, "m", 0>} : !w
+    %source = nn.input "source" {at = #nn.at<F, "m", 0>} : !source
+    %place = nn.input "place" {at = #nn.at<F, "m", 0>} : !place
+    %range = nn.input "range" {at = #nn.at<F, "m", 0>} : !range
+    %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
+    %made = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    // expected-note @+1 {{the other rows are combined here}}
+    %back = nn.collect %made, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    // expected-note @+2 {{help: remove `experts buffer` from the plan}}
+    // expected-error @+1 {{rows of experts depend here on what other rows of the same choice become: a buffer for some of the rows at a time needs all of these first}}
+    %again = nn.dispatch %back, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!back, !source, !place) -> !made
+    %sum = nn.add %made, %again {at = #nn.at<F, "m", 0>} : (!made, !made) -> !made
+    %end = nn.collect %sum, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    return
+  }
+}
+
+// -----
+!x = tensor<2x128x4xf32, #nn.axes<batch, seq, embed>>
+!rows = tensor<2x256x4xf32, #nn.axes<batch, row, embed>>
+!source = tensor<2x256xi32, #nn.axes<batch, row>>
+!place = tensor<2x128x2xi32, #nn.axes<batch, seq, slot>>
+!w = tensor<6x4x4xf32, #nn.axes<expert, embed, other>>
+!made = tensor<2x256x4xf32, #nn.axes<batch, row, other>>
+!back = tensor<2x128x4xf32, #nn.axes<batch, seq, other>>
+!range = tensor<2x6xi32, #nn.axes<batch, expert>>
+
+// Each round has ops of its own, so there are not any number of them.
+module attributes {dist.mesh = #dist.mesh<ep = 2>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], npar.experts = {buffer = 0.01}} {
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x
+    %w = nn.input "w" {at = #nn.at<F, "m", 0>} : !w
+    %source = nn.input "source" {at = #nn.at<F, "m", 0>} : !source
+    %place = nn.input "place" {at = #nn.at<F, "m", 0>} : !place
+    %range = nn.input "range" {at = #nn.at<F, "m", 0>} : !range
+    // expected-note @+2 {{help: reserve at least 0.0313 times}}
+    // expected-error @+1 {{a buffer of 0.01 times the rows of a balanced load needs 200 rounds in layer 'm', at most 64 are possible}}
+    %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
+    %made = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    %back = nn.collect %made, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    return
+  }
+}
+
+// -----
+!x = tensor<2x8x4xf32, #nn.axes<batch, seq, embed>>
+!rows = tensor<2x16x4xf32, #nn.axes<batch, row, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>
+!w = tensor<6x4x4xf32, #nn.axes<expert, embed, other>>
+!made = tensor<2x16x4xf32, #nn.axes<batch, row, other>>
+!range = tensor<2x6xi32, #nn.axes<batch, expert>>
+
+// Nor can rows that a loss adds up.
+module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>], npar.experts = {buffer = 1.0}} {
+  nn.variable @"#out.loss.sum" : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x
+    %w = nn.input "w" {at = #nn.at<F, "m", 0>} : !w
+    %source = nn.input "source" {at = #nn.at<F, "m", 0>} : !source
+    %place = nn.input "place" {at = #nn.at<F, "m", 0>} : !place
+    %range = nn.input "range" {at = #nn.at<F, "m", 0>} : !range
+    %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
+    %made = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    // expected-note @+2 {{help: remove `experts buffer` from the plan}}
+    // expected-error @+1 {{rows of experts that come in rounds can only be combined, and this uses them in another way}}
+    %sum = nn.sum %made {at = #nn.at<F, "m", 0>} : (!made) -> tensor<f32, #nn.axes<>>
+    nn.accumulate @"#out.loss.sum", %sum {at = #nn.at<F, "m", 0>} : tensor<f32, #nn.axes<>>
+    return
+  }
+}
