@@ -161,14 +161,16 @@ class BytesTest(DriverTest):
         self.assertEqual((found["worst_rows"], found["balanced_rows"]), (4096 * 8 * 32, 4096 * 8))
 
     def test_messages_of_existing_rows(self):
-        """A message has a row per choice; the worst case is given too. In 4 blocks rows go and come back, and so do their gradients."""
+        """A message has a row per choice; the worst case is given too. In each block rows go and come back, and so do their gradients; the
+        weights of choices go, and their gradients come back."""
         flags = ["--train", "mixtral", "--plan", "samples", *settings({"mesh.ep": 4})]
         (part,) = self.npar_json("inspect", "why", HERE / "expert_plans.npar", *flags)["classes"]
         rows = [one for one in part["why"] if one["kind"] == "all_to_all" and one["worst_sent_bytes"] > one["sent_bytes"]]
-        count, row = 4 * 4 * 2, 16 * 4  # messages of two micro-batches, bytes of a row
-        self.assertEqual(sum(one["count"] for one in rows), count)
-        self.assertEqual(sum(one["sent_bytes"] for one in rows), count * 2 * 8 * 2 * row * 3 // 4)
-        self.assertEqual(sum(one["worst_sent_bytes"] for one in rows), count * 2 * 8 * 2 * 4 * row * 3 // 4)
+        times, choices, width = 4 * 2, 2 * 8 * 2, 16  # blocks and micro-batches
+        self.assertEqual(sum(one["count"] for one in rows), times * (4 + 2))
+        sent = times * choices * (4 * width + 2) * 4 * 3 // 4  # 3 of 4 ranks are others
+        self.assertEqual(sum(one["sent_bytes"] for one in rows), sent)
+        self.assertEqual(sum(one["worst_sent_bytes"] for one in rows), 4 * sent)
 
     def test_worst_case(self):
         """The worst case is T k min(ep, E / k) rows; what is kept for the backward pass grows with it."""
