@@ -102,7 +102,7 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 ///             share of the bandwidth, each twice
 ///   `reduce`  an all-reduce may be summed by the network: two latencies, and the vector once through it
 ///
-/// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops.
+/// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops; for its links see Exchange.h.
 /// If members are spread over several hosts (racks), the members on one host (in one rack) have separate links to the farther level, which
 /// then carries `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);

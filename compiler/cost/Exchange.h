@@ -1,4 +1,4 @@
-// How long an all-to-all takes, in which each member has other data for every other one.
+// Tells how long an all-to-all takes, in which each member has other data for every other one.
 #pragma once
 
 #include "compiler/cost/CostModel.h"

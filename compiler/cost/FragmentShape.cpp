@@ -125,7 +125,7 @@ struct Maker {
     return message;
   }
 
-  /// Bytes of an all-to-all that exist and that nobody has yet.
+  /// Bytes that the members of an all-to-all send: of the rows that exist, the parts that the deviations leave.
   ExchangedBytes sent(const program::Collective &collective, double bytes, const GroupSpan &span) const {
     bool isOfRows = collective.filled() < 1;
     ExchangedBytes sent = exchangedBytes(deviations.worstLoad ? bytes : bytes * collective.filled(), span);

@@ -58,7 +58,7 @@ class InspectTest(DriverTest):
             self.check_view(part)
             self.assertGreaterEqual(part["arena_bytes"], part["parameter_bytes"] + part["gradient_bytes"] + part["optimizer_bytes"])
             for one in part["collectives"]:
-                self.assertEqual(list(one), ["kind", "over", "count", "bytes"])
+                self.assertEqual(list(one), ["kind", "over", "count", "bytes", "worst_bytes"])
             for one in part["transfers"]:
                 self.assertEqual(list(one), ["to", "count", "bytes"])
         sent = [{one["to"]: one["count"] for one in part["transfers"]} for part in summary["classes"]]

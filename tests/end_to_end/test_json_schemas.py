@@ -104,6 +104,7 @@ THEN = [
     ("plan", f"plan --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1 --fix mesh.tp=8 --fix micro=16 --fix recompute=none"),
     ("simulate", "simulate tiny.npar --machine dgx-a100 --slow rank=1:1.5 --jitter 5% --mtbf 50000 --checkpoint-seconds 30 --restart-seconds 600 --total-tokens 300B"),
     ("simulate", "simulate tiny.npar --machine mixed.npar --set mesh.dp=8 --set batch=16"),
+    ("simulate", "simulate mixtral --machine dgx-a100 --set vocab=64 --set context=16 --set width=32 --set mlp=32 --set heads=4 --set kv_heads=4 --set depth=2 --set dp=1 --set ep=4 --set batch=8"),
     ("simulate", "simulate --from run.sh --machine p4d --hosts 1"),
     ("sweep", "sweep tiny.npar --machine dgx-a100 --over micro=1,3"),
     ("schedule", "schedule --kind 1f1b --stages 2 --microbatches 2"),

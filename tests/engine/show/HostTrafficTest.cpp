@@ -215,7 +215,8 @@ TEST(HostTraffic, SaysSo) {
                                                      "busiest: host 0 sends 384 B to other hosts and receives 128 B\n");
   OrderedJson json = hostTrafficJson(traffic);
   EXPECT_EQ(json["place"].dump(), R"({"order":"pp, tp","inside":"tp","source":"--place"})");
-  EXPECT_EQ(json["traffic"][0].dump(), R"({"over":"pp","kind":"send","inside_bytes":0,"between_bytes":256})");
+  EXPECT_EQ(json["traffic"][0].dump(),
+            R"({"over":"pp","kind":"send","inside_bytes":0,"between_bytes":256,"worst_inside_bytes":0,"worst_between_bytes":256})");
   EXPECT_EQ(json["hosts"][1].dump(), R"({"ranks":[2,3],"sent_bytes":128,"received_bytes":384})");
   EXPECT_EQ(json["between_bytes"], 512);
 }

@@ -382,3 +382,19 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// The gradient of experts' biases has both the experts and their rows. A rule for products of experts splits the rows, which stay on their
+// ranks; it does not apply to the experts here.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<ep = 2>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"], op = "grouped">, #dist.rule<axis = "batch", mesh = ["ep"]>]} {
+  nn.variable @bias.grad.0 : tensor<4x6xf32, #nn.axes<expert, embed>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %number = nn.input "number" : tensor<2x8xi32, #nn.axes<batch, expert.rows.row>>
+    %dy = nn.input "dy" : tensor<2x8x6xf32, #nn.axes<batch, expert.rows.row, embed>>
+    // CHECK: nn.scatter_add {{.*}}tensor<2x4x6xf32, #dist.layout<batch : 2, expert.rows.row : 8 {ep}, embed : 6>>) -> tensor<4x6xf32, #dist.layout<expert : 4, embed : 6, partial = {ep : sum}>>
+    %sum = nn.scatter_add %number, %dy over "expert" : (tensor<2x8xi32, #nn.axes<batch, expert.rows.row>>, tensor<2x8x6xf32, #nn.axes<batch, expert.rows.row, embed>>) -> tensor<4x6xf32, #nn.axes<expert, embed>>
+    nn.accumulate @bias.grad.0, %sum : tensor<4x6xf32, #nn.axes<expert, embed>>
+    return
+  }
+}
