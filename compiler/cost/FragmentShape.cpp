@@ -131,7 +131,7 @@ struct Maker {
     ExchangedBytes sent = exchangedBytes(deviations.worstLoad ? bytes : bytes * collective.filled(), span);
     if (!isOfRows || (deviations.sentToRanks == 1 && deviations.sentToHosts == 1))
       return sent;
-    // what has come to a host goes on from there
+    // rows that have reached a host are passed on from there
     double near = span.level <= LinkLevel::Host ? span.members : span.inside;
     sent.near = (sent.near + sent.far * (near - 1) / near) * deviations.sentToRanks;
     sent.far *= deviations.sentToHosts;

@@ -1,4 +1,4 @@
-// What checks of sizes and enumerations need.
+// Helps to check sizes and enumerations.
 #pragma once
 
 #include "engine/program/Checks.h"

@@ -68,7 +68,7 @@ class TorchtitanCasesTest(CasesTest):
             lines = [f"{name}_parallel_degree = {value}\n" for name, value in {"context": cp, "tensor": tp, **degrees}.items()]
             return f'[training]\nlocal_batch_size = 2\nseq_len = 64\n[activation_checkpoint]\nmode = "none"\n[parallelism]\n{"".join(lines)}{more}'
 
-        # Of 8 shares of samples, 2 and 4 ranks share the 8 experts; the plan comes back from what is written.
+        # 8 ranks have their own samples, and 2 or 4 of them share the 8 experts. The written file gives the same plan.
         for tp, ep, world in ((1, 4, 8), (2, 4, 16), (1, 8, 8), (1, 1, 8)):
             with self.subTest(tp=tp, ep=ep):
                 run = text(tp=tp, expert=ep, more=f"expert_tensor_parallel_degree = {tp}\n")

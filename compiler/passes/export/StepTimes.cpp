@@ -15,8 +15,8 @@ namespace npar::compiler {
 /// The part of a value that exists: `filled` if it has an axis of spread rows.
 static double partOf(Type type, double filled) { return llvm::any_of(nn::axesOf(type), nn::isOfSpreadRows) ? filled : 1; }
 
-/// The number of elements that the kernel reads from an operand for an element that it makes, if it looks up all of them: those of a
-/// position's choices are added up.
+/// The number of elements that the kernel reads from an operand for an element that it makes, if it looks up all of them: a combination
+/// adds up all choices of a position.
 static double lookUps(BlockArgument operand) {
   double most = 1;
   for (Operation *user : operand.getUsers())

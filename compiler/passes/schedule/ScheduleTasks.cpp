@@ -77,7 +77,7 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     return success();
   }
 
-  /// A read of an accumulator in @micro; null if there is none.
+  /// A read of an accumulator in @micro, or null.
   nn::ReadOp readOfTotal() {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     SymbolTable symbols(getOperation());

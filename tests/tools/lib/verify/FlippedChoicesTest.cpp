@@ -45,7 +45,7 @@ TEST(FlippedChoices, PairsByScore) {
   EXPECT_DOUBLE_EQ(layer.largestScoreError, 0.3);
 }
 
-/// Entries need not be the last axis: one sample, two of three entries at each of two positions behind them.
+/// Entries need not be the last axis: one sample, two of three entries, each at two positions.
 TEST(FlippedChoices, PositionsBehindEntries) {
   LayerChoices layer = compare({1, {}, {2}, 1, 3}, {{0, 2}, {0, 1}, {3, 1, 2, 4, 1, 5}, {3, 1, 2, 5, 1, 4}});
   ASSERT_EQ(layer.flipped, 1);
