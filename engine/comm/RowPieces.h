@@ -1,4 +1,4 @@
-// Which rows exist in an all_to_all of routed rows: only these move.
+// Computes which rows exist in an all_to_all of routed rows: only these move.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -21,7 +21,7 @@ public:
   uint64_t rowBytes() const;
   /// Number of ends that a member has of one side.
   uint64_t ends(Side side) const;
-  /// The rows that exist in a piece of the block that goes to another member (Input) or comes from it (Output). Negative if an end lies
+  /// The rows that exist in a piece of the block that goes to another member (Input) or comes from it (Output). Negative if an end is
   /// outside of the piece.
   int64_t rows(const int32_t *ends, Side side, uint32_t other, uint64_t sample, uint64_t piece) const;
 
@@ -37,7 +37,7 @@ private:
 /// result is read.
 const int32_t *endsOf(Backend &backend, const Operation &operation, RowPieces::Side side, std::vector<int32_t> &copy);
 
-/// The error for a piece whose ends lie outside of it.
+/// The error for a piece whose ends are outside of it.
 Status damagedEnds(const Operation &operation);
 /// The error for a piece in which two members see different numbers of rows.
 Status differentRows(const Operation &source, int64_t sent, const Operation &target, int64_t expected);
