@@ -1,4 +1,4 @@
-// Computes which rows exist in an all_to_all of routed rows.
+// Counts the rows of pieces from the ends of their entries.
 #include "engine/comm/RowPieces.h"
 
 #include "engine/program/Elements.h"

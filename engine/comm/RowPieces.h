@@ -1,4 +1,4 @@
-// Tells which rows exist in an all_to_all of routed rows. Only these move.
+// Computes which rows exist in an all_to_all of routed rows: only these move.
 #pragma once
 
 #include "engine/comm/Communicator.h"

@@ -10,7 +10,7 @@ namespace npar::show {
 
 inline uint64_t worstBytes(const program::Collective &collective) { return collective.count() * program::sizeOf(collective.type()); }
 
-/// The same for the routed rows that exist if the load of experts is balanced, rounded to whole bytes.
+/// The same at a balanced load of experts, which leaves places for routed rows empty, rounded to whole bytes.
 inline uint64_t balancedBytes(const program::Collective &collective) {
   uint64_t bytes = worstBytes(collective);
   return collective.filled() < 1 ? static_cast<uint64_t>(std::llround(static_cast<double>(bytes) * collective.filled())) : bytes;

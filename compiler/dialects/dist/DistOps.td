@@ -32,7 +32,7 @@ class Dist_MoveOp<string mnemonic, dag attributes, list<Trait> traits = []> : Di
   let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return zeroPaddingOfMove(getInput().getType()); }\n";
 }
 
-/// Describes the routed rows that move: see nn.rename. `ends` are laid out like the operand, then like the result.
+/// Routed rows (nn.rename) of which only the existing ones move: `ends` are laid out like the operand, then like the result.
 defvar Dist_existingRows = (ins Variadic<AnyRankedTensor>:$ends, DefaultValuedAttr<I64Attr, "0">:$places,
     DefaultValuedAttr<F64Attr, "1.0">:$filled);
 defvar Dist_formatOfRows = "$input (`ends` `(` $ends^ `:` type($ends) `)`)? attr-dict `:` type($input) `->` type($result)";

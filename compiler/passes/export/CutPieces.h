@@ -12,7 +12,7 @@ void cut(program::CollectiveT &entry, mlir::RankedTensorType smaller, mlir::Rank
 
 /// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.
 void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op);
-/// Fills in pieces of rows, if only existing rows move, and the share of rows that exist.
+/// Fills in the pieces of routed rows, and the part of them that exists at a balanced load.
 void cutPieces(program::CollectiveT &entry, dist::AllToAllOp op, int64_t ranks);
 
 } // namespace npar::compiler

@@ -103,8 +103,8 @@ private:
 };
 
 /// Exchanges blocks. Between `outer` and `inner`, blocks have two dimensions. One is longer in the input and the other in the output, in
-/// the order that `concatFirst` selects; lengths are in blocks. Of rows in pieces only those move that exist, unless waiting for the device
-/// would tell how many.
+/// the order that `concatFirst` selects; lengths are in blocks. Of rows in pieces only the existing ones move, except on an asynchronous
+/// device, where reading the ends would mean waiting.
 Status allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   const Operation &any = members[0];
   uint64_t n = members.size(), first = any.concatFirst ? any.concat : any.split, second = any.concatFirst ? any.split : any.concat;

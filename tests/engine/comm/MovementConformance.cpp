@@ -141,8 +141,8 @@ TEST_P(CommunicatorConformance, allToAllMovesASplitFromOneDimensionToAnother) {
     }
 }
 
-// Rows that do not exist become zeros, or remain what the source has if no communicator waits for the ends. Pieces of one member and of
-// several, entries that fill all pieces and some.
+// Rows that do not exist become zeros; on asynchronous devices, whose ends are not read, they are copied from the source. A member has one
+// piece or two, and the entries fill all pieces or some.
 TEST_P(CommunicatorConformance, existingRowsMove) {
   uint32_t event = 0;
   for (size_t n = 1; n <= 4; ++n)

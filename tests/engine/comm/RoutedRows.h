@@ -63,7 +63,7 @@ struct RoutedRows {
     return values;
   }
 
-  /// Rank r's ends for its part: of all entries, or of its own pieces. The latter have padding, which is never read.
+  /// Rank r's ends for its part: of all entries, or of its own pieces. The latter have padding, which is not read.
   std::vector<int32_t> endsOf(size_t r, bool cutB) const {
     std::vector<int32_t> values;
     size_t wholeB = n * blockB;
