@@ -112,6 +112,28 @@ PLANS = """
   deepseek tensors  ep=2 dense=true cp=2 schedule=zb_v pp=2 buffer=0.5
 """
 MESH = ("dp", "pp", "cp", "ep", "tp")
+TWO = """import "Projection"
+model Two(width = 8, length = 6, experts = 8) {
+    axis batch, seq = length, embed = width, other = width, expert = experts, slot = 4
+    input x: f32[batch, seq, embed]
+    param w: [expert, embed, other] = normal(0.3)
+    param v: [expert, other, embed] = normal(0.3)
+    router = Projection(embed, expert, 0.5)
+    p = softmax(router(x), over = expert)
+    best = top_k(p, along = slot, over = expert)
+    weight = gather(p, best, over = expert)
+    y = combine(einsum(dispatch(x, best, along = slot, to = expert), w, over = embed), weight)
+    z = combine(einsum(dispatch(y, best + 0, along = slot, to = expert), v, over = other), weight)
+    loss sum(z * z, over = embed)
+}
+train base for Two { batch 8 optimizer Sgd(lr = 0.1) }
+plan shared(buffer = none) for Two {
+    mesh ep = 4
+    micro 1
+    split { expert -> ep in op grouped  batch -> ep }
+    experts buffer buffer
+}
+"""
 
 
 def plans():
@@ -132,6 +154,12 @@ class PlansTest(DriverTest):
             with self.subTest(train=train, plan=plan, **chosen):
                 report = self.npar_json("verify", HERE / "expert_plans.npar", "--train", train, "--plan", plan, *settings(chosen), code=None)
                 self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
+
+    def test_layers_that_need_different_numbers_of_rows(self):
+        """Choices of one layer differ, those of another may be equal, so that a rank reserves more rows for it."""
+        (self.folder / "two.npar").write_text(TWO)
+        for buffer in ("none", 1.4):
+            self.assertTrue(self.npar_json("verify", "two.npar", *settings(buffer=buffer))["ok"])
 
     def inspect(self, *arguments, view=()):
         return self.npar("inspect", *view, HERE / "expert_plans.npar", *arguments).output

@@ -34,6 +34,7 @@ struct PlaceSpreadRows : impl::PlaceSpreadRowsBase<PlaceSpreadRows> {
     Rules rules(module);
     std::optional<attributes::ExpertBufferClause> buffer = attributes::getExpertBuffer(module);
     int64_t number = 0;
+    PieceAxes axes;
     for (auto &[source, rows] : all) {
       FailureOr<Exchange> exchange = exchangeOf(rows, rules);
       if (failed(exchange) || rules.hasFailed()) // placing would report the same again
@@ -41,10 +42,10 @@ struct PlaceSpreadRows : impl::PlaceSpreadRowsBase<PlaceSpreadRows> {
       if (!rows.expert)
         continue;
       FailureOr<int64_t> rounds = roundsOf(rows, *exchange, buffer);
-      if (failed(rounds) || (*rounds > 1 && failed(runInRounds(rows, *exchange, *rounds, number))))
+      if (failed(rounds) || (*rounds > 1 && failed(runInRounds(rows, *exchange, *rounds, number, axes))))
         return signalPassFailure();
       if (*rounds == 1 && exchange->pieces > 1)
-        spread(rows, *exchange);
+        spread(rows, *exchange, axes);
     }
   }
 
@@ -72,7 +73,7 @@ private:
   }
 
   /// Rounds go through all ops on rows that meet each other, so that what a round has is gone before the next one.
-  static LogicalResult runInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t &number) {
+  static LogicalResult runInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t &number, PieceAxes &axes) {
     for (SmallVector<Operation *> &ops : connectedRows(rows.ops, rows.first.getRowAttr())) {
       FailureOr<Operation *> anchor = prepareRounds(ops);
       if (failed(anchor))
@@ -80,7 +81,7 @@ private:
       Rows part{std::move(ops), {}, {}, rows.expert, rows.begins, rows.ends};
       part.first = cast<nn::DispatchOp>(*llvm::find_if(part.ops, [](Operation *op) { return isa<nn::DispatchOp>(op); }));
       exchange.gathers |= exchange.pieces == 1;
-      spreadInRounds(part, exchange, rounds, number++, *anchor);
+      spreadInRounds(part, exchange, rounds, number++, *anchor, axes);
     }
     return success();
   }

@@ -44,15 +44,14 @@ public:
       : rows(rows), builder(rows.first, &marker), loc(rows.first.getLoc()), pieces(exchange.pieces), gathers(exchange.gathers),
         row(rows.first.getRowAttr()), expert(rows.expert), size(rows.size()) {
     at = nn::getAt(rows.first);
-    spread = pieces > 1 ? nn::spreadRows(row, expert) : builder.getStringAttr(row.getValue() + ".part");
-    local = builder.getStringAttr(spread.getValue() + ".local");
     block = (nn::sizeOf(rows.begins.getType(), expert) + pieces - 1) / pieces;
     window = length = rows.first.getDistinct() ? size / rows.choices() * std::min(rows.choices(), block) : size;
   }
 
   double worstLoad() const { return double(length) / balanced(); }
 
-  void run() {
+  void run(PieceAxes &axes) {
+    nameAxis(axes);
     prepare();
     begin();
     for (Operation *op : rows.ops)
@@ -60,9 +59,10 @@ public:
   }
 
   /// Replaces the ops by those of `count` rounds, before `anchor`. `number` is that of the routing.
-  void runInRounds(int64_t count, int64_t number, Operation *anchor) {
+  void runInRounds(int64_t count, int64_t number, Operation *anchor, PieceAxes &axes) {
     rounds = count;
     window = (length + rounds - 1) / rounds;
+    nameAxis(axes);
     builder.setInsertionPoint(anchor);
     prepare();
     for (Operation *op : rows.ops)
@@ -92,6 +92,18 @@ public:
 
 private:
   double balanced() const { return double(size) / double(pieces); } ///< rows of a piece
+
+  /// Placing takes sizes from names, so equal names must have equal sizes.
+  void nameAxis(PieceAxes &axes) {
+    auto named = [&](const Twine &rows) {
+      StringAttr name = builder.getStringAttr(rows);
+      return pieces > 1 ? nn::spreadRows(name, expert) : builder.getStringAttr(name.getValue() + ".part");
+    };
+    spread = named(row.getValue());
+    if (axes.try_emplace(spread.getValue(), window * pieces).first->second != window * pieces)
+      spread = named(row.getValue() + "." + Twine(window * pieces));
+    local = builder.getStringAttr(spread.getValue() + ".local");
+  }
 
   /// Computes what all rounds share.
   void prepare() {
@@ -314,10 +326,10 @@ private:
 
 double worstLoad(Rows &rows, Exchange exchange) { return Spreading(rows, exchange).worstLoad(); }
 
-void spread(Rows &rows, Exchange exchange) { Spreading(rows, exchange).run(); }
+void spread(Rows &rows, Exchange exchange, PieceAxes &axes) { Spreading(rows, exchange).run(axes); }
 
-void spreadInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t number, Operation *anchor) {
-  Spreading(rows, exchange).runInRounds(rounds, number, anchor);
+void spreadInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t number, Operation *anchor, PieceAxes &axes) {
+  Spreading(rows, exchange).runInRounds(rounds, number, anchor, axes);
 }
 
 } // namespace npar::place

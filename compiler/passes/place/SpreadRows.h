@@ -3,6 +3,8 @@
 
 #include "compiler/dialects/nn/ops/Experts.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace npar::place {
 
 /// The ops on the rows of one routing, which share the sources of rows.
@@ -23,15 +25,19 @@ struct Exchange {
   bool gathers = false; ///< ranks gather positions and add up their results; otherwise rows go by all_to_all
 };
 
+/// The axes of pieces by name, with their sizes.
+using PieceAxes = llvm::StringMap<int64_t>;
+
 /// The most rows that a piece can get, as a multiple of those of a balanced load.
 double worstLoad(Rows &rows, Exchange exchange);
 
 /// Piece p of the new axis holds the rows of the p-th part of the experts, from its beginning, in the old order; its other rows are empty.
 /// A piece of a few experts is shorter than the old rows if the choices of a position differ: at most one goes to each expert.
-void spread(Rows &rows, Exchange exchange);
+/// `axes` are those of the routings before; an axis of another size gets another name.
+void spread(Rows &rows, Exchange exchange, PieceAxes &axes);
 
 /// The same in rounds: the pieces of each have the next rows. Each round has ops of its own, from dispatch to collect, and the results of
 /// the rounds are added up. They are made before `anchor`; `number` is that of the routing in attributes::round.
-void spreadInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t number, mlir::Operation *anchor);
+void spreadInRounds(Rows &rows, Exchange exchange, int64_t rounds, int64_t number, mlir::Operation *anchor, PieceAxes &axes);
 
 } // namespace npar::place

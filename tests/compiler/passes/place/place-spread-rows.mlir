@@ -224,3 +224,35 @@ module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+!x = tensor<2x8x4xf32, #nn.axes<batch, seq, embed>>
+!rows = tensor<2x16x4xf32, #nn.axes<batch, row, embed>>
+!source = tensor<2x16xi32, #nn.axes<batch, row>>
+!place = tensor<2x8x2xi32, #nn.axes<batch, seq, slot>>
+!w = tensor<6x4x4xf32, #nn.axes<expert, embed, other>>
+!made = tensor<2x16x4xf32, #nn.axes<batch, row, other>>
+!back = tensor<2x8x4xf32, #nn.axes<batch, seq, other>>
+!range = tensor<2x6xi32, #nn.axes<batch, expert>>
+
+// Choices that may be equal need more rows than others: an axis of another size has another name.
+module attributes {dist.mesh = #dist.mesh<ep = 6>, dist.rules = [#dist.rule<axis = "expert", mesh = ["ep"]>]} {
+  // CHECK-LABEL: func.func @micro
+  // CHECK: nn.collect {{.*}} of "expert.rows.row" {{.*}}(tensor<2x48x4xf32
+  // CHECK: nn.collect {{.*}} of "expert.rows.row.96" {{.*}}(tensor<2x96x4xf32
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "m", 0>} : !x
+    %w = nn.input "w" {at = #nn.at<F, "m", 0>} : !w
+    %source = nn.input "source" {at = #nn.at<F, "m", 0>} : !source
+    %other = nn.input "other" {at = #nn.at<F, "m", 0>} : !source
+    %place = nn.input "place" {at = #nn.at<F, "m", 0>} : !place
+    %range = nn.input "range" {at = #nn.at<F, "m", 0>} : !range
+    %rows = nn.dispatch %x, %source, %place along "seq" to "row" {at = #nn.at<F, "m", 0>, distinct = true} : (!x, !source, !place) -> !rows
+    %made = nn.grouped %rows, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    %back = nn.collect %made, %source, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    %more = nn.dispatch %x, %other, %place along "seq" to "row" {at = #nn.at<F, "m", 0>} : (!x, !source, !place) -> !rows
+    %large = nn.grouped %more, %w, %range, %range of "expert" along "row" {at = #nn.at<F, "m", 0>} : (!rows, !w, !range, !range) -> !made
+    %end = nn.collect %large, %other, %place along "seq" of "row" {at = #nn.at<F, "m", 0>} : (!made, !source, !place) -> !back
+    return
+  }
+}
