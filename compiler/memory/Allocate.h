@@ -43,6 +43,7 @@ struct Action {
   double cores = 1; ///< the work of how many it does meanwhile
   uint32_t order = 0; ///< position in the order of reads, writes and steps
   bool free = false;  ///< Collective: outside of the compute chain
+  uint32_t until = none; ///< Collective: index of the last action that is meant to run meanwhile, so that it keeps its operands until then
 };
 
 /// nn.write: the variable has this value from `order` on.
