@@ -40,9 +40,9 @@ struct Action {
   uint32_t accumulator = none;        ///< Matmul: the value that the product is added to; it shares the output's storage
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
   double flops = 0, seconds = 0;
-  double cores = 1; ///< the work of how many it does meanwhile
-  uint32_t order = 0; ///< position in the order of reads, writes and steps
-  bool free = false;  ///< Collective: outside of the compute chain
+  double cores = 1;      ///< the work of how many it does meanwhile
+  uint32_t order = 0;    ///< position in the order of reads, writes and steps
+  bool free = false;     ///< Collective: outside of the compute chain
   uint32_t until = none; ///< Collective: index of the last action that is meant to run meanwhile, so that it keeps its operands until then
 };
 

@@ -11,20 +11,20 @@ namespace {
 
 using program::StepKind;
 
-/// How many actions away from a collective work is looked for. The nearest work usually belongs to the same layer; farther away are values
-/// that would stay live for long.
+/// Number of actions before and after a collective among which it looks for work. The nearest work usually belongs to the same layer; the
+/// results of distant work would stay live for long.
 constexpr uint32_t reach = 256;
 
 bool computes(const Action &action) {
   return action.kind != StepKind::Collective && action.kind != StepKind::Send && action.kind != StepKind::Receive;
 }
 
-/// What the actions of a fragment wait for, by data and by variables.
+/// The dependencies of a fragment's actions, through values and through variables that it writes.
 struct ActionGraph {
-  std::vector<uint32_t> root;                                ///< by value: the value that it is an alias of
-  std::vector<std::vector<uint32_t>> made, used;             ///< by action: roots, each once
-  std::vector<std::vector<uint32_t>> users;                  ///< by root: actions
-  std::vector<uint32_t> maker;                               ///< by root: the action, or none
+  std::vector<uint32_t> root;                                 ///< by value: the value that it is an alias of
+  std::vector<std::vector<uint32_t>> made, used;              ///< by action: roots, each once
+  std::vector<std::vector<uint32_t>> users;                   ///< by root: actions
+  std::vector<uint32_t> maker;                                ///< by root: the action, or none
   std::vector<std::vector<uint32_t>> predecessors, followers; ///< by action
 
   explicit ActionGraph(const FragmentModel &fragment)
@@ -51,7 +51,7 @@ struct ActionGraph {
       }
   }
 
-  /// By variable that the fragment writes: the actions that use what was read from it or make what is written to it, ascending.
+  /// By variable that the fragment writes: the actions that use its old contents or make its new ones, ascending.
   std::vector<std::vector<uint32_t>> touching;
 
 private:
@@ -141,8 +141,8 @@ public:
 private:
   const FragmentModel &fragment;
   const ActionGraph &graph;
-  std::vector<uint64_t> bytes; ///< by root; 0 for values that have another home
-  std::vector<uint64_t> after; ///< by place: live when the action has ended
+  std::vector<uint64_t> bytes;             ///< by root; 0 for values that have another home
+  std::vector<uint64_t> after;             ///< by place: live when the action has ended
   std::vector<std::vector<uint32_t>> held; ///< by action: the collectives that run until it, except itself
 
   void rotate(uint32_t from, uint32_t to) {
@@ -263,7 +263,7 @@ private:
     return true;
   }
 
-  /// Moves work behind the collective that stands before it and that only later actions wait for.
+  /// Moves earlier work behind the collective if only later actions wait for it.
   void takeEarlierWork(uint32_t collective, uint32_t first, double &left) {
     uint32_t begin = live.at[collective], before = first;
     for (uint32_t place = begin; left > 0 && place-- > 0 && begin - place <= reach;) {
@@ -278,7 +278,7 @@ private:
     }
   }
 
-  /// Moves work before the first use of the collective's result that stands after it and that waits for nothing from there on. What waits
+  /// Moves later work before the first use of the collective's result if it waits for nothing from the collective on. An action that waits
   /// for no step at all, such as a table or a parameter in another type, stays near its use.
   void takeLaterWork(uint32_t collective, uint32_t first, double &left) {
     uint32_t end = std::min<uint32_t>(static_cast<uint32_t>(live.order.size()), live.at[first] + reach);

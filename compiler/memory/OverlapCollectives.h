@@ -11,8 +11,8 @@ namespace npar::memory {
 ///   dispatch (wait) experts combine (wait) gate up down add
 ///   dispatch gate up experts combine down add
 ///
-/// Only the order of actions within a fragment changes, and of a fragment that runs once per micro-batch. Messages and collectives keep their
-/// order, which all classes share; so do the reads and writes of a variable that the fragment writes. No value changes.
+/// Only the order of actions within a fragment changes, and of a fragment that runs once per micro-batch. Messages and collectives keep
+/// their order, which all classes share; so do the reads and writes of a variable that the fragment writes. No value changes.
 ///
 /// Memory: the scratch bytes that are live at a time never exceed the most of any such fragment of the class before.
 void overlapCollectives(ClassModel &model);

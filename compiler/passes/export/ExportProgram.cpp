@@ -1,4 +1,5 @@
-// The phase in its order: read the pipe program, overlap collectives, allocate each class's memory, order communication, share equal entries, hold the limits.
+// The phase in its order: read the pipe program, order steps, allocate each class's memory, order communication, share equal entries, hold
+// the limits.
 #include "compiler/passes/export/Export.h"
 
 #include "compiler/memory/OverlapCollectives.h"

@@ -1,4 +1,4 @@
-// Which steps stand between a collective and the first use of its result, and that neither memory nor variables suffer.
+// Tests which steps run between a collective and the first use of its result, and that memory and variables keep their limits.
 #include "compiler/memory/OverlapCollectives.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(OverlapCollectives, SharesTheUnitThatSeesAllPositions) {
   EXPECT_EQ(steps.fragment().actions[5].until, 6u);
 }
 
-/// In the backward the unit comes first; its work moves behind the collective, in its order.
+/// In the backward, the unit comes first; its work moves behind the collective and keeps its order.
 TEST(OverlapCollectives, MovesEarlierWorkBehindTheCollective) {
   Steps steps(Phase::Backward);
   steps.add("dy", {});
@@ -155,8 +155,8 @@ TEST(OverlapCollectives, KeepsTheMostMemoryThatIsLive) {
     steps.add("room", {"small"}, 1, 6400);
     steps.add("more", {"room"}, 1, 6400 + 64);
     steps.add("sum", {"combine", "small", "more"});
-    EXPECT_EQ(steps.overlapped(), bytes == 64 ? "x dispatch unit experts combine small room more sum"
-                                              : "x dispatch experts combine unit small room more sum");
+    EXPECT_EQ(steps.overlapped(),
+              bytes == 64 ? "x dispatch unit experts combine small room more sum" : "x dispatch experts combine unit small room more sum");
   }
 }
 
