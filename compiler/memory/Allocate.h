@@ -1,9 +1,10 @@
 // Memory allocation: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
 //
 // Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
-// task), "input" (data, a slot per micro-batch), a box per sent or received value, a stash per fragment that keeps values and set of
-// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients,
-// and in forward-only programs "result" (what a step leaves, a slot per micro-batch).
+// task, and a second one for tasks that overlap the one before them), "input" (data, a slot per micro-batch), a box per sent or received
+// value, a stash per fragment that keeps values and set of fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only
+// the backward needs is free before the weight gradients, and in forward-only programs "result" (what a step leaves, a slot per
+// micro-batch).
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -82,6 +83,7 @@ struct ResultModel {
 struct TaskModel {
   uint32_t fragment = 0, micro = 0;
   double begin = 0, end = 0;
+  bool overlaps = false; ///< runs at the same time as the task before it, which must be for another micro-batch
 };
 
 struct ClassModel {

@@ -51,7 +51,7 @@ struct ActionGraph {
       }
   }
 
-  /// By variable that the fragment writes: the actions that use its old contents or make its new ones, ascending.
+  /// The actions that use old contents of a variable or make new ones, ascending; by variable that the fragment writes.
   std::vector<std::vector<uint32_t>> touching;
 
 private:

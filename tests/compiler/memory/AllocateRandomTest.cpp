@@ -158,6 +158,11 @@ private:
         model.tasks.push_back({2, weight++, 0, 0});
     }
     model.tasks.push_back({split ? 3u : 2u, 0, 0, 0});
+    for (size_t task = 1; task < model.tasks.size(); ++task) {
+      const TaskModel &before = model.tasks[task - 1];
+      model.tasks[task].overlaps =
+          model.tasks[task].fragment == 1 && before.fragment == 0 && before.micro != model.tasks[task].micro && pick(2);
+    }
   }
 };
 
@@ -245,8 +250,8 @@ void runInMemory(const ClassModel &model, const program::RankClassT &rankClass, 
         edge(first[task] + fragment.dependencies[facts.first_dependency() + i], first[task] + step);
       if (!program::isAsync(facts)) {
         edge(first[task] + step, chain[task]);
-        if (task > 0)
-          edge(chain[task - 1], first[task] + step);
+        if (uint32_t after = task - model.tasks[task].overlaps; after > 0)
+          edge(chain[after - 1], first[task] + step);
       }
     }
     if (task > 0)

@@ -93,7 +93,7 @@ TEST(OverlapCollectives, SharesTheUnitThatSeesAllPositions) {
   EXPECT_EQ(steps.fragment().actions[5].until, 6u);
 }
 
-/// In the backward, the unit comes first; its work moves behind the collective and keeps its order.
+/// The backward begins with the unit; this work moves behind the collective and keeps its order.
 TEST(OverlapCollectives, MovesEarlierWorkBehindTheCollective) {
   Steps steps(Phase::Backward);
   steps.add("dy", {});

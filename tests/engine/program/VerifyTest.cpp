@@ -58,7 +58,8 @@ TEST(Verify, CheckpointRules) {
   refused(CheckpointRuleKind::Rename, "a.*.*", "*", "the checkpoint rule of 'a.*.*' and '*' has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Rename, "a", "*", "has a '*' that stands for nothing");
   refused(CheckpointRuleKind::Same, "a*", "w", "has a '*' that stands for nothing");
-  refused(CheckpointRuleKind::Rename, "a.{i}", "w.{i}.{embed}", "has a number that stands for nothing, or too many"); // 'w' has no axis in its name
+  refused(CheckpointRuleKind::Rename, "a.{i}", "w.{i}.{embed}",
+          "has a number that stands for nothing, or too many"); // 'w' has no axis in its name
   refused(CheckpointRuleKind::Rename, "a.{i}", "{j}", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Rename, "{a}{b}{c}{d}{e}", "w", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Same, "a", "v", "a checkpoint rule is for parameter 'v', which does not exist");
@@ -152,6 +153,15 @@ TEST(Verify, InputThatIsDeclaredTwice) {
   program.inputs[1]->name = "targets";
   program.inputs[0]->role = program.inputs[1]->role = InputRole::Shifted;
   expectRefused(program, "well formed", "input 'targets' is a second one that a stream of tokens feeds as shifted");
+}
+
+TEST(Verify, TasksThatCannotOverlap) {
+  size_t tasks = twoStages().classes[0]->tasks.size();
+  for (size_t task : {size_t(0), tasks - 1}) {
+    ProgramT program = twoStages();
+    program.classes[0]->tasks[task].mutate_overlaps(1);
+    expectRefused(program, "well formed", "overlaps a task that it cannot overlap");
+  }
 }
 
 TEST(Verify, BatchThatIsNotItsMicroBatches) {
