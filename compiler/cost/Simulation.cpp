@@ -66,18 +66,23 @@ public:
   }
 
 private:
+  /// The place of a compute step in the program's order: its task, or the first of two that overlap, which take turns; its planned begin
+  /// as a share of its task; its instance.
+  using Turn = std::tuple<uint32_t, double, uint32_t>;
+
   struct Class {
     const program::RankClass *rankClass = nullptr;
     int64_t rank = 0; ///< the one that is followed
     std::vector<FragmentShape> shapes;
-    std::vector<uint32_t> first;                                   ///< by task: its first step's instance
-    uint32_t size = 0, done = 0;                                   ///< instances
-    std::vector<uint32_t> waits;                                   ///< by instance: number of instances that it still waits for
-    std::vector<uint32_t> left;                                    ///< by task: steps of its chain that have not ended
-    std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
-    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
-    bool busy = false, held = false;                                                        ///< computes; a message keeps it from computing
-    std::vector<double> holds;                                                              ///< seconds for which messages are going to
+    std::vector<double> lengths; ///< by fragment: planned seconds
+    std::vector<uint32_t> first; ///< by task: its first step's instance
+    uint32_t size = 0, done = 0; ///< instances
+    std::vector<uint32_t> waits; ///< by instance: number of instances that it still waits for
+    std::vector<uint32_t> left;  ///< by task: steps of its chain, and of that of the task that overlaps it, that have not ended
+    std::unordered_map<uint32_t, std::vector<uint32_t>> followers;              ///< instances of other tasks, by instance
+    std::priority_queue<Turn, std::vector<Turn>, std::greater<Turn>> computing; ///< instances that could begin
+    bool busy = false, held = false;                                            ///< computes; a message keeps it from computing
+    std::vector<double> holds;                                                  ///< seconds for which messages are going to
     int communicating = 0;
     double since = 0;                                  ///< time of the last change of these
     std::vector<double> ends;                          ///< by instance
@@ -141,10 +146,13 @@ private:
           message.received.push_back({receives, use.share});
         }
     }
+    for (const program::Fragment *fragment : *one.rankClass->fragments())
+      one.lengths.push_back(program::plannedSeconds(*fragment));
     for (const program::Task *task : *one.rankClass->tasks()) {
-      one.first.push_back(one.size);
       const FragmentShape &shape = one.shapes[task->fragment()];
-      one.left.push_back(static_cast<uint32_t>(shape.chain.size()));
+      one.left.push_back(0);
+      one.left[program::firstOfPair(*one.rankClass, static_cast<uint32_t>(one.first.size()))] += static_cast<uint32_t>(shape.chain.size());
+      one.first.push_back(one.size);
       one.waits.insert(one.waits.end(), shape.waits.begin(), shape.waits.end());
       for (uint32_t step : shape.chain)
         ++one.waits[one.size + step]; // for the task before, or the beginning
@@ -172,16 +180,24 @@ private:
     return entry->second;
   }
 
-  /// The steps of a task's chain need not wait for the tasks before any more, whose last step was `cause`.
+  /// The steps of a task's chain, and of that of the task that overlaps it, need not wait for the tasks before any more, whose last step
+  /// was `cause`.
   void open(uint32_t index, uint32_t task, std::pair<uint32_t, uint32_t> cause) {
     Class &one = classes[index];
-    for (; task < one.first.size(); ++task) {
+    for (bool isOpen = false; task < one.first.size() && !(isOpen && program::firstOfPair(*one.rankClass, task) == task); ++task) {
       const FragmentShape &shape = shapeOf(one, task);
       for (uint32_t step : shape.chain)
         release(index, one.first[task] + step, cause);
-      if (!shape.chain.empty())
-        return;
+      isOpen |= !shape.chain.empty();
     }
+  }
+
+  Turn turnOf(const Class &one, uint32_t instance) const {
+    uint32_t task = taskOf(one, instance);
+    double length = one.lengths[one.rankClass->tasks()->Get(task)->fragment()];
+    bool takesTurns = program::isInPair(*one.rankClass, task) && length > 0;
+    return {program::firstOfPair(*one.rankClass, task), takesTurns ? stepOf(one, task, instance - one.first[task]).begin() / length : 0,
+            instance};
   }
 
   void release(uint32_t index, uint32_t instance, std::pair<uint32_t, uint32_t> cause) {
@@ -198,7 +214,7 @@ private:
     uint32_t task = taskOf(one, instance), place = instance - one.first[task];
     const program::Step &step = stepOf(one, task, place);
     if (computes(step)) {
-      one.computing.push(instance);
+      one.computing.push(turnOf(one, instance));
       if (!one.busy)
         freed.emplace_back(index, std::pair(none, none));
       return;
@@ -276,7 +292,7 @@ private:
       return hold(index);
     if (one.computing.empty())
       return;
-    uint32_t instance = one.computing.top();
+    uint32_t instance = std::get<2>(one.computing.top());
     one.computing.pop();
     if (before.first != none)
       one.causes[instance] = before;
@@ -357,8 +373,9 @@ private:
         release(index, follower, me);
     if (!program::isAsync(step)) {
       result.tasks[index][task].end = activities.now();
-      if (--one.left[task] == 0)
-        open(index, task + 1, me);
+      uint32_t first = program::firstOfPair(*one.rankClass, task);
+      if (--one.left[first] == 0)
+        open(index, first + 1 + program::isInPair(*one.rankClass, first), me);
     }
     if (isComputing)
       freed.emplace_back(index, me);

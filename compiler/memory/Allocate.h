@@ -1,9 +1,10 @@
 // Memory allocation: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
 //
 // Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
-// task), "input" (data, a slot per micro-batch), a box per sent or received value, a stash per fragment that keeps values and set of
-// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients,
-// and in forward-only programs "result" (what a step leaves, a slot per micro-batch).
+// task, and a second one for tasks that overlap the one before them), "input" (data, a slot per micro-batch), a box per sent or received
+// value, a stash per fragment that keeps values and set of fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only
+// the backward needs is free before the weight gradients, and in forward-only programs "result" (what a step leaves, a slot per
+// micro-batch).
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -40,9 +41,10 @@ struct Action {
   uint32_t accumulator = none;        ///< Matmul: the value that the product is added to; it shares the output's storage
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
   double flops = 0, seconds = 0;
-  double cores = 1; ///< the work of how many it does meanwhile
-  uint32_t order = 0; ///< position in the order of reads, writes and steps
-  bool free = false;  ///< Collective: outside of the compute chain
+  double cores = 1;      ///< the work of how many it does meanwhile
+  uint32_t order = 0;    ///< position in the order of reads, writes and steps
+  bool free = false;     ///< Collective: outside of the compute chain
+  uint32_t until = none; ///< Collective: index of the last action that is meant to run meanwhile, so that it keeps its operands until then
 };
 
 /// nn.write: the variable has this value from `order` on.
@@ -81,6 +83,7 @@ struct ResultModel {
 struct TaskModel {
   uint32_t fragment = 0, micro = 0;
   double begin = 0, end = 0;
+  bool overlaps = false; ///< runs at the same time as the task before it, which must be for another micro-batch
 };
 
 struct ClassModel {

@@ -169,7 +169,8 @@ private:
     return options.microCount == 1 && std::all_of(tasks.begin(), tasks.end(), [](uint32_t count) { return count == 1; });
   }
 
-  /// The tasks of each micro-batch that touch a region, as intervals over the class's task order; sorted by first task.
+  /// The tasks of each micro-batch that touch a region, as intervals over the class's task order; sorted by first task. Tasks that overlap
+  /// have the interval of both.
   std::vector<Interval> instancesOf(uint32_t region, std::vector<uint32_t> &micros) {
     std::set<uint32_t> users;
     for (uint32_t index = 0; index < result->fragments.size(); ++index)
@@ -179,8 +180,11 @@ private:
     std::map<uint32_t, Interval> byMicro;
     for (uint32_t task = 0; task < model.tasks.size(); ++task)
       if (users.count(model.tasks[task].fragment)) {
-        auto [entry, isNew] = byMicro.emplace(model.tasks[task].micro, Interval{task, task, 0});
-        entry->second.last = task;
+        uint32_t begins = task - model.tasks[task].overlaps;
+        uint32_t ends = task + (task + 1 < model.tasks.size() && model.tasks[task + 1].overlaps);
+        auto [entry, isNew] = byMicro.emplace(model.tasks[task].micro, Interval{begins, ends, 0});
+        entry->second.first = std::min<int64_t>(entry->second.first, begins);
+        entry->second.last = std::max<int64_t>(entry->second.last, ends);
       }
     std::vector<std::pair<Interval, uint32_t>> sorted;
     for (auto [micro, interval] : byMicro)
@@ -229,9 +233,18 @@ private:
     addRegion(name, bytes, count);
   }
 
+  /// A task that overlaps the one before it needs scratch of its own.
+  void addScratch() {
+    bool isShared = std::any_of(model.tasks.begin(), model.tasks.end(), [](const TaskModel &task) { return task.overlaps; });
+    std::vector<uint32_t> &slotOf = slots[static_cast<uint32_t>(result->regions.size())];
+    for (const TaskModel &task : model.tasks)
+      slotOf.push_back(task.overlaps);
+    addRegion("scratch", scratch, isShared ? 2 : 1);
+  }
+
   void layOutRegions() {
     addRegion("static", staticBytes, 1);
-    addRegion("scratch", scratch, 1);
+    addScratch();
     addPerMicro("input", inputBytes);
     for (const SharedRegion &region : shared.regions)
       if (region.lasting)
@@ -243,7 +256,8 @@ private:
   void placeTasks() {
     for (uint32_t index = 0; index < model.tasks.size(); ++index) {
       const TaskModel &task = model.tasks[index];
-      result->tasks.emplace_back(task.fragment, task.micro, static_cast<uint32_t>(result->bases.size()), 0, task.begin, task.end);
+      result->tasks.emplace_back(task.fragment, task.micro, static_cast<uint32_t>(result->bases.size()), task.overlaps, task.begin,
+                                 task.end);
       for (uint32_t region = 0; region < result->regions.size(); ++region) {
         auto slot = slots.find(region);
         const program::RegionT &facts = *result->regions[region];

@@ -186,7 +186,13 @@ private:
     std::vector<Interval> intervals;
     std::vector<uint32_t> owners;
     std::vector<uint32_t> intervalOf(model.values.size(), none);
+    std::vector<uint32_t> itemOf(model.actions.size());
     for (uint32_t index = 0; index < items.size(); ++index)
+      if (items[index].action != none)
+        itemOf[items[index].action] = index;
+    for (uint32_t index = 0; index < items.size(); ++index) {
+      uint32_t until = items[index].action == none ? none : model.actions[items[index].action].until;
+      uint32_t last = until == none ? index : itemOf[until];
       forEachValue(items[index], [&](uint32_t value) {
         uint32_t owner = bufferOf(value);
         if (buffers[owner].home != Home::Scratch)
@@ -196,8 +202,10 @@ private:
           intervals.push_back({index, index, buffers[owner].bytes});
           owners.push_back(owner);
         }
-        intervals[intervalOf[owner]].last = index;
+        Interval &interval = intervals[intervalOf[owner]];
+        interval.last = std::max<int64_t>(interval.last, last);
       });
+    }
     Placement placement = placeIntervals(intervals);
     memory.scratch = placement.total;
     for (uint32_t i = 0; i < owners.size(); ++i)

@@ -86,6 +86,8 @@ bool Homes::mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const 
   for (uint32_t use : uses[root[value]]) {
     if (use > index)
       return false;
+    if (uint32_t until = model.actions[use].until; use < index && until != none && until >= index)
+      return false; // a collective that still runs
     if (use < index)
       continue;
     const Action &action = model.actions[index];

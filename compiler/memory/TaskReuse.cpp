@@ -106,11 +106,15 @@ private:
   };
   std::vector<Known> asyncKnown; // of asyncs, by number
   Known chainKnown;              // of all compute steps of earlier tasks together
+  Known knownBefore;             // the same without the task before this one
 
   void visit(uint32_t task) {
     const program::FragmentT &fragment = *rankClass.fragments[rankClass.tasks[task].fragment()];
     std::vector<Known> known(fragment.steps.size());
     Known chainEnd = chainKnown;
+    bool isBeside = program::overlaps(rankClass.tasks[task]);
+    if (!isBeside)
+      knownBefore = chainKnown;
     size_t firstOwn = asyncs.size();
     std::vector<size_t> number(fragment.steps.size());
     for (uint32_t index = 0; index < fragment.steps.size(); ++index) {
@@ -119,8 +123,8 @@ private:
       for (uint32_t i = 0; i < step.dependency_count(); ++i)
         state.unite(known[fragment.dependencies[step.first_dependency() + i]]);
       if (!isAsync(step)) {
-        state.unite(chainKnown);
-        state.chain = task;
+        state.unite(knownBefore);
+        state.chain = chainBefore(task);
       }
       forEachAccess(task, index, [&](const TaskAccess &access) { orderAfterEarlier(task, index, access, firstOwn, state); });
       if (isAsync(step)) {
@@ -137,6 +141,9 @@ private:
     }
     chainKnown = chainEnd;
   }
+
+  /// A task whose compute steps wait for those of all tasks before this one.
+  uint32_t chainBefore(uint32_t task) const { return task - program::overlaps(rankClass.tasks[task]); }
 
   void wait(uint32_t task, uint32_t step, uint32_t onTask, uint32_t onStep) {
     rankClass.task_dependencies.emplace_back(task, step, onTask, onStep);
@@ -159,7 +166,8 @@ private:
     }
     if (!isAsync(stepOf(task, step)))
       return;
-    // The nearest task with compute steps in conflict; all compute steps of tasks before it come before those.
+    // The nearest task with compute steps in conflict; all compute steps of tasks before it come before those, except of one that it
+    // overlaps.
     for (uint32_t other = task; other-- > state.chain;) {
       if (!sameBase(task, other, access.region))
         continue;
@@ -171,10 +179,11 @@ private:
       for (uint32_t candidate : found)
         if (std::none_of(found.begin(), found.end(), [&](uint32_t later) { return order.before(candidate, later); }))
           wait(task, step, other, candidate);
-      if (!found.empty()) {
-        state.chain = std::max(state.chain, other);
+      if (found.empty())
+        continue;
+      state.chain = std::max(state.chain, chainBefore(other));
+      if (chainBefore(other) == other)
         break;
-      }
     }
   }
 };

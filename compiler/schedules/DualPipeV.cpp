@@ -7,10 +7,10 @@
 //   stage 1  .. F0 F1 F2 f0 F3 f1 b0 w0 f2 F4 b1 -- f3 B0 -- F5 b2 -- f4 B1 -- b3 -- f5 .. B2 -- b4 -- B3 -- b5 B4 w5 B5 W4 W5
 //   stage 2  .. .. F0 f0 F1 f1 F2 f2 F3 b0 -- f3 B0 -- F4 b1 -- f4 B1 -- F5 b2 -- f5 B2 -- b3 -- B3 -- b4 -- B4 b5 B5 W4 w5 W5
 //
-// The original runs a forward of one chunk and a backward of the other at the same time to hide communication; here they are adjacent in
-// the list, F before B. The bubble is at most (p - 1) (F + 2 B - W) / 2 with B the input part: the published (PP/2 - 1) (F&B + B - 3 W)
-// with PP = 2p, F&B = F + B and B the whole. Each stage holds at most p + 1/2 micro-batches. It needs m >= 2p, because every stage starts
-// with forwards of 2p micro-batches before the steady state.
+// The steady state runs a forward of one chunk and a backward of the other at the same time (`Task::overlaps`), so that the collectives of
+// one run while the other computes; the list has them next to each other, F before B. The bubble is at most (p - 1) (F + 2 B - W) / 2 with
+// B the input part: the published (PP/2 - 1) (F&B + B - 3 W) with PP = 2p, F&B = F + B and B the whole. Each stage holds at most p + 1/2
+// micro-batches. It needs m >= 2p, because every stage starts with forwards of 2p micro-batches before the steady state.
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {
@@ -22,6 +22,12 @@ class Stage {
 public:
   void forward(int chunk) { tasks.push_back({Phase::F, forwards[chunk]++, chunk}); }
   void backward(int chunk) { tasks.push_back({Phase::B, backwards[chunk]++, chunk}); }
+  /// A forward of one chunk and a backward of the other at the same time.
+  void both(int forwardChunk) {
+    forward(forwardChunk);
+    backward(1 - forwardChunk);
+    tasks.back().overlaps = true;
+  }
   void split(int chunk) {
     waiting.push_back({Phase::W, backwards[chunk], chunk});
     backward(chunk);
@@ -57,15 +63,12 @@ Made dualPipeV(const Request &request) {
       stage.forward(1);
     }
     for (int i = 0; i < micros - 2 * stages + s + 1; ++i) {
-      stage.forward(0);
-      stage.backward(1);
-      stage.forward(1);
-      stage.backward(0);
+      stage.both(0);
+      stage.both(1);
     }
     for (int i = 0; i < after; ++i) {
       stage.backward(1);
-      stage.forward(1);
-      stage.backward(0);
+      stage.both(1);
     }
     // The drain: from its middle on backwards are split, as the gradient is what the stage before waits for.
     for (int i = 0; i < 2 * (s + 1); ++i)

@@ -16,9 +16,12 @@ enum class Phase { F, B, W };
 struct Task {
   Phase phase = Phase::F;
   int micro = 0;
-  int chunk = 0; ///< number among the stage's chunks, ascending along the chain
+  int chunk = 0;         ///< number among the stage's chunks, ascending along the chain
+  bool overlaps = false; ///< runs at the same time as the task before it: a forward and a backward of two micro-batches
 
-  bool operator==(const Task &other) const { return phase == other.phase && micro == other.micro && chunk == other.chunk; }
+  bool operator==(const Task &other) const {
+    return phase == other.phase && micro == other.micro && chunk == other.chunk && overlaps == other.overlaps;
+  }
 };
 
 constexpr size_t mostScheduleErrors = 100; ///< limit of an error list; a text can ask for a million micro-batches

@@ -62,6 +62,7 @@ struct Action {
   int row = 0; ///< from 0: the stage
   TextPlace at;
   std::string_view word;
+  bool overlaps = false; ///< the task before it
 
   bool isTask() const { return kind->listed && kind->what == What::Task; }
 };
@@ -184,6 +185,7 @@ private:
     if (cell.size() <= overlap.size() || cell.substr(cell.size() - overlap.size()) != overlap)
       return error(at, shown(cell) + " is no action; overlapped ones are written (0F3;1B2)OVERLAP_F_B");
     std::string_view inside = cell.substr(1, cell.size() - 1 - overlap.size());
+    const size_t first = actions.size();
     for (size_t begin = 0; begin <= inside.size();) {
       size_t end = std::min(inside.find(';', begin), inside.size());
       TextPlace place{at.row, at.column + 1 + static_cast<int>(begin), static_cast<int>(std::max<size_t>(1, end - begin))};
@@ -193,10 +195,20 @@ private:
         error(actions.back(), shown(actions.back().word) + " is not a compute action: only these can overlap");
       begin = end + 1;
     }
+    if (actions.size() == first + 2 && canOverlap(actions[first], actions[first + 1]))
+      actions.back().overlaps = true;
+  }
+
+  /// A forward and a backward of two micro-batches, of which none waits for the other. Other pairs are two actions, one after the other.
+  static bool canOverlap(const Action &a, const Action &b) {
+    if (!a.isTask() || !b.isTask() || a.micro == b.micro)
+      return false;
+    Phase one = a.kind->phase, other = b.kind->phase;
+    return (one == Phase::F && other == Phase::B) || (one == Phase::B && other == Phase::F);
   }
 
   void readAction(std::string_view word, TextPlace at) {
-    Action action{0, nullptr, -1, at.row - 1, at, word};
+    Action action{0, nullptr, -1, at.row - 1, at, word, false};
     size_t digits = 0, letters;
     auto digit = [&](size_t i) { return i < word.size() && word[i] >= '0' && word[i] <= '9'; };
     while (digit(digits))
@@ -278,7 +290,7 @@ private:
         checkDropped(action);
         continue;
       }
-      schedule.lists[action.row].push_back({action.kind->phase, action.micro, chunkOf[action.part]});
+      schedule.lists[action.row].push_back({action.kind->phase, action.micro, chunkOf[action.part], action.overlaps});
       result.places[action.row].push_back(action.at);
     }
     for (size_t row = 0; row < rows; ++row)
@@ -365,8 +377,12 @@ std::string printCsv(const Schedule &schedule) {
     std::vector<int> parts;
     for (int chunk = 0; chunk < schedule.chunks; ++chunk)
       parts.push_back(schedule.place(stage, chunk));
-    for (const Task &task : tasks)
-      text += (&task == &tasks.front() ? "" : ",") + action(parts[task.chunk], task, split.count({task.chunk, task.micro}) != 0);
+    for (const Task &task : tasks) {
+      bool opens = &task != &tasks.back() && (&task)[1].overlaps;
+      text += task.overlaps ? ";" : &task == &tasks.front() ? "" : ",";
+      text += (opens ? "(" : "") + action(parts[task.chunk], task, split.count({task.chunk, task.micro}) != 0);
+      text += task.overlaps ? ")OVERLAP_F_B" : "";
+    }
     text += '\n';
   }
   return text;

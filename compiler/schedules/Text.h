@@ -40,16 +40,16 @@ struct ReadSchedule {
 };
 
 constexpr size_t maximumScheduleText = 16 << 20; ///< bytes
-constexpr size_t maximumActions = 2'000'000;       ///< tasks and communications
+constexpr size_t maximumActions = 2'000'000;     ///< tasks and communications
 constexpr int maximumVirtualStages = 1 << 14;
 constexpr int maximumMicros = 1 << 20;
 
 /// One row per stage, cells with a comma between; an empty cell is a bubble. A cell is an action: virtual stage (place in the chain), kind,
-/// micro-batch. Compute actions are `0F3`, `0B3` (full backward), `0I3` and `0W3` (input and weight part); `(0F3;1B2)OVERLAP_F_B` is two
-/// of them. UNSHARD, RESHARD and REDUCE_GRAD are checked and dropped: they follow from the plan. SEND_F, RECV_F, SEND_B, RECV_B and the
-/// waits for sends are no part of the schedule either: npar makes its own. Which row has a virtual stage is the placement. Reads CRLF,
-/// quoted cells and a byte order mark, as spreadsheets write them. Checks the text alone and what the split of backwards needs (an `I` has
-/// its `W`, a `B` has none); no text crashes it.
+/// micro-batch. Compute actions are `0F3`, `0B3` (full backward), `0I3` and `0W3` (input and weight part). `(0F3;1B2)OVERLAP_F_B` is two
+/// of them at the same time. UNSHARD, RESHARD and REDUCE_GRAD are checked and dropped: they follow from the plan. SEND_F, RECV_F, SEND_B,
+/// RECV_B and the waits for sends are no part of the schedule either: npar makes its own. Which row has a virtual stage is the placement.
+/// Reads CRLF, quoted cells and a byte order mark, as spreadsheets write them. Checks the text alone and what the split of backwards needs
+/// (an `I` has its `W`, a `B` has none); no text crashes it.
 ReadSchedule parseCsv(std::string_view text);
 
 /// The same with the checks of `validate` and, where the text gives communications, of `checkCommunications`, located in the text.

@@ -156,8 +156,10 @@ template <typename Visit> void EventGraph::forEachEdge(bool withCommunicationOrd
       for (uint32_t node = begin; node <= end; ++node) {
         for (; wait != fragment.waits.end() && begin + wait->to == node; ++wait)
           visit(Edge{begin + wait->from, node, WaitReason::Dependency});
-        if (task > 0 && (node == end || fragment.afterEarlier[node - begin]))
-          visit(Edge{begin - 1, node, WaitReason::ComputeChain});
+        bool besideEarlier = node < end && overlaps(*rankClass.tasks()->Get(task));
+        uint32_t earlier = besideEarlier ? task - 1 : task; // the tasks before this one come first
+        if (earlier > 0 && (node == end || fragment.afterEarlier[node - begin]))
+          visit(Edge{first[index][earlier] - 1, node, WaitReason::ComputeChain});
         if (node < end && fragment.beforeLater[node - begin])
           visit(Edge{node, end, WaitReason::ComputeChain});
       }
@@ -211,16 +213,34 @@ void EventGraph::connect(bool withCommunicationOrder) {
     merged.counted[node] = isStep(node);
 }
 
-/// Planned begin, seconds: a message begins when its sender is ready, a collective when its last member is.
+/// Planned begin, seconds: a message begins when its sender is ready, a collective when its last member is. Two tasks that run at the same
+/// time share the time of both, and each advances evenly.
 std::vector<double> EventGraph::begins() const {
   std::vector<double> begin(nodes.size());
+  std::vector<std::vector<double>> lengths; // by class and fragment
+  for (const RankClass *rankClass : *program.classes()) {
+    lengths.emplace_back();
+    for (const Fragment *fragment : *rankClass->fragments())
+      lengths.back().push_back(plannedSeconds(*fragment));
+  }
+  auto beginOf = [&](uint32_t node) {
+    const Node &at = nodes[node];
+    const RankClass &rankClass = *program.classes()->Get(at.rankClass);
+    if (!isInPair(rankClass, at.task))
+      return taskOf(node).begin() + stepOf(node).begin();
+    uint32_t earlier = firstOfPair(rankClass, at.task);
+    const Task &one = *rankClass.tasks()->Get(earlier), &other = *rankClass.tasks()->Get(earlier + 1);
+    double pairBegin = std::min(one.begin(), other.begin()), pairEnd = std::max(one.end(), other.end());
+    double length = lengths[at.rankClass][taskOf(node).fragment()];
+    return pairBegin + (length > 0 ? stepOf(node).begin() / length : 0) * (pairEnd - pairBegin);
+  };
   for (uint32_t node = 0; node < nodes.size(); ++node) {
     if (nodes[node].task == orderPlace)
       continue;
     if (!isStep(node))
       begin[node] = taskOf(node).end();
     else if (stepOf(node).kind() != StepKind::Receive)
-      begin[events[node]] = std::max(begin[events[node]], taskOf(node).begin() + stepOf(node).begin());
+      begin[events[node]] = std::max(begin[events[node]], beginOf(node));
   }
   return begin;
 }

@@ -14,7 +14,7 @@ namespace npar::program {
 enum class WaitReason : uint8_t {
   Dependency,     ///< Step's dependencies: data, or memory that is reused within a task
   TaskDependency, ///< RankClass.task_dependencies: memory that is reused by another task
-  ComputeChain,   ///< all steps except Send, Receive and free collectives wait for those of the previous task
+  ComputeChain,   ///< all steps except Send, Receive and free collectives wait for those of the previous task, unless the two overlap
   CommunicationOrder
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace npar::program {
 namespace {
@@ -55,7 +56,8 @@ std::string overlapOf(std::vector<Span> spans) {
   return "";
 }
 
-/// One class: its fragments alone, then async steps (the only ones outside the compute chain) against all other tasks.
+/// One class: its fragments alone, the compute steps of two tasks that overlap, then async steps, which are outside of the compute chain,
+/// against all other tasks.
 class ClassMemory {
 public:
   ClassMemory(const Program &program, const RankClass &rankClass) : program(program), rankClass(rankClass) {}
@@ -68,6 +70,8 @@ public:
     for (uint32_t index = 0; index < rankClass.fragments()->size(); ++index)
       if (std::string wrong = checkFragment(index); !wrong.empty())
         return wrong;
+    if (std::string wrong = checkPairs(); !wrong.empty())
+      return wrong;
     return checkTasks();
   }
 
@@ -142,8 +146,65 @@ private:
     return "";
   }
 
-  /// The history of a range of bytes: the last write, and its readers since. Compute readers are kept only for the latest task that read:
-  /// they come after all those of earlier tasks.
+  /// Compute steps of two tasks that overlap may run at the same time, whatever they are. Most pairs have the same fragments and share the
+  /// same regions.
+  std::string checkPairs() {
+    std::set<std::vector<uint32_t>> checked;
+    for (uint32_t task = 1; task < rankClass.tasks()->size(); ++task) {
+      if (!overlaps(*rankClass.tasks()->Get(task)))
+        continue;
+      const Task &first = *rankClass.tasks()->Get(task - 1), &second = *rankClass.tasks()->Get(task);
+      std::vector<uint32_t> pair{first.fragment(), second.fragment()};
+      std::vector<bool> isShared;
+      for (uint32_t region = 0; region < rankClass.regions()->size(); ++region) {
+        isShared.push_back(rankClass.bases()->Get(first.first_base() + region) == rankClass.bases()->Get(second.first_base() + region));
+        if (isShared.back())
+          pair.push_back(region);
+      }
+      if (!checked.insert(pair).second)
+        continue;
+      if (std::string wrong = checkPair(task, isShared); !wrong.empty())
+        return wrong;
+    }
+    return "";
+  }
+
+  std::string checkPair(uint32_t second, const std::vector<bool> &isShared) {
+    struct PairAccess {
+      Access access;
+      bool isSecond;
+    };
+    std::vector<PairAccess> sorted;
+    for (uint32_t task : {second - 1, second}) {
+      uint32_t fragment = rankClass.tasks()->Get(task)->fragment();
+      for (const Access &access : accesses[fragment])
+        if (isShared[access.region] && !isAsync(*rankClass.fragments()->Get(fragment)->steps()->Get(access.step)))
+          sorted.push_back({access, task == second});
+    }
+    std::stable_sort(sorted.begin(), sorted.end(), [](const PairAccess &a, const PairAccess &b) {
+      return std::pair(a.access.region, a.access.begin) < std::pair(b.access.region, b.access.begin);
+    });
+    std::vector<PairAccess> active;
+    for (const PairAccess &each : sorted) {
+      active.erase(std::remove_if(active.begin(), active.end(),
+                                  [&](const PairAccess &other) {
+                                    return other.access.region != each.access.region || other.access.end <= each.access.begin;
+                                  }),
+                   active.end());
+      for (const PairAccess &other : active)
+        if (other.isSecond != each.isSecond && (other.access.write || each.access.write)) {
+          const PairAccess &early = other.isSecond ? each : other, &late = other.isSecond ? other : each;
+          return describeStep(program, rankClass, second - 1, early.access.step) + " and " +
+                 describeStep(program, rankClass, second, late.access.step) + " may run at the same time on the same bytes of region " +
+                 regionName(each.access.region);
+        }
+      active.push_back(each);
+    }
+    return "";
+  }
+
+  /// The history of a range of bytes: the last write, and its readers since. Compute readers are kept only for the latest task that read,
+  /// and the one that it overlaps: they come after all those of earlier tasks.
   struct Cell {
     uint64_t end = 0;
     std::vector<std::pair<uint32_t, uint32_t>> writers, asyncReaders, readers; // task, step; at most one writer
@@ -228,8 +289,10 @@ private:
       } else if (order.isAsync(self.first, self.second)) {
         state.asyncReaders.push_back(self);
       } else {
-        if (!state.readers.empty() && state.readers.front().first != self.first)
-          state.readers.clear();
+        uint32_t earliest = firstOfPair(rankClass, self.first);
+        state.readers.erase(
+            std::remove_if(state.readers.begin(), state.readers.end(), [&](const TaskStep &reader) { return reader.first < earliest; }),
+            state.readers.end());
         state.readers.push_back(self);
       }
     }

@@ -394,6 +394,8 @@ private:
     for (uint32_t index = 0; index < rankClass.tasks()->size(); ++index) {
       const Task *task = rankClass.tasks()->Get(index);
       std::string content = "  " + std::to_string(index) + ": " + describeTask(rankClass, index);
+      if (overlaps(*task))
+        content += "  overlaps " + describeTask(rankClass, index - 1);
       for (uint32_t region = 1; region < rankClass.regions()->size(); ++region) {
         const Region *facts = rankClass.regions()->Get(region);
         if (facts->slots() > 1 && facts->bytes())

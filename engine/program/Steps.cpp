@@ -1,7 +1,20 @@
 // Properties of phases.
 #include "engine/program/Steps.h"
 
+#include <algorithm>
+
 namespace npar::program {
+
+bool isInPair(const RankClass &rankClass, uint32_t task) {
+  return overlaps(*rankClass.tasks()->Get(task)) || (task + 1 < rankClass.tasks()->size() && overlaps(*rankClass.tasks()->Get(task + 1)));
+}
+
+double plannedSeconds(const Fragment &fragment) {
+  double seconds = 0;
+  for (const Step *step : *fragment.steps())
+    seconds = std::max(seconds, step->end());
+  return seconds;
+}
 
 bool runsPerMicro(Phase phase) {
   switch (phase) {

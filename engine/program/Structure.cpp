@@ -439,6 +439,10 @@ private:
     return true;
   }
 
+  static bool mayOverlap(const Task &earlier, const RankClass &rankClass) {
+    return !overlaps(earlier) && isWork(rankClass.fragments()->Get(earlier.fragment())->phase());
+  }
+
   bool checkTasks(const RankClass &rankClass, const std::string &name) {
     std::set<std::pair<uint32_t, uint32_t>> instances;
     std::set<std::pair<uint32_t, uint32_t>> communication;
@@ -460,6 +464,8 @@ private:
                       region->name()->str() + "', which is no slot of it");
       }
       const Fragment *fragment = rankClass.fragments()->Get(task->fragment());
+      if (overlaps(*task) && (index == 0 || !mayOverlap(*rankClass.tasks()->Get(index - 1), rankClass) || !isWork(fragment->phase())))
+        return fail(name + " task " + describeTask(rankClass, index) + " overlaps a task that it cannot overlap");
       for (uint32_t step = 0; step < fragment->steps()->size(); ++step) {
         StepKind kind = fragment->steps()->Get(step)->kind();
         if (kind == StepKind::Send || kind == StepKind::Receive || kind == StepKind::Collective)

@@ -44,17 +44,23 @@ bool InstanceSet::includes(const InstanceSet &other) const {
   return true;
 }
 
-void TaskOrder::Front::unite(uint32_t otherTask, const std::vector<uint32_t> &otherSteps) {
-  if (otherSteps.empty() || (!steps.empty() && otherTask < task))
+void TaskOrder::advance(Front &front, uint32_t otherTask, const std::vector<uint32_t> &otherSteps) const {
+  if (otherSteps.empty())
     return;
-  if (steps.empty() || otherTask > task) {
-    task = otherTask;
-    steps = otherSteps;
+  bool isEmpty = front.steps.empty() && front.stepsBeside.empty();
+  std::vector<uint32_t> *into = &front.steps;
+  if (!isEmpty && isPair(otherTask, front.task)) {
+    into = &front.stepsBeside;
+  } else if (isEmpty || otherTask > front.task) {
+    front.stepsBeside = !isEmpty && isPair(front.task, otherTask) ? std::move(front.steps) : std::vector<uint32_t>();
+    front.steps.clear();
+    front.task = otherTask;
+  } else if (otherTask < front.task) {
     return;
   }
   for (uint32_t other : otherSteps)
-    if (std::find(steps.begin(), steps.end(), other) == steps.end())
-      steps.push_back(other);
+    if (std::find(into->begin(), into->end(), other) == into->end())
+      into->push_back(other);
 }
 
 TaskOrder::TaskOrder(const RankClass &rankClass) : rankClass(rankClass), sets(1) {
@@ -91,7 +97,8 @@ uint32_t TaskOrder::unite(uint32_t a, uint32_t b) {
 
 void TaskOrder::enter(uint32_t newTask, uint32_t newStep) {
   if (newTask != task) {
-    chain = nextChain;
+    if (!overlaps(*rankClass.tasks()->Get(newTask)))
+      chain = nextChain;
     own.clear();
     task = newTask;
   }
@@ -105,10 +112,11 @@ void TaskOrder::enter(uint32_t newTask, uint32_t newStep) {
     before = unite(before, known.set);
     if (!async)
       return;
-    if (isAsync(otherTask, otherStep))
-      front.unite(known.front.task, known.front.steps);
-    else
-      front.unite(otherTask, {otherStep});
+    if (!isAsync(otherTask, otherStep))
+      return advance(front, otherTask, {otherStep});
+    if (!known.front.stepsBeside.empty())
+      advance(front, known.front.task - 1, known.front.stepsBeside);
+    advance(front, known.front.task, known.front.steps);
   };
   for (uint32_t i = 0; i < entered.dependency_count(); ++i) {
     uint32_t on = fragment.dependencies()->Get(entered.first_dependency() + i);
@@ -140,12 +148,13 @@ bool TaskOrder::waitsFor(uint32_t otherTask, uint32_t otherStep) const {
   if (isAsync(otherTask, otherStep))
     return sets[before].contains(lines[fragment][otherStep], ordinal[otherTask]);
   if (!isAsync(task, step))
-    return true; // by the compute chain
-  if (front.steps.empty() || otherTask > front.task)
+    return !isPair(otherTask, task); // by the compute chain
+  if ((front.steps.empty() && front.stepsBeside.empty()) || otherTask > front.task)
     return false;
-  return otherTask < front.task || std::any_of(front.steps.begin(), front.steps.end(), [&](uint32_t known) {
-           return known == otherStep || orders[fragment].before(otherStep, known);
-         });
+  bool isBeside = isPair(otherTask, front.task);
+  const std::vector<uint32_t> &known = isBeside ? front.stepsBeside : front.steps;
+  return (otherTask < front.task && !isBeside) ||
+         std::any_of(known.begin(), known.end(), [&](uint32_t one) { return one == otherStep || orders[fragment].before(otherStep, one); });
 }
 
 } // namespace npar::program

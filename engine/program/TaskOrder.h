@@ -3,6 +3,7 @@
 
 #include "engine/program/Program_generated.h"
 #include "engine/program/StepOrder.h"
+#include "engine/program/Steps.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -28,7 +29,8 @@ private:
 };
 
 /// Visits the steps of all tasks in order and tells for each which steps it waits for, directly or through others. Order comes from
-/// dependencies, task dependencies and the compute chain. `checkStructure` must have passed.
+/// dependencies, task dependencies and the compute chain. Compute steps of two tasks that overlap count as unordered. `checkStructure` must
+/// have passed.
 class TaskOrder {
 public:
   explicit TaskOrder(const RankClass &rankClass);
@@ -41,11 +43,11 @@ public:
   const StepOrder &orderOf(uint32_t fragment) const { return orders[fragment]; }
 
 private:
-  /// Compute steps that are known to be complete: all those of the tasks before `task`, and in it `steps` and their predecessors.
+  /// Compute steps that are known to be complete: all those of the tasks before `task`, and in it `steps` and their predecessors. If the
+  /// task overlaps the one before it, of that task only `stepsBeside` and their predecessors.
   struct Front {
     uint32_t task = 0;
-    std::vector<uint32_t> steps;
-    void unite(uint32_t otherTask, const std::vector<uint32_t> &otherSteps);
+    std::vector<uint32_t> steps, stepsBeside;
   };
   struct Known {
     uint32_t set; ///< index in `sets`
@@ -68,6 +70,8 @@ private:
   static uint64_t key(uint32_t task, uint32_t step) { return uint64_t(task) << 32 | step; }
   const Fragment &fragmentOf(uint32_t index) const { return *rankClass.fragments()->Get(rankClass.tasks()->Get(index)->fragment()); }
   uint32_t unite(uint32_t a, uint32_t b);
+  void advance(Front &front, uint32_t otherTask, const std::vector<uint32_t> &otherSteps) const;
+  bool isPair(uint32_t earlier, uint32_t later) const { return earlier + 1 == later && overlaps(*rankClass.tasks()->Get(later)); }
 };
 
 } // namespace npar::program

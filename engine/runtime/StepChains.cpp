@@ -3,6 +3,7 @@
 
 #include "engine/program/Classes.h"
 #include "engine/program/EventGraph.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <map>
@@ -41,13 +42,15 @@ std::vector<std::vector<uint32_t>> orderLanes(const program::Program &program, c
       placeOf[{at.rankClass, at.task, at.step}] = ++place;
     }
   std::vector<std::vector<uint32_t>> lanes(graph.ranks.size());
-  std::vector<std::pair<uint32_t, uint32_t>> keys(graph.nodes.size()); // a join precedes the steps of its task
+  // A join precedes the steps of its task; two tasks that overlap take turns.
+  std::vector<std::pair<uint32_t, uint32_t>> keys(graph.nodes.size());
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const StepNode &node = graph.nodes[i];
     if (node.communicates())
       continue;
     uint32_t rankClass = program::classOf(program, node.rank);
-    keys[i] = {node.task, node.joins() ? 0 : placeOf.at({rankClass, node.task, node.step})};
+    uint32_t task = program::firstOfPair(*program.classes()->Get(rankClass), node.task);
+    keys[i] = {task, node.joins() ? 0 : placeOf.at({rankClass, node.task, node.step})};
     lanes[node.local].push_back(i);
   }
   for (std::vector<uint32_t> &lane : lanes)

@@ -28,13 +28,13 @@ public:
 private:
   void expandRank(const LocalRank &rank, const RankClass &rankClass) {
     std::vector<uint32_t> firstNode; // of each task
-    std::vector<uint32_t> chainEnd;
+    Chain chain;
     for (uint32_t index = 0; index < rankClass.tasks()->size(); ++index) {
       const Task &task = *rankClass.tasks()->Get(index);
       const Fragment &fragment = *rankClass.fragments()->Get(task.fragment());
       firstNode.push_back(static_cast<uint32_t>(graph.nodes.size()));
       addSteps(rank, rankClass, index, task, fragment);
-      joinChain(fragment, firstNode.back(), chainEnd);
+      joinChain(fragment, firstNode.back(), overlaps(task), chain);
     }
     for (const TaskDependency *edge : *rankClass.task_dependencies())
       addEdge(firstNode[edge->on_task()] + edge->on_step(), firstNode[edge->task()] + edge->step());
@@ -63,9 +63,15 @@ private:
     }
   }
 
+  /// The last steps of all tasks so far, and of those before the last one.
+  struct Chain {
+    std::vector<uint32_t> end, endBefore;
+  };
+
   /// After the chain's end come the steps of this fragment that no chain step of the fragment precedes; its new end are those that
-  /// precede none. A join node keeps the number of edges linear.
-  void joinChain(const Fragment &fragment, uint32_t first, std::vector<uint32_t> &chainEnd) {
+  /// precede none. A join node keeps the number of edges linear. A task that overlaps the one before it begins where that one does, and the
+  /// steps of both are the end.
+  void joinChain(const Fragment &fragment, uint32_t first, bool overlaps, Chain &chain) {
     uint32_t count = fragment.steps()->size();
     std::vector<uint32_t> starts, ends;
     std::vector<bool> precedes(count, false);
@@ -85,21 +91,26 @@ private:
     for (uint32_t i = 0; i < count; ++i)
       if (!isAsync(*fragment.steps()->Get(i)) && !precedes[i])
         ends.push_back(first + i);
+    if (!overlaps)
+      chain.endBefore = chain.end;
     if (ends.empty())
       return;
-    if (chainEnd.size() > 1 && starts.size() > 1) {
+    std::vector<uint32_t> &after = chain.endBefore;
+    if (after.size() > 1 && starts.size() > 1) {
       StepNode join;
       join.rank = graph.nodes[first].rank, join.local = local, join.task = graph.nodes[first].task;
       uint32_t index = static_cast<uint32_t>(graph.nodes.size());
       graph.nodes.push_back(join);
-      for (uint32_t end : chainEnd)
+      for (uint32_t end : after)
         addEdge(end, index);
-      chainEnd = {index};
+      after = {index};
     }
-    for (uint32_t end : chainEnd)
+    for (uint32_t end : after)
       for (uint32_t start : starts)
         addEdge(end, start);
-    chainEnd = std::move(ends);
+    if (!overlaps)
+      chain.end.clear();
+    chain.end.insert(chain.end.end(), ends.begin(), ends.end());
   }
 
   void addEdge(uint32_t from, uint32_t to) { edges.emplace_back(from, to); }

@@ -269,6 +269,40 @@ class BytesTest(DriverTest):
                 self.assertLess(bytes[2], 0.6 * bytes[0])
 
 
+class OverlapTest(DriverTest):
+    """What a rank computes while rows are on their way."""
+
+    DEEPSEEK = [HERE / "expert_plans.npar", "--train", "deepseek", "--plan", "samples"]
+    LARGE = settings({"mesh.ep": 4, "open": 16, "compute": "bf16"}, sequences=1, depth=3, width=2048, inner=1024, heads=16, kv_heads=16, length=2048, experts=16)
+
+    def test_the_expert_of_all_positions(self):
+        """Its products follow each dispatch."""
+        program = self.npar("compile", *self.DEEPSEEK, *self.LARGE, "--set", "batch=4", "--emit=rank").output
+        (forward,) = re.findall(r"^fragment F0: forward\n(.*?)^$", program, re.MULTILINE | re.DOTALL)
+        steps = forward.splitlines()
+        sent = [place for place, step in enumerate(steps) if re.search("all_to_all [0-9]{8} elements", step)]
+        self.assertEqual(len(sent), 6, "rows go out and come back in three layers")
+        for dispatch in sent[::2]:
+            self.assertIn("shared_experts", steps[dispatch + 1])
+            self.assertIn("shared_experts", steps[dispatch + 2])
+
+    def test_the_other_micro_batch(self):
+        """DualPipeV hides rows of one micro-batch behind the other one. Without overlapping tasks the same order has the same bits."""
+        pairs = self.npar("schedule", "--kind=dualpipe_v", "--stages=2", "--microbatches=4", "--format=csv").output
+        self.assertGreater(pairs.count("OVERLAP_F_B"), 4)
+        (self.folder / "apart.csv").write_text(re.sub(r"\(([^;]*);([^)]*)\)OVERLAP_F_B", r"\1,\2", pairs))
+        seconds, bits, memory = {}, {}, {}
+        for schedule in ("dualpipe_v", str(self.folder / "apart.csv")):
+            flags = [*self.DEEPSEEK, *settings({"mesh.pp": 2}, schedule=schedule, batch=16)]
+            said = self.npar_json("simulate", *flags, *self.LARGE, "--machine", "dgx-h100")
+            seconds[schedule], memory[schedule] = said["seconds_per_step"], said["memory_bytes"]
+            bits[schedule] = self.npar_json("run", *flags, *settings({"mesh.ep": 2}), "--random-data", "--steps", 2, "--quiet")["parameter_hash"]
+        overlapped, apart = seconds
+        self.assertLess(seconds[overlapped], 0.97 * seconds[apart])
+        self.assertEqual(bits[overlapped], bits[apart])
+        self.assertLess(memory[overlapped], 1.1 * memory[apart])
+
+
 class PlannerTest(DriverTest):
     def test_searches_expert_parallelism(self):
         """The plan found shares experts among ranks with other samples, and computes what one rank computes."""

@@ -27,11 +27,11 @@ class SchedulesTest(DriverTest):
         return self.npar_json("run", *model, "--data", self.text_file(), "--tokens", "bytes", "--steps", steps, *more)
 
     def planned_orders(self, *model):
-        """Per stage the tasks of micro-batches, as the compiler orders them."""
+        """Per stage the tasks of micro-batches, as the compiler orders them. Tasks without collectives do not overlap: `+` has no effect."""
         text = self.npar("compile", *model, "--emit=pipe").output
         orders = {}
         for stage, tasks in re.findall(r"pipe\.order stage\((\d+)\) \[([^\]]*)\]", text):
-            orders[int(stage)] = [task for task in re.findall(r'"([^"]*)"', tasks) if ":" in task]
+            orders[int(stage)] = [task.lstrip("+") for task in re.findall(r'"([^"]*)"', tasks) if ":" in task]
         return orders
 
     def measured_orders(self, path, training_step):

@@ -19,11 +19,13 @@ namespace npar::pipe {
 
 using program::Phase;
 
-/// An entry of pipe.order: `F0:2` is fragment F0 for micro-batch 2, `U0` runs once per training step (micro 0).
+/// An entry of pipe.order: `F0:2` is fragment F0 for micro-batch 2, `U0` runs once per training step (micro 0). `+B3:1` runs at the same
+/// time as the task before it.
 struct TaskName {
   llvm::StringRef fragment;
   int64_t micro = 0;
   bool perMicro = false;
+  bool overlaps = false;
 };
 
 /// Nothing when the text is no task. The name points into `text`.

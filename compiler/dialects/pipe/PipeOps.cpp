@@ -11,6 +11,7 @@ namespace npar::pipe {
 
 std::optional<TaskName> parseTaskName(StringRef text) {
   TaskName task;
+  task.overlaps = text.consume_front("+");
   task.fragment = text.take_until([](char c) { return c == ':'; });
   if (task.fragment.empty())
     return std::nullopt;
@@ -76,7 +77,7 @@ LogicalResult UnstashOp::verify() { return verifyKept(*this); }
 LogicalResult OrderOp::verify() {
   for (StringRef text : getTasks().getAsValueRange<StringAttr>())
     if (!parseTaskName(text))
-      return emitOpError("has the entry '") << text << "', which is no task; write 'FRAGMENT:MICRO' or 'FRAGMENT'";
+      return emitOpError("has the entry '") << text << "', which is no task; write 'FRAGMENT:MICRO', '+FRAGMENT:MICRO' or 'FRAGMENT'";
   return success();
 }
 

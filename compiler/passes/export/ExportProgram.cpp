@@ -1,6 +1,8 @@
-// The phase in its order: read the pipe program, allocate each class's memory, order communication, share equal entries, hold the limits.
+// The phase in its order: read the pipe program, order steps, allocate each class's memory, order communication, share equal entries, hold
+// the limits.
 #include "compiler/passes/export/Export.h"
 
+#include "compiler/memory/OverlapCollectives.h"
 #include "compiler/passes/export/AttributeTables.h"
 #include "compiler/passes/export/CheckLimits.h"
 #include "compiler/passes/export/ProgramTables.h"
@@ -49,7 +51,11 @@ FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
       failed(fillData(module, tables.program)))
     return failure();
   FailureOr<std::vector<memory::ClassModel>> classes = readPipe(tables);
-  if (failed(classes) || failed(fillMeasures(module, tables.program)) || failed(allocateAll(tables, *classes)))
+  if (failed(classes) || failed(fillMeasures(module, tables.program)))
+    return failure();
+  for (memory::ClassModel &model : *classes)
+    memory::overlapCollectives(model);
+  if (failed(allocateAll(tables, *classes)))
     return failure();
   tables.program.stages = static_cast<uint32_t>(tables.program.classes.size());
   shareEntries(tables.program);

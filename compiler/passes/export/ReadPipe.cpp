@@ -124,6 +124,24 @@ uint32_t chunkOf(pipe::FragmentOp fragment, pipe::ProgramOp program) {
   return static_cast<uint32_t>(llvm::count(ArrayRef(stages).take_front(place), fragment.getStage()));
 }
 
+bool hasCollectives(const memory::FragmentModel &fragment) {
+  return llvm::any_of(fragment.actions, [](const memory::Action &action) { return action.kind == program::StepKind::Collective; });
+}
+
+/// Returns whether a fragment writes a variable that the other one reads or writes.
+bool writesFor(const memory::FragmentModel &fragment, const memory::FragmentModel &other) {
+  return llvm::any_of(fragment.writes, [&](const memory::Write &write) {
+    return llvm::any_of(other.values, [&](const memory::ValueModel &value) { return value.variable == write.variable; }) ||
+           llvm::any_of(other.writes, [&](const memory::Write &again) { return again.variable == write.variable; });
+  });
+}
+
+/// Two tasks run at the same time only if both have collectives to hide, because it takes memory, and if they share no variable that
+/// changes.
+bool mayOverlap(const memory::FragmentModel &one, const memory::FragmentModel &other) {
+  return hasCollectives(one) && hasCollectives(other) && !writesFor(one, other) && !writesFor(other, one);
+}
+
 LogicalResult readTasks(pipe::OrderOp order, bool zeroes, memory::ClassModel &model) {
   llvm::StringMap<uint32_t> fragments;
   for (auto [index, fragment] : llvm::enumerate(model.fragments))
@@ -135,6 +153,10 @@ LogicalResult readTasks(pipe::OrderOp order, bool zeroes, memory::ClassModel &mo
     if (found == fragments.end())
       return order.emitOpError("names fragment '") << task.fragment << "', which stage " << order.getStage() << " does not have";
     model.tasks.push_back({found->second, static_cast<uint32_t>(task.micro), 0, 0});
+    if (task.overlaps && model.tasks.size() > 1) {
+      const memory::FragmentModel &before = model.fragments[model.tasks[model.tasks.size() - 2].fragment];
+      model.tasks.back().overlaps = mayOverlap(before, model.fragments[found->second]);
+    }
   }
   return success();
 }

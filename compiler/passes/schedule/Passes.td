@@ -70,7 +70,7 @@ def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
   let summary = "orders the tasks of every stage by the plan's schedule";
   let description = [{
     A task is a fragment's name, which schedule-fragments makes, and a micro-batch. Where the schedule splits some backwards of a part
-    and not others, those others are B and W, one after the other.
+    and not others, those others are B and W, one after the other. `+B3:1` runs at the same time as the task before it.
 
     ```mlir
     pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
@@ -151,7 +151,8 @@ def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
     other's stage. V3: what a fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage
     has one order with each C, F, B and W task of its fragments for each micro-batch once, its S task, and last its U task. V5: the tasks
     of micro-batches can run to the end in their orders, each after those that it takes values from. V6: the tasks of a fragment that
-    accumulates ascend in micro-batches. V7: C tasks come first, then S.
+    accumulates ascend in micro-batches. V7: C tasks come first, then S. V8: two tasks that overlap are a forward and a backward of two
+    micro-batches.
   }];
 }
 

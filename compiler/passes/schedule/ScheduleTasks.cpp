@@ -6,6 +6,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <optional>
+#include <utility>
+
 using namespace mlir;
 
 namespace npar::compiler {
@@ -114,16 +117,21 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
         weights.insert({task.chunk, task.micro});
       }
     SmallVector<std::string> names;
-    auto add = [&](pipe::Phase phase, const schedules::Task &task) {
-      names.push_back(fragmentName(phase, places[task.chunk]) + ":" + std::to_string(task.micro));
+    auto add = [&](pipe::Phase phase, const schedules::Task &task, bool overlaps) {
+      names.push_back((overlaps ? "+" : "") + fragmentName(phase, places[task.chunk]) + ":" + std::to_string(task.micro));
     };
+    std::optional<schedules::Task> later; // the W of a backward that another task overlaps
     for (const schedules::Task &task : schedule.lists[stage]) {
       if (forwardOnly && task.phase != schedules::Phase::F)
         continue;
-      add(seamOf(task.phase), task);
+      if (later && !task.overlaps)
+        add(pipe::Phase::Weight, *std::exchange(later, std::nullopt), false);
+      add(seamOf(task.phase), task, task.overlaps && !forwardOnly);
       if (task.phase == schedules::Phase::B && split[task.chunk] && !weights.contains({task.chunk, task.micro}))
-        add(pipe::Phase::Weight, task);
+        later = task;
     }
+    if (later)
+      add(pipe::Phase::Weight, *later, false);
     if (!forwardOnly)
       names.push_back(fragmentName(pipe::Phase::Update, stage));
     return names;

@@ -1,4 +1,4 @@
-// verify-pipe: the facts RULES.md#V1 to V7 of a scheduled module.
+// verify-pipe: the facts RULES.md#V1 to V8 of a scheduled module.
 #include "compiler/cost/Timeline.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/pipe/Pipe.h"
@@ -196,6 +196,7 @@ private:
       refuse(order) << "V4: the update comes before '" << last << "'";
     checkAscending(order);
     checkPrologue(order);
+    checkOverlaps(order);
   }
 
   /// Every C, then S, then all else: what S makes of the counts is read from the first forward on.
@@ -210,6 +211,27 @@ private:
         refuse(order) << "V7: '" << text << "' of the prologue comes after '" << furthest->second << "'";
       else
         furthest = {turn, text};
+    }
+  }
+
+  /// Two tasks that run at the same time do not wait for each other.
+  void checkOverlaps(OrderOp order) {
+    TaskName before;
+    auto isBackward = [&](TaskName task) {
+      auto fragment = symbols.lookup<FragmentOp>(task.fragment);
+      return fragment && fragment.getPhase() == Phase::Backward;
+    };
+    auto isForward = [&](TaskName task) {
+      auto fragment = symbols.lookup<FragmentOp>(task.fragment);
+      return fragment && fragment.getPhase() == Phase::Forward;
+    };
+    for (auto [text, task] : llvm::zip(order.getTasks().getAsValueRange<StringAttr>(), order.getTaskNames())) {
+      bool fits = before.perMicro && !before.overlaps && before.micro != task.micro &&
+                  ((isForward(before) && isBackward(task)) || (isBackward(before) && isForward(task)));
+      if (task.overlaps && !fits)
+        refuse(order) << "V8: '" << text << "' must follow a task that it can overlap: one is a forward, the other a backward of another "
+                      << "micro-batch, and no third task overlaps them";
+      before = task;
     }
   }
 

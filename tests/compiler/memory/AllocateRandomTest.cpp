@@ -2,6 +2,7 @@
 // and, planned, in memory, where each cell holds a fingerprint of its contents.
 #include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
+#include "compiler/memory/OverlapCollectives.h"
 #include "engine/program/Steps.h"
 
 #include <functional>
@@ -157,6 +158,11 @@ private:
         model.tasks.push_back({2, weight++, 0, 0});
     }
     model.tasks.push_back({split ? 3u : 2u, 0, 0, 0});
+    for (size_t task = 1; task < model.tasks.size(); ++task) {
+      const TaskModel &before = model.tasks[task - 1];
+      model.tasks[task].overlaps =
+          model.tasks[task].fragment == 1 && before.fragment == 0 && before.micro != model.tasks[task].micro && pick(2);
+    }
   }
 };
 
@@ -244,8 +250,8 @@ void runInMemory(const ClassModel &model, const program::RankClassT &rankClass, 
         edge(first[task] + fragment.dependencies[facts.first_dependency() + i], first[task] + step);
       if (!program::isAsync(facts)) {
         edge(first[task] + step, chain[task]);
-        if (task > 0)
-          edge(chain[task - 1], first[task] + step);
+        if (uint32_t after = task - model.tasks[task].overlaps; after > 0)
+          edge(chain[after - 1], first[task] + step);
       }
     }
     if (task > 0)
@@ -351,6 +357,54 @@ TEST(Allocate, ComputesWhatTheFragmentsSayInAnyOrder) {
       return;
   }
   EXPECT_GT(accepted, 1400u);
+}
+
+/// Some of a class's kernels become collectives, and all steps take time.
+void addCollectives(ClassModel &model, std::mt19937 &random) {
+  for (FragmentModel &fragment : model.fragments)
+    for (Action &action : fragment.actions) {
+      action.seconds = 1 + random() % 3;
+      if (action.kind == StepKind::Kernel && random() % 4 == 0) {
+        action.kind = StepKind::Collective;
+        action.inplace.clear();
+      }
+    }
+}
+
+TEST(Allocate, ComputesTheSameWithOverlappedCollectives) {
+  size_t accepted = 0, moved = 0;
+  for (uint32_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    RandomClass example(seed);
+    addCollectives(example.model, random);
+    AllocationOptions options;
+    options.microCount = example.micros;
+    std::string error;
+    if (!allocateClass(example.model, options, error))
+      continue;
+    Expected expected = runOnValues(example.model);
+    std::vector<uint32_t> before, after;
+    auto labels = [&](std::vector<uint32_t> &into) {
+      for (const FragmentModel &fragment : example.model.fragments)
+        for (const Action &action : fragment.actions)
+          into.push_back(action.label);
+    };
+    labels(before);
+    overlapCollectives(example.model);
+    labels(after);
+    moved += before != after;
+    EXPECT_EQ(runOnValues(example.model).inputs, expected.inputs);
+    auto rankClass = allocateClass(example.model, options, error);
+    if (!rankClass)
+      continue;
+    ++accepted;
+    runInMemory(example.model, *rankClass, expected, random);
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(accepted, 1400u);
+  EXPECT_GT(moved, 300u);
 }
 
 } // namespace

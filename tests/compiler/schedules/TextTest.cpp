@@ -119,8 +119,15 @@ TEST(ScheduleText, ReadsWhatSpreadsheetsWrite) {
   }
 }
 
-TEST(ScheduleText, TakesOverlappedPairsAsTwoActions) {
-  EXPECT_EQ(checkCsv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n").schedule, checkCsv("0F0,0F1,0B0,0B1\n").schedule);
+TEST(ScheduleText, ReadsOverlappedPairs) {
+  Schedule plain = checkCsv("0F0,0F1,0B0,0B1\n").schedule, overlapped = checkCsv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n").schedule;
+  EXPECT_FALSE(overlapped == plain);
+  EXPECT_EQ(printCsv(overlapped), "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
+  ASSERT_TRUE(overlapped.lists[0][2].overlaps);
+  overlapped.lists[0][2].overlaps = false;
+  EXPECT_EQ(overlapped, plain);
+  // A micro-batch's backward waits for its forward: these are two actions, one after the other.
+  EXPECT_EQ(checkCsv("0F0,(0F1;0B1)OVERLAP_F_B,0B0\n").schedule, checkCsv("0F0,0F1,0B1,0B0\n").schedule);
   EXPECT_EQ(errors("0F0,(0F1;0B0)OVERLAP\n"), "1:5: '(0F1;0B0)OVERLAP' is no action; overlapped ones are written (0F3;1B2)OVERLAP_F_B\n");
   EXPECT_EQ(errors("(0F0;)OVERLAP_F_B,0B0\n"),
             "1:6: '' is not an action: write virtual stage, kind (F, B, I or W) and micro-batch, such as 0F3\n");

@@ -1,6 +1,7 @@
 // The deadlock proof: every bad program is refused with the right cycle, no good one is, and the simulation of all ranks agrees.
 #include "engine/program/Deadlock.h"
 
+#include "engine/program/Checks.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Verify.h"
 #include "tests/engine/program/BadPrograms.h"
@@ -112,10 +113,35 @@ PipelineShape drawShape(std::mt19937 &chance) {
   return shape;
 }
 
+/// Some backwards overlap the forward of another micro-batch before them, where memory permits.
+void overlapBackwards(ProgramT &program, std::mt19937 &chance) {
+  for (auto &rankClass : program.classes)
+    for (uint32_t task = 1; task < rankClass->tasks.size(); ++task) {
+      Task &one = rankClass->tasks[task], &before = rankClass->tasks[task - 1];
+      if (rankClass->fragments[before.fragment()]->phase != Phase::Forward ||
+          rankClass->fragments[one.fragment()]->phase != Phase::Backward || before.micro() == one.micro() || chance() % 2)
+        continue;
+      one.mutate_overlaps(1);
+      if (!checkMemory(Packed(program).root()).empty())
+        one.mutate_overlaps(0);
+    }
+}
+
+bool hasOverlaps(const ProgramT &program) {
+  for (const auto &rankClass : program.classes)
+    for (const Task &task : rankClass->tasks)
+      if (task.overlaps())
+        return true;
+  return false;
+}
+
 /// Any pipeline in any order. Nothing, after a check that it is refused, when its boxes are too few for the order.
 std::optional<ProgramT> drawPipeline(std::mt19937 &chance, uint32_t &refused) {
   PipelineShape shape = drawShape(chance);
+  shape.overlaps = chance() % 2;
   ProgramT program = buildPipeline(shape, chance() % 4 ? drawOrder(shape, chance) : oneForwardOneBackward(shape));
+  if (shape.overlaps)
+    overlapBackwards(program, chance);
   if (orderBySimulation(program, chance))
     return program;
   EXPECT_NE(findDeadlock(Packed(program).root(), /*withCommunicationOrder=*/false), "");
@@ -125,7 +151,7 @@ std::optional<ProgramT> drawPipeline(std::mt19937 &chance, uint32_t &refused) {
 }
 
 TEST(Deadlock, GoodProgramsRaiseNoAlarm) {
-  uint32_t seed = 11, good = 0, refused = 0, wanted = longRun() ? 5000 : 1000;
+  uint32_t seed = 11, good = 0, overlapping = 0, refused = 0, wanted = longRun() ? 5000 : 1000;
   std::mt19937 chance(seed);
   while (good < wanted) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", program " + std::to_string(good + refused));
@@ -133,6 +159,7 @@ TEST(Deadlock, GoodProgramsRaiseNoAlarm) {
     if (!program)
       continue;
     ++good;
+    overlapping += hasOverlaps(*program);
     Packed packed(*program);
     for (const CheckResult &result : checkProgram(packed.root()))
       ASSERT_TRUE(result.ok) << result.name << ": " << result.detail;
@@ -144,8 +171,9 @@ TEST(Deadlock, GoodProgramsRaiseNoAlarm) {
     ASSERT_EQ(findDeadlock(ordered.root()), "");
     ASSERT_EQ(simulate(ordered.root(), chance).fate, Fate::Ends);
   }
-  std::cout << good << " good programs without alarm; " << refused << " whose memory was too small for their order, all refused (seed "
-            << seed << ")\n";
+  EXPECT_GT(overlapping, wanted / 10);
+  std::cout << good << " good programs without alarm, " << overlapping << " with tasks that overlap; " << refused
+            << " whose memory was too small for their order, all refused (seed " << seed << ")\n";
 }
 
 TEST(Deadlock, EveryMutantThatCanHangIsRefused) {

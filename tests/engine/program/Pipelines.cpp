@@ -81,7 +81,11 @@ private:
     boxes.clear();
     prologue();
     forward("F" + number);
+    uint32_t forwards = scratch;
+    if (shape.overlaps)
+      scratch = addRegion(*rankClass, "scratch of B", 64, 1);
     backward("B" + number);
+    scratch = forwards;
     if (shape.splitBackward) {
       begin("W" + number, Phase::Backward);
       kernel({}, {{scratch, 0, 64}}, {}, "weight");

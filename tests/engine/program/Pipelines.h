@@ -14,6 +14,7 @@ struct PipelineShape {
   uint32_t stages = 2, micros = 2, dp = 1, tp = 1, cp = 1;
   uint32_t slots = 0;         ///< slots of every box; 0: one per micro-batch, so that no memory is reused
   bool splitBackward = false; ///< B and W apart
+  bool overlaps = false;      ///< B has memory of its own, so that it can overlap an F
   bool tpReductions = true;   ///< one all_reduce over tp in every F and B: "reduce F", "reduce B"
   bool cpReductions = false;  ///< one over cp in every F: "exchange"
   bool count = false;         ///< P: an all_reduce over all axes, "count"

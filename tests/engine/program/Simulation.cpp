@@ -99,7 +99,7 @@ private:
       for (auto [onTask, onStep] : found->second)
         if (!rank.done[onTask][onStep])
           return false;
-    if (!isAsync(step) && rank.chain < task)
+    if (!isAsync(step) && rank.chain < task - (rank.rankClass->tasks()->Get(task)->overlaps() != 0))
       return false;
     if (!inOrder || (!isTransfer(step.kind()) && step.kind() != StepKind::Collective))
       return true;

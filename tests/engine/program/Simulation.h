@@ -22,11 +22,11 @@ struct Simulated {
   std::vector<std::vector<CommunicationRef>> completed; ///< by rank: communication in the order in which it completed
 };
 
-/// A step can start once its dependencies, the compute chain before it and (`inOrder`) all earlier communication of its rank have
-/// completed; what does not communicate completes at once, communication when all members of its event have started it (rendezvous: nothing
-/// is buffered). Events meet as in the engine: by number, micro-batch and ranks. Steps start in an order drawn from `chance`. No step that
-/// could start ever loses that by another one's completion, so every order, with one worker or many, leaves the same steps behind: one run
-/// decides for all. The program must pass `checkStructure`.
+/// A step can start once its dependencies, the compute chain before it (without the task that its own overlaps) and (`inOrder`) all earlier
+/// communication of its rank have completed; what does not communicate completes at once, communication when all members of its event have
+/// started it (rendezvous: nothing is buffered). Events meet as in the engine: by number, micro-batch and ranks. Steps start in an order
+/// drawn from `chance`. No step that could start ever loses that by another one's completion, so every order, with one worker or many,
+/// leaves the same steps behind: one run decides for all. The program must pass `checkStructure`.
 Simulated simulate(const Program &program, std::mt19937 &chance, bool inOrder = true);
 
 } // namespace npar::program

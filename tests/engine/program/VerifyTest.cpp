@@ -202,6 +202,15 @@ TEST(Verify, InputThatIsDeclaredTwice) {
   expectRefused(program, "well formed", "input 'targets' is a second one that a stream of tokens feeds as shifted");
 }
 
+TEST(Verify, TasksThatCannotOverlap) {
+  size_t tasks = twoStages().classes[0]->tasks.size();
+  for (size_t task : {size_t(0), tasks - 1}) {
+    ProgramT program = twoStages();
+    program.classes[0]->tasks[task].mutate_overlaps(1);
+    expectRefused(program, "well formed", "overlaps a task that it cannot overlap");
+  }
+}
+
 TEST(Verify, BatchThatIsNotItsMicroBatches) {
   expectInputRefused([](ProgramT &program, LogicalInputT &, InputT &) { program.micro = 2; },
                      "the program's batch of 1 samples is not 1 micro-batches x 1 data-parallel ranks x 2 samples");

@@ -47,6 +47,22 @@ TEST(StepGraphTest, computeChainsTasksAndTransfersStandAside) {
   EXPECT_TRUE(hasEdge(graph, receive0, accumulate0));
 }
 
+/// A backward that overlaps the forward before it waits for what comes before both; the next backward waits for both.
+TEST(StepGraphTest, tasksThatOverlapDoNotWaitForEachOther) {
+  auto builder = pipelineProgram({1, 2, 4, false, false});
+  builder->program.classes[0]->tasks[2].mutate_overlaps(1);
+  auto loaded = builder->load();
+  ASSERT_TRUE(loaded);
+  StepGraph graph = expand(loaded->root());
+  uint32_t scale0 = nodeOf(graph, 0, 0, 0), scale1 = nodeOf(graph, 0, 1, 0), accumulate0 = nodeOf(graph, 0, 2, 1),
+           accumulate1 = nodeOf(graph, 0, 3, 1);
+  EXPECT_TRUE(hasEdge(graph, scale0, scale1));
+  EXPECT_TRUE(hasEdge(graph, scale0, accumulate0));
+  EXPECT_FALSE(hasEdge(graph, scale1, accumulate0));
+  EXPECT_TRUE(hasEdge(graph, scale1, accumulate1));
+  EXPECT_TRUE(hasEdge(graph, accumulate0, accumulate1));
+}
+
 TEST(StepGraphTest, addressesFollowTheTasksSlots) {
   auto loaded = pipelineProgram({1, 2, 4, false, false})->load();
   StepGraph graph = expand(loaded->root());

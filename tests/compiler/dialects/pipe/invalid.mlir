@@ -60,7 +60,7 @@ pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 2 
 %x = pipe.recv from(1) event(0) : tensor<4xf32>
 
 // -----
-// expected-error @below {{has the entry 'F0:x', which is no task; write 'FRAGMENT:MICRO' or 'FRAGMENT'}}
+// expected-error @below {{has the entry 'F0:x', which is no task; write 'FRAGMENT:MICRO', '+FRAGMENT:MICRO' or 'FRAGMENT'}}
 pipe.order stage(0) ["F0:0", "F0:x"]
 
 // -----

@@ -45,6 +45,20 @@ pipe.program {schedule = "mine.csv", stages = 1 : i64, micro_count = 2 : i64, te
 
 // -----
 
+// Two tasks that overlap: '+' marks the second. The W of a whole backward that another task overlaps follows both. A pair of one micro-batch
+// is two tasks, one after the other.
+// CHECK: pipe.program
+pipe.program {schedule = "mine.csv", stages = 1 : i64, micro_count = 3 : i64, text = "0F0,(0F1;0I0)OVERLAP_F_B,0W0,(0B1;0F2)OVERLAP_F_B,0B2\0A"}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "+B0:0", "W0:0", "B0:1", "+F0:2", "W0:1", "B0:2", "W0:2", "U0"]
+
+// -----
+
+// CHECK: pipe.program
+pipe.program {schedule = "mine.csv", stages = 1 : i64, micro_count = 1 : i64, text = "(0F0;0B0)OVERLAP_F_B\0A"}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "B0:0", "U0"]
+
+// -----
+
 // The part that counts does so for all micro-batches before its first forward; then its stage adds them up. Here the last part is on the
 // first stage.
 !i = tensor<4xi32, #dist.layout<batch : 4>>

@@ -437,6 +437,21 @@ pipe.fragment @U0 stage(0) phase(U) {
 pipe.order stage(0) ["C0:0", "F0:0", "S0", "B0:0", "U0"]
 
 // -----
+// V8: only a forward and a backward of two micro-batches run at the same time, and no third task with them.
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 3 : i64}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V8: '+F0:0' must follow a task that it can overlap: one is a forward, the other a backward of another micro-batch, and no third task overlaps them}}
+// expected-error @below {{V8: '+F0:1' must follow a task that it can overlap}}
+// expected-error @below {{V8: '+B0:1' must follow a task that it can overlap}}
+// expected-error @below {{V8: '+U0' must follow a task that it can overlap}}
+pipe.order stage(0) ["+F0:0", "+F0:1", "+B0:1", "F0:2", "+B0:0", "B0:2", "+U0"]
+
+// -----
 // V4: of the prologue's counts none may be missing.
 pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
 pipe.fragment @C0 stage(0) phase(C) {
