@@ -90,7 +90,7 @@ LogicalResult finish(const dsl::Model &model, ModuleOp module, const CompileOpti
   }
   if (!begin(options, "planning memory"))
     return failure();
-  FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module);
+  FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module, options.movesWork);
   if (failed(program))
     return failure();
   countActive(model, **program);

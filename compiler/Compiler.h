@@ -27,6 +27,9 @@ struct CompileOptions {
   bool withoutKernels = false;
   /// Compile a draft for predictions alone: without kernels, and without verifying the program after each pass and at the end.
   bool asDraft = false;
+  /// Move independent work between each collective and the first use of its result (memory/OverlapCollectives.h). False: to predict programs
+  /// that do not.
+  bool movesWork = true;
   /// Devices, from `deviceTargets`, for which kernels are generated in addition to this processor.
   std::vector<std::string> targets;
   /// Nodes of the model, in ascending order, whose results are not rounded to the 16-bit type of the plan; `npar verify` measures them.

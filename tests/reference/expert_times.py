@@ -96,7 +96,7 @@ def predict(row, *flags):
         if int(row["pp"]) > 1:
             rounds(row, folder)
         command = [NPAR, "simulate", path, "--machine", row["machine"], "--set", "length=4096", "--overlapped-gathers",
-                   "--unfused-sums", "--json",
+                   "--unfused-sums", "--unmoved-work", "--json",
                    "--rows-sent", ",".join(map(str, sent(row))), *flags]
         command += ["--config", row["config"]] * bool(row["config"])
         for constant in row["constants"].split():

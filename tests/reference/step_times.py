@@ -111,6 +111,7 @@ def predict(row, alone=False):
         path.write_text(text)
         command = [NPAR, "simulate", path, "--machine", source(row)[1], "--json"]
         if not alone:
+            command += ["--unmoved-work"]
             command += ["--post-validated"] * row["schedule"].startswith("ZB-")
             command += ["--overlapped-gathers"] * (source(row)[0] == "Megatron 2024")
             command += ["--unfused-sums"] * (source(row)[0] in ("Megatron 2021", "BLOOM"))

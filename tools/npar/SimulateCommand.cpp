@@ -37,7 +37,7 @@ struct SimulateFlags {
   int64_t hosts = 0; ///< 0: as many as the ranks need
   planner::OutlookRequest outlook;
   std::string svg, trace, html;
-  bool json = false, postValidated = false, gathersPassOn = false, sumsApart = false;
+  bool json = false, postValidated = false, gathersPassOn = false, sumsApart = false, workUnmoved = false;
   std::vector<double> rowsSent;  ///< parts of the rows of experts: to other ranks, to other hosts; empty: all
   std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
@@ -113,6 +113,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   }
   ModelOptions model = other ? other->options : flags.model;
   model.place = flags.place;
+  model.movesWork = !flags.workUnmoved;
   Outcome<ProgramPointer> loaded = loadModel(model, files, /*withoutKernels=*/true);
   if (!loaded.ok() && other)
     printRemark("this is in the plan made from '" + flags.foreign.from + "'; --print-plan shows it");
@@ -216,6 +217,8 @@ Command addSimulateCommand(CLI::App &driver) {
                 "assume that gathers of updated parameters overlap the next step's first forward");
   app->add_flag("--unfused-sums", flags->sumsApart,
                 "assume that a separate pass, not the matrix product, adds each micro-batch's gradients to their sum");
+  app->add_flag("--unmoved-work", flags->workUnmoved,
+                "assume that work is not moved between collectives and the first use of their results");
   app->add_option(
          "--rows-sent", flags->rowsSent,
          "assume that only these parts of the rows of experts go to other ranks and to other hosts by all_to_all, since a position "

@@ -22,7 +22,7 @@ namespace npar::compiler {
 ///   1: send 64 elements to pp = 1 event 0 (outbox0[0, 256]) -> () after 0  # send, begin 1.1e-08 end 2.5e-08, f32
 /// ```
 ///
-/// Errors are reported at the ops that cause them.
-mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module);
+/// Errors are reported at the ops that cause them. `movesWork`: see compiler::CompileOptions.
+mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module, bool movesWork = true);
 
 } // namespace npar::compiler

@@ -45,7 +45,7 @@ void eraseScheduled(ModuleOp module) {
 
 } // namespace
 
-FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
+FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module, bool movesWork) {
   Tables tables(module);
   if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)) ||
       failed(fillData(module, tables.program)))
@@ -53,8 +53,9 @@ FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
   FailureOr<std::vector<memory::ClassModel>> classes = readPipe(tables);
   if (failed(classes) || failed(fillMeasures(module, tables.program)))
     return failure();
-  for (memory::ClassModel &model : *classes)
-    memory::overlapCollectives(model);
+  if (movesWork)
+    for (memory::ClassModel &model : *classes)
+      memory::overlapCollectives(model);
   if (failed(allocateAll(tables, *classes)))
     return failure();
   tables.program.stages = static_cast<uint32_t>(tables.program.classes.size());

@@ -65,6 +65,7 @@ Result<std::string> Compilation::syntaxTree() {
 
 Result<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options, bool withWarnings) {
   options.kind = kind;
+  options.movesWork = movesWork;
   dsl::Diagnostics diagnostics(sources);
   std::optional<compiler::Compiled> compiled;
   {
@@ -131,6 +132,7 @@ Result<ElaboratedModel> elaborateModel(const ModelOptions &options, engine::Obse
                                        bool withWarnings) {
   TRY(dsl::FrontendOptions frontend, options.frontend());
   auto compilation = std::make_unique<Compilation>(std::move(frontend), observer, options.kind);
+  compilation->movesWork = options.movesWork;
   TRY(dsl::Program program, compilation->elaborate(settings, withWarnings));
   if (options.place && program.machine && dsl::isUneven(*program.machine)) {
     Result<program::PlaceWords> words = program::readPlace(*options.place);

@@ -46,6 +46,8 @@ public:
   engine::Result<ProgramPointer> compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings,
                                                    const std::vector<std::string> &targets = {});
 
+  bool movesWork = true; ///< CompileOptions::movesWork
+
   /// The texts read so far, which the program's locations point into.
   const dsl::Sources &texts() const { return sources; }
 

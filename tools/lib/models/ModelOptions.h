@@ -15,12 +15,13 @@ namespace npar::models {
 struct ModelOptions {
   std::string model; ///< a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
-  std::vector<std::string> settings;  ///< `key=value`
-  std::optional<std::string> machine; ///< path or name of the machine to plan for; empty: the reference machine
-  std::optional<std::string> place;   ///< on an uneven machine: the order of hosts, overriding the plan
+  std::vector<std::string> settings;                          ///< `key=value`
+  std::optional<std::string> machine;                         ///< path or name of the machine to plan for; empty: the reference machine
+  std::optional<std::string> place;                           ///< on an uneven machine: the order of hosts, overriding the plan
   program::ProgramKind kind = program::ProgramKind::Training; ///< command that the program is compiled for
   bool damped = false;                                        ///< FrontendOptions::damped
   bool outputsAlone = false;                                  ///< Evaluation computes the outputs only, neither losses nor metrics
+  bool movesWork = true;                                      ///< CompileOptions::movesWork
   std::vector<std::string> targets;                           ///< further devices to compile for, such as "cuda:sm_90"
   dsl::TextsPointer texts = nullptr; ///< where texts come from; null: the disk and the standard library inside this program
   std::string importFolder;          ///< searched for imports after the text's own folder and before the standard library; may be empty
