@@ -8,6 +8,7 @@
 #include "engine/program/Steps.h"
 
 #include <algorithm>
+#include <map>
 
 namespace npar::cost {
 
@@ -172,19 +173,52 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
-  /// Seconds of a computing step: as planned for a balanced load, or for the worst.
-  double lasting(const program::Step &step) const {
-    double planned = step.end() - step.begin(), launch = topology.machineOf(ranks.front()).launch;
-    return deviations.worstLoad ? std::min(planned, launch) + std::max(0.0, planned - launch) / filledPart(program, step) : planned;
+  /// What steps on rows have in common if only the part of their rows that exists differs, as in the rounds of a buffer for experts.
+  std::vector<double> workOf(const program::Step &step) const {
+    if (step.kind() == StepKind::Kernel) {
+      const program::Kernel &kernel = *program.kernels()->Get(step.payload());
+      return {0, static_cast<double>(kernel.extent()), kernel.flops()};
+    }
+    const program::Matmul &product = *program.matmuls()->Get(step.payload());
+    return {1, static_cast<double>(product.m()), static_cast<double>(product.n()), static_cast<double>(product.k()),
+            static_cast<double>(product.grouping())};
+  }
+
+  /// Seconds of steps without their launch if all their rows exist, by their work; of those that have some rows at a balanced load.
+  std::map<std::vector<double>, double> worstSeconds() const {
+    std::map<std::vector<double>, double> worst;
+    if (deviations.worstLoad)
+      for (const program::Step *step : *fragment.steps())
+        if (double filled = filledPart(program, *step); computes(*step) && filled > 0 && filled < 1)
+          worst.emplace(workOf(*step), withoutLaunch(*step) / filled);
+    return worst;
+  }
+
+  double withoutLaunch(const program::Step &step) const {
+    return std::max(0.0, step.end() - step.begin() - topology.machineOf(ranks.front()).launch);
+  }
+
+  /// Seconds of a computing step: as planned for a balanced load, or for the worst. A step without rows at a balanced load takes as long as
+  /// one with the same work.
+  double lasting(const program::Step &step, const std::map<std::vector<double>, double> &worst) const {
+    double planned = step.end() - step.begin(), filled = filledPart(program, step);
+    if (!deviations.worstLoad || filled >= 1)
+      return planned;
+    double work = withoutLaunch(step);
+    if (filled > 0)
+      return planned - work + work / filled;
+    auto other = worst.find(workOf(step));
+    return other == worst.end() ? planned : planned - work + std::max(work, other->second);
   }
 
   /// Of computing steps. Times of tasks that were measured have all in them.
   std::vector<double> seconds() const {
     std::vector<double> seconds(fragment.steps()->size());
     double times = pace();
+    const std::map<std::vector<double>, double> worst = worstSeconds();
     for (uint32_t place = 0; place < seconds.size(); ++place)
       if (const program::Step &step = *fragment.steps()->Get(place); computes(step)) {
-        seconds[place] = lasting(step) * times;
+        seconds[place] = lasting(step, worst) * times;
         if (deviations.sumsApart && !deviations.taskTimes)
           seconds[place] += sumSeconds(step);
       }

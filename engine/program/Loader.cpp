@@ -12,7 +12,7 @@ namespace npar::program {
 namespace {
 
 constexpr char magic[8] = {'N', 'P', 'A', 'R', 'N', 'P', 'X', '1'};
-constexpr uint32_t formatVersion = 8;
+constexpr uint32_t formatVersion = 9;
 
 /// The first bytes of a file, little-endian as on every machine that npar runs on.
 struct Header {

@@ -183,6 +183,9 @@ private:
   }
 
   bool checkTables() {
+    if (program.table_parameters() > program.active_parameters() || program.active_parameters() > program.parameters())
+      return fail("of " + number(program.parameters()) + " parameters " + number(program.active_parameters()) +
+                  " are active, and of these " + number(program.table_parameters()) + " are in tables");
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
           collective->axes()->size() == 0)

@@ -103,6 +103,16 @@ TEST(Verify, MembersWithOtherPiecesOfRows) {
   expectRefused(program, "collectives agree", "disagree: the pieces of rows");
 }
 
+TEST(Verify, CountsOfParametersThatContradict) {
+  ProgramT program = twoStages();
+  program.parameters = 10, program.active_parameters = 4, program.table_parameters = 4;
+  EXPECT_TRUE(check(program)[0].ok);
+  program.table_parameters = 5;
+  expectRefused(program, "well formed", "of 10 parameters 4 are active, and of these 5 are in tables");
+  program.active_parameters = 11;
+  expectRefused(program, "well formed", "of 10 parameters 11 are active, and of these 5 are in tables");
+}
+
 TEST(Verify, UnknownCause) {
   ProgramT program = twoStages();
   program.collectives[0]->cause = std::make_unique<CauseT>();

@@ -214,8 +214,9 @@ private:
 } // namespace
 
 ChoiceComparison::ChoiceComparison(models::ModelOptions model, job::Processes &processes, engine::Observer &observer,
-                                   CreateSession createSession)
-    : model(std::move(model)), processes(processes), observer(observer), createSession(std::move(createSession)) {
+                                   CreateSession createSession, CheckMemory checkMemory)
+    : model(std::move(model)), processes(processes), observer(observer), createSession(std::move(createSession)),
+      checkMemory(std::move(checkMemory)) {
   this->model.damped = true; // like the trainings that are compared
 }
 
@@ -250,6 +251,7 @@ Result<std::optional<ChoiceReport>> ChoiceComparison::compareRanks(Ranks ranks, 
   bool alone = ranks == Ranks::AllInEach;
   TRY(ProgramPointer planProgram, processes.share([&] { return compile(*evaluation, /*takes=*/false, alone); }, ranks));
   TRY(ProgramPointer exactProgram, processes.share([&] { return compile(*wide, /*takes=*/true, /*alone=*/true); }, Ranks::AllInEach));
+  TRY_STATUS(processes.agree(checkMemory({planProgram, exactProgram})));
   TRY(SessionPointer planSession, createSession(planProgram, ranks));
   TRY(SessionPointer exactSession, createSession(exactProgram, Ranks::AllInEach));
   TRY(report,

@@ -21,8 +21,12 @@ public:
   using SessionPointer = std::unique_ptr<engine::Session>;
   using CreateSession = std::function<engine::Result<SessionPointer>(const models::ProgramPointer &, job::Processes::Ranks)>;
 
+  using CheckMemory = std::function<engine::Status(const std::vector<models::ProgramPointer> &)>;
+
   /// `model`: the flags of a training's text. `createSession`: makes sessions of a plan's program (Shared) or of a one-rank program.
-  ChoiceComparison(models::ModelOptions model, job::Processes &processes, engine::Observer &observer, CreateSession createSession);
+  /// `checkMemory`: tells whether programs that run at the same time fit.
+  ChoiceComparison(models::ModelOptions model, job::Processes &processes, engine::Observer &observer, CreateSession createSession,
+                   CheckMemory checkMemory);
 
   /// True if a loss of the model depends on choices among scores.
   static bool hasChoices(const dsl::Model &model);
@@ -38,6 +42,7 @@ private:
   job::Processes &processes;
   engine::Observer &observer;
   CreateSession createSession;
+  CheckMemory checkMemory;
 };
 
 } // namespace npar::verify

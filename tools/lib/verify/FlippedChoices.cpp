@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace npar::verify {
@@ -35,11 +36,13 @@ public:
         scale = std::max(scale, std::fabs(exact(entry)));
   }
 
+  static double finiteOrInfinite(double value) { return std::isfinite(value) ? value : std::numeric_limits<double>::infinity(); }
+
   double scoreError() const {
     double error = 0;
     for (const std::vector<int64_t> *some : {&chosen, &own})
       for (int64_t entry : *some)
-        error = std::max(error, relative(values.scores[scoreAt(entry)] - exact(entry)));
+        error = std::max(error, finiteOrInfinite(relative(values.scores[scoreAt(entry)] - exact(entry))));
     return error;
   }
 

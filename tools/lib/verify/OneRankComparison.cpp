@@ -41,6 +41,11 @@ void allowOneRanksError(std::vector<Check> &checks, const std::vector<Check> &on
 
 /// The two scores of a margin may each have a few times the error of one rank's scores in the same type.
 void allowOneRanksScores(Check &check, double error) {
+  if (!std::isfinite(error)) {
+    check.isOfOneRank = true;
+    check.detail += "; on one rank scores are not finite in this type either: they are too large for it under any plan";
+    return;
+  }
   const double allowed = 2 * allowedTimes * error;
   check.ok = *check.maxRelativeError <= allowed;
   check.detail +=
@@ -204,11 +209,12 @@ Result<TypeBounds> OneRankComparison::compareOnce(const models::ElaboratedModel 
 }
 
 Status OneRankComparison::compareChoices(const TypeBounds &bounds, std::vector<Check> &checks) {
-  ChoiceComparison comparison(request.model, processes, observer,
-                              [&](const models::ProgramPointer &program, job::Processes::Ranks ranks) -> Result<SessionPointer> {
-                                TRY_STATUS(processes.agree(processes.checkMemory({program}, options.threads)));
-                                return createSession(program, ranks, ranks == job::Processes::Ranks::Shared ? options : optionsOfOneRank());
-                              });
+  ChoiceComparison comparison(
+      request.model, processes, observer,
+      [&](const models::ProgramPointer &program, job::Processes::Ranks ranks) {
+        return createSession(program, ranks, ranks == job::Processes::Ranks::Shared ? options : optionsOfOneRank());
+      },
+      [&](const std::vector<models::ProgramPointer> &programs) { return processes.checkMemory(programs, options.threads); });
   TRY(chosen, comparison.compare(verifySteps, seed));
   Check check{fmt::format("in {}: choices", bounds.name), true, std::nullopt, ""};
   check.bound = nearRoundings * bounds.rounding;
