@@ -128,7 +128,7 @@ struct Maker {
 
   /// Bytes that the members of an all-to-all send: of the rows that exist, the parts that the deviations leave.
   ExchangedBytes sent(const program::Collective &collective, double bytes, const GroupSpan &span) const {
-    bool isOfRows = collective.filled() < 1;
+    bool isOfRows = collective.places() > 0 || collective.filled() < 1;
     ExchangedBytes sent = exchangedBytes(deviations.worstLoad ? bytes : bytes * collective.filled(), span);
     if (!isOfRows || (deviations.sentToRanks == 1 && deviations.sentToHosts == 1))
       return sent;
@@ -184,12 +184,13 @@ struct Maker {
             static_cast<double>(product.grouping())};
   }
 
-  /// Seconds of steps without their launch if all their rows exist, by their work; of those that have some rows at a balanced load.
+  /// Seconds of steps without their launch if all their rows exist, by their work; of those that have rows at a balanced load.
   std::map<std::vector<double>, double> worstSeconds() const {
     std::map<std::vector<double>, double> worst;
     if (deviations.worstLoad)
       for (const program::Step *step : *fragment.steps())
-        if (double filled = filledPart(program, *step); computes(*step) && filled > 0 && filled < 1)
+        if (double filled = filledPart(program, *step);
+            (step->kind() == StepKind::Kernel || step->kind() == StepKind::Matmul) && filled > 0)
           worst.emplace(workOf(*step), withoutLaunch(*step) / filled);
     return worst;
   }

@@ -100,7 +100,7 @@ class SampleGroupsTest(DriverTest):
                 for name in ("fit", "even"):
                     self.assertAlmostEqual(found["losses"][name], expected["losses"][name], delta=1e-12)
                 self.assertAlmostEqual(found["grad_norm"], expected["grad_norm"], delta=1e-12)
-        report = self.npar_json("verify", SUMS, "--plan", "stages", code=None)
+        report = self.npar_json("verify", SUMS, "--plan", "stages", "--set", "recompute=block", code=None)
         self.assertTrue(report.get("ok"), report)
 
     def test_refused(self):

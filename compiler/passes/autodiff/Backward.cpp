@@ -180,7 +180,9 @@ struct AutodiffBackward : impl::AutodiffBackwardBase<AutodiffBackward> {
     }
     // Contributions to a parameter that have more bits than it are added before they are rounded.
     auto narrow = gradient.getDefiningOp<ConvertOp>(), before = sum.getDefiningOp<ConvertOp>();
-    bool isWide = value.getDefiningOp<ReadOp>() && narrow && before && narrow.getX().getType() == before.getX().getType();
+    auto bitsOf = [](Value x) { return getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth(); };
+    bool isWide = value.getDefiningOp<ReadOp>() && narrow && before && narrow.getX().getType() == before.getX().getType() &&
+                  bitsOf(narrow.getX()) > bitsOf(value);
     Value a = isWide ? narrow.getX() : gradient, b = isWide ? before.getX() : sum;
     auto add = AddOp::create(builder, use->getLoc(), a.getType(), a, b);
     sum = isWide ? ConvertOp::create(builder, use->getLoc(), value.getType(), add).getResult() : add.getResult();

@@ -34,17 +34,24 @@ public:
   explicit Repeater(SegmentOf segmentOf) : segmentOf(segmentOf) {}
 
   void run(func::FuncOp micro) {
-    SmallVector<Operation *> backward;
+    SmallVector<Operation *> backward, early;
     for (Operation &op : micro.front())
       if (std::optional<int64_t> number = numberOf(&op))
         nextNumber = std::max(nextNumber, *number + 1);
     for (Operation &op : micro.front().without_terminator()) {
       AtAttr at = getAt(&op);
-      if (at && at.getPhase() == Phase::Backward)
+      if (at && at.getPhase() == Phase::Backward) {
         backward.push_back(&op);
-      else
-        enlist(&op);
+        continue;
+      }
+      enlist(&op);
+      early.append(backward);
+      backward.clear();
     }
+    // What needs sums over a step (prepare-totals) precedes all gradients. It repeats nothing: blocks would be repeated all at once.
+    for (Operation *op : early)
+      for (Value operand : op->getOperands())
+        kept.insert(operand);
     for (Operation *op : backward)
       if (std::optional<unsigned> segment = segmentOf(op))
         repeatFor(op, *segment);

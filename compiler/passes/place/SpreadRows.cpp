@@ -60,8 +60,8 @@ public:
 
   /// Replaces the ops by those of `count` rounds, before `anchor`. `number` is that of the routing.
   void runInRounds(int64_t count, int64_t number, Operation *anchor, PieceAxes &axes) {
-    rounds = count;
-    window = (length + rounds - 1) / rounds;
+    window = (length + count - 1) / count;
+    rounds = (length + window - 1) / window; // rounding up the window can leave the last rounds empty
     nameAxis(axes);
     builder.setInsertionPoint(anchor);
     prepare();

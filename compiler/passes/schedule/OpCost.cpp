@@ -72,7 +72,7 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
         } else if (op->getNumOperands() == 0) {
           return 0.0;
         } else {
-          operation.functions = nn::functionsOf(op);
+          operation.functions = nn::functionsOf(op) * filled;
           operation.operations *= filled;
           operation.bytes = existingBytes(op->getResultTypes(), filled);
         }
