@@ -51,7 +51,7 @@ class SimulateTest(DriverTest):
         self.assertLess(fewer["seconds_per_step"], said["seconds_per_step"])
         # the worst load fills the rounds of a buffer, of which a balanced load fills only the first
         rounds = self.json(*flags, "--set", "buffer=1.0")
-        self.assertGreater(rounds["worst_seconds_per_step"], 1.2 * rounds["seconds_per_step"])
+        self.assertGreater(rounds["worst_seconds_per_step"], rounds["seconds_per_step"])
         self.assertLess(rounds["worst_seconds_per_step"], 10 * said["worst_seconds_per_step"])
         # with 8 choices of 8 experts each rank has exactly the room that it needs, so the load cannot be worse
         whole = self.json(*flags, "--set", "chosen=8")
