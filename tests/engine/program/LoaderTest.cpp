@@ -101,10 +101,10 @@ TEST(Loader, SaysWhatAFileIsNot) {
 
 TEST(Loader, RefusesAnotherVersion) {
   std::vector<uint8_t> bytes = packProgram(twoStages());
-  bytes[8] = 9;
+  bytes[8] = 10;
   auto program = LoadedProgram::fromBytes(bytes, "new.npx");
   ASSERT_FALSE(program.ok());
-  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 8"), std::string::npos);
+  EXPECT_NE(program.status().message().find("format version 10, this npar reads version 9"), std::string::npos);
 }
 
 // Files of before the format changed: the driver exits with 1, "the input is wrong".
@@ -114,7 +114,7 @@ TEST(Loader, AsksToCompileAnOldFileAgain) {
   auto program = LoadedProgram::fromBytes(bytes, "old.npx");
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.status().code(), engine::Code::BadInput);
-  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 8; compile the model again with this npar");
+  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 9; compile the model again with this npar");
 }
 
 // A program is checked when it is made, from tables or from bytes; a wrong one is returned only by the examine functions.

@@ -68,7 +68,7 @@ TEST(RoutedRowsTest, eachTurnHasItsOwnRows) {
   }
 }
 
-/// All members end with an error that has this text, after a change of the ends.
+/// The members that see a change of the ends end with an error that has this text. Others in other processes may be complete before.
 template <typename Damage> void expectRefused(size_t processes, Damage damage, const std::string &text) {
   std::shared_ptr<ProcessWorld> made;
   World world = makeWorld(processes, made);
@@ -76,11 +76,15 @@ template <typename Damage> void expectRefused(size_t processes, Damage damage, c
   damage(routed);
   for (size_t r = 0; r < 4; ++r)
     world.post(routed.operation(r));
+  size_t refused = 0;
   for (Answer &answer : routed.group.answers) {
     ASSERT_TRUE(answer.done());
-    EXPECT_FALSE(answer.status.ok());
+    if (answer.status.ok())
+      continue;
+    ++refused;
     EXPECT_NE(answer.status.message().find(text), std::string::npos) << processes << " processes: " << answer.status.message();
   }
+  EXPECT_GE(refused, processes == 1 ? 4u : 2u);
 }
 
 TEST(RoutedRowsTest, damagedEndsAreRefused) {
