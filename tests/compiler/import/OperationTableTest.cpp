@@ -72,8 +72,9 @@ TEST_F(OperationTableTest, EveryKindOfNodeIsAnOpOfTheLanguage) {
     ASSERT_TRUE(name.isRegistered()) << kind.name << ": in the table of dsl/elaborate, but no op";
     EXPECT_TRUE(name.hasInterface<nn::LanguageOpInterface>())
         << kind.name << ": in the table of dsl/elaborate, but its .td has no Nn_Language";
-    if (kind.name != "rename") // placing adds ends of rows to its operand
+    if (kind.name != "rename") { // placing adds ends of rows to its operand
       EXPECT_EQ(kind.operands, operandCount(name)) << kind.name << ": operands";
+    }
     auto *precision = name.getInterface<nn::PrecisionOpInterface>();
     // An attention's own softmax is in f32 whatever is kept: there the word is for the language alone.
     if (kind.name != "attention") {
