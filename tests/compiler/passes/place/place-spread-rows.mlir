@@ -110,7 +110,7 @@ module attributes {dist.mesh = #dist.mesh<ep = 3>, dist.rules = [#dist.rule<axis
   // CHECK-LABEL: func.func @micro
   // CHECK: %[[BIAS:.+]] = nn.input "b"
   // CHECK: %[[SENT:.+]] = nn.dispatch {{.*}} to "expert.rows.row.local" {{.*}}npar.round = array<i64: 0, 0>{{.*}} -> tensor<2x24x4xf32, #nn.axes<batch, expert.rows.row.local, embed>>
-  // CHECK: %[[ROWS:.+]] = nn.rename %[[SENT]] from "expert.rows.row.local" to "expert.rows.row"
+  // CHECK: %[[ROWS:.+]] = nn.rename %[[SENT]] ends %{{.+}} from "expert.rows.row.local" to "expert.rows.row"
   // CHECK: %[[MADE:.+]] = nn.grouped %[[ROWS]], %{{.+}}, %[[FIRST:.+]], %[[LAST:.+]] of "expert" along "expert.rows.row" {at = {{.*}}, filled = 0.66666666666666663 : f64, npar.round = array<i64: 0, 0>, offset = 0 : i64, pieces = 3 : i64}
   // CHECK: %[[SCALED:.+]] = nn.mul %[[MADE]], %[[BIAS]]
   // CHECK: %[[BACK:.+]] = nn.collect
