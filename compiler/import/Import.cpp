@@ -183,7 +183,9 @@ private:
   //===- What an evaluation leaves ---------------------------------------------------------------------------------------------===//
 
   void addResult(const std::string &name, Value value, const dsl::Node &at) {
-    place(ResultOp::create(builder, location(at.location), name, value), at);
+    dsl::Node outside = at; // a layer's own rules may give ranks samples in common; results go by the rules of the model
+    outside.path.clear();
+    place(ResultOp::create(builder, location(at.location), name, value), outside);
   }
 
   /// Tells whether the targets of a loss are tokens: it compares scores of classes at each position of a sequence, and an input over the
