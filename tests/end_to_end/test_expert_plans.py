@@ -269,6 +269,12 @@ class BytesTest(DriverTest):
                 self.assertLess(bytes[2], 0.6 * bytes[0])
 
 
+    def test_gradients_in_16_bits_stay_with_their_experts(self):
+        """A rule for the products also holds for the rounding of their gradients, which would be gathered otherwise."""
+        sizes = settings(vocab=64, context=16, width=16, mlp=32, heads=2, kv_heads=2, depth=1, experts=8, batch=64, dp=1, ep=4, compute="bf16")
+        self.assertNotRegex(self.npar("compile", "mixtral", *sizes, "--emit=dist").output, r"all_gather .*experts")
+
+
 class OverlapTest(DriverTest):
     """What a rank computes while rows are on their way."""
 

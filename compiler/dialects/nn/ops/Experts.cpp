@@ -209,7 +209,10 @@ SmallVector<Value> GroupedOp::buildGradients(OpBuilder &builder, ValueRange grad
   RankedTensorType sum = withElement(weights, widened(weights));
   auto matrices = GroupedWeightsOp::create(builder, getLoc(), sum, getRows(), dy, getFirst(), getLast(), getAxisAttr(), getRowAttr(),
                                            getTf32Attr(), getPiecesAttr(), getFilledAttr(), getOffsetAttr());
-  matrices->setAttr(gradientOfAttribute, builder.getStringAttr(getOperationName().split('.').second));
-  return {rows, sum == weights ? matrices.getResult() : ConvertOp::create(builder, getLoc(), weights, matrices).getResult(), Value(),
-          Value()};
+  Operation *gradient = matrices;
+  if (sum != weights)
+    gradient = ConvertOp::create(builder, getLoc(), weights, matrices);
+  for (Operation *op : {matrices.getOperation(), gradient})
+    op->setAttr(gradientOfAttribute, builder.getStringAttr(getOperationName().split('.').second));
+  return {rows, gradient->getResult(0), Value(), Value()};
 }
