@@ -131,7 +131,7 @@ UNSEEN = {
     "inspect": {"rank", "seconds", "stage", "typical_seconds"},
     "log": {"checkpoint_error"},
     "devices": {"architecture", "free_bytes", "memory_bytes", "multiprocessors", "name", "reaches", "trouble"},
-    "parts": {"error", "step"},
+    "parts": {"error", "for", "step"},
     "plan": {"from_run"},
     "verify": {"one_rank_too"},
     "verify-all": {"again", "output"},
