@@ -173,7 +173,7 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
-  /// What steps on rows have in common if only the part of their rows that exists differs, as in the rounds of a buffer for experts.
+  /// Identifies the work of a step on rows, whatever part of the rows exists. The rounds of a buffer for experts have equal work.
   std::vector<double> workOf(const program::Step &step) const {
     if (step.kind() == StepKind::Kernel) {
       const program::Kernel &kernel = *program.kernels()->Get(step.payload());

@@ -27,6 +27,17 @@ std::string checkData(const Program &program);
 /// Part of checkStructure too. Attention: sizes, types and strides of each operand; what a step's operands must hold is `reachesBeyond`.
 std::string checkAttentions(const Program &program);
 
+/// Parts of checkStructure. Mesh axes that `what` names: they exist, each once. Each collective by itself: its kind, types and axes, and
+/// whether its geometry, shares and pieces of rows fit.
+std::string checkAxes(const Program &program, const flatbuffers::Vector<uint32_t> &axes, const std::string &what);
+std::string checkCollectiveSizes(const Program &program);
+
+/// Bytes of the operands of a collective that checkCollectiveSizes accepts. Ends are 0 without pieces of rows.
+struct CollectiveBytes {
+  uint64_t input = 0, output = 0, inputEnds = 0, outputEnds = 0;
+};
+CollectiveBytes bytesOf(const Program &program, const Collective &collective);
+
 /// Part of checkStructure as well. Matrix products: sizes, types, and what is grouped.
 std::string checkMatmuls(const Program &program);
 /// The number of operands that a step of the product reads.

@@ -23,6 +23,9 @@ template <typename Range> bool product(const Range &factors, uint64_t &result) {
   return true;
 }
 
+/// Returns whether a number is from 0 to 1. Written so that it refuses NaN.
+inline bool isPart(double value) { return value >= 0 && value <= 1; }
+
 template <typename Enum> bool known(Enum value) { return value >= Enum::MIN && value <= Enum::MAX; }
 
 } // namespace npar::program

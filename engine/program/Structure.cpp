@@ -30,7 +30,8 @@ public:
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
     if (checkMesh() && take(checkInputs(program)) && take(checkData(program)) && take(checkResults(program)) &&
-        take(checkAttentions(program)) && take(checkMatmuls(program)) && checkTables() && checkVariables()) {
+        take(checkAttentions(program)) && take(checkMatmuls(program)) && take(checkCollectiveSizes(program)) && checkTables() &&
+        checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           return wrong;
@@ -52,14 +53,7 @@ private:
   bool take(std::string found) { return found.empty() || fail(std::move(found)); }
 
   bool checkAxes(const flatbuffers::Vector<uint32_t> &axes, const std::string &what) {
-    std::set<uint32_t> seen;
-    for (uint32_t axis : axes) {
-      if (axis >= program.mesh()->size())
-        return fail(what + " names mesh axis " + number(axis) + " of " + number(program.mesh()->size()));
-      if (!seen.insert(axis).second)
-        return fail(what + " names mesh axis '" + program.mesh()->Get(axis)->name()->str() + "' twice");
-    }
-    return true;
+    return take(program::checkAxes(program, axes, what));
   }
 
   bool checkMesh() {
@@ -109,122 +103,10 @@ private:
     return order.ok() || fail(order.status().message());
   }
 
-  /// Effect of a kind of collective on its geometry: [outer, split, inner] is cut to `split` or joined along it, blocks are exchanged, or
-  /// the members are shifted. Other kinds do not use these fields.
-  struct Geometry {
-    bool gather = false, scatter = false, exchange = false, permute = false;
-  };
-  /// Sums of floats: maxima of a library may lose what is no number.
-  static bool mayBeOfLibrary(const Collective &collective) {
-    bool adds = geometryOf(collective.kind()).scatter || collective.kind() == CollectiveKind::AllReduce;
-    return adds && collective.op() != ReduceOp::Max && isFloating(collective.type());
-  }
-
-  /// Written so that it refuses what is no number.
-  static bool isPart(double filled) { return filled >= 0 && filled <= 1; }
-
-  static Geometry geometryOf(CollectiveKind kind) {
-    Geometry geometry;
-    switch (kind) {
-    case CollectiveKind::AllGather:
-      geometry.gather = true;
-      break;
-    case CollectiveKind::ReduceScatter:
-      geometry.scatter = true;
-      break;
-    case CollectiveKind::AllToAll:
-      geometry.exchange = true;
-      break;
-    case CollectiveKind::Permute:
-      geometry.permute = true;
-      break;
-    case CollectiveKind::AllReduce:
-      break;
-    }
-    return geometry;
-  }
-
-  /// True if the members' pieces are shares of `whole`: blocks of a row, or gathered shards of a dimension whose last ones hold padding.
-  static bool areShares(const Collective &collective, uint64_t members) {
-    bool gather = geometryOf(collective.kind()).gather, scatter = geometryOf(collective.kind()).scatter;
-    uint64_t piece = 0, whole = collective.whole(), split = static_cast<uint64_t>(collective.split());
-    std::vector<int64_t> geometry = {collective.outer(), collective.split(), collective.inner()};
-    if (!(gather || scatter) || whole > largestSize / 8 || !product(geometry, piece) || piece / split > largestSize / 8 / whole)
-      return false;
-    bool blocks = split == flatShare(whole, members) && collective.outer() == 1 && collective.inner() == 1;
-    bool shards = gather && split == (whole + members - 1) / members;
-    return (blocks || shards) && collective.count() == (scatter ? whole : piece);
-  }
-
-  /// Samples and rows of a block of an all to all.
-  static std::pair<int64_t, int64_t> rowsOf(const Collective &collective) {
-    int64_t rows = collective.concat_first() ? collective.split() : collective.concat();
-    int64_t samples = collective.concat_first() ? collective.concat() : collective.split();
-    return {collective.outer() * samples * collective.middle(), rows};
-  }
-
-  /// True if the rows of an all to all are whole pieces, and there are entries for them. `places` is not 0.
-  static bool hasPieces(const Collective &collective, uint64_t members) {
-    if (!geometryOf(collective.kind()).exchange) // others' geometry has not been checked
-      return false;
-    auto [samples, rows] = rowsOf(collective);
-    uint64_t pieces = static_cast<uint64_t>(rows) / collective.places() * members, entries = collective.entries();
-    return static_cast<uint64_t>(rows) % collective.places() == 0 && entries > 0 && collective.groups() >= entries &&
-           collective.groups() <= largestSize / 8 && Wide(pieces) * entries >= collective.groups() &&
-           Wide(samples) * pieces * entries <= largestSize / 8;
-  }
-
-  /// Bytes of the ends of one side of an all to all.
-  static uint64_t endBytes(const Collective &collective, uint64_t members, bool ofInput) {
-    auto [samples, rows] = rowsOf(collective);
-    bool whole = ofInput == collective.concat_first();
-    uint64_t each = whole ? collective.groups() : members * (static_cast<uint64_t>(rows) / collective.places()) * collective.entries();
-    return static_cast<uint64_t>(samples) * each * sizeOf(ElementType::I32);
-  }
-
   bool checkTables() {
     if (program.table_parameters() > program.active_parameters() || program.active_parameters() > program.parameters())
       return fail("of " + number(program.parameters()) + " parameters " + number(program.active_parameters()) +
                   " are active, and of these " + number(program.table_parameters()) + " are in tables");
-    for (const Collective *collective : *program.collectives()) {
-      if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largestSize / 8 ||
-          collective->axes()->size() == 0)
-        return fail("a collective of an unknown kind, or without mesh axes");
-      if (collective->cause() && !known(collective->cause()->kind()))
-        return fail("a collective with an unknown cause");
-      for (uint32_t rule : *collective->rules())
-        if (rule >= program.labels()->size())
-          return fail("a collective asked for by rule " + number(rule) + " of " + number(program.labels()->size()) + " labels");
-      if (!checkAxes(*collective->axes(), "a collective"))
-        return false;
-      if (!isPart(collective->filled()))
-        return fail("a collective of which the part " + std::to_string(collective->filled()) + " exists");
-      if (collective->library() && !mayBeOfLibrary(*collective))
-        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " and type " + wordOf(collective->type()) +
-                    " that a library is to add up");
-      uint64_t piece = 0, members = ranksAlong(program, *collective->axes());
-      std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->middle(), collective->concat(),
-                                       collective->inner()};
-      auto [gather, scatter, exchange, permute] = geometryOf(collective->kind());
-      bool shares = collective->whole() != 0;
-      if (shares && !areShares(*collective, members))
-        return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
-                    " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
-      if (!exchange && (collective->middle() != 1 || collective->concat() != 1 || collective->concat_first()))
-        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " with the geometry of all_to_all");
-      if (!shares && (gather || scatter || exchange) &&
-          (!product(geometry, piece) || Wide(piece) * (gather ? 1 : members) != collective->count()))
-        return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
-                    " x " + std::to_string(collective->split()) +
-                    (exchange ? " x " + std::to_string(collective->middle()) + " x " + std::to_string(collective->concat()) : "") + " x " +
-                    std::to_string(collective->inner()) + " does not match");
-      if (collective->places() > 0 && !hasPieces(*collective, members))
-        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " whose pieces of " + number(collective->places()) +
-                    " rows do not fit its geometry");
-      if (permute ? collective->shift() == 0 || collective->shift() >= members : collective->shift() != 0)
-        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " of " + number(members) + " members with shift " +
-                    number(collective->shift()));
-    }
     for (const Transfer *transfer : *program.transfers())
       if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largestSize / 8 ||
           transfer->peer() >= program.mesh()->Get(transfer->axis())->size())
@@ -397,16 +279,10 @@ private:
         if (collective->kind() != first->kind() || collective->op() != first->op() || collective->type() != first->type() ||
             !std::equal(collective->axes()->begin(), collective->axes()->end(), first->axes()->begin(), first->axes()->end()))
           return fail(which + " is a bucket of collectives that differ in more than geometry");
-        uint64_t members = ranksAlong(program, *collective->axes()), size = sizeOf(collective->type()), input = collective->count() * size;
-        Geometry geometry = geometryOf(collective->kind());
-        auto split = static_cast<uint64_t>(collective->split());
-        uint64_t output = collective->whole() ? (geometry.gather ? collective->count() / split * collective->whole() : split) * size
-                          : geometry.gather   ? input * members
-                          : geometry.scatter  ? input / members
-                                              : input;
+        const CollectiveBytes sizes = bytesOf(program, *collective);
         uint32_t ends = collective->places() ? 2 : 0;
-        if (!shape(parts + ends, parts) || (ends && parts > 1) || bytes(part) != input || bytes(parts + ends + part) != output ||
-            (ends && (bytes(1) != endBytes(*collective, members, true) || bytes(2) != endBytes(*collective, members, false))))
+        if (!shape(parts + ends, parts) || (ends && parts > 1) || bytes(part) != sizes.input ||
+            bytes(parts + ends + part) != sizes.output || (ends && (bytes(1) != sizes.inputEnds || bytes(2) != sizes.outputEnds)))
           return mismatch();
       }
       return true;

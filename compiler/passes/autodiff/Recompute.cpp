@@ -48,7 +48,8 @@ public:
       early.append(backward);
       backward.clear();
     }
-    // What needs sums over a step (prepare-totals) precedes all gradients. It repeats nothing: blocks would be repeated all at once.
+    // Operations that need sums over a step (prepare-totals) precede all gradients. They repeat nothing, or all blocks would be repeated at
+    // once.
     for (Operation *op : early)
       for (Value operand : op->getOperands())
         kept.insert(operand);

@@ -26,4 +26,8 @@ inline void expectRefused(const ProgramT &program, const std::string &name, cons
   FAIL() << "no check " << name;
 }
 
+inline Step &step(ProgramT &program, size_t rankClass, size_t fragment, size_t index) {
+  return program.classes[rankClass]->fragments[fragment]->steps[index];
+}
+
 } // namespace npar::program

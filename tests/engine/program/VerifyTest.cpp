@@ -9,10 +9,6 @@
 namespace npar::program {
 namespace {
 
-Step &step(ProgramT &program, size_t rankClass, size_t fragment, size_t index) {
-  return program.classes[rankClass]->fragments[fragment]->steps[index];
-}
-
 TEST(Verify, AcceptsTheGoodProgram) {
   std::vector<CheckResult> results = check(twoStages());
   EXPECT_EQ(results.size(), 6u);
@@ -73,36 +69,6 @@ TEST(Verify, CheckpointRules) {
   expectRefused(program, "well formed", "a checkpoint rule compares 'a' with parameter '" + several.name + "', which is several tensors");
 }
 
-TEST(Verify, MissingMember) {
-  ProgramT program = twoStages();
-  step(program, 1, 2, 1).mutate_kind(StepKind::Copy);
-  program.classes[1]->communication_order.pop_back();
-  expectRefused(program, "collectives agree", "waits for stage1 (ranks 2-3), which never joins event 9");
-}
-
-TEST(Verify, MembersDisagree) {
-  ProgramT program = twoStages();
-  uint32_t other = addAllReduce(program, {0, 1}, 9, 16, ElementType::F32, ReduceOp::Max);
-  step(program, 1, 2, 1).mutate_payload(other);
-  expectRefused(program, "collectives agree", "disagree: operator sum and max");
-}
-
-TEST(Verify, MembersWithOtherPiecesOfRows) {
-  ProgramT program = twoStages();
-  for (uint32_t stage = 0; stage < 2; ++stage) { // pieces of one row and of two, with ends of 64 bytes each
-    uint32_t number = addAllReduce(program, {0, 1}, 9, 16);
-    CollectiveT &rows = *program.collectives[number];
-    rows.kind = CollectiveKind::AllToAll, rows.concat_first = true;
-    rows.outer = rows.inner = 1, rows.split = rows.concat = 2, rows.places = rows.entries = 1 + stage, rows.groups = 8;
-    std::vector<Operand> &operands = program.classes[stage]->fragments[2]->operands;
-    Step &norm = step(program, stage, 2, 1);
-    Operand input = operands[norm.first_operand()], output = operands[norm.first_operand() + 1], sum = operands[0];
-    norm.mutate_payload(number), norm.mutate_inputs(3), norm.mutate_first_operand(static_cast<uint32_t>(operands.size()));
-    operands.insert(operands.end(), {input, sum, sum, output});
-  }
-  expectRefused(program, "collectives agree", "disagree: the pieces of rows");
-}
-
 TEST(Verify, CountsOfParametersThatContradict) {
   ProgramT program = twoStages();
   program.parameters = 10, program.active_parameters = 4, program.table_parameters = 4;
@@ -111,105 +77,6 @@ TEST(Verify, CountsOfParametersThatContradict) {
   expectRefused(program, "well formed", "of 10 parameters 4 are active, and of these 5 are in tables");
   program.active_parameters = 11;
   expectRefused(program, "well formed", "of 10 parameters 11 are active, and of these 5 are in tables");
-}
-
-TEST(Verify, UnknownCause) {
-  ProgramT program = twoStages();
-  program.collectives[0]->cause = std::make_unique<CauseT>();
-  EXPECT_TRUE(check(program)[0].ok);
-  program.collectives[0]->cause->kind = static_cast<CauseKind>(static_cast<int>(CauseKind::MAX) + 1);
-  expectRefused(program, "well formed", "a collective with an unknown cause");
-}
-
-TEST(Verify, WhatALibraryCannotAddUp) {
-  ProgramT program = twoStages();
-  program.collectives[0]->library = true;
-  EXPECT_TRUE(check(program)[0].ok);
-  program.collectives[0]->op = ReduceOp::Max;
-  expectRefused(program, "well formed", "a collective of kind all_reduce and type f32 that a library is to add up");
-}
-
-TEST(Verify, PermuteByNothingOrARound) {
-  for (uint32_t shift : {0u, 4u}) {
-    ProgramT program = twoStages();
-    CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 16)];
-    collective.kind = CollectiveKind::Permute, collective.shift = shift;
-    expectRefused(program, "well formed", "a collective of kind permute of 4 members with shift " + std::to_string(shift));
-  }
-}
-
-TEST(Verify, AllToAllOfOtherBlocks) {
-  ProgramT program = twoStages();
-  CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 48)];
-  collective.kind = CollectiveKind::AllToAll;
-  collective.outer = 1, collective.split = 2, collective.middle = 3, collective.concat = 2, collective.inner = 2;
-  expectRefused(program, "well formed", "a collective of 48 elements whose geometry 1 x 2 x 3 x 2 x 2 does not match");
-}
-
-TEST(Verify, RowsInPieces) {
-  ProgramT sound = twoStages();
-  CollectiveT &rows = *sound.collectives[addAllReduce(sound, {0, 1}, 20, 48)];
-  rows.kind = CollectiveKind::AllToAll, rows.concat_first = true, rows.filled = 0.25;
-  rows.outer = 1, rows.split = 6, rows.concat = 2, rows.inner = 1, rows.places = 3, rows.entries = 1, rows.groups = 8;
-  EXPECT_TRUE(check(sound)[0].ok) << check(sound)[0].detail;
-  auto refused = [&](auto damage, const std::string &why) {
-    ProgramT program = sound;
-    damage(*program.collectives.back());
-    expectRefused(program, "well formed", why);
-  };
-  std::string wrong = "a collective of kind all_to_all whose pieces of ";
-  refused([](CollectiveT &collective) { collective.places = 4; }, wrong + "4 rows do not fit its geometry");
-  refused([](CollectiveT &collective) { collective.groups = 9; }, wrong + "3 rows do not fit its geometry");
-  refused([](CollectiveT &collective) { collective.groups = 0; }, wrong + "3 rows do not fit its geometry");
-  refused([](CollectiveT &collective) { collective.entries = 0; }, wrong + "3 rows do not fit its geometry");
-  refused([](CollectiveT &collective) { collective.kind = CollectiveKind::AllReduce; }, "with the geometry of all_to_all");
-  for (double filled : {-0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
-    refused([&](CollectiveT &collective) { collective.filled = filled; }, "a collective of which the part ");
-}
-
-TEST(Verify, AStepWithoutTheEndsOfItsRows) {
-  ProgramT program = twoStages();
-  CollectiveT &rows = *program.collectives[0];
-  rows.kind = CollectiveKind::AllToAll, rows.concat_first = true;
-  rows.outer = 1, rows.split = 8, rows.concat = 1, rows.inner = 1;
-  EXPECT_TRUE(check(program)[0].ok) << check(program)[0].detail;
-  rows.places = 4, rows.entries = 1, rows.groups = 4;
-  expectRefused(program, "well formed", "its operands do not match what it does");
-}
-
-/// Refused once `damage` changed the input "tokens" over [batch 1, seq 4], or the share of it that stage 0 keeps.
-template <typename Damage> void expectInputRefused(Damage damage, const std::string &why) {
-  ProgramT program = twoStages();
-  InputT &input = addInput(program, *program.classes[0], "tokens", 1, 4);
-  damage(program, *program.inputs[0], input);
-  expectRefused(program, "well formed", why);
-}
-
-TEST(Verify, InputsOfTheModel) {
-  auto refused = [](auto damage, const std::string &why) {
-    expectInputRefused([&](ProgramT &, LogicalInputT &logical, InputT &) { damage(logical); }, "input 'tokens' " + why);
-  };
-  refused([](LogicalInputT &input) { input.type = ElementType::BF16; }, "has an unsupported type");
-  refused([](LogicalInputT &input) { input.classes = -1; }, "has -1 classes");
-  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.classes = 5; }, "has floats, but also classes");
-  refused([](LogicalInputT &input) { input.type = ElementType::F32, input.role = InputRole::Stream; }, "has floats, but also classes");
-  refused([](LogicalInputT &input) { input.role = static_cast<InputRole>(3); }, "has an unknown role");
-  refused([](LogicalInputT &input) { input.axes.pop_back(); }, "has an impossible shape");
-  refused([](LogicalInputT &input) { input.shape[1] = 0; }, "has an impossible shape");
-  // Elements of 4 bytes each that wrap around to 0 bytes.
-  refused([](LogicalInputT &input) { input.shape = {int64_t(1) << 31, int64_t(1) << 31}; }, "has an impossible shape");
-  refused([](LogicalInputT &input) { input.axes[0] = "rows"; }, "does not begin with the batch of 1 samples");
-  refused([](LogicalInputT &input) { input.shape[0] = 2; }, "does not begin with the batch of 1 samples");
-}
-
-TEST(Verify, InputThatIsDeclaredTwice) {
-  ProgramT program = twoStages();
-  addInput(program, *program.classes[0], "tokens", 1, 4);
-  addInput(program, *program.classes[1], "tokens", 1, 4);
-  expectRefused(program, "well formed", "input 'tokens' is twice in the program");
-  program.inputs[1]->name = "targets";
-  program.inputs[0]->role = program.inputs[1]->role = InputRole::Shifted;
-  expectRefused(program, "well formed", "input 'targets' is a second one that a stream of tokens feeds as shifted");
 }
 
 TEST(Verify, TasksThatCannotOverlap) {
@@ -221,47 +88,6 @@ TEST(Verify, TasksThatCannotOverlap) {
   }
 }
 
-TEST(Verify, BatchThatIsNotItsMicroBatches) {
-  expectInputRefused([](ProgramT &program, LogicalInputT &, InputT &) { program.micro = 2; },
-                     "the program's batch of 1 samples is not 1 micro-batches x 1 data-parallel ranks x 2 samples");
-}
-
-TEST(Verify, InputsOfAClass) {
-  auto refused = [](auto damage, const std::string &why) {
-    expectInputRefused([&](ProgramT &, LogicalInputT &, InputT &input) { damage(input); }, "class 'stage0': input 'tokens'" + why);
-  };
-  refused([](InputT &input) { input.type = ElementType::F32; }, " is kept in a type that no value of it becomes");
-  refused([](InputT &input) { input.mesh_axes = {7}; }, " names mesh axis 7 of 2");
-  refused([](InputT &input) { input.mesh_axes = {1, 1}; }, " names mesh axis 'tp' twice");
-  refused([](InputT &input) { input.dimensions.pop_back(); }, " has 1 dimensions, the program's 2");
-  refused([](InputT &input) { input.zigzag.pop_back(); }, " has 2 dimensions, the program's 2");
-  refused([](InputT &input) { input.dimensions[1] = PieceDimension(4, 4, 0, 1); }, ": dimension 1 has mesh axes out of range");
-  refused([](InputT &input) { input.dimensions[1] = PieceDimension(4, 3, 0, 0); }, ": dimension 1 of size 4 kept as 3 on each of 1 ranks");
-  refused([](InputT &input) { input.dimensions[1] = PieceDimension(5, 5, 0, 0); }, ": dimension 1 of size 5 kept as 5 on each of 1 ranks");
-  refused([](InputT &input) { input.zigzag[1] = 4; }, ": dimension 1 of size 4 is in zigzag order of 8 chunks, which do not divide it");
-  refused([](InputT &input) { input.zigzag[0] = 1; }, ": dimension 0 of size 1 is in zigzag order");
-  refused([](InputT &input) { input.dimensions[0] = PieceDimension(1, 2, 0, 0); }, " keeps 2 samples of a micro-batch, not the 1");
-  refused([](InputT &input) { input.region = 9; }, " does not fit its region");
-  refused([](InputT &input) { input.offset = 1 << 20; }, " of 16 bytes does not fit its region");
-}
-
-TEST(Verify, InputThatTheProgramLacks) {
-  expectInputRefused([](ProgramT &, LogicalInputT &, InputT &input) { input.input = 7; }, "class 'stage0' keeps input 7 of 1");
-}
-
-TEST(Verify, InputThatAClassKeepsTwice) {
-  expectInputRefused(
-      [](ProgramT &program, LogicalInputT &, InputT &input) { program.classes[0]->inputs.push_back(std::make_unique<InputT>(input)); },
-      "class 'stage0' keeps input 'tokens' twice");
-}
-
-TEST(Verify, InputWithoutASlotPerMicroBatch) {
-  expectInputRefused(
-      [](ProgramT &program, LogicalInputT &logical, InputT &) { program.micro_count = program.batch = 2, logical.shape[0] = 2; },
-      "class 'stage0': input 'tokens' is in a region of 1 slots, not one for each of 2 micro-batches");
-}
-
-// Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
 TEST(Verify, CrossedCollectives) {
   ProgramT program = emptyProgram({{"pp", 2}}, 1);
   uint32_t a = addAllReduce(program, {0}, 0, 16), b = addAllReduce(program, {0}, 1, 16);
