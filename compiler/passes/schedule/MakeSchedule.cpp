@@ -1,5 +1,6 @@
 // The pipeline and the schedule that a module asks for.
 #include "compiler/attributes/ModuleAttributes.h"
+#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/schedules/Simulate.h"
 #include "compiler/schedules/Validate.h"
@@ -41,6 +42,14 @@ static std::string microBatches(double number) {
   std::string text = llvm::formatv("{0:f2}", std::ceil(number * 100 - 1e-6) / 100).str();
   StringRef digits = text;
   return digits.rtrim('0').rtrim('.').str();
+}
+
+nn::ReadOp readOfTotal(func::FuncOp micro) {
+  SymbolTable symbols(micro->getParentOfType<ModuleOp>());
+  for (nn::ReadOp read : micro.getOps<nn::ReadOp>())
+    if (auto variable = nn::findVariable(symbols, read.getVariable()); variable && variable.isKind(nn::VariableKind::Accumulator))
+      return read;
+  return {};
 }
 
 LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedules::Schedule &schedule) {

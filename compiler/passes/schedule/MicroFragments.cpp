@@ -2,7 +2,6 @@
 #include "compiler/passes/schedule/MicroFragments.h"
 
 #include "compiler/attributes/ModuleAttributes.h"
-#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/WeightOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -82,17 +81,9 @@ private:
     if (home.phase == Phase::Forward && place.phase == Phase::Forward && home.at > place.at)
       return refuse("a value flows to an earlier part in the forward");
     if (home.phase == Phase::Backward && home.at < place.at)
-      return hasTotals(user) ? refuseLate(user, definition) : refuse("a gradient flows to a later part");
+      return readOfTotal(user->getParentOfType<func::FuncOp>()) ? refuseLate(user, definition) : refuse("a gradient flows to a later part");
     route(value, home, place);
     return success();
-  }
-
-  /// Returns whether the backward pass reads sums over all samples of a step (prepare-totals).
-  static bool hasTotals(Operation *op) {
-    return llvm::any_of(op->getParentOfType<func::FuncOp>().getOps<nn::ReadOp>(), [](nn::ReadOp read) {
-      auto variable = nn::findVariable(read->getParentOfType<ModuleOp>(), read.getVariable());
-      return variable && variable.isKind(nn::VariableKind::Accumulator);
-    });
   }
 
   static LogicalResult refuseLate(Operation *user, Operation *definition) {

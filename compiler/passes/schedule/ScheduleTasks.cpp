@@ -1,5 +1,4 @@
 // schedule-tasks: the program's schedule, made for its costs, becomes one pipe.order per stage.
-#include "compiler/dialects/nn/ops/VariableName.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 
@@ -61,7 +60,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
 
   /// The backward pass may read what all forwards add up (prepare-totals): then each stage has its forwards first.
   LogicalResult checkTotals(pipe::ProgramOp program, const schedules::Schedule &schedule) {
-    nn::ReadOp total = readOfTotal();
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    nn::ReadOp total = micro ? readOfTotal(micro) : nn::ReadOp();
     if (!total)
       return success();
     for (auto [stage, list] : llvm::enumerate(schedule.lists)) {
@@ -78,16 +78,6 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       return error;
     }
     return success();
-  }
-
-  /// A read of an accumulator in @micro, or null.
-  nn::ReadOp readOfTotal() {
-    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    SymbolTable symbols(getOperation());
-    for (nn::ReadOp read : micro ? llvm::to_vector(micro.getOps<nn::ReadOp>()) : SmallVector<nn::ReadOp>())
-      if (auto variable = nn::findVariable(symbols, read.getVariable()); variable && variable.isKind(nn::VariableKind::Accumulator))
-        return read;
-    return {};
   }
 
   /// Tasks before the first forward: the counts of all micro-batches, then the prologue that reads them.

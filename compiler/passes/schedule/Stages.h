@@ -5,6 +5,7 @@
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/schedules/Text.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/AnalysisManager.h"
 
 namespace npar::compiler {
@@ -29,6 +30,9 @@ inline bool isBackward(mlir::Operation *op) {
 
 /// Fails with an error at the module when the attributes make no sense.
 mlir::FailureOr<Pipeline> pipelineOf(mlir::ModuleOp module);
+
+/// A read in @micro of a sum over all samples of a step (prepare-totals), or null.
+nn::ReadOp readOfTotal(mlir::func::FuncOp micro);
 
 /// Whether no stage holds more micro-batches than the plan allows; fails with an error at its number. A forward-only program holds none.
 mlir::LogicalResult checkLive(mlir::ModuleOp module, const Pipeline &pipeline, const schedules::Schedule &schedule);
