@@ -15,6 +15,8 @@ class NearTiesTest(DriverTest):
         report = self.npar_json("verify", FILE, *settings(changes))
         (check,) = (check for check in report["checks"] if check["name"] == f"in {changes.get('type', 'bf16')}: choices")
         self.assertTrue(check["ok"], check)
+        (loss,) = (check for check in report["checks"] if check["name"].startswith("in ") and check["name"].endswith(": loss"))
+        self.assertLess(loss["max_relative_error"], 1e-9, "the training in float64 takes the plan's choices")
         return report["choices"], check
 
     def test_flipped_choices_are_named(self):
@@ -66,6 +68,15 @@ class NearTiesTest(DriverTest):
         self.assertEqual({one["axis"]: one["choices"] for one in choices["layers"]}, {"member": 3 * 8 * 16 * 4 * 2, "cluster": 3 * 8 * 16 * 2, "expert": 3 * 8 * 16 * 3})
         self.assertLess(max(one["largest_margin"] for one in choices["layers"]), 0.1)
         self.assertLess(max(one["score_error"] for one in choices["layers"]), 0.1)
+
+    def test_dropout(self):
+        """An evaluation has none and can choose otherwise than the training: its choices are compared, and the training takes none of them."""
+        (self.folder / "dropped.npar").write_text(FILE.read_text().replace("a = first(tokens)", "a = dropout(first(tokens), 0.1)"))
+        report = self.npar_json("verify", "dropped.npar", "--plan", "pairs", code=None)
+        checks = {check["name"]: check for check in report["checks"]}
+        self.assertGreater(report["choices"]["flipped"], 0)
+        self.assertTrue(checks["in bf16: choices"]["ok"])
+        self.assertGreater(checks["in bf16: loss"]["max_relative_error"], 1e-3)
 
     def test_models_without_choices(self):
         report = self.npar_json("verify", "mlp", "--plan", "none", "--set", "compute=bf16")

@@ -1,8 +1,8 @@
-// Makes the two evaluations, gives one the choices of the other, and compares batch by batch.
+// Makes the two evaluations, gives one the choices of the other, and compares step by step.
 #include "tools/lib/verify/ChoiceComparison.h"
 
+#include "engine/program/Precision.h"
 #include "engine/training/MeasureSum.h"
-#include "tools/lib/verify/Equivalence.h"
 #include "tools/lib/verify/OneRank.h"
 #include "tools/lib/verify/TopChoices.h"
 
@@ -24,15 +24,17 @@ namespace {
 /// Values of all choices of a batch, one list per choice.
 using Choices = std::vector<std::vector<double>>;
 
-/// An elaborated evaluation, and those of its choices that it can write.
-struct Evaluated {
+/// An elaborated text, and those of its choices that an evaluation can write.
+struct Elaborated {
   models::ElaboratedModel text;
   std::vector<TopChoice> choices;
   size_t leftOut = 0; ///< further ones
 };
 
-Result<Evaluated> elaborateEvaluation(models::ModelOptions model, const models::SettingsList &settings, engine::Observer &observer) {
-  model.kind = program::ProgramKind::Evaluation;
+Result<Elaborated> elaborateWithChoices(models::ModelOptions model, program::ProgramKind kind, const models::SettingsList &settings,
+                                        engine::Observer &observer) {
+  model.kind = kind;
+  model.damped = true; // like the trainings that are compared
   TRY(models::ElaboratedModel text, models::elaborateModel(model, observer, settings, /*withWarnings=*/false));
   text.program.data.reset(); // the data are random
   text.program.plan.memoryLimit.reset(), text.program.plan.bubbleLimit.reset();
@@ -42,7 +44,7 @@ Result<Evaluated> elaborateEvaluation(models::ModelOptions model, const models::
   choices.erase(std::remove_if(choices.begin(), choices.end(), [&](const TopChoice &one) { return !isWritten(graph, one); }),
                 choices.end());
   const size_t leftOut = all - choices.size();
-  return Evaluated{std::move(text), std::move(choices), leftOut};
+  return Elaborated{std::move(text), std::move(choices), leftOut};
 }
 
 /// A session of an evaluation with the results of its choices.
@@ -148,116 +150,168 @@ engine::Batch batchFor(const program::Program &program, const program::Program &
 
 double relativeChange(double value, double from) { return value == from ? 0 : std::fabs(value - from) / std::fabs(from); }
 
-/// Compares the evaluations of a plan and of one rank in float64, batch by batch.
-class Evaluations {
-public:
-  Evaluations(Evaluator plan, Evaluator exact, ChoiceReport report)
-      : plan(std::move(plan)), exact(std::move(exact)), report(std::move(report)) {}
+/// The values of a parameter before they are rounded to its type.
+Result<std::vector<double>> unrounded(const Session &session, const program::Program &program, uint32_t parameter) {
+  int64_t master = program::masterOf(program, parameter);
+  return session.read(program.variables()->Get(master >= 0 ? static_cast<uint32_t>(master) : parameter)->name()->str());
+}
 
-  Result<ChoiceReport> run(int64_t batches, uint64_t seed, engine::Observer &observer) {
-    for (Evaluator *one : {&plan, &exact})
-      TRY_STATUS(disturbParameters(one->its(), one->root(), seed));
-    std::unique_ptr<engine::DataSource> data = dataFor(plan.root(), seed);
-    for (; report.batches < batches; ++report.batches) {
-      TRY_STATUS(engine::stopIfAsked(observer, "the verification"));
-      TRY_STATUS(compare(data->batch(report.batches)));
-    }
-    return std::move(report);
+/// Programs that write or take the same choices.
+struct Programs {
+  ProgramPointer plan, exact; ///< evaluations
+  ProgramPointer training;    ///< on one rank in float64; null if its choices can be others than an evaluation's
+};
+
+class StepByStep : public ChoiceComparison {
+public:
+  StepByStep(Request request, Programs compiled, ChoiceReport start)
+      : request(std::move(request)), compiled(std::move(compiled)), start(std::move(start)) {}
+
+  std::vector<ProgramPointer> evaluations() const override { return {compiled.plan, compiled.exact}; }
+  const ProgramPointer &reference() const override { return compiled.training; }
+  const ChoiceReport &report() const override { return found; }
+
+  Status begin() override {
+    found = start;
+    if (plan)
+      return {};
+    TRY(SessionPointer ofPlan, request.createSession(compiled.plan, request.ranks));
+    TRY(SessionPointer ofOneRank, request.createSession(compiled.exact, Ranks::AllInEach));
+    plan.emplace(compiled.plan, std::move(ofPlan)), exact.emplace(compiled.exact, std::move(ofOneRank));
+    return {};
+  }
+
+  Result<engine::Batch> compare(const Session &training, const program::Program &program, const engine::Batch &batch,
+                                int64_t step) override {
+    TRY_STATUS(copyParameters(training, program));
+    TRY_STATUS(plan->step(batchFor(plan->root(), program, batch, {}), step));
+    TRY(Choices chosen, plan->choices(found.layers.size()));
+    TRY_STATUS(compareChoices({program, batch, step}, chosen));
+    ++found.batches;
+    return compiled.training ? batchFor(compiled.training->root(), program, batch, chosen) : batch;
   }
 
 private:
-  Status compare(const engine::Batch &batch) {
-    TRY_STATUS(plan.step(batch, report.batches));
-    TRY(Choices chosen, plan.choices(report.layers.size()));
-    TRY(Choices own, chooseAfter(batch, chosen));
-    int64_t before = report.flipped();
+  /// A batch of the training's inputs.
+  struct Step {
+    const program::Program &program;
+    const engine::Batch &batch;
+    int64_t number;
+  };
+
+  Status copyParameters(const Session &training, const program::Program &program) {
+    for (uint32_t i = 0; i < program.variables()->size(); ++i) {
+      const program::Variable &variable = *program.variables()->Get(i);
+      if (variable.kind() != program::VariableKind::Parameter)
+        continue;
+      TRY(std::vector<double> values, unrounded(training, program, i));
+      for (Evaluator *one : {&*plan, &*exact})
+        TRY_STATUS(one->its().write(variable.name()->str(), values));
+    }
+    return {};
+  }
+
+  Status compareChoices(const Step &step, const Choices &chosen) {
+    TRY(Choices own, chooseAfter(step, chosen));
+    int64_t before = found.flipped();
     for (size_t i = 0; i < chosen.size(); ++i) {
-      TRY(std::vector<double> scores, plan.read(plan.written(nameOfScores(i))));
-      TRY(std::vector<double> exactScores, exact.read(exact.written(nameOfScores(i))));
-      addFlips(shapeOf(exact.written(nameOfChoices(i)), exact.written(nameOfScores(i)), report.layers[i].axis),
-               {chosen[i], own[i], scores, exactScores}, report.batches, report.layers[i]);
+      TRY(std::vector<double> scores, plan->read(plan->written(nameOfScores(i))));
+      TRY(std::vector<double> exactScores, exact->read(exact->written(nameOfScores(i))));
+      addFlips(shapeOf(exact->written(nameOfChoices(i)), exact->written(nameOfScores(i)), found.layers[i].axis),
+               {chosen[i], own[i], scores, exactScores}, found.batches, found.layers[i]);
     }
-    if (!report.hasLoss)
+    if (!found.hasLoss)
       return {};
-    TRY(double planLoss, plan.loss());
-    TRY(double withChoices, exact.loss());
+    TRY(double planLoss, plan->loss());
+    TRY(double withChoices, exact->loss());
     double without = withChoices;
-    if (report.flipped() > before) {
-      TRY(without, lossOfOwnChoices(batch, std::move(own)));
+    if (found.flipped() > before) {
+      TRY(without, lossOfOwnChoices(step, std::move(own)));
     }
-    report.lossByChoices = std::max(report.lossByChoices, relativeChange(withChoices, without));
-    report.lossError = std::max(report.lossError, relativeChange(planLoss, withChoices));
+    found.lossByChoices = std::max(found.lossByChoices, relativeChange(withChoices, without));
+    found.lossError = std::max(found.lossError, relativeChange(planLoss, withChoices));
     return {};
   }
 
   /// Evaluates in float64 with given choices. Returns the choices that follow from the scores.
-  Result<Choices> chooseAfter(const engine::Batch &batch, const Choices &given) {
-    TRY_STATUS(exact.step(batchFor(exact.root(), plan.root(), batch, given), report.batches));
-    return exact.choices(given.size());
+  Result<Choices> chooseAfter(const Step &step, const Choices &given) {
+    TRY_STATUS(exact->step(batchFor(exact->root(), step.program, step.batch, given), step.number));
+    return exact->choices(given.size());
   }
 
   /// Gives float64 its own choices, until the choices of all places follow from those of the places before them.
-  Result<double> lossOfOwnChoices(const engine::Batch &batch, Choices own) {
+  Result<double> lossOfOwnChoices(const Step &step, Choices own) {
     for (size_t places = 0; places <= own.size(); ++places) {
-      TRY(Choices next, chooseAfter(batch, own));
+      TRY(Choices next, chooseAfter(step, own));
       if (next == own)
-        return exact.loss();
+        return exact->loss();
       own = std::move(next);
     }
     return Status::internal("internal error: the choices in float64 depend on themselves");
   }
 
-  Evaluator plan, exact;
-  ChoiceReport report;
+  Request request;
+  Programs compiled;
+  ChoiceReport start, found; ///< found: since `begin`
+  std::optional<Evaluator> plan, exact;
 };
+
+/// True if a training computes something else than an evaluation: dropout.
+bool hasDropout(const dsl::Model &model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [](const dsl::Node &node) {
+    auto rate = node.attributes.find(node.op == "dropout" ? "rate" : "dropout");
+    return rate != node.attributes.end() && std::get<double>(rate->second) > 0;
+  });
+}
+
+/// True if two texts choose at the same places.
+bool choosesAlike(const Elaborated &one, const Elaborated &other) {
+  auto isSame = [&](const TopChoice &a, const TopChoice &b) {
+    const dsl::Node &first = one.text.program.model.nodes[static_cast<size_t>(a.node)];
+    const dsl::Node &second = other.text.program.model.nodes[static_cast<size_t>(b.node)];
+    return first.path == second.path && first.location.line == second.location.line && first.location.column == second.location.column;
+  };
+  return std::equal(one.choices.begin(), one.choices.end(), other.choices.begin(), other.choices.end(), isSame);
+}
 
 } // namespace
 
-ChoiceComparison::ChoiceComparison(models::ModelOptions model, job::Processes &processes, engine::Observer &observer,
-                                   CreateSession createSession, CheckMemory checkMemory)
-    : model(std::move(model)), processes(processes), observer(observer), createSession(std::move(createSession)),
-      checkMemory(std::move(checkMemory)) {
-  this->model.damped = true; // like the trainings that are compared
-}
-
 bool ChoiceComparison::hasChoices(const dsl::Model &model) { return !topChoicesOf(model).empty(); }
 
-Result<std::optional<ChoiceReport>> ChoiceComparison::compare(int64_t batches, uint64_t seed) {
-  return compareRanks(Ranks::Shared, batches, seed);
-}
-
-Result<std::optional<ChoiceReport>> ChoiceComparison::compareOneRank(int64_t batches, uint64_t seed) {
-  return compareRanks(Ranks::AllInEach, batches, seed);
-}
-
-Result<std::optional<ChoiceReport>> ChoiceComparison::compareRanks(Ranks ranks, int64_t batches, uint64_t seed) {
-  engine::Activity activity(observer, "comparing choices with float64");
-  Result<Evaluated> evaluation = elaborateEvaluation(model, {}, observer);
-  TRY_STATUS(processes.agree(evaluation.status()));
-  Result<Evaluated> wide = elaborateEvaluation(model, {{"compute", "f64"}}, observer);
-  TRY_STATUS(processes.agree(wide.status()));
-  const dsl::Program &text = evaluation->text.program;
-  if (evaluation->choices.empty())
-    return std::optional<ChoiceReport>();
-  ChoiceReport report;
-  for (const TopChoice &choice : evaluation->choices)
-    report.layers.push_back(layerOf(text.model, choice, evaluation->text.compilation->texts()));
-  report.leftOut = evaluation->leftOut, report.hasLoss = !text.model.losses.empty();
-  auto compile = [&](Evaluated &one, bool takes, bool alone) {
-    dsl::Program program = alone ? onOneRank(one.text.program) : one.text.program;
-    (takes ? takeChoices : writeChoices)(program.model, one.choices);
-    return one.text.compilation->compile(program, /*withoutKernels=*/false, model.targets, /*withWarnings=*/false);
+Result<std::unique_ptr<ChoiceComparison>> ChoiceComparison::create(const Request &request, job::Processes &processes,
+                                                                   engine::Observer &observer) {
+  engine::Activity activity(observer, "compiling what compares choices with float64");
+  auto elaborate = [&](program::ProgramKind kind, const models::SettingsList &settings) -> Result<Elaborated> {
+    Result<Elaborated> text = elaborateWithChoices(request.model, kind, settings, observer);
+    TRY_STATUS(processes.agree(text.status()));
+    return text;
   };
-  bool alone = ranks == Ranks::AllInEach;
-  TRY(ProgramPointer planProgram, processes.share([&] { return compile(*evaluation, /*takes=*/false, alone); }, ranks));
-  TRY(ProgramPointer exactProgram, processes.share([&] { return compile(*wide, /*takes=*/true, /*alone=*/true); }, Ranks::AllInEach));
-  TRY_STATUS(processes.agree(checkMemory({planProgram, exactProgram})));
-  TRY(SessionPointer planSession, createSession(planProgram, ranks));
-  TRY(SessionPointer exactSession, createSession(exactProgram, Ranks::AllInEach));
-  TRY(report,
-      Evaluations(Evaluator(planProgram, std::move(planSession)), Evaluator(exactProgram, std::move(exactSession)), std::move(report))
-          .run(batches, seed, observer));
-  return std::optional<ChoiceReport>(std::move(report));
+  TRY(Elaborated evaluation, elaborate(program::ProgramKind::Evaluation, {}));
+  TRY(Elaborated exact, elaborate(program::ProgramKind::Evaluation, {{"compute", "f64"}}));
+  TRY(Elaborated training, elaborate(program::ProgramKind::Training, {{"compute", "f64"}}));
+  const dsl::Program &text = evaluation.text.program;
+  if (evaluation.choices.empty())
+    return std::unique_ptr<ChoiceComparison>();
+  ChoiceReport report;
+  for (const TopChoice &choice : evaluation.choices)
+    report.layers.push_back(layerOf(text.model, choice, evaluation.text.compilation->texts()));
+  report.leftOut = evaluation.leftOut, report.hasLoss = !text.model.losses.empty();
+  auto compile = [&](Elaborated &one, void (*edit)(dsl::Model &, const std::vector<TopChoice> &), Ranks ranks) {
+    return processes.share(
+        [&] {
+          dsl::Program program = ranks == Ranks::AllInEach ? onOneRank(one.text.program) : one.text.program;
+          edit(program.model, one.choices);
+          return one.text.compilation->compile(program, /*withoutKernels=*/false, request.model.targets, /*withWarnings=*/false);
+        },
+        ranks);
+  };
+  Programs compiled;
+  TRY(compiled.plan, compile(evaluation, writeChoices, request.ranks));
+  TRY(compiled.exact, compile(exact, takeAndWriteChoices, Ranks::AllInEach));
+  if (!hasDropout(training.text.program.model) && choosesAlike(evaluation, training)) {
+    TRY(compiled.training, compile(training, takeChoices, Ranks::AllInEach));
+  }
+  return std::unique_ptr<ChoiceComparison>(std::make_unique<StepByStep>(request, std::move(compiled), std::move(report)));
 }
 
 } // namespace npar::verify

@@ -9,40 +9,43 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace npar::verify {
 
-/// Evaluations of the same batches with the same parameters: by the plan, and on one rank in float64, which takes the plan's choices, so
-/// that a choice does not differ because an earlier one did.
+/// Two evaluations of the batch of each training step with the parameters that the plan has in this step: by the plan, and on one rank in
+/// float64. The latter takes the plan's choices, so that a choice does not differ because an earlier one did. The training in float64 that
+/// the plan is compared with takes them, too: a choice that rounding flips, and all that follows from it, is then not an error of the plan.
 class ChoiceComparison {
 public:
   using SessionPointer = std::unique_ptr<engine::Session>;
   using CreateSession = std::function<engine::Result<SessionPointer>(const models::ProgramPointer &, job::Processes::Ranks)>;
 
-  using CheckMemory = std::function<engine::Status(const std::vector<models::ProgramPointer> &)>;
-
-  /// `model`: the flags of a training's text. `createSession`: makes sessions of a plan's program (Shared) or of a one-rank program.
-  /// `checkMemory`: tells whether programs that run at the same time fit.
-  ChoiceComparison(models::ModelOptions model, job::Processes &processes, engine::Observer &observer, CreateSession createSession,
-                   CheckMemory checkMemory);
+  struct Request {
+    models::ModelOptions model;  ///< the flags of the training's text
+    job::Processes::Ranks ranks; ///< Shared: the plan is compared; AllInEach: one rank in the plan's type
+    CreateSession createSession; ///< of the program that is compared (with `ranks`) and of one rank in float64 (AllInEach)
+  };
 
   /// True if a loss of the model depends on choices among scores.
   static bool hasChoices(const dsl::Model &model);
-  /// Compares `batches` batches; `seed` decides parameters and data. Nothing if no evaluation writes the model's choices.
-  engine::Result<std::optional<ChoiceReport>> compare(int64_t batches, uint64_t seed);
-  /// The same for one rank in the plan's type.
-  engine::Result<std::optional<ChoiceReport>> compareOneRank(int64_t batches, uint64_t seed);
+  /// Compiles the programs. Null if no evaluation makes choices.
+  static engine::Result<std::unique_ptr<ChoiceComparison>> create(const Request &request, job::Processes &processes,
+                                                                  engine::Observer &observer);
+  virtual ~ChoiceComparison() = default;
 
-private:
-  engine::Result<std::optional<ChoiceReport>> compareRanks(job::Processes::Ranks ranks, int64_t batches, uint64_t seed);
-
-  models::ModelOptions model;
-  job::Processes &processes;
-  engine::Observer &observer;
-  CreateSession createSession;
-  CheckMemory checkMemory;
+  /// Programs that run at the same time as the two trainings.
+  virtual std::vector<models::ProgramPointer> evaluations() const = 0;
+  /// The training on one rank in float64 that takes the choices. Null if a training can choose otherwise than an evaluation, because of
+  /// dropout for example: then the reference makes its own choices, and those of evaluations are compared.
+  virtual const models::ProgramPointer &reference() const = 0;
+  /// Forgets what was compared, and creates the sessions.
+  virtual engine::Status begin() = 0;
+  /// Compares the choices in the next step of `training`, whose program is `program`. Returns the batch for the reference.
+  virtual engine::Result<engine::Batch> compare(const engine::Session &training, const program::Program &program,
+                                                const engine::Batch &batch, int64_t step) = 0;
+  /// What was compared since `begin`.
+  virtual const ChoiceReport &report() const = 0;
 };
 
 } // namespace npar::verify

@@ -125,15 +125,19 @@ static Status begin(engine::Observer &observer, int64_t step, int64_t steps) {
 }
 
 /// Repeats a step that fp16 skips with half the loss scale; float64 skips none.
-static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step) {
+static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step,
+                                          const ReferenceBatch &referenceBatch = nullptr) {
   constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
-  engine::Batch batch = data.batch(step);
+  engine::Batch batch = data.batch(step), expectedBatch;
+  if (referenceBatch) {
+    TRY(expectedBatch, referenceBatch(batch, step));
+  }
   engine::Result<engine::StepResult> result = session.step(batch, step);
   for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
     result = session.step(batch, step);
   if (!result.ok())
     return result.status();
-  TRY(engine::StepResult expected, reference.step(batch, step));
+  TRY(engine::StepResult expected, reference.step(referenceBatch ? expectedBatch : batch, step));
   if (!std::isfinite(expected.loss) || !std::isfinite(expected.gradNorm))
     return Status::badInput(
         fmt::format("on one rank the {} of step {} is not finite: there is nothing to compare; make the model's numbers "
@@ -204,7 +208,7 @@ engine::Result<double> sensitivityOf(const std::function<engine::Result<std::uni
 }
 
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
-                      engine::Observer &observer, std::vector<Check> &checks) {
+                      const ReferenceBatch &referenceBatch, engine::Observer &observer, std::vector<Check> &checks) {
   TypeBounds bounds = boundsOf(program);
   ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
       norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
@@ -214,7 +218,7 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
   std::string unsound; // the first unsound step
   for (int64_t step = 0; step < steps; ++step) {
     TRY_STATUS(begin(observer, step, steps));
-    TRY(BothSteps both, stepBoth(session, reference, *data, step));
+    TRY(BothSteps both, stepBoth(session, reference, *data, step, referenceBatch));
     if (unsound.empty() && (!engine::isSound(both.result) || both.result.skipped))
       unsound = engine::describeUnsound(session, program, both.result, step);
     losses.add(fmt::format("loss in step {}", step), {both.result.loss}, {both.expected.loss});

@@ -55,10 +55,13 @@ TypeBounds boundsOf(const program::Program &program);
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
                                uint64_t seed, engine::Observer &observer, std::vector<Check> &checks);
 
+/// Called before each step with its batch and number. Returns the batch of the reference. Null: the same batch.
+using ReferenceBatch = std::function<engine::Result<engine::Batch>(const engine::Batch &batch, int64_t step)>;
+
 /// Compares losses and gradient norms of `steps` steps of a plan in its own type with the one-rank program in float64, from fresh sessions
 /// of both. Differences must be within what the type's mantissa explains. A step that fp16 skips is repeated with half the loss scale.
 engine::Status compareOwnType(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
-                              uint64_t seed, engine::Observer &observer, std::vector<Check> &checks);
+                              uint64_t seed, const ReferenceBatch &referenceBatch, engine::Observer &observer, std::vector<Check> &checks);
 
 /// `arena_bytes_used == planned` for every rank.
 Check checkMemoryUse(const std::vector<engine::ArenaUse> &uses);

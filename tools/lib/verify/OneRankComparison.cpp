@@ -1,7 +1,6 @@
 // Runs both programs, and tells errors of a plan from numbers that prove nothing.
 #include "tools/lib/verify/OneRankComparison.h"
 
-#include "tools/lib/verify/ChoiceComparison.h"
 #include "tools/lib/verify/OneRank.h"
 
 #include <algorithm>
@@ -195,52 +194,73 @@ Status OneRankComparison::inFloat64(const models::ProgramPointer &program, const
   return compareGradients(checks);
 }
 
-Result<TypeBounds> OneRankComparison::compareOnce(const models::ElaboratedModel &written, const dsl::Program &text,
-                                                  job::Processes::Ranks ranks, uint64_t ofSeed, std::vector<Check> &checks) {
-  TRY(models::ProgramPointer own,
+Result<OneRankComparison::OwnType> OneRankComparison::compileInOwnType(const models::ElaboratedModel &written,
+                                                                       job::Processes::Ranks ranks) {
+  const bool alone = ranks == job::Processes::Ranks::AllInEach;
+  OwnType own;
+  own.ranks = ranks;
+  const dsl::Program text = alone ? onOneRank(written.program) : written.program;
+  TRY(own.program,
       processes.share([&] { return written.compilation->compile(text, /*withoutKernels=*/false, request.model.targets); }, ranks));
-  TRY_STATUS(processes.agree(processes.checkMemory({own, reference}, options.threads)));
-  TRY(SessionPointer session, createSession(own, ranks, options));
-  order = session->productOrder();
-  TRY(SessionPointer one, createReference());
-  engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
-  TRY_STATUS(compareOwnType(*session, *one, own->root(), verifySteps, ofSeed, observer, checks));
-  return boundsOf(own->root());
+  std::vector<models::ProgramPointer> together = {own.program, reference};
+  if (ChoiceComparison::hasChoices(written.program.model)) {
+    auto create = [this](const models::ProgramPointer &program, job::Processes::Ranks where) {
+      return createSession(program, where, where == job::Processes::Ranks::Shared ? options : optionsOfOneRank());
+    };
+    TRY(own.choices, ChoiceComparison::create({request.model, ranks, create}, processes, observer));
+    if (own.choices)
+      for (const models::ProgramPointer &each : own.choices->evaluations())
+        together.push_back(each);
+  }
+  TRY_STATUS(processes.agree(processes.checkMemory(together, options.threads)));
+  return own;
 }
 
-Status OneRankComparison::compareChoices(const TypeBounds &bounds, std::vector<Check> &checks) {
-  ChoiceComparison comparison(
-      request.model, processes, observer,
-      [&](const models::ProgramPointer &program, job::Processes::Ranks ranks) {
-        return createSession(program, ranks, ranks == job::Processes::Ranks::Shared ? options : optionsOfOneRank());
-      },
-      [&](const std::vector<models::ProgramPointer> &programs) { return processes.checkMemory(programs, options.threads); });
-  TRY(chosen, comparison.compare(verifySteps, seed));
+Status OneRankComparison::compareOnce(OwnType &own, uint64_t ofSeed, std::vector<Check> &checks) {
+  TRY(SessionPointer session, createSession(own.program, own.ranks, options));
+  order = session->productOrder();
+  const bool takesChoices = own.choices && own.choices->reference();
+  TRY(SessionPointer one,
+      createSession(takesChoices ? own.choices->reference() : reference, job::Processes::Ranks::AllInEach, optionsOfOneRank()));
+  ReferenceBatch referenceBatch;
+  if (own.choices) {
+    TRY_STATUS(own.choices->begin());
+    referenceBatch = [&](const engine::Batch &batch, int64_t step) {
+      return own.choices->compare(*session, own.program->root(), batch, step);
+    };
+  }
+  engine::Activity activity(observer, "comparing a training in the plan's own type with one rank");
+  return compareOwnType(*session, *one, own.program->root(), verifySteps, ofSeed, referenceBatch, observer, checks);
+}
+
+Check OneRankComparison::checkChoices(const TypeBounds &bounds) const {
   Check check{fmt::format("in {}: choices", bounds.name), true, std::nullopt, ""};
   check.bound = nearRoundings * bounds.rounding;
   if (!chosen) {
     check.detail = "not compared: no evaluation makes them, because they or all losses depend on several samples";
-    checks.push_back(check);
-    return {};
+    return check;
   }
-  chosen->type = bounds.name, chosen->lossBound = bounds.loss;
   check.maxRelativeError = chosen->largestMargin();
-  if (check.ok = chosen->largestMargin() < check.bound; !check.ok) {
-    TRY(std::optional<ChoiceReport> oneRank, comparison.compareOneRank(verifySteps, seed));
-    allowOneRanksScores(check, oneRank->largestScoreError());
-  }
-  check.detail = chosen->text(check.ok) + check.detail;
-  checks.push_back(check);
-  return {};
+  check.ok = chosen->largestMargin() < check.bound;
+  return check;
 }
 
 Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std::vector<Check> &checks) {
   std::vector<Check> found, oneRank;
-  TRY(TypeBounds bounds, compareOnce(written, written.program, job::Processes::Ranks::Shared, seed, found));
-  if (!allHold(found)) {
-    TRY([[maybe_unused]] TypeBounds same,
-        compareOnce(written, onOneRank(written.program), job::Processes::Ranks::AllInEach, seed, oneRank));
+  TRY(OwnType own, compileInOwnType(written, job::Processes::Ranks::Shared));
+  const TypeBounds bounds = boundsOf(own.program->root());
+  TRY_STATUS(compareOnce(own, seed, found));
+  if (own.choices) {
+    chosen = own.choices->report();
+    chosen->type = bounds.name, chosen->lossBound = bounds.loss;
+  }
+  Check choices = checkChoices(bounds);
+  if (!allHold(found) || !choices.ok) {
+    TRY(OwnType alone, compileInOwnType(written, job::Processes::Ranks::AllInEach));
+    TRY_STATUS(compareOnce(alone, seed, oneRank));
     allowOneRanksError(found, oneRank);
+    if (!choices.ok)
+      allowOneRanksScores(choices, alone.choices->report().largestScoreError());
   }
   for (uint64_t next = seed + 1; !allHold(found) && next < seed + mostSeeds; ++next) {
     if (next > seed + 1) { // after the next seed, others only if the numbers before them make one rank leap
@@ -249,11 +269,15 @@ Status OneRankComparison::inOwnType(const models::ElaboratedModel &written, std:
         break;
     }
     std::vector<Check> otherNumbers;
-    TRY(bounds, compareOnce(written, written.program, job::Processes::Ranks::Shared, next, otherNumbers));
+    TRY_STATUS(compareOnce(own, next, otherNumbers));
     allowAKink(found, otherNumbers, next);
   }
   checks.insert(checks.end(), found.begin(), found.end());
-  return ChoiceComparison::hasChoices(written.program.model) ? compareChoices(bounds, checks) : Status();
+  if (chosen)
+    choices.detail = chosen->text(choices.ok) + choices.detail;
+  if (ChoiceComparison::hasChoices(written.program.model))
+    checks.push_back(choices);
+  return {};
 }
 
 } // namespace npar::verify

@@ -1,6 +1,7 @@
 // Compares a plan's program with the one-rank program, first in float64, then in the plan's own type.
 #pragma once
 
+#include "tools/lib/verify/ChoiceComparison.h"
 #include "tools/lib/verify/Equivalence.h"
 #include "tools/lib/verify/FlippedChoices.h"
 #include "tools/lib/verify/VerifyPlan.h"
@@ -42,11 +43,17 @@ private:
   engine::Result<SessionPointer> compareNumbers(const models::ProgramPointer &program, const std::string &choices,
                                                 std::vector<Check> &checks);
   engine::Status compareGradients(std::vector<Check> &checks);
-  /// One comparison in the plan's own type; returns the bounds of the type.
-  engine::Result<TypeBounds> compareOnce(const models::ElaboratedModel &written, const dsl::Program &text, job::Processes::Ranks ranks,
-                                         uint64_t ofSeed, std::vector<Check> &checks);
-  /// Compares the choices among scores with those of float64.
-  engine::Status compareChoices(const TypeBounds &bounds, std::vector<Check> &checks);
+  /// The plan, or one rank, in the plan's own type.
+  struct OwnType {
+    models::ProgramPointer program;
+    job::Processes::Ranks ranks;
+    std::unique_ptr<ChoiceComparison> choices; ///< null: the model has none, or no evaluation makes them
+  };
+  engine::Result<OwnType> compileInOwnType(const models::ElaboratedModel &written, job::Processes::Ranks ranks);
+  /// One comparison in the plan's own type.
+  engine::Status compareOnce(OwnType &own, uint64_t ofSeed, std::vector<Check> &checks);
+  /// Judges the choices among scores: nothing may be chosen in place of something much better.
+  Check checkChoices(const TypeBounds &bounds) const;
 
   const VerifyRequest &request;
   engine::SessionOptions options;

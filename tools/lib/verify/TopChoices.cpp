@@ -55,6 +55,28 @@ void insert(dsl::Model &model, int number, dsl::Node node) {
   model.nodes.insert(model.nodes.begin() + number, std::move(node));
 }
 
+void replace(dsl::Model &model, const std::vector<TopChoice> &choices, bool writesOwn) {
+  writeOnly(model);
+  for (size_t i = choices.size(); i-- > 0;) { // from the last one on: numbers of those before it stay
+    const int number = choices[i].node;
+    const dsl::Node own = model.nodes[static_cast<size_t>(number)];
+    dsl::Node input = own;
+    input.op = "input", input.operands.clear(), input.attributes = {{"name", nameOfChoices(i)}}, input.type = withSamplesFirst(own.type);
+    if (input.type == own.type) {
+      model.nodes[static_cast<size_t>(number)] = input;
+    } else {
+      dsl::Node &user = model.nodes[static_cast<size_t>(number)];
+      user.op = "reorder", user.operands = {number}, user.attributes.clear();
+      insert(model, number, input);
+      model.nodes[static_cast<size_t>(number) + 1].operands = {number}; // which `insert` has corrected as well
+    }
+    if (!writesOwn)
+      continue;
+    model.nodes.push_back(own);
+    write(model, i, static_cast<int>(model.nodes.size()) - 1, choices[i].scores);
+  }
+}
+
 } // namespace
 
 // No name in a text begins with '#'.
@@ -96,24 +118,8 @@ void writeChoices(dsl::Model &model, const std::vector<TopChoice> &choices) {
     write(model, i, choices[i].node, choices[i].scores);
 }
 
-void takeChoices(dsl::Model &model, const std::vector<TopChoice> &choices) {
-  writeOnly(model);
-  for (size_t i = choices.size(); i-- > 0;) { // from the last one on: numbers of those before it stay
-    const int number = choices[i].node;
-    const dsl::Node own = model.nodes[static_cast<size_t>(number)];
-    dsl::Node input = own;
-    input.op = "input", input.operands.clear(), input.attributes = {{"name", nameOfChoices(i)}}, input.type = withSamplesFirst(own.type);
-    if (input.type == own.type) {
-      model.nodes[static_cast<size_t>(number)] = input;
-    } else {
-      dsl::Node &user = model.nodes[static_cast<size_t>(number)];
-      user.op = "reorder", user.operands = {number}, user.attributes.clear();
-      insert(model, number, input);
-      model.nodes[static_cast<size_t>(number) + 1].operands = {number}; // which `insert` has corrected as well
-    }
-    model.nodes.push_back(own);
-    write(model, i, static_cast<int>(model.nodes.size()) - 1, choices[i].scores);
-  }
-}
+void takeChoices(dsl::Model &model, const std::vector<TopChoice> &choices) { replace(model, choices, /*writesOwn=*/false); }
+
+void takeAndWriteChoices(dsl::Model &model, const std::vector<TopChoice> &choices) { replace(model, choices, /*writesOwn=*/true); }
 
 } // namespace npar::verify

@@ -25,7 +25,9 @@ bool isWritten(const dsl::Model &model, const TopChoice &choice);
 
 /// Makes an evaluation write choices and scores instead of the model's own outputs and metrics.
 void writeChoices(dsl::Model &model, const std::vector<TopChoice> &choices);
-/// The same, where all that depends on the choices gets them from inputs. What the model itself would choose is still written.
+/// Lets all that depends on the choices get them from inputs. Metrics and predictions of the model are left out.
 void takeChoices(dsl::Model &model, const std::vector<TopChoice> &choices);
+/// Both: writes what the model itself would choose.
+void takeAndWriteChoices(dsl::Model &model, const std::vector<TopChoice> &choices);
 
 } // namespace npar::verify
