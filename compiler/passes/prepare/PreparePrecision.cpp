@@ -252,11 +252,13 @@ private:
   Type typeToComputeIn(Operation *op, Type own) {
     bool makesFloats = llvm::any_of(op->getResultTypes(), isFloat);
     bool wide = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || isUnrounded(operand.getDefiningOp()) ||
-                                            routers.contains(operand.getDefiningOp()));
+      return isFloat(operand.getType()) && ((!makesFloats && isOfPositions(operand)) || staysWide(operand.getDefiningOp()));
     });
     return wide ? widened(own) : own;
   }
+
+  /// Tells whether the results of an op are wide whatever the plan computes in.
+  bool staysWide(Operation *op) const { return isUnrounded(op) || routers.contains(op); }
 
   /// Attention accepts its `data` in any type, because scores are f32.
   static bool takesAnyType(OpOperand &use) {
@@ -280,6 +282,8 @@ private:
     if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
         (llvm::none_of(op->getResultTypes(), isFloat) && !mixesFloats(op)))
       return;
+    if (isa<RenameOp, MaxOp>(op) && staysWide(op->getOperand(0).getDefiningOp()))
+      routers.insert(op); // its results are some of these values, which a choice compares with the others
     Type own = typeOf(op), type = typeToComputeIn(op, own);
     OpBuilder builder(op);
     if (isa<EinsumOp>(op) && routers.contains(op) && !isNarrow(type))

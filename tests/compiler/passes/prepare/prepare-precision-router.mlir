@@ -32,7 +32,7 @@ func.func @micro() {
   // CHECK: %[[WIDE:.+]] = nn.convert %[[X]] {{.*}} -> tensor<2x4x8xf32
   // CHECK: nn.einsum %[[WIDE]], {{.*}} -> tensor<2x4x3xf32
   %p = nn.einsum %x, %gate {at = #nn.at<F, "", 0>} : (!x, !g) -> !p
-  // CHECK: nn.silu {{.*}} -> tensor<2x4x3xf32
+  // CHECK: %[[Q:.+]] = nn.silu {{.*}} -> tensor<2x4x3xf32
   %q = nn.silu %p {at = #nn.at<F, "", 0>} : (!p) -> !p
   %qo = nn.rename %q from "expert" to "other" {at = #nn.at<F, "", 0>} : (!p) -> !o
   %order = nn.order %q, %qo along "expert" and "other" {at = #nn.at<F, "", 0>} : (!p, !o) -> !i
@@ -59,6 +59,15 @@ func.func @micro() {
   %z = nn.silu %y {at = #nn.at<F, "", 0>} : (!r) -> !r
   %sum = nn.sum %z {at = #nn.at<F, "", 0>} : (!r) -> tensor<f32, #nn.axes<>>
   nn.accumulate @"#out.loss.sum", %sum {at = #nn.at<F, "", 0>} : tensor<f32, #nn.axes<>>
+  // Choices of no dispatch compare the router's values with themselves, not with their rounded copies.
+  // CHECK: %[[THIRD:.+]] = nn.rename %[[Q]] from "expert" to "third"
+  // CHECK-NEXT: nn.order %[[Q]], %[[THIRD]]
+  %qt = nn.rename %q from "expert" to "third" {at = #nn.at<F, "", 0>} : (!p) -> tensor<2x4x3xf32, #nn.axes<batch, seq, third>>
+  %first = nn.order %q, %qt along "expert" and "third" {at = #nn.at<F, "", 0>} : (!p, tensor<2x4x3xf32, #nn.axes<batch, seq, third>>) -> !i
+  // CHECK: %[[MAX:.+]] = nn.max %[[Q]]
+  // CHECK-NEXT: nn.first_max %[[Q]], %[[MAX]]
+  %max = nn.max %q {at = #nn.at<F, "", 0>} : (!p) -> tensor<2x4xf32, #nn.axes<batch, seq>>
+  %most = nn.first_max %q, %max over "expert" {at = #nn.at<F, "", 0>} : (!p, tensor<2x4xf32, #nn.axes<batch, seq>>) -> tensor<2x4xi32, #nn.axes<batch, seq>>
   return
 }
 }
