@@ -4,7 +4,7 @@ sequence."""
 import json
 import unittest
 
-from driver import REFERENCE, ROOT, DriverTest, mesh, safetensors_file, settings
+from driver import LONG, REFERENCE, ROOT, DriverTest, mesh, safetensors_file, settings
 
 import random_weights
 
@@ -14,6 +14,10 @@ PLANS = {
     "pp": settings(mesh(dp=1, pp=2, tp=1)),
     "dp tp and sequence": settings(mesh(dp=2, pp=1, tp=2), sequence="true"),
     "tp beyond the key/value heads": settings(mesh(dp=1, pp=1, tp=4)),
+}
+ROUTED_PLANS = {  # of models with experts
+    "ep tp": settings(mesh(dp=1, pp=1, ep=2, tp=2)),
+    "ep, sequence": settings(mesh(dp=1, pp=2, ep=4), sequence="true"),
 }
 LENGTH, COUNT = 24, 14
 # One token; fewer than a program for prompts takes at a time (16), as many, more; more than the sequence takes.
@@ -121,11 +125,11 @@ class KeptTest(DriverTest):
                 self.assertEqual(one["token"], other["token"])
                 self.assertLessEqual(abs(one["logit"] - other["logit"]), 1e-9 * max(1, abs(other["logit"])))
 
-    def check(self, family):
+    def check(self, family, library="three_d", plans=PLANS, prompts=PROMPTS):
         model, flags = self.bring(family)
         flags = [*flags, *settings(length=LENGTH, compute="f64")]
         self.npar("compile", model, "--plan", "none", *flags, *settings(batch=1), "--for", "generate", "-o", "whole.npx")
-        for prompt in PROMPTS:
+        for prompt in prompts:
             tokens = ["--prompt-tokens", ",".join(map(str, prompt))]
             expected = self.generate("whole.npx", *tokens)
             with self.subTest(family=family, prompt=len(prompt)):
@@ -133,9 +137,9 @@ class KeptTest(DriverTest):
                 self.assertNotIn("whole sequence", found.error)
                 self.compare(self.generate(model, *flags, *tokens), expected)
         # 21 tokens and 14 more pass through a moving window of 24.
-        for name, plan in PLANS.items():
+        for name, plan in plans.items():
             with self.subTest(family=family, plan=name):
-                self.compare(self.generate(model, *flags, "--plan", "three_d", *plan, *tokens), expected)
+                self.compare(self.generate(model, *flags, "--plan", library, *plan, *tokens), expected)
 
     def test_gpt2(self):
         self.check("gpt2")
@@ -148,6 +152,11 @@ class KeptTest(DriverTest):
 
     def test_qwen3(self):
         self.check("qwen3")
+
+    def test_experts(self):
+        """Rows of the few positions of a step go to their experts."""
+        for family in ("mixtral", "deepseek_v3", "qwen3_moe") if LONG else ("mixtral",):
+            self.check(family, "four_d", ROUTED_PLANS, PROMPTS if LONG else PROMPTS[::2])
 
     def test_types(self):
         """16 bits: the greatest scores are those of the whole sequence, up to roundings of other orders."""

@@ -4,6 +4,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/MixedPositions.h"
 #include "engine/program/Kept.h"
 #include "engine/program/Words.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,6 +31,9 @@ public:
   /// Returns whether each op computes a position from that position, from parameters and, in attention, from earlier positions. Otherwise
   /// warns about the first op that may need more.
   bool isPossible() {
+    for (auto rename : micro.getOps<RenameOp>())
+      if (rename.getFromAttr() == seq)
+        routed.insert_range(axesOfDispatch(rename));
     for (Operation &op : micro.getOps())
       if (const char *why = obstacle(&op)) {
         op.emitWarning("'") << op.getName().stripDialect() << "' " << why << " '" << seq.getValue()
@@ -47,6 +51,11 @@ public:
       for (Value result : op->getResults())
         if (!isa<ReadOp>(op))
           result.setType(shortened(result.getType()));
+    for (auto rename : micro.getOps<RenameOp>())
+      if (rename.getFromAttr() == seq)
+        rename.setFromAttr(step);
+      else if (rename.getToAttr() == seq)
+        rename.setToAttr(step);
     for (Operation *op : all) {
       builder.setInsertionPoint(op);
       if (auto index = dyn_cast<IndexOp>(op); index && hasAxis(index.getType(), step))
@@ -78,6 +87,8 @@ private:
       bool isKept = attention.getSeqAttr() == seq && attention.getCausal() && !attention.getKeysAttr();
       return isKept || attention.getKeysAttr() ? nullptr : "mixes positions of";
     }
+    if (auto rename = dyn_cast<RenameOp>(op); rename && (routed.contains(rename.getFromAttr()) || routed.contains(rename.getToAttr())))
+      return nullptr;
     if (isa<IndexOp, InputOp, ReadOp, ResultOp>(op))
       return nullptr;
     for (Value result : op->getResults())
@@ -89,8 +100,15 @@ private:
     return nullptr;
   }
 
-  /// The type with some positions for all.
-  Type shortened(Type type) const { return hasAxis(type, seq) ? exchanged(type, seq, step, positions) : type; }
+  /// The type with some positions for all, and with the rows of these.
+  Type shortened(Type type) const {
+    for (StringAttr axis : axesOf(type))
+      if (axis == seq)
+        type = exchanged(type, seq, step, positions);
+      else if (routed.contains(axis))
+        type = exchanged(type, axis, axis, sizeOf(type, axis) / length * positions);
+    return type;
+  }
 
   static Type exchanged(Type type, StringAttr from, StringAttr to, int64_t size) {
     auto tensor = cast<RankedTensorType>(type);
@@ -244,6 +262,7 @@ private:
   ModuleOp module;
   func::FuncOp micro;
   StringAttr batch, seq, step;
+  AxisSet routed; ///< of positions, under other names than that of the sequence, and of their rows
   int64_t samples, length, positions, kept = 0;
   OpBuilder builder;
 };

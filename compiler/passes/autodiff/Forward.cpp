@@ -8,6 +8,7 @@
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/MixedPositions.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "engine/program/Words.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -23,13 +24,6 @@ using namespace nn;
 #include "compiler/passes/autodiff/Passes.h.inc"
 
 namespace {
-
-/// The operation that a loop over an axis makes depend on other entries of the axis, where it is one.
-bool mixes(Operation *op, StringAttr axis) {
-  auto shardable = dyn_cast<ShardableOpInterface>(op);
-  return shardable &&
-         llvm::any_of(shardable.getLoopAxes(), [&](const LoopAxis &loop) { return loop.name == axis && loop.kind != LoopKind::Parallel; });
-}
 
 struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
   using AutodiffForwardBase::AutodiffForwardBase;
@@ -188,7 +182,7 @@ struct AutodiffForward : impl::AutodiffForwardBase<AutodiffForward> {
     if (auto attention = dyn_cast<AttentionOp>(op))
       return attention.getSeqAttr() == position && !attention.getKeysAttr() && !attention.getCausal();
     auto rename = dyn_cast<RenameOp>(op);
-    return mixes(op, position) || (rename && rename.getFromAttr() == position);
+    return mixes(op, position) || (rename && rename.getFromAttr() == position && axesOfDispatch(rename).empty());
   }
 
   void removeTraining(func::FuncOp micro) {

@@ -116,6 +116,8 @@ def AutodiffDecode : Pass<"autodiff-decode", "::mlir::ModuleOp"> {
     Of several positions only the last one has logits, over `seq.last` with one entry: who reads a prompt needs no others, and the product with
     the vocabulary would be the largest one.
 
+    A position's rows of a dispatch without a limit depend on that position alone: their axes have the places of `positions` positions.
+
     States come in the order of the attentions and before the positions: programs of one model and plan have parameters and states at the
     same places, whatever `positions` is. A parameter over the sequence becomes a table that is looked up. What counts places otherwise is
     warned of, and the program stays as it is.
