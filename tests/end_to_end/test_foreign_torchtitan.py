@@ -83,11 +83,27 @@ class TorchtitanCasesTest(CasesTest):
                 self.assertIn("data_parallel_shard_degree = 8\n", written)
                 again = self.plan_of("run.toml", written, *config, world)
                 self.assertEqual(*(one[one.index("\nplan ") :] for one in (plan, again)))
+        # 4 ranks have their own samples, and share each sequence with another one: all of these share experts.
+        for ep, own in ((8, 4), (4, 2), (2, 1)):
+            with self.subTest(cp=2, ep=ep):
+                run = text(cp=2, expert=ep)
+                plan = self.plan_of("run.toml", run, *config, 8)
+                sizes = ", ".join(f"{name} = {size}" for name, size in (("dp", 4 // own), ("ep", own), ("cp", 2)) if size > 1)
+                self.assertIn(f"mesh {sizes}\n", plan)
+                self.assertRegex(plan, f"expert +-> {'ep, cp' if own > 1 else 'cp'} in op grouped")
+                self.assertRegex(plan, r"seq +-> cp by gather\n")
+                report = self.npar("simulate", "--from", self.write("run.toml", run), "--machine", "dgx-h100", "--hosts", 1, *config, 8).output
+                self.assertIn(f"ep {ep} of these and of cp, cp 2", report)
+                written = self.npar("simulate", "--from", self.write("run.toml", run), *self.H100, *config, 8, "--as", "torchtitan").output
+                self.assertIn(f"expert_parallel_degree = {ep}\nexpert_tensor_parallel_degree = 1\n", written)
+                again = self.plan_of("run.toml", written, *config, 8)
+                self.assertEqual(*(one[one.index("\nplan ") :] for one in (plan, again)))
         for degrees, world, message in (
             ({"expert": 3}, 8, "ep 3 does not divide the 8 data-parallel ranks"),
             ({"expert": 16}, 8, "ep 16 does not divide the 8 data-parallel ranks"),
             ({"expert": 16}, 16, "axis 'expert' of size 8 is not divisible by mesh axis 'ep' of size 16"),
-            ({"expert": 4, "cp": 2}, 8, "torchtitan's ranks that share experts include those of context parallelism, 2 here"),
+            ({"expert": 3, "cp": 2}, 8, "torchtitan's ranks that share experts include all 2 of context parallelism, so 3 must be a multiple of 2"),
+            ({"expert": 6, "cp": 2}, 8, "ep 6 does not divide the 8 ranks of data and context parallelism"),
             ({"expert": 4, "tp": 2}, 8, "npar's plan of this run splits experts like other layers, over tp 2, and 'expert_tensor_parallel_degree' is 1"),
             ({"expert": 4, "more": "expert_tensor_parallel_degree = 2\n"}, 8, "over tp 1, and 'expert_tensor_parallel_degree' is 2"),
         ):
@@ -128,6 +144,13 @@ plan context for Mixtral {
             self.assertIn(line + "\n", text)
         error = self.npar("inspect", path, "--plan", "context", *sizes, "--as", "torchtitan", code=1).error
         self.assertIn("torchtitan's ranks that share experts include all ranks of context parallelism", error)
+        self.assertIn("add their mesh axis to the rule of the experts, behind the others", error)
+        text = path.read_text()
+        self.write("plans.npar", text[: text.index("plan context")] + text[text.index("plan context") :].replace("expert -> ep", "expert -> ep, cp"))
+        written = self.npar("inspect", path, "--plan", "context", *sizes, "--as", "torchtitan").output
+        for line in ("data_parallel_shard_degree = 4", "expert_parallel_degree = 4", "context_parallel_degree = 2"):
+            self.assertIn(line + "\n", written)
+        self.assertIn("Megatron-LM splits experts over one mesh axis", self.npar("inspect", path, "--plan", "context", *sizes, "--as", "megatron", code=1).error)
 
     def test_models(self):
         """The flavors of llama3 have the scaled rotary positions of Llama 3.1, those of qwen3 have plain ones and no pipeline."""

@@ -120,15 +120,24 @@ private:
   void readExperts(const dsl::Rule &rule, const std::vector<std::string> &mesh) {
     if (!target.sharesExperts())
       return error(rule.location, fmt::format("{} has no expert parallelism", name));
-    if (mesh.size() > 1 || (!ep.empty() && ep != mesh.front()))
-      return error(rule.location, fmt::format("{} splits experts over one mesh axis", name));
-    ep = mesh.front(), result.expertsBy = rule.by;
-    bool isOfBatch = std::any_of(plan.rules.begin(), plan.rules.end(), [&](const dsl::Rule &other) {
-      return other.axis == "batch" && std::find(other.mesh.begin(), other.mesh.end(), ep) != other.mesh.end();
-    });
-    if (!isOfBatch)
+    result.expertsBy = rule.by;
+    for (const std::string &axis : mesh)
+      if (target.sharesExpertsOverContext() && splits("seq", axis) && !splits("batch", axis))
+        expertsOver = axis, expertsAt = rule.location;
+      else if (ep.empty() || ep == axis)
+        ep = axis;
+      else
+        return error(rule.location, fmt::format("{} splits experts over one mesh axis", name));
+    if (!ep.empty() && !splits("batch", ep))
       error(rule.location, fmt::format("{} shares experts among ranks with other samples", name),
             fmt::format("add '{}' to the rule of 'batch'", ep));
+  }
+
+  /// Tells whether a rule splits an axis of the model over a mesh axis.
+  bool splits(const std::string &axis, const std::string &mesh) const {
+    return std::any_of(plan.rules.begin(), plan.rules.end(), [&](const dsl::Rule &rule) {
+      return rule.axis == axis && std::find(rule.mesh.begin(), rule.mesh.end(), mesh) != rule.mesh.end();
+    });
   }
 
   /// The product of axes that has `axis` as a factor ("head" for "kv_head"), else `axis` itself.
@@ -177,6 +186,9 @@ private:
       result.ring = axis == whole ? "ulysses" : rule->by == "ring_zigzag" ? "ring(zigzag)" : rule->by == "ring" ? "ring" : "gather";
       target.checkContext(*rule, program.model, result, refusals);
     }
+    result.expertsOverContext = !expertsOver.empty();
+    if (result.expertsOverContext && expertsOver != cp)
+      error(expertsAt, fmt::format("{} splits experts over data and context parallelism, and '{}' is neither", name, expertsOver));
     target.checkRules(plan, tp, result, refusals);
   }
 
@@ -336,6 +348,8 @@ private:
   ForeignRun result = startingRun();
   std::string whole;                     ///< the mesh axis that attention has over heads; empty: none besides that of tensor parallelism
   std::string outer, dp, ep, tp, pp, cp; ///< mesh axes by role; empty: no axis has the role
+  std::string expertsOver;               ///< an axis of the sequence over which experts are split; empty: none
+  dsl::Location expertsAt;
   std::set<std::string> tensor;
   std::vector<std::pair<std::string, const dsl::Rule *>> sequence;
 

@@ -99,6 +99,8 @@ public:
   virtual bool numbersDpOutside() const;
   /// Tells whether data-parallel ranks can share experts.
   virtual bool sharesExperts() const { return false; }
+  /// Tells whether all ranks of context parallelism can be among those that share experts.
+  virtual bool sharesExpertsOverContext() const { return false; }
 
   // Called in this order while a plan is translated; `run` has what was translated so far.
 

@@ -44,7 +44,9 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
                       fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
   run.dp = run.world / inner;
   if (run.dp % run.ep != 0)
-    diagnostics.error(run.placeOf("ep"), fmt::format("ep {} does not divide the {} data-parallel ranks", run.ep, run.dp));
+    diagnostics.error(run.placeOf("ep"),
+                      fmt::format("ep {} does not divide the {} {}", run.expertRanks(), run.dp * (run.expertsOverContext ? run.cp : 1),
+                                  run.expertsOverContext ? "ranks of data and context parallelism" : "data-parallel ranks"));
   if (run.zero == 0) // nothing is sharded, so all ranks of dp are replicas
     run.dp *= run.replicas, run.replicas = 1;
 }

@@ -53,6 +53,7 @@ struct ForeignRun {
   int64_t dp = 0, replicas = 1; ///< data-parallel ranks that shard one replica (0: follows from the world), and replicas of them
   int64_t tp = 1, pp = 1, cp = 1;
   int64_t ep = 1;                    ///< ranks that share the experts, among the dp
+  bool expertsOverContext = false;   ///< all ranks of cp share them, too
   std::string expertsBy;             ///< how rows get to experts: "gather", "all_to_all"; empty: sizes decide
   bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
   std::string ring = "ring(zigzag)"; ///< how attention sees the whole sequence under cp
@@ -81,6 +82,8 @@ struct ForeignRun {
   int64_t immaterial = 0;           ///< number of settings that do not affect time or memory
   int64_t understood = 0;
 
+  /// All ranks that share the experts.
+  int64_t expertRanks() const { return ep * (expertsOverContext ? cp : 1); }
   /// The type that gradients are stored in, and the one in which ranks add them up.
   const std::string &sumType() const { return gradients.empty() ? precision : gradients; }
   const std::string &reduceType() const { return reduce.empty() ? sumType() : reduce; }

@@ -42,9 +42,12 @@ std::string foreignText(const ForeignRequest &request, const ForeignModel &model
   if (!run.differences.empty())
     text += remarkLines(differencesOf(run)) + "\n";
   row("model", sizes);
-  row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, {}cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
-                          run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp,
-                          run.ep > 1 ? fmt::format("ep {} of these, ", run.ep) : "", run.cp, run.tp));
+  row("mesh",
+      fmt::format("{} device{}: pp {}, {}dp {}, {}cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
+                  run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp,
+                  run.expertRanks() > 1 ? fmt::format("ep {} of these{}, ", run.expertRanks(), run.expertsOverContext ? " and of cp" : "")
+                                        : "",
+                  run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {} data-parallel rank{}", run.batch, microsOf(run),
                            microsOf(run) == 1 ? "" : "es", run.micro, run.dp * run.replicas, run.dp * run.replicas == 1 ? "" : "s"));
   row("schedule", run.pp == 1                 ? "no pipeline"

@@ -137,8 +137,10 @@ std::string planText(const ForeignRun &run, const ForeignTarget &target, const s
     if (has(axis))
       tensor.push_back(std::string(axis) == "vocab" ? "vocab pad" : axis);
   auto rule = [&](const std::string &axes, const std::string &mesh) { text += fmt::format("        {:<23} -> {}\n", axes, mesh); };
-  if (run.ep > 1)
-    rule("expert", "ep" + (run.expertsBy.empty() ? "" : " by " + run.expertsBy) + " in op grouped");
+  if (run.expertRanks() > 1) {
+    const std::string mesh = run.ep == 1 ? "cp" : run.expertsOverContext ? "ep, cp" : "ep";
+    rule("expert", mesh + (run.expertsBy.empty() ? "" : " by " + run.expertsBy) + " in op grouped");
+  }
   if (run.replicas > 1 || run.dp > 1 || (run.tp == 1 && run.pp == 1 && run.cp == 1)) {
     std::vector<std::string> axes = dataAxes(run);
     if (run.replicas > 1)

@@ -168,7 +168,7 @@ void skipWhatIsOff(Reading &in) {
 }
 
 /// The ranks that share experts are some of dp and all of cp, and if experts are not split over tp, all of tp too (ParallelDims of
-/// torchtitan/distributed/parallel_dims.py). npar's plan takes them from dp alone, and splits experts over tp.
+/// torchtitan/distributed/parallel_dims.py). npar's plan splits experts over tp.
 void readTorchtitanExperts(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *ep = inParallelism(in, "expert_parallel_degree"), *tp = inParallelism(in, "expert_tensor_parallel_degree");
@@ -179,11 +179,12 @@ void readTorchtitanExperts(Reading &in, const ForeignHints &hints) {
     in.leave(ep, "the model has no experts; --model-config reads one that has");
     return;
   }
-  run.ep = ranks, in.place("ep", ep);
-  if (run.cp > 1)
-    in.error(*ep, fmt::format("torchtitan's ranks that share experts include those of context parallelism, {} here, and npar's plan of "
-                              "this run takes them from the data-parallel ranks alone",
-                              run.cp));
+  in.place("ep", ep);
+  if (ranks % run.cp != 0)
+    in.error(*ep, fmt::format("torchtitan's ranks that share experts include all {} of context parallelism, so {} must be a multiple of {}",
+                              run.cp, ranks, run.cp));
+  else
+    run.ep = ranks / run.cp, run.expertsOverContext = run.cp > 1;
   if (inside != run.tp)
     in.error(tp ? *tp : *ep,
              fmt::format("npar's plan of this run splits experts like other layers, over tp {}, and 'expert_tensor_parallel_degree' "
@@ -287,8 +288,8 @@ void addTorchtitanParallelism(Toml &toml, const ForeignRun &run) {
     toml.add("fsdp_reshard_after_forward", std::string(run.zero == 3 ? "always" : "never"));
   toml.add("tensor_parallel_degree", run.tp);
   toml.add("context_parallel_degree", run.cp);
-  if (run.ep > 1)
-    toml.add("expert_parallel_degree", run.ep), toml.add("expert_tensor_parallel_degree", run.tp);
+  if (run.expertRanks() > 1)
+    toml.add("expert_parallel_degree", run.expertRanks()), toml.add("expert_tensor_parallel_degree", run.tp);
   if (run.cp > 1)
     toml.add("context_parallel_rotate_method", std::string(run.ring == "gather" ? "allgather" : "alltoall"));
   if (run.cp > 1 && run.ring == "ring")
@@ -407,6 +408,7 @@ public:
                      fmt::format("stages [{}]", fmt::join(theirs, ", ")));
   }
   bool sharesExperts() const override { return true; }
+  bool sharesExpertsOverContext() const override { return true; }
   void checkRules(const dsl::Plan &plan, const std::string &tp, const ForeignRun &run, Refusals &refusals) const override {
     if (!tp.empty() && !run.sequenceParallel)
       refusals.error(plan.location, "torchtitan splits the sequence over the ranks of tensor parallelism too",
@@ -418,9 +420,9 @@ public:
                      "`store { gradients -> ... }`");
     if (run.zero == 0 && run.cp == 1 && run.dp > 1 && run.tp * run.pp > 1 && !run.writesOwnPlan())
       refusals.error(plan.location, withoutShares, "add a `store`");
-    if (run.ep > 1 && run.cp > 1)
+    if (run.ep > 1 && run.cp > 1 && !run.expertsOverContext)
       refusals.error(plan.location, "torchtitan's ranks that share experts include all ranks of context parallelism",
-                     "leave out the context parallelism, or the rule of the experts");
+                     "add their mesh axis to the rule of the experts, behind the others");
     if (run.zero == 0 && run.cp > 1)
       refusals.error(plan.location, "torchtitan stores everything in shares under context parallelism", "add a `store` over it");
   }

@@ -54,6 +54,8 @@ std::vector<std::string> aloneIn(const foreign::ForeignRun &run) {
     words.push_back(fmt::format("shares in {} replicas", run.replicas));
   if (run.zero > 0 && run.cp > 1 && run.storeOverContext)
     words.push_back("shares over context parallelism too");
+  if (run.expertsOverContext)
+    words.push_back("experts shared over context parallelism too");
   if (run.zero >= 2 && run.dp * run.cp > 1 && run.gradientsPerStep)
     words.push_back("gradients reduced once per step");
   return words;
