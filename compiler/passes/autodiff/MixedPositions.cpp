@@ -22,7 +22,7 @@ class DispatchWalk {
 public:
   explicit DispatchWalk(RenameOp rename) : seq(rename.getFromAttr()) { axes.insert(rename.getToAttr()); }
 
-  /// True if only dispatches read the value and what is made of it, up to where their results are over the sequence again.
+  /// True if only dispatches read the value, directly or through other ops, up to the point where results are over the sequence again.
   bool covers(Value first) {
     SmallVector<Value> open{first};
     while (!open.empty())

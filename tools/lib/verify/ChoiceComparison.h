@@ -44,7 +44,7 @@ public:
   /// Compares the choices in the next step of `training`, whose program is `program`. Returns the batch for the reference.
   virtual engine::Result<engine::Batch> compare(const engine::Session &training, const program::Program &program,
                                                 const engine::Batch &batch, int64_t step) = 0;
-  /// What was compared since `begin`.
+  /// Returns the comparisons since `begin`.
   virtual const ChoiceReport &report() const = 0;
 };
 
