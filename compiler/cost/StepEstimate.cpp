@@ -167,9 +167,8 @@ double StepEstimate::expertSeconds() const {
          collectiveSeconds(machine, kind, bytes, group(plan.ep, plan.cp * plan.tp));
 }
 
-/// What the experts' matrices cost beyond their products: a device reads and writes them and their gradients for each micro-batch and
-/// round, however few rows there are. With several rounds the products forward are repeated, which blocks that are computed again have
-/// anyway.
+/// The time of the experts' matrices beyond their products. A device reads and writes them and their gradients for each micro-batch and
+/// round, however few rows there are. Several rounds repeat the products forward, unless the block is computed again in any case.
 double StepEstimate::matrixSeconds() const {
   double far = dsl::machineOfKind(machine, 0).far, flops = rate() / static_cast<double>(plan.ranks());
   if (model.routedLayers == 0 || far <= 0 || flops <= 0 || machine.kind != dsl::MachineKind::Device)

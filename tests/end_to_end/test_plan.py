@@ -244,7 +244,7 @@ train base for Own { batch 8 optimizer Sgd(lr = 0.1) }
                                                              *(fixed if command == "plan" else ()), *arguments, **options)
 
     def test_a_buffer_for_experts_where_memory_needs_it(self):
-        """Rows of the worst case are too many for the device: those of fewer rounds fit, and the plan that is written says so."""
+        """The rows of the worst case do not fit, fewer rows in rounds do, and the written plan has the clause."""
         whole = self.experts()["best"]
         self.assertEqual(whole["choices"]["buffer"], "none")
         self.assertGreater(whole["worst_seconds_per_step"], whole["seconds_per_step"])

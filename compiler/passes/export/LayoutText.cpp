@@ -13,8 +13,8 @@ using namespace mlir;
 namespace npar::compiler {
 namespace {
 
-/// The name of an axis for people. `seq.slot.row` has the rows of the choices over seq and slot, and the names that placing makes of it add
-/// `expert.rows.` before and words such as `.local` behind.
+/// The name of an axis for people. `seq.slot.row` has the rows of the choices over seq and slot. Placing puts `expert.rows.` before
+/// it and words such as `.local` after it.
 std::string readable(StringRef axis) {
   auto [entries, spread] = axis.split(".rows.");
   if (!spread.empty())
