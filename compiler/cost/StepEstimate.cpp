@@ -167,13 +167,51 @@ double StepEstimate::expertSeconds() const {
          collectiveSeconds(machine, kind, bytes, group(plan.ep, plan.cp * plan.tp));
 }
 
+/// The time of the experts' matrices beyond their products. A device reads and writes them and their gradients for each micro-batch and
+/// round, however few rows there are. Several rounds repeat the products forward, unless the block is computed again in any case.
+double StepEstimate::matrixSeconds() const {
+  double far = dsl::machineOfKind(machine, 0).far, flops = rate() / static_cast<double>(plan.ranks());
+  if (model.routedLayers == 0 || far <= 0 || flops <= 0 || machine.kind != dsl::MachineKind::Device)
+    return 0;
+  double own = model.expertParameters / static_cast<double>(plan.ep * plan.tp * plan.pp);                     // of a rank
+  double rows = tokens() * static_cast<double>(model.choices * plan.ep) / static_cast<double>(model.experts); // of each expert
+  double forward = 2 * rows * own / flops, again = plan.rounds > 1 && plan.recompute == 0 ? forward : 0;
+  constexpr double moves = 6; // read by both forward passes and by the backward pass; the gradient is written, read and added up
+  double moved = moves * own * model.weightBytes / far;
+  return (static_cast<double>(plan.micros) + plan.waits) *
+         (std::max(0.0, moved - 3 * forward) + again + static_cast<double>(plan.rounds - 1) * moved);
+}
+
+/// Bytes of a layer's rows of experts, and of what is computed from them: of a row the operand and the result, and what is between the
+/// products, two thirds of the widths of the three matrices of a gated unit. `choices`: rows of a position.
+double StepEstimate::rowBytes(double choices) const {
+  if (model.routedLayers == 0 || model.width == 0)
+    return 0;
+  double width = static_cast<double>(model.width);
+  double inner = model.expertParameters / static_cast<double>(model.routedLayers * model.experts) / width / static_cast<double>(plan.tp);
+  return model.weightBytes * tokens() * choices * 2 * (width + inner / 3);
+}
+
+/// Kernels on rows of experts: they sort and weigh rows, and compute between the products, forward and backward.
+double StepEstimate::rowSeconds() const {
+  double far = dsl::machineOfKind(machine, 0).far, layers = static_cast<double>(model.routedLayers) / static_cast<double>(plan.pp);
+  constexpr double passes = 6; // a read and a write forward, two of each backward
+  return far > 0 ? (static_cast<double>(plan.micros) + plan.waits) * layers * passes * rowBytes(static_cast<double>(model.choices)) / far
+                 : 0;
+}
+
 /// Gradients, and parameters that are stored in shares. Half of it overlaps with products.
 double StepEstimate::dataSeconds() const {
   if (plan.batchShares() * plan.cp == 1)
     return 0;
   int64_t apart = plan.layers == TensorLayers::VocabularyAlone ? 1 : plan.cp > 1 || plan.stagesApart ? plan.tp : plan.tp * plan.pp;
-  double once = collectiveSeconds(machine, CollectiveKind::AllGather, model.weightBytes * elementsOfRank(),
-                                  group(plan.batchShares() * plan.cp, apart));
+  auto gather = [&](double elements, int64_t share) { // of these, `share` ranks have other ones
+    int64_t members = plan.batchShares() * plan.cp / share;
+    return members > 1 ? collectiveSeconds(machine, CollectiveKind::AllGather, model.weightBytes * elements, group(members, apart * share))
+                       : 0;
+  };
+  double experts = plan.ep > 1 ? model.expertParameters / static_cast<double>(plan.ep * plan.tp * plan.pp) : 0;
+  double once = gather(elementsOfRank() - experts, 1) + (experts > 0 ? gather(experts, plan.ep) : 0);
   return 0.5 * (plan.zero == 3 ? 3 * static_cast<double>(plan.micros) : 2) * once;
 }
 
@@ -197,7 +235,7 @@ double StepEstimate::seconds() const {
   double micros = static_cast<double>(plan.micros);
   double products = leastSeconds() / (1 + leastWaits() / micros) * (1 + plan.waits / micros) * (plan.recompute > 0 ? 8.0 / 7 : 1) *
                     unevenStages() * narrowProducts();
-  return products + tensorSeconds() + contextSeconds() + expertSeconds() + dataSeconds() + updateSeconds();
+  return products + tensorSeconds() + contextSeconds() + expertSeconds() + matrixSeconds() + rowSeconds() + dataSeconds() + updateSeconds();
 }
 
 double StepEstimate::room() const {
@@ -220,7 +258,14 @@ double StepEstimate::activationBytes() const {
   double whole = plan.layers == TensorLayers::VocabularyAlone ? 17 : plan.sequence ? 17 / tp : 5 + 12 / tp;
   double vectors = plan.recompute > 0 ? one / static_cast<double>(plan.recompute) : whole;
   double stages = static_cast<double>(plan.pp);
-  return std::min(static_cast<double>(plan.micros), plan.held) * vectors * vectorBytes() * static_cast<double>(model.blocks) / stages;
+  double held = std::min(static_cast<double>(plan.micros), plan.held);
+  // Rows are kept unless they are computed again. Then those of a round, or of a block, are there with their gradients at a time.
+  int64_t chosen = plan.ep * std::min(model.choices, (model.experts + plan.ep - 1) / plan.ep); // in the worst case
+  double rows = rowBytes(static_cast<double>(chosen)), layers = static_cast<double>(model.routedLayers) / stages;
+  double ofRows = plan.rounds == 1 && plan.recompute == 0 ? held * layers * rows : 1.5 * rows / static_cast<double>(plan.rounds);
+  if (plan.recompute > 1 && plan.rounds == 1)
+    ofRows = held * layers * rows * (1 - 1 / static_cast<double>(plan.recompute));
+  return held * vectors * vectorBytes() * static_cast<double>(model.blocks) / stages + ofRows;
 }
 
 } // namespace npar::cost

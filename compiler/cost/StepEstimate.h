@@ -33,6 +33,7 @@ struct PlanSizes {
   bool sequence = false;    ///< sequence parallelism
   int64_t recompute = 0;    ///< blocks between two kept ones; 0: nothing is computed again
   int zero = 0;             ///< stage of ZeRO
+  int64_t rounds = 1;       ///< in which rows of experts come; several keep no rows, and compute them again
   bool splitsBackward = false;
   double held = 1, waits = 0; ///< of the schedule: micro-batches that a stage holds, and its bubble in passes of a micro-batch
 
@@ -48,10 +49,12 @@ struct PlanSizes {
 ///   tensor        an all-reduce of the activations for each half of a block, forward and backward, less its overlap with products
 ///   context       an all-gather of keys and values for each block
 ///   experts       messages of rows to their experts and back, forward and backward, for each layer with experts
+///   matrices      of experts, which a device reads for each micro-batch and each round of rows; rounds repeat the products forward
+///   rows          kernels on rows of experts, which read and write them
 ///   data          half of an all-gather of the parameters and of their gradients, three for each micro-batch under ZeRO 3
 ///   update        reading and writing parameters, gradients and states
 ///
-/// Attention, kernels, launches, clipping and transfers between stages are left out. A search multiplies an estimate by the ratio of
+/// Attention, other kernels, launches, clipping and transfers between stages are left out. A search multiplies an estimate by the ratio of
 /// simulated and estimated time of similar plans.
 class StepEstimate {
 public:
@@ -68,7 +71,8 @@ public:
   double room() const;
   /// Bytes that the largest rank, on an uneven machine the mean one, needs at least for parameters, gradients and optimizer.
   double leastBytes() const;
-  /// Bytes of activations that a rank keeps, up to a factor (Korthikanti et al. 2022, table 2, without attention's probabilities).
+  /// Bytes of activations that a rank keeps, up to a factor (Korthikanti et al. 2022, table 2, without attention's probabilities), and of
+  /// the rows of experts in the worst case.
   double activationBytes() const;
 
 private:
@@ -88,6 +92,9 @@ private:
   double tensorSeconds() const;
   double contextSeconds() const;
   double expertSeconds() const;
+  double matrixSeconds() const;
+  double rowBytes(double choices) const;
+  double rowSeconds() const;
   double dataSeconds() const;
   double updateSeconds() const;
 

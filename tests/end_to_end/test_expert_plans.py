@@ -219,6 +219,7 @@ class BytesTest(DriverTest):
         sent = times * choices * (4 * width + 2) * 4 * 3 // 4  # 3 of 4 ranks are others
         self.assertEqual(sum(one["sent_bytes"] for one in rows), sent)
         self.assertEqual(sum(one["worst_sent_bytes"] for one in rows), 4 * sent)
+        self.assertEqual({one["from"].split(" : ")[1].split(", ")[1] for one in rows}, {"rows of expert"})
 
     def test_worst_case(self):
         """The worst case is T k min(ep, E / k) rows; what is kept for the backward pass grows with it."""

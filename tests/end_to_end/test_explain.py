@@ -5,7 +5,7 @@ import unittest
 from driver import DriverTest, sample, settings
 from test_plan import SMALL, machine
 
-KEYS = ["one_device", "tensor", "tensor_across", "pipeline", "zero1", "zero2", "zero3", "recompute", "sequence", "vocabulary", "context", "interleaved", "zero_bubble", "micro", "bucket"]
+KEYS = ["one_device", "tensor", "tensor_across", "pipeline", "zero1", "zero2", "zero3", "recompute", "sequence", "vocabulary", "context", "experts", "buffer", "interleaved", "zero_bubble", "micro", "bucket"]
 
 
 class ExplainTest(DriverTest):

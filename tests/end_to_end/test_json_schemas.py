@@ -18,6 +18,7 @@ from json_schema import Schema
 from test_positions import LARGE
 from test_process_flags import Together
 
+EXPERTS = "mixtral --machine dgx-a100 --set vocab=64 --set context=16 --set width=32 --set mlp=32 --set heads=4 --set kv_heads=4 --set depth=2"
 TOKENS = """
 import "Embedding"
 import "Linear"
@@ -101,12 +102,15 @@ THEN = [
     ("inspect-saved", "inspect saved olmoe --plan none --set depth=1 --set width=8 --set heads=2 --set kv_heads=2 --set mlp=8 --set vocab=16 --set length=8 --set batch=1"),
     ("explain", "explain two.npar --machine dgx-a100 --hosts 1"),
     ("plan", "plan two.npar --machine dgx-a100 --hosts 1"),
+    ("explain", f"explain {EXPERTS} --batch 8"),
+    ("plan", f"plan {EXPERTS} --hosts 1 --batch 8 --fix mesh.pp=1 --fix mesh.ep=4 --fix micro=1 --fix recompute=none --fix zero=0 --fix sequence=false --fix bucket=none"),
     ("plan", f"plan --from {FOREIGN / 'small.sh'} --machine dgx-a100 --hosts 1 --fix mesh.tp=8 --fix micro=16 --fix recompute=none"),
     ("simulate", "simulate tiny.npar --machine dgx-a100 --slow rank=1:1.5 --jitter 5% --mtbf 50000 --checkpoint-seconds 30 --restart-seconds 600 --total-tokens 300B"),
     ("simulate", "simulate tiny.npar --machine mixed.npar --set mesh.dp=8 --set batch=16"),
-    ("simulate", "simulate mixtral --machine dgx-a100 --set vocab=64 --set context=16 --set width=32 --set mlp=32 --set heads=4 --set kv_heads=4 --set depth=2 --set dp=1 --set ep=4 --set batch=8"),
+    ("simulate", f"simulate {EXPERTS} --set dp=1 --set ep=4 --set batch=8"),
     ("simulate", "simulate --from run.sh --machine p4d --hosts 1"),
     ("sweep", "sweep tiny.npar --machine dgx-a100 --over micro=1,3"),
+    ("sweep", f"sweep {EXPERTS} --set dp=1 --set ep=4 --set batch=8 --over micro=1,2"),
     ("schedule", "schedule --kind 1f1b --stages 2 --microbatches 2"),
     ("schedule", "schedule --from-csv deadlock.csv --check --format=json", 3),
     ("schedule-diff", "schedule diff gpipe 1f1b --stages 2 --microbatches 3"),

@@ -235,6 +235,43 @@ train base for Own { batch 8 optimizer Sgd(lr = 0.1) }
         failed = self.npar("plan", "own.npar", "--machine", "quartet.npar", "--fix", "split=trait", code=2).error
         self.assertIn("'split' is one of all, middle", failed)
 
+    def experts(self, *arguments, command="plan", text=None, **options):
+        """Four ranks share eight experts of which a position has two: a rank has room for the rows of four times a balanced load."""
+        (self.folder / "quartet.npar").write_text(text or machine())
+        sizes = settings({"vocab": 64, "context": 32, "width": 32, "mlp": 64, "heads": 2, "kv_heads": 2, "depth": 2, "experts": 8, "chosen": 2})
+        fixed = [word for fix in ("mesh.ep=4", "micro=4", "zero=1", "recompute=none", "bucket=none") for word in ("--fix", fix)]
+        return getattr(self, options.pop("by", "npar_json"))(command, "mixtral", "--machine", "quartet.npar", "--batch", 16, *sizes,
+                                                             *(fixed if command == "plan" else ()), *arguments, **options)
+
+    def test_a_buffer_for_experts_where_memory_needs_it(self):
+        """The rows of the worst case do not fit, fewer rows in rounds do, and the written plan has the clause."""
+        whole = self.experts()["best"]
+        self.assertEqual(whole["choices"]["buffer"], "none")
+        self.assertGreater(whole["worst_seconds_per_step"], whole["seconds_per_step"])
+        found = self.experts("-o", "best.npar", text=machine(memory=f"{whole['memory_bytes'] - 1} B"))
+        best = found["best"]
+        self.assertEqual({each["choices"]["buffer"] for each in found["tried"]}, {"none", "2", "1", "0.5", "0.25"})
+        self.assertLess(best["memory_bytes"], whole["memory_bytes"])
+        self.assertGreater(best["seconds_per_step"], whole["seconds_per_step"])
+        self.assertIn(f"    experts buffer {best['choices']['buffer']} ", found["text"])
+        self.assertRegex(found["text"], r"experts buffer \S+ +# (no buffer for experts|experts buffer \S+) would take ")
+        self.assertIn("# Times are those of a balanced load of the experts. The worst load takes ", found["text"])
+        one = self.npar_json("simulate", "best.npar", "--machine", "quartet.npar", "--hosts", 1)
+        for name in ("seconds_per_step", "worst_seconds_per_step", "memory_bytes", "fits"):
+            self.assertEqual(one[name], best[name], name)
+        self.npar("verify", "best.npar")
+        self.assertIn("'buffer' is one of 0.07, 0.13, 0.25, 0.5, 1, 2, none", self.experts("--fix", "buffer=3", by="npar", code=2).error)
+
+    def test_plans_of_experts_are_not_refused(self):
+        """What a model with experts never allows is not tried: zigzag order, and a split of the experts with one inside them."""
+        (self.folder / "quartet.npar").write_text(machine())
+        sizes = settings({"vocab": 64, "context": 8192, "width": 32, "mlp": 64, "heads": 4, "kv_heads": 4, "depth": 2, "experts": 8, "chosen": 2, "length": 4096})
+        for mesh in ("mesh.cp=2", "mesh.tp=2"):
+            fixes = (mesh, "mesh.pp=1", "mesh.ep=1", "zero=0", "recompute=none", "bucket=none", "sequence=false", "buffer=none")
+            found = self.npar_json("plan", "mixtral", "--machine", "quartet.npar", "--batch", 8, *sizes, *(word for fix in fixes for word in ("--fix", fix)))
+            self.assertEqual({each["refused"] for each in found["tried"]}, {None})
+            self.assertGreater(len(found["tried"]), 2)
+
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_nothing_that_explain_tries_is_better(self):
         (self.folder / "routed.npar").write_text(ROUTED)

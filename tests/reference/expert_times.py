@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Published seconds per training step of models with experts beside those that `npar simulate` predicts.
 
-expert_times.csv has runs of NVIDIA-NeMo/Automodel, docs/performance-summary.mdx at commit 36044ad3. What its table leaves open follows from the
-sources at that commit, by one rule for all rows:
+expert_times.csv has runs of two programs. For NVIDIA-NeMo/Automodel, docs/performance-summary.mdx at commit 36044ad3, what its table leaves open
+follows from the sources at that commit, by one rule for all rows:
 
 - The load is balanced by a gate (FakeBalancedGate) that gives position t the experts t k to t k + k - 1, modulo their number. The dispatcher (DeepEP)
   sends a position once to each rank and once to each host with some of its experts.
@@ -11,6 +11,10 @@ sources at that commit, by one rule for all rows:
 - Blocks are recomputed where the run's configuration has `activation_checkpointing`.
 - A round of accumulation ends before the next begins (LBS samples of a rank each), under interleaved 1F1B. The first parts of the pipeline hold a block
   more than the last.
+
+NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md at commit 00b7660b, container 25.11, has one run in bf16 on a machine that npar describes; the
+others are in FP8 or on Blackwell. Seconds are sequences x 4,096 / (GPUs x tokens/s/GPU). Megatron Core gathers parameters beside the step and adds
+gradients to their sums in the products; a row is sent for each choice. The table leaves recomputation open: nothing is computed again.
 """
 
 import concurrent.futures
@@ -69,7 +73,9 @@ def rounds(row, folder):
 def plan(row):
     pp, ep = int(row["pp"]), int(row["ep"])
     rules = ["expert -> ep by all_to_all in op grouped", "batch -> dp, ep"]
-    if pp > 1:
+    if row["source"] == "Megatron-Bridge":
+        rules.append("layers -> pp by 1f1b")
+    elif pp > 1:
         parts = pp * int(row["chunks"])
         stages = [DEPTH // parts + (part < DEPTH % parts) for part in range(parts)]
         rules.append(f'layers -> pp by "rounds.csv" stages {stages}')
@@ -93,11 +99,11 @@ def predict(row, *flags):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "row.npar"
         path.write_text(plan(row))
-        if int(row["pp"]) > 1:
-            rounds(row, folder)
-        command = [NPAR, "simulate", path, "--machine", row["machine"], "--set", "length=4096", "--overlapped-gathers",
-                   "--unfused-sums", "--unmoved-work", "--json",
-                   "--rows-sent", ",".join(map(str, sent(row))), *flags]
+        command = [NPAR, "simulate", path, "--machine", row["machine"], "--set", "length=4096", "--overlapped-gathers", "--unmoved-work", "--json", *flags]
+        if row["source"] == "NeMo Automodel":
+            command += ["--unfused-sums", "--rows-sent", ",".join(map(str, sent(row)))]
+            if int(row["pp"]) > 1:
+                rounds(row, folder)
         command += ["--config", row["config"]] * bool(row["config"])
         for constant in row["constants"].split():
             command += ["--set", constant]

@@ -3,13 +3,13 @@
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/CutPieces.h"
+#include "compiler/passes/export/LayoutText.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/StepTimes.h"
 #include "compiler/passes/schedule/Stages.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -380,16 +380,6 @@ private:
     entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
     action.seconds = cost::transferSeconds(tables.machine, static_cast<double>(storageBytes(type)), tables.pipelineLevel);
     return success();
-  }
-
-  /// The text between the angle brackets of `#dist.layout<...>`.
-  static std::string layoutText(Type type) {
-    std::string text;
-    llvm::raw_string_ostream out(text);
-    if (dist::LayoutAttr layout = dist::layoutOf(type))
-      out << layout;
-    size_t begin = text.find('<'), end = text.rfind('>');
-    return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
   }
 
   /// Whether a library may add it up in its own order (RULES.md#N5): a sum of floats under `dist.library` that no other group of ranks

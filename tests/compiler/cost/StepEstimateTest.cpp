@@ -56,6 +56,31 @@ TEST(StepEstimate, FarGroupsAreSlower) {
   EXPECT_LT(secondsOf(near), secondsOf(far));
 }
 
+/// The model of `trainingSizes` in which 2 of 8 experts of a block compute each position, with three matrices of 20 x 5.
+TrainingSizes routedSizes() {
+  TrainingSizes sizes = trainingSizes();
+  sizes.routedLayers = 8, sizes.experts = 8, sizes.choices = 2;
+  sizes.expertParameters = 8 * 8 * 300, sizes.parameters = 3200 + sizes.expertParameters;
+  return sizes;
+}
+
+TEST(StepEstimate, RoundsOfRowsTakeTimeAndSaveMemory) {
+  PlanSizes whole = meshOf(4, 1, 1);
+  whole.ep = 4;
+  PlanSizes two = whole, four = whole, again = whole, againTwo = whole;
+  two.rounds = 2, four.rounds = 4, again.recompute = 1, againTwo.recompute = 1, againTwo.rounds = 2;
+  StepEstimate one(device, routedSizes(), whole), inTwo(device, routedSizes(), two), inFour(device, routedSizes(), four);
+  // A block keeps 10 positions' rows of both choices from 4 ranks, of 2 (20 + 5) numbers each; one micro-batch is there at a time.
+  double rows = 10 * 2 * 4 * 50 * 4;
+  EXPECT_DOUBLE_EQ(one.activationBytes() - inTwo.activationBytes(), 8 * rows - 1.5 * rows / 2);
+  EXPECT_DOUBLE_EQ(inTwo.activationBytes() - inFour.activationBytes(), 1.5 * rows / 4);
+  // Each other round moves the matrices of a rank's two experts six times; the first one repeats the products with them, 10 rows each.
+  double matrices = 8 * 2 * 300.0, moves = 4 * 6 * matrices * 4 / 1e9, forward = 4 * 2 * 10 * matrices / 1000;
+  EXPECT_NEAR(inTwo.seconds() - one.seconds(), forward + moves, 1e-9);
+  EXPECT_NEAR(inFour.seconds() - inTwo.seconds(), 2 * moves, 1e-9);
+  EXPECT_NEAR(StepEstimate(device, routedSizes(), againTwo).seconds() - StepEstimate(device, routedSizes(), again).seconds(), moves, 1e-9);
+}
+
 TEST(StepEstimate, WorkOfFewPositionsIsLittle) {
   TrainingSizes routed = trainingSizes();
   routed.blockProducts /= 4;

@@ -65,6 +65,8 @@ std::string bucketWord(int64_t bytes) {
   return bytes == 0 ? "none" : bytes % 1'000'000 == 0 ? fmt::format("{} MB", bytes / 1'000'000) : fmt::format("{} B", bytes);
 }
 
+std::string bufferWord(double buffer) { return buffer > 0 ? fmt::format("{:g}", buffer) : "none"; }
+
 std::string scheduleWord(const Candidate &c) { return c.schedule ? c.schedule->name : "none"; }
 
 const char *splitFeature(SplitKind split) {
@@ -101,7 +103,8 @@ Choices choicesOf(const Candidate &c) {
           {"sequence", c.sequence ? "true" : "false"},
           {"split", wordOf(c.split)},
           {"place", wordOf(c.place)},
-          {"bucket", bucketWord(c.bucket)}};
+          {"bucket", bucketWord(c.bucket)},
+          {"buffer", bufferWord(c.buffer)}};
 }
 
 bool isSameValue(const std::string &a, const std::string &b) {
@@ -134,6 +137,8 @@ std::vector<std::string> keysOf(Setting setting) {
     return {"place"};
   case Setting::Bucket:
     return {"bucket"};
+  case Setting::Buffer:
+    return {"buffer"};
   }
   return {};
 }
@@ -167,6 +172,8 @@ std::string wordsOf(const Candidate &c, Setting setting) {
                                                 : "data parallelism inside a host";
   case Setting::Bucket:
     return c.bucket == 0 ? "no bucket" : "bucket " + bucketWord(c.bucket);
+  case Setting::Buffer:
+    return c.buffer > 0 ? "experts buffer " + bufferWord(c.buffer) : "no buffer for experts";
   }
   return "";
 }
@@ -193,6 +200,8 @@ bool same(const Candidate &a, const Candidate &b, Setting setting) {
     return a.place == b.place || !same(a, b, Setting::Mesh);
   case Setting::Bucket:
     return a.bucket == b.bucket || (a.dp * a.cp == 1) != (b.dp * b.cp == 1);
+  case Setting::Buffer: // of other ranks that share the experts it is another one
+    return a.buffer == b.buffer || a.ep != b.ep;
   }
   return false;
 }
@@ -227,7 +236,9 @@ std::string nameOf(const Candidate &c) {
     text += ", recompute " + wordOf(c.recompute);
   if (c.place != PlaceOrder::Mesh)
     text += fmt::format(", place {}", wordOf(c.place));
-  return text + (c.bucket == 0 ? "" : ", bucket " + bucketWord(c.bucket));
+  if (c.bucket > 0)
+    text += ", " + wordsOf(c, Setting::Bucket);
+  return text + (c.buffer > 0 ? ", " + wordsOf(c, Setting::Buffer) : "");
 }
 
 int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }

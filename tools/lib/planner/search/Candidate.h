@@ -64,6 +64,7 @@ struct Candidate {
   Split split;
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
+  double buffer = 0; ///< rows for experts, as a multiple of a balanced load's; 0: for the worst case
 
   int64_t ranks() const { return dp * pp * cp * tp; }
   int64_t batchShares() const { return dp * (split.kind == SplitKind::Vocabulary ? tp : 1); }
@@ -86,6 +87,7 @@ std::string wordOf(const Split &split);
 const char *wordOf(PlaceOrder order);
 std::string wordOf(const RecomputedBlocks &recompute);
 std::string bucketWord(int64_t bytes);
+std::string bufferWord(double buffer);
 std::string scheduleWord(const Candidate &candidate);
 
 /// The feature of the table for a split; null for an own axis, which has none.
@@ -95,7 +97,7 @@ using Choices = std::vector<std::pair<std::string, std::string>>;
 
 /// What a candidate chooses, one word each: a key as `--fix` has it, and a value. `mesh.dp` (without the ranks of `mesh.ep`), `mesh.pp`,
 /// `mesh.ep`, `mesh.cp`, `mesh.tp`, `micro`, `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `split`, `place`,
-/// `bucket`.
+/// `bucket`, `buffer`.
 Choices choicesOf(const Candidate &candidate);
 /// Tells whether two values of a choice are the same apart from spaces.
 bool isSameValue(const std::string &a, const std::string &b);
@@ -103,8 +105,8 @@ bool isSameValue(const std::string &a, const std::string &b);
 std::string nameOf(const Candidate &candidate);
 
 /// A setting is one line of a plan; it may have several keys of `choicesOf`.
-enum class Setting { Mesh, Micro, Schedule, Context, Recompute, Zero, Sequence, Split, Place, Bucket };
-constexpr int settingCount = 10;
+enum class Setting { Mesh, Micro, Schedule, Context, Recompute, Zero, Sequence, Split, Place, Bucket, Buffer };
+constexpr int settingCount = 11;
 /// A setting of a candidate in words: "dp = 8, pp = 16, tp = 8", "micro 2", "interleaved(4)", "no recomputation".
 std::string wordsOf(const Candidate &candidate, Setting setting);
 bool same(const Candidate &a, const Candidate &b, Setting setting);
@@ -150,6 +152,7 @@ struct PlanTask {
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
   std::vector<OwnAxis> ownAxes;
   RoutedExperts experts;
+  bool countsPositions = false;                ///< RoutedExperts.h
   std::string importAs;                        ///< how a text next to the model's folder imports it
   const foreign::ForeignProgram *as = nullptr; ///< a program that has to have words for each plan; null: none
 

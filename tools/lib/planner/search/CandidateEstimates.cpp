@@ -47,6 +47,7 @@ cost::PlanSizes sizesOf(const PlanTask &task, const Candidate &c) {
   sizes.micro = c.micro, sizes.micros = std::max<int64_t>(1, task.batch / (c.batchShares() * c.micro));
   sizes.layers = layersOf(c.split.kind), sizes.stagesApart = c.place != PlaceOrder::Mesh, sizes.sequence = c.sequence;
   sizes.recompute = c.recomputes() ? c.recompute.every : 0, sizes.zero = c.zero, sizes.splitsBackward = c.splitsBackward();
+  sizes.rounds = task.experts.rounds(c.ep, c.buffer);
   if (c.schedule) {
     schedules::Request request;
     request.stages = static_cast<int>(c.pp), request.micros = static_cast<int>(sizes.micros);

@@ -31,6 +31,11 @@ ast::ExpressionPtr number(int64_t value) {
   made->integer = value;
   return made;
 }
+ast::ExpressionPtr decimal(double value) {
+  ast::ExpressionPtr made = expression(ast::ExpressionKind::Number, fmt::format("{}", value));
+  made->number = value;
+  return made;
+}
 ast::ExpressionPtr word(const std::string &text) { return expression(ast::ExpressionKind::Name, text); }
 
 /// The syntax tree of a candidate's plan.
@@ -51,6 +56,8 @@ public:
       bool millions = c.bucket % million == 0;
       plan.buckets.push_back({name("bucket"), name(millions ? "MB" : "B"), number(millions ? c.bucket / million : c.bucket)});
     }
+    if (c.buffer > 0)
+      plan.expertBuffers.push_back({name("experts"), decimal(c.buffer)});
     plan.settings.push_back({name("compute"), word(task.types.computeWord())});
     for (const auto &[what, type] : {std::pair("gradients", task.types.gradients), std::pair("reduce", task.types.reduce)})
       if (type)
@@ -171,7 +178,9 @@ private:
     if (c.tp > 1)
       inside.push_back("tp");
     if (c.place == PlaceOrder::StagesApart) {
-      plan.places.push_back({{}, names({"pp", "dp"}), names(inside)});
+      std::vector<ast::Name> order = dataAxes();
+      order.insert(order.begin(), name("pp"));
+      plan.places.push_back({{}, order, names(inside)});
       return;
     }
     Texts order = {"tp"};
@@ -202,12 +211,6 @@ private:
   const Candidate &c;
   ast::Plan plan;
 };
-
-ast::ExpressionPtr decimal(double value) {
-  ast::ExpressionPtr made = expression(ast::ExpressionKind::Number, fmt::format("{}", value));
-  made->number = value;
-  return made;
-}
 
 /// `function(name = value, ...)`.
 ast::ExpressionPtr call(const std::string &function, std::vector<ast::Argument> arguments) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -85,6 +86,13 @@ std::string valueOf(const Choices &choices, const std::string &key) {
 
 } // namespace
 
+std::vector<double> buffersFor(const PlanTask &task, int64_t ep) {
+  std::vector<double> buffers = {0};
+  for (int64_t rounds = 2; !task.experts.axis.empty() && rounds <= 16; rounds *= 2)
+    buffers.push_back(std::ceil(task.experts.worstLoad(ep) / static_cast<double>(rounds) * 100) / 100);
+  return buffers;
+}
+
 bool placesApart(const PlanTask &task, const Candidate &one) {
   int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
   bool others = inside < onHost || (dsl::isUneven(task.machine) && inside == onHost); // on equal hosts it matters which ranks share one
@@ -123,10 +131,13 @@ public:
     bool pairs = one.recompute != everySecond || task.blocks >= 2 * one.pp * one.chunks;
     bool sequence = !one.sequence || (one.tp > 1 && sequences && task.sequence % (one.tp * one.cp) == 0);
     bool place = one.place == PlaceOrder::Mesh || placesApart(task, one), bucket = one.bucket == 0 || one.dp * one.cp > 1;
+    bool buffer = one.buffer == 0 || task.experts.rounds(one.ep, one.buffer) > 1,
+         order = one.context != Context::Zigzag || !task.countsPositions;
     return hasWordsFor(task, one) && splits(one) && (one.cp > 1) == (one.context != Context::None) && ulysses && recompute && pairs &&
-           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && may("context", wordOf(one.context)) &&
+           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && buffer && order && may("context", wordOf(one.context)) &&
            may("recompute", wordOf(one.recompute)) && may("zero", one.zero) && may("sequence", one.sequence) &&
-           may("split", wordOf(one.split)) && may("place", wordOf(one.place)) && may("bucket", bucketWord(one.bucket));
+           may("split", wordOf(one.split)) && may("place", wordOf(one.place)) && may("bucket", bucketWord(one.bucket)) &&
+           may("buffer", bufferWord(one.buffer));
   }
 
 private:
@@ -215,13 +226,20 @@ private:
             one = other;
           else if (!keeps(one))
             one = other;
-          if (plain && keeps(one))
-            found.push_back(one);
+          std::vector<double> buffers = buffersFor(task, one.ep);
+          if (!find(fixes, "buffer")) // the smaller ones are variants
+            buffers.resize(std::min<size_t>(2, buffers.size()));
+          for (double buffer : buffers)
+            if (one.buffer = buffer; plain && keeps(one))
+              found.push_back(one);
+          one.buffer = 0;
         }
   }
 
   Context contextOf() const {
-    auto kept = std::find_if(allContexts.begin(), allContexts.end(), [&](Context context) { return may("context", wordOf(context)); });
+    auto kept = std::find_if(allContexts.begin(), allContexts.end(), [&](Context context) {
+      return may("context", wordOf(context)) && (context != Context::Zigzag || !task.countsPositions);
+    });
     return kept == allContexts.end() ? allContexts.front() : *kept;
   }
 
@@ -255,6 +273,8 @@ std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, co
     add(&Candidate::place, place);
   for (int64_t bucket : {int64_t(0), usualBucket})
     add(&Candidate::bucket, bucket);
+  for (double buffer : buffersFor(task, candidate.ep))
+    add(&Candidate::buffer, buffer);
   return found;
 }
 
@@ -266,7 +286,7 @@ Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candida
     if (enumeration.keeps(changed))
       candidate = changed;
   };
-  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context), take(&Candidate::split);
+  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context), take(&Candidate::split), take(&Candidate::buffer);
   return candidate;
 }
 
@@ -281,7 +301,7 @@ std::string wrongFix(const PlanTask &task, const Choices &fixes) {
     };
     for (const Candidate &one : candidatesFor(task, {})) {
       add(one);
-      if (key == "context" || key == "place" || key == "bucket" || key == "recompute" || key == "split")
+      if (key == "context" || key == "place" || key == "bucket" || key == "recompute" || key == "split" || key == "buffer")
         for (const Candidate &other : variantsOf(task, {}, one))
           add(other);
     }

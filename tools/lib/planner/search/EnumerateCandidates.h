@@ -9,12 +9,16 @@ namespace npar::planner {
 /// has.
 std::vector<Candidate> candidatesFor(const PlanTask &task, const Choices &fixes);
 
-/// The same plan with another way of context parallelism, recomputation of every second block, another placement or other buckets: one of
-/// these at a time.
+/// The same plan with another way of context parallelism, recomputation of every second block, another placement, other buckets or
+/// another buffer for experts: one of these at a time.
 std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, const Candidate &candidate);
 
 /// `candidate` with the choices that `variantsOf` changes as `other` has them, where they make sense for it.
 Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other);
+
+/// Buffers for rows of experts: none, then those of 2, 4, 8 and 16 rounds, rounded up so that there are no more. Only none where a model
+/// sends no rows.
+std::vector<double> buffersFor(const PlanTask &task, int64_t ep);
 
 /// Tells whether the other order of dp and pp puts other ranks on a host, and hosts hold whole groups of cp and tp.
 bool placesApart(const PlanTask &task, const Candidate &candidate);

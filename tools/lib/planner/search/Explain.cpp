@@ -111,6 +111,22 @@ private:
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
         alone ? alone : "No: the model has no sequence that can be split this way");
+    const char *noRows = "No: the model sends no rows to experts";
+    bool routes = !task.experts.axis.empty();
+    askMesh(
+        "experts", "Is expert parallelism worth it?", [](const Candidate &c) { return c.ep > 1; },
+        !routes ? noRows
+        : alone ? alone
+                : "No: no number of ranks with samples of their own divides the experts");
+    askClause(
+        "buffer", "Is a buffer for fewer rows of experts than the worst case worth it?", Setting::Buffer,
+        [&](const Candidate &) { return routes; }, noRows,
+        [&](Candidate &c, bool with) {
+          if (!with)
+            c.buffer = 0;
+          else if (c.buffer == 0)
+            c.buffer = buffersFor(task, c.ep)[1];
+        });
     askSchedule(
         "interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return scheduleWord(c) == "interleaved"; },
         "No: the blocks or the micro-batches cannot be divided this way");

@@ -43,6 +43,11 @@ void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures 
       answer.yes ? fmt::format("Yes: it costs no time, {}, and takes {}", seconds, bytes) : fmt::format("No: {} and {}", seconds, bytes);
 }
 
+/// "; 17.4 s at the worst load of experts"
+std::string worstOf(const StepFigures &figures) {
+  return figures.worst ? fmt::format("; {} at the worst load of experts", humanTime(*figures.worst)) : "";
+}
+
 OrderedJson planJson(const std::optional<Tried> &tried) {
   if (!tried)
     return OrderedJson();
@@ -54,6 +59,8 @@ OrderedJson planJson(const std::optional<Tried> &tried) {
   if (const std::optional<StepFigures> &figures = tried->attempt.figures) {
     json["ranks"] = figures->ranks;
     json["seconds_per_step"] = figures->seconds;
+    if (figures->worst)
+      json["worst_seconds_per_step"] = *figures->worst;
     json["memory_bytes"] = figures->memory;
     json["fits"] = orNull(figures->fits);
     json["mfu"] = orNull(figures->mfu);
@@ -66,8 +73,9 @@ OrderedJson planJson(const std::optional<Tried> &tried) {
 
 std::string planLine(const char *word, const Tried &tried) {
   const std::optional<StepFigures> &figures = tried.attempt.figures;
-  return fmt::format("    {:<8} {:>9} {:>10}   {}{}\n", word, figures ? humanTime(figures->seconds) : "refused",
-                     figures ? bytesOf(*figures) : "", nameOf(tried.candidate), tried.fits() || !figures ? "" : " (does not fit)");
+  return fmt::format("    {:<8} {:>9} {:>10}   {}{}{}\n", word, figures ? humanTime(figures->seconds) : "refused",
+                     figures ? bytesOf(*figures) : "", nameOf(tried.candidate), tried.fits() || !figures ? "" : " (does not fit)",
+                     figures ? worstOf(*figures) : "");
 }
 
 } // namespace
@@ -104,10 +112,10 @@ std::string explanationText(const PlanTask &task, const Explanation &explanation
   const StepFigures &figures = *best.attempt.figures;
   std::string text =
       fmt::format("{} on {} host{} of '{}', {} devices, {} sequences per training step\nbest plan: {}\n           {} a step{}, {}{} on the "
-                  "largest rank; {} plans simulated\n",
+                  "largest rank{}; {} plans simulated\n",
                   task.names.name, task.hosts, task.hosts == 1 ? "" : "s", task.machine.name, figures.ranks, task.batch,
                   nameOf(best.candidate), humanTime(figures.seconds), figures.mfu ? fmt::format(", {:.1f} % MFU", 100 * *figures.mfu) : "",
-                  bytesOf(figures), roomOf(figures), explanation.simulated);
+                  bytesOf(figures), roomOf(figures), worstOf(figures), explanation.simulated);
   for (const Answer &answer : explanation.answers) {
     text += "\n" + answer.question + "\n  " + answer.sentence + ".\n";
     if (!answer.words.empty())

@@ -22,6 +22,15 @@ Axes loopsOf(const dsl::Model &model, const dsl::Node &node) {
   return axes;
 }
 
+/// The axes of rows that are sent to the entries of an axis: a rank with a share of these has the rows for it.
+Axes rowsOf(const dsl::Model &model, const std::string &axis) {
+  Axes rows;
+  for (const dsl::Node &node : model.nodes)
+    if (node.op == "grouped" && std::get<std::string>(node.attributes.at("axis")) == axis)
+      rows.insert(std::get<std::string>(node.attributes.at("row")));
+  return rows;
+}
+
 /// An axis, or the factors of a product of axes.
 Axes factorsOf(const dsl::Model &model, const std::string &name) {
   for (const dsl::ProductAxis &product : model.products)
@@ -93,12 +102,15 @@ Axes sumsOf(const dsl::Model &model) {
 
 /// Those of head, hidden and vocab that an operation without the axis has.
 std::vector<std::string> othersThan(const dsl::Model &model, const std::string &axis) {
+  Axes own = rowsOf(model, axis);
+  own.insert(axis);
   std::vector<std::string> others;
   for (const char *name : {"head", "hidden", "vocab"}) {
     Axes factors = factorsOf(model, name);
     if (std::any_of(model.nodes.begin(), model.nodes.end(), [&](const dsl::Node &node) {
           Axes loops = loopsOf(model, node);
-          return node.op != "parameter" && node.op != "input" && !loops.count(axis) &&
+          return node.op != "parameter" && node.op != "input" &&
+                 std::none_of(own.begin(), own.end(), [&](const std::string &one) { return loops.count(one) > 0; }) &&
                  std::any_of(factors.begin(), factors.end(), [&](const std::string &factor) { return loops.count(factor) > 0; });
         }))
       others.push_back(name);

@@ -14,7 +14,7 @@ void adoptTypes(PlanTask &task) {
 bool hasWordsFor(const PlanTask &task, const Candidate &c) {
   if (!task.as)
     return true;
-  if (c.live > 0 || (c.ep > 1 && !task.as->sharesExperts()) || c.split != Split() ||
+  if (c.live > 0 || c.buffer > 0 || (c.ep > 1 && !task.as->sharesExperts()) || c.split != Split() ||
       (c.pp > 1 && task.as->schedules().count(scheduleWord(c)) == 0))
     return false;
   foreign::PlanShape plan;

@@ -37,6 +37,8 @@ OrderedJson dataOf(const PlanTask &task, const Tried &tried) {
   OrderedJson rows = OrderedJson::array({{"a training step", humanTime(figures.seconds)}, {"largest rank", memory}});
   if (figures.mfu)
     rows.push_back({"MFU", percent(*figures.mfu)});
+  if (figures.worst)
+    rows.push_back({"at the worst load of experts", humanTime(*figures.worst)});
   rows.push_back({"bubble", percent(figures.bubble)});
   rows.push_back({"exposed communication", percent(figures.exposed)});
   if (figures.dollars)

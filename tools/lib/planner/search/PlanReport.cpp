@@ -107,6 +107,8 @@ std::optional<Setting> settingOf(const std::string &line) {
     return Setting::Place;
   if (begins("bucket "))
     return Setting::Bucket;
+  if (begins("experts buffer "))
+    return Setting::Buffer;
   if (begins("seq -> tp"))
     return Setting::Sequence;
   if (line.find("-> tp") != std::string::npos)
@@ -142,7 +144,8 @@ std::string withReasons(const std::string &text, const SearchResult &result, con
 
 /// Why the best plan lacks what no line of it says.
 std::string reasonsForNone(const SearchResult &result, const Choices &fixes, PlanGoal goal) {
-  const Candidate &c = result.tried[static_cast<size_t>(result.best)].candidate;
+  const Tried &best = result.tried[static_cast<size_t>(result.best)];
+  const Candidate &c = best.candidate;
   std::string text;
   auto say = [&](bool lacks, const char *words, Setting setting) {
     if (lacks)
@@ -152,6 +155,7 @@ std::string reasonsForNone(const SearchResult &result, const Choices &fixes, Pla
   say(!c.recomputes(), "No recomputation", Setting::Recompute);
   say(c.tp > 1 && !c.sequence, "No sequence parallelism", Setting::Sequence);
   say(c.dp * c.cp > 1 && c.bucket == 0, "Gradients without buckets", Setting::Bucket);
+  say(best.attempt.figures->worst && c.buffer == 0, "No buffer for experts: rows for the worst case", Setting::Buffer);
   say(c.dp > 1 && c.pp > 1 && c.place == PlaceOrder::Mesh, "Ranks on hosts in the order of the mesh", Setting::Place);
   return text;
 }
@@ -174,6 +178,14 @@ std::string lack(const Tried &tried, const Tried &best) {
                 ? fmt::format("; its bubble is {:.1f} %, not {:.1f} %", 100 * figures.bubble, 100 * other.bubble)
                 : fmt::format("; it communicates {:.1f} % of the time, not {:.1f} %", 100 * figures.exposed, 100 * other.exposed);
   return text;
+}
+
+/// A comment on the worst load of experts.
+std::string worstText(const StepFigures &figures) {
+  return figures.worst
+             ? fmt::format("# Times are those of a balanced load of the experts. The worst load takes {} ({:.2f} x), in the same memory.\n",
+                           humanTime(*figures.worst), *figures.worst / figures.seconds)
+             : "";
 }
 
 /// A comment on the blocks of each stage of an uneven machine; equal stages in a row share a line.
@@ -208,7 +220,7 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
   text += fmt::format(",\n# {}{} on the largest rank. Bubble {:.1f} %, exposed communication {:.1f} %.\n",
                       humanBytes(static_cast<double>(figures.fullest)),
                       figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "", 100 * figures.bubble, 100 * figures.exposed);
-  text += dealText(figures.stages);
+  text += worstText(figures) + dealText(figures.stages);
   text += fmt::format("# Of {} candidates, {} were compiled and simulated, {} cannot fit because of their parameters alone; {}.\n",
                       result.candidates, result.tried.size(), result.pruned,
                       result.complete ? "no other candidate can be better, by its bound"
@@ -243,6 +255,8 @@ OrderedJson planJson(const PlanTask &task, const SearchResult &result, PlanGoal 
       json["from_run"] = true;
     if (const std::optional<StepFigures> &figures = tried.attempt.figures) {
       json["seconds_per_step"] = figures->seconds;
+      if (figures->worst)
+        json["worst_seconds_per_step"] = *figures->worst;
       json["memory_bytes"] = figures->memory;
       json["fits"] = orNull(figures->fits);
       json["mfu"] = orNull(figures->mfu);

@@ -103,7 +103,7 @@ engine::Result<PlanTask> taskOf(const TaskRequest &given, engine::Observer &obse
         task.blockMatrices += size;
   }
   task.blockProducts = multiplyAddsOfBlocks(program), task.ownAxes = ownAxesOf(program);
-  task.experts = routedExpertsOf(program);
+  task.experts = routedExpertsOf(program), task.countsPositions = countsPositions(program);
   task.sequence = std::max<int64_t>(1, dsl::axisSize(program.model, "seq"));
   task.width = dsl::axisSize(program.model, "embed"), task.hidden = dsl::axisSize(program.model, "hidden"),
   task.heads = dsl::axisSize(program.model, "head");

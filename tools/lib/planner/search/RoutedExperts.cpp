@@ -4,6 +4,8 @@
 #include "dsl/AxisSize.h"
 #include "dsl/RoutedRows.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace npar::planner {
@@ -12,6 +14,22 @@ namespace {
 const std::string &textOf(const dsl::Node &node, const char *attribute) { return std::get<std::string>(node.attributes.at(attribute)); }
 
 } // namespace
+
+double RoutedExperts::worstLoad(int64_t ep) const {
+  int64_t own = (count + ep - 1) / ep; // experts of a rank
+  return static_cast<double>(ep * std::min(choices, own)) / static_cast<double>(choices);
+}
+
+int64_t RoutedExperts::rounds(int64_t ep, double buffer) const {
+  return buffer > 0 ? std::max<int64_t>(1, std::llround(std::ceil(worstLoad(ep) / buffer - 1e-9))) : 1;
+}
+
+bool countsPositions(const dsl::Program &program) {
+  return std::any_of(program.model.nodes.begin(), program.model.nodes.end(), [](const dsl::Node &node) {
+    return node.op == "dispatch" || (node.op == "cumsum" && textOf(node, "end") == "seq") ||
+           (node.op == "queue" && textOf(node, "axis") == "seq");
+  });
+}
 
 RoutedExperts routedExpertsOf(const dsl::Program &program) {
   const dsl::Model &model = program.model;

@@ -26,9 +26,10 @@ constexpr double hopeful = 1.1; ///< guesses are seldom further off than this fa
 constexpr double likely = 1.06; ///< most guesses are not further off
 constexpr double known = 1.04;  ///< guesses by similar plans are seldom further off
 
-/// The cost of compiling, in compilations of a small pipeline.
+/// The cost of compiling, in compilations of a small pipeline. Each round of rows of experts has operations of its own.
 double effort(const PlanTask &task, const Candidate &c) {
-  return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
+  double rounds = static_cast<double>(task.experts.rounds(c.ep, c.buffer));
+  return 0.75 + 0.25 * rounds + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
 }
 
 class Search {
@@ -260,11 +261,14 @@ private:
   }
 
   /// Choices on which it depends how far guesses of activations are off.
-  static size_t kindOf(const Candidate &c) { return (c.splitsBackward() ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
+  static constexpr size_t kinds = 16;
+  static size_t kindOf(const Candidate &c) {
+    return (c.buffer > 0 ? 8 : 0) + (c.splitsBackward() ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0);
+  }
 
   /// Guesses all figures again: activations and times by those of compiled plans of the same kind.
   void guess() {
-    std::array<Mean, 8> memory;
+    std::array<Mean, kinds> memory;
     corrections = {};
     std::map<std::pair<std::string, std::string>, std::pair<int, int>> outcomes; // of a choice: how many were compiled, how many refused
     for (size_t i = 0; i < result.tried.size(); ++i) {

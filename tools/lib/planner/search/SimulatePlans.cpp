@@ -44,6 +44,8 @@ StepFigures figuresOf(const Prediction &prediction) {
   StepFigures figures;
   figures.ranks = prediction.ranks, figures.hosts = prediction.hosts;
   figures.seconds = prediction.seconds, figures.memory = prediction.memory, figures.fullest = prediction.fullest;
+  if (prediction.worst > 0)
+    figures.worst = prediction.worst;
   if (prediction.peak > 0)
     figures.mfu = prediction.mfu(), figures.hfu = prediction.hfu();
   if (prediction.price > 0)

@@ -25,6 +25,7 @@ struct StageDeal {
 struct StepFigures {
   int64_t ranks = 0, hosts = 0;
   double seconds = 0;
+  std::optional<double> worst; ///< seconds at the worst load of experts
   std::optional<double> mfu, hfu, dollars;
   uint64_t memory = 0;        ///< bytes of the largest rank
   uint64_t fullest = 0;       ///< bytes of the rank that fills the most of its device

@@ -100,6 +100,8 @@ OrderedJson sweepJson(const Sweep &sweep) {
     one["settings"] = settings;
     if (const std::optional<StepFigures> &figures = sweep.rows[row].figures) {
       one["seconds_per_step"] = figures->seconds;
+      if (figures->worst)
+        one["worst_seconds_per_step"] = *figures->worst;
       one["mfu"] = orNull(figures->mfu);
       one["memory_bytes"] = figures->memory;
       one["fits"] = orNull(figures->fits);

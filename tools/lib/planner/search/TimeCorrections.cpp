@@ -4,7 +4,7 @@
 namespace npar::planner {
 
 TimeCorrections::Family TimeCorrections::familyOf(const Candidate &one) {
-  return {scheduleWord(one), one.context, one.split.kind, one.split.axis};
+  return {scheduleWord(one), one.context, one.split.kind, one.split.axis, one.buffer > 0};
 }
 
 /// The setting in which two candidates that differ in one setting differ. What a mesh or a schedule changes depends on more than their

@@ -29,8 +29,8 @@ class TimeCorrections {
 public:
   void add(const Candidate &compiled, double ratio);
 
-  /// The mean ratio of plans with the same schedule, split and way of context parallelism, else of those with the schedule, else of all;
-  /// else 1.
+  /// The mean ratio of plans with the same schedule, split and way of context parallelism, with or without a buffer for experts, else of
+  /// those with the schedule, else of all; else 1.
   double ofFamily(const Candidate &one) const;
 
   /// The mean over the neighbours of `one`, the compiled plans that have its mesh and differ from it in one setting: the ratio of the plan,
@@ -42,8 +42,9 @@ public:
   std::optional<double> effect(const Candidate &from, const Candidate &to) const;
 
 private:
-  using Family = std::tuple<std::string, Context, SplitKind, std::string>; ///< schedule, context parallelism, split
-  using Change = std::tuple<Setting, std::string, std::string>;            ///< a setting, from and to
+  using Family =
+      std::tuple<std::string, Context, SplitKind, std::string, bool>; ///< schedule, context parallelism, split, a buffer for experts
+  using Change = std::tuple<Setting, std::string, std::string>;       ///< a setting, from and to
 
   static Family familyOf(const Candidate &one);
   static std::optional<Change> changeOf(const Candidate &from, const Candidate &to);
