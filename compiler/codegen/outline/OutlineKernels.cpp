@@ -4,6 +4,7 @@
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/lowering/Lowering.h"
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/codegen/outline/RowEnds.h"
 #include "compiler/codegen/outline/View.h"
 #include "compiler/dialects/nn/ops/ExistingRows.h"
 
@@ -27,10 +28,12 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   void runOnOperation() override;
 
   LogicalResult outline(Block &block);
-  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled);
+  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled,
+                       rank::ExistingAttr existing);
   FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
 
   dist::MeshAttr mesh;
+  llvm::DenseSet<StringAttr> needZeros;                          ///< axes of rows
   std::map<std::string, rank::KernelOp> shared;                  // by text
   std::map<std::vector<const void *>, rank::KernelOp> identical; // by identity
   std::map<std::string, int> named;
@@ -60,14 +63,15 @@ static double filledOf(ArrayRef<Operation *> group, const llvm::DenseMap<Operati
   return rows == existing.end() ? 1 : rows->second.filled;
 }
 
-rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled) {
+rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled,
+                                           rank::ExistingAttr existing) {
   OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
   double flops = 0;
   for (Operation *op : group)
     flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
   Location loc = group.back()->getLoc();
   auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
-                                       b.getArrayAttr({}), b.getF64FloatAttr(filled));
+                                       b.getArrayAttr({}), b.getF64FloatAttr(filled), existing);
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value operand : operands)
@@ -145,7 +149,8 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
     return failure();
   dropUnusedViews(block);
   duplicateCheapOps(block);
-  std::vector<SmallVector<Operation *>> groups = groupOps(block);
+  RowEnds ends(block);
+  std::vector<SmallVector<Operation *>> groups = groupOps(block, [&](Operation *op) { return ends.of(op); });
   // Operations move to the end of the block in the new order (before its terminator).
   Operation *terminator = !block.empty() && block.back().hasTrait<OpTrait::IsTerminator>() ? &block.back() : nullptr;
   IRMapping replaced;
@@ -156,21 +161,25 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
       continue;
     }
     llvm::SmallDenseSet<Operation *> inside(group.begin(), group.end());
-    llvm::SmallSetVector<Value, 8> operands, results;
+    llvm::SmallSetVector<Value, 8> operandSet, results;
     for (Operation *op : group) {
       for (Value operand : op->getOperands())
         if (!inside.contains(operand.getDefiningOp()))
-          operands.insert(operand);
+          operandSet.insert(operand);
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
           results.insert(result);
     }
-    FailureOr<rank::KernelOp> kernel = share(build(group, operands.getArrayRef(), results.getArrayRef(), filledOf(group, existing)));
+    SmallVector<Value> operands(operandSet.getArrayRef());
+    rank::ExistingAttr ofRows = ends.ofKernel(group, results.getArrayRef(), needZeros);
+    if (ofRows)
+      operands.push_back(ends.of(results.front().getDefiningOp()));
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filledOf(group, existing), ofRows));
     if (failed(kernel))
       return failure();
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);
     auto launch = rank::LaunchOp::create(b, group.back()->getLoc(), TypeRange(ValueRange(results.getArrayRef())),
-                                         FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands.getArrayRef());
+                                         FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands);
     attributes::at.copy(group.back(), launch);
     for (auto [found, value] : llvm::zip(results, launch.getResults()))
       Value(found).replaceUsesWithIf(value, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
@@ -183,6 +192,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
 void ExportOutlineKernels::runOnOperation() {
   getContext().loadAllAvailableDialects();
   mesh = dist::meshOf(getOperation());
+  needZeros = axesThatNeedZeros(getOperation());
   writeWhatIsAddedOnce(getOperation());
   for (auto kernel : getOperation().getOps<rank::KernelOp>())
     named[kernel.getSymName().str()] = 0;

@@ -1,0 +1,143 @@
+// Follows rows from grouped products and from the collectives that move them.
+#include "compiler/codegen/outline/RowEnds.h"
+
+#include "compiler/dialects/nn/ops/ExistingRows.h"
+#include "compiler/dialects/nn/ops/Experts.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+/// The axis of routed rows of a tensor of floats; null if it has none or several.
+static StringAttr rowOf(Type type) {
+  StringAttr row;
+  if (!isa<FloatType>(getElementTypeOrSelf(type)))
+    return row;
+  for (StringAttr axis : nn::axesOf(type))
+    if (nn::isOfSpreadRows(axis)) {
+      if (row)
+        return {};
+      row = axis;
+    }
+  return row;
+}
+
+//===- Readers of all rows ---------------------------------------------------------------------------------------------------===//
+
+/// Returns whether the op uses an operand's rows where they are, or only those that exist.
+static bool readsExistingRows(OpOperand &use, StringAttr row) {
+  Operation *op = use.getOwner();
+  if (isa<nn::GroupedOp, nn::GroupedWeightsOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+      op->getName().getDialectNamespace() == "pipe")
+    return true;
+  if (auto move = dyn_cast<dist::AllToAllOp>(op); move && !move.getEnds().empty())
+    return true;
+  if (auto asked = dyn_cast<nn::KernelOpInterface>(op); asked && asked.readsElsewhere(use.getOperandNumber()))
+    return false;
+  return llvm::any_of(op->getResultTypes(), [&](Type type) { return nn::hasAxis(type, row); });
+}
+
+llvm::DenseSet<StringAttr> axesThatNeedZeros(ModuleOp module) {
+  llvm::DenseSet<StringAttr> axes;
+  SmallVector<std::pair<StringAttr, StringAttr>> renamed;
+  module.walk([&](Operation *op) {
+    if (auto rename = dyn_cast<nn::RenameOp>(op))
+      if (nn::isOfSpreadRows(rename.getFromAttr()) && nn::isOfSpreadRows(rename.getToAttr()))
+        return renamed.emplace_back(rename.getFromAttr(), rename.getToAttr()), void();
+    for (OpOperand &use : op->getOpOperands())
+      for (StringAttr axis : nn::axesOf(use.get().getType()))
+        if (isa<FloatType>(getElementTypeOrSelf(use.get().getType())) && nn::isOfSpreadRows(axis) && !readsExistingRows(use, axis))
+          axes.insert(axis);
+  });
+  for (bool grows = !axes.empty(); grows;) {
+    size_t before = axes.size();
+    for (auto [from, to] : renamed)
+      if (axes.contains(from) || axes.contains(to))
+        axes.insert(from), axes.insert(to);
+    grows = axes.size() > before;
+  }
+  return axes;
+}
+
+//===- Ends ------------------------------------------------------------------------------------------------------------------===//
+
+RowEnds::RowEnds(Block &block) {
+  for (Operation &op : block) {
+    if (auto product = dyn_cast<rank::MatmulOp>(op); product && !product.getRanges().empty()) {
+      Value last = product.getRanges().back();
+      auto operand = llvm::find_if(op.getOpOperands(), [&](OpOperand &use) { return use.get() == last; })->getOperandNumber();
+      Source source{&op, operand, int64_t(product.getDepth() ? product.getK() : product.getM())};
+      start(product.getLhs(), source);
+      start(product.getDepth() ? product.getRhs() : product.getResult(), source);
+    } else if (auto move = dyn_cast<dist::AllToAllOp>(op); move && !move.getEnds().empty()) {
+      start(move.getInput(), {&op, 1, int64_t(move.getPlaces())});
+      start(move.getResult(), {&op, 2, int64_t(move.getPlaces())});
+    }
+  }
+}
+
+void RowEnds::start(Value rows, const Source &source) {
+  if (!rowOf(rows.getType()))
+    return;
+  sources.push_back(source);
+  SmallVector<Value> waiting{rows};
+  llvm::DenseSet<Value> seen{rows};
+  llvm::DenseSet<Operation *> visited;
+  auto add = [&](Value value) {
+    if (rowOf(value.getType()) && seen.insert(value).second)
+      waiting.push_back(value);
+  };
+  Operation *maker = source.user->getOperand(source.operand).getDefiningOp();
+  auto visit = [&](Operation *op) {
+    if (isa<rank::MatmulOp, dist::AllToAllOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || !visited.insert(op).second)
+      return;
+    if (!isa<nn::RenameOp>(op) && (!maker || maker->isBeforeInBlock(op)))
+      found.try_emplace(op, sources.size() - 1);
+    llvm::for_each(op->getOperands(), add);
+    llvm::for_each(op->getResults(), add);
+  };
+  while (!waiting.empty()) {
+    Value value = waiting.pop_back_val();
+    if (Operation *op = value.getDefiningOp())
+      visit(op);
+    llvm::for_each(value.getUsers(), visit);
+  }
+}
+
+Value RowEnds::of(Operation *op) const {
+  auto entry = found.find(op);
+  return entry == found.end() ? Value() : sources[entry->second].user->getOperand(sources[entry->second].operand);
+}
+
+rank::ExistingAttr RowEnds::ofKernel(ArrayRef<Operation *> group, ValueRange results, const llvm::DenseSet<StringAttr> &needZeros) const {
+  Value ends = results.empty() ? Value() : of(results.front().getDefiningOp());
+  if (!ends)
+    return {};
+  StringAttr row = rowOf(results.front().getType());
+  SmallVector<Attribute> axes(nn::axesOf(ends.getType()));
+  StringAttr entry;
+  for (StringAttr axis : nn::axesOf(ends.getType()))
+    if (!nn::hasAxis(results.front().getType(), axis))
+      entry = entry ? StringAttr() : axis;
+  int64_t places = sources[found.find(results.front().getDefiningOp())->second].places;
+  if (!row || !entry || nn::sizeOf(results.front().getType(), row) % places != 0)
+    return {};
+  auto decides = [&](StringAttr axis) { return axis == row || (axis != entry && nn::hasAxis(ends.getType(), axis)); };
+  for (Operation *op : group) {
+    OpLoops loops = loopsOf(op);
+    bool hasRows = llvm::any_of(llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())),
+                                [](Value value) { return bool(rowOf(value.getType())); });
+    if (loops.alone || llvm::any_of(loops.reduced, decides) || (hasRows && of(op) != ends))
+      return {};
+  }
+  for (Value result : results) {
+    if (rowOf(result.getType()) != row)
+      return {};
+    for (StringAttr axis : nn::axesOf(ends.getType()))
+      if (axis != entry && (!nn::hasAxis(result.getType(), axis) || nn::sizeOf(result.getType(), axis) != nn::sizeOf(ends.getType(), axis)))
+        return {};
+  }
+  return rank::ExistingAttr::get(row.getContext(), row, entry, ArrayAttr::get(row.getContext(), axes), places, needZeros.contains(row));
+}
+
+} // namespace npar::codegen
