@@ -34,7 +34,7 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
 
   dist::MeshAttr mesh;
   llvm::DenseSet<StringAttr> needZeros;                          ///< axes of rows
-  std::map<std::string, rank::KernelOp> shared;                  // by text
+  std::map<std::string, SmallVector<rank::KernelOp>> shared;     // by text: kernels that differ in `filled`
   std::map<std::vector<const void *>, rank::KernelOp> identical; // by identity
   std::map<std::string, int> named;
 };
@@ -71,7 +71,7 @@ rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef
     flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
   Location loc = group.back()->getLoc();
   auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
-                                       b.getArrayAttr({}), b.getF64FloatAttr(filled), existing);
+                                       b.getArrayAttr({}), b.getF64FloatAttr(filled), existing, FlatSymbolRefAttr());
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value operand : operands)
@@ -119,12 +119,23 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
     kernel.erase();
     return same->second;
   }
-  auto [found, inserted] = shared.insert({kernelText(kernel, mesh, kernel.getSymName()), kernel});
+  SmallVector<rank::KernelOp> &equal = shared[kernelText(kernel, mesh, kernel.getSymName())];
+  auto same = llvm::find_if(equal, [&](rank::KernelOp other) { return other.getFilled() == kernel.getFilled(); });
+  rank::KernelOp found = same == equal.end() ? kernel : *same;
   if (identity)
-    identical.insert({std::move(*identity), found->second});
-  if (!inserted) {
+    identical.insert({std::move(*identity), found});
+  if (found != kernel) {
     kernel.erase();
-    return found->second;
+    return found;
+  }
+  equal.push_back(kernel);
+  std::string base = kernel.getSymName().str();
+  kernel.setSymName(base + "_" + std::to_string(named[base]++));
+  if (rank::KernelOp first = equal.front(); first != kernel) {
+    kernel.setCodeAttr(FlatSymbolRefAttr::get(first.getSymNameAttr()));
+    kernel.setInplaceAttr(first.getInplaceAttr());
+    kernel.setExtent(first.getExtent());
+    return kernel;
   }
   SmallVector<Attribute> pairs;
   for (auto [result, operand] : inplacePairs(kernel))
@@ -134,8 +145,6 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
   if (failed(extent))
     return failure();
   kernel.setExtent(*extent);
-  std::string base = kernel.getSymName().str();
-  kernel.setSymName(base + "_" + std::to_string(named[base]++));
   return kernel;
 }
 

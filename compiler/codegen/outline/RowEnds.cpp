@@ -88,10 +88,13 @@ void RowEnds::start(Value rows, const Source &source) {
       waiting.push_back(value);
   };
   Operation *maker = source.user->getOperand(source.operand).getDefiningOp();
+  SmallVector<Operation *> early;
   auto visit = [&](Operation *op) {
     if (isa<rank::MatmulOp, dist::AllToAllOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || !visited.insert(op).second)
       return;
-    if (!isa<nn::RenameOp>(op) && (!maker || maker->isBeforeInBlock(op)))
+    if (maker && op->isBeforeInBlock(maker))
+      early.push_back(op);
+    else if (!isa<nn::RenameOp>(op))
       found.try_emplace(op, sources.size() - 1);
     llvm::for_each(op->getOperands(), add);
     llvm::for_each(op->getResults(), add);
@@ -101,6 +104,15 @@ void RowEnds::start(Value rows, const Source &source) {
     if (Operation *op = value.getDefiningOp())
       visit(op);
     llvm::for_each(value.getUsers(), visit);
+  }
+  // Ops before the maker of the ends move after it if their users allow it.
+  llvm::sort(early, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *op : early) {
+    auto isLater = [&](Operation *user) { return maker->isBeforeInBlock(user); };
+    if (!isMemoryEffectFree(op) || !isFusable(op) || found.contains(op) || !llvm::all_of(op->getUsers(), isLater))
+      continue;
+    op->moveAfter(maker);
+    found.try_emplace(op, sources.size() - 1);
   }
 }
 

@@ -31,7 +31,8 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     It is compiled to `extern "C" void NAME(void *const *buffers, const int64_t *context, int64_t begin, int64_t end)`: buffers are the
     operands, then the results, each contiguous row-major; [begin, end) is any part of `extent` independent rows.
     `inplace` lists pairs [result, operand] that may share storage. `filled` is the part of the elements that exists on average, of routed
-    rows; `flops` counts all. With `existing` the last operand tells which rows exist.
+    rows; `flops` counts all. With `existing` the last operand tells which rows exist. A kernel that differs from another one in `filled`
+    alone has no code of its own: `code` names the other.
 
     ```mlir
     rank.kernel @gelu_0 {extent = 256 : i64, flops = 1.0e+06 : f64, inplace = [array<i64: 0, 0>]} {
@@ -42,11 +43,14 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$extent, F64Attr:$flops, DefaultValuedAttr<ArrayAttr, "{}">:$inplace,
-      DefaultValuedAttr<F64Attr, "1.0">:$filled, OptionalAttr<Rank_ExistingAttr>:$existing);
+      DefaultValuedAttr<F64Attr, "1.0">:$filled, OptionalAttr<Rank_ExistingAttr>:$existing,
+      OptionalAttr<FlatSymbolRefAttr>:$code);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The name of the function that computes the kernel.
+    ::llvm::StringRef getFunction() { return getCode().value_or(getSymName()); }
     /// Pairs (result, operand) that may share storage.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getInplacePairs();
     ::mlir::TypeRange getOperandTypes() { return getBody().front().getArgumentTypes(); }

@@ -466,15 +466,39 @@ func.func @sum_of_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hid
 }
 
 // -----
-// Before the ends are computed, here of a count, all places are.
-// CHECK-LABEL: func.func @before_ends
-// CHECK: rank.launch @silu_0(%arg0) : (
+// A kernel waits for ends that are computed after it in the text.
+// CHECK-LABEL: func.func @waits_for_ends
+// CHECK: %[[LAST:.*]] = rank.launch @integer_0(
+// CHECK: rank.launch @silu_0(%arg0, %[[LAST]]) : (
 !x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
 !y = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, hidden>>
 !r = tensor<2x3xi32, #nn.axes<batch, expert>>
-func.func @before_ends(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r) -> !y {
+func.func @waits_for_ends(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r) -> !y {
   %s = nn.silu %x : (!x) -> !x
   %l = nn.integer "add" %last, %first : (!r, !r) -> !r
   %y = nn.grouped %s, %w, %first, %l of "expert" along "expert.rows.row" : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
   return %y : !y
+}
+
+// -----
+// Kernels that differ only in how many of their rows exist on average have one code.
+// CHECK-LABEL: func.func @one_code
+// CHECK: rank.launch @silu_0(
+// CHECK: rank.launch @silu_1(
+// CHECK: rank.launch @silu_1(
+// CHECK: rank.kernel @silu_0 attributes {existing = [[ROWS:#rank.existing<[^>]*>]], extent = [[EXTENT:[0-9]+]] : i64, filled = 2.500000e-01 : f64, flops = [[FLOPS:[^ ]+]] : f64, inplace = [[INPLACE:.*]]} {
+// CHECK: rank.kernel @silu_1 attributes {code = @silu_0, existing = [[ROWS]], extent = [[EXTENT]] : i64, flops = [[FLOPS]] : f64, inplace = [[INPLACE]]} {
+// CHECK-NOT: rank.kernel
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!h = tensor<2x6x4xf32, #nn.axes<batch, expert.rows.row, hidden>>
+!w = tensor<3x8x4xf32, #nn.axes<expert, embed, hidden>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @one_code(%x: !x, %y: !x, %z: !x, %d: !h, %first: !r, %last: !r) -> (!w, !w, !w) {
+  %a = nn.silu %x : (!x) -> !x
+  %b = nn.silu %y : (!x) -> !x
+  %c = nn.silu %z : (!x) -> !x
+  %e = nn.grouped_weights %a, %d, %first, %last of "expert" along "expert.rows.row" {filled = 0.25 : f64} : (!x, !h, !r, !r) -> !w
+  %f = nn.grouped_weights %b, %d, %first, %last of "expert" along "expert.rows.row" : (!x, !h, !r, !r) -> !w
+  %g = nn.grouped_weights %c, %d, %first, %last of "expert" along "expert.rows.row" : (!x, !h, !r, !r) -> !w
+  return %e, %f, %g : !w, !w, !w
 }
