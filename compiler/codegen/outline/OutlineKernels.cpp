@@ -27,7 +27,13 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
   void runOnOperation() override;
 
-  LogicalResult outline(Block &block);
+  /// A block whose products are steps, and the rows of its ops that exist.
+  struct Prepared {
+    Block &block;
+    llvm::DenseMap<Operation *, nn::ExistingRows> existing;
+  };
+  FailureOr<Prepared> prepare(Block &block, ReadersOfRows &readers);
+  LogicalResult outline(const Prepared &prepared);
   rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled,
                        rank::ExistingAttr existing);
   FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
@@ -148,7 +154,7 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
   return kernel;
 }
 
-LogicalResult ExportOutlineKernels::outline(Block &block) {
+FailureOr<ExportOutlineKernels::Prepared> ExportOutlineKernels::prepare(Block &block, ReadersOfRows &readers) {
   rewriteState(block);
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
@@ -157,6 +163,15 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
   if (failed(rewriteGroupedProducts(block)))
     return failure();
   dropUnusedViews(block);
+  RowEnds ends(block);
+  for (auto scatter : llvm::to_vector(block.getOps<nn::ScatterAddOp>()))
+    if (ends.skipOthers(scatter))
+      readers.skips(scatter);
+  return Prepared{block, std::move(existing)};
+}
+
+LogicalResult ExportOutlineKernels::outline(const Prepared &prepared) {
+  Block &block = prepared.block;
   duplicateCheapOps(block);
   RowEnds ends(block);
   std::vector<SmallVector<Operation *>> groups = groupOps(block, [&](Operation *op) { return ends.of(op); });
@@ -183,7 +198,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
     rank::ExistingAttr ofRows = ends.ofKernel(group, results.getArrayRef(), needZeros);
     if (ofRows)
       operands.push_back(ends.of(results.front().getDefiningOp()));
-    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filledOf(group, existing), ofRows));
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filledOf(group, prepared.existing), ofRows));
     if (failed(kernel))
       return failure();
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);
@@ -201,7 +216,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
 void ExportOutlineKernels::runOnOperation() {
   getContext().loadAllAvailableDialects();
   mesh = dist::meshOf(getOperation());
-  needZeros = axesThatNeedZeros(getOperation());
+  ReadersOfRows readers(getOperation());
   writeWhatIsAddedOnce(getOperation());
   for (auto kernel : getOperation().getOps<rank::KernelOp>())
     named[kernel.getSymName().str()] = 0;
@@ -209,10 +224,18 @@ void ExportOutlineKernels::runOnOperation() {
   for (Operation &op : getOperation().getOps())
     if (!isa<rank::KernelOp>(op) && op.getNumRegions() == 1 && (isa<func::FuncOp>(op) || op.getName().getStringRef() == "pipe.fragment"))
       bodies.push_back(&op);
+  std::vector<Prepared> blocks;
   for (Operation *op : bodies)
-    for (Block &block : op->getRegion(0))
-      if (failed(outline(block)))
+    for (Block &block : op->getRegion(0)) {
+      FailureOr<Prepared> prepared = prepare(block, readers);
+      if (failed(prepared))
         return signalPassFailure();
+      blocks.push_back(std::move(*prepared));
+    }
+  needZeros = readers.axesThatNeedZeros(getOperation());
+  for (const Prepared &prepared : blocks)
+    if (failed(outline(prepared)))
+      return signalPassFailure();
   for (nn::ScoresOp scores : llvm::make_early_inc_range(getOperation().getOps<nn::ScoresOp>()))
     scores.erase(); // kernels by now
 }

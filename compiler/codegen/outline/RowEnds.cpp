@@ -1,6 +1,7 @@
 // Follows rows from grouped products and from the collectives that move them.
 #include "compiler/codegen/outline/RowEnds.h"
 
+#include "compiler/attributes/ModuleAttributes.h"
 #include "compiler/dialects/nn/ops/ExistingRows.h"
 #include "compiler/dialects/nn/ops/Experts.h"
 
@@ -24,11 +25,22 @@ static StringAttr rowOf(Type type) {
 
 //===- Readers of all rows ---------------------------------------------------------------------------------------------------===//
 
+ReadersOfRows::ReadersOfRows(ModuleOp module) {
+  module.walk([&](nn::RenameOp rename) {
+    if (nn::isOfSpreadRows(rename.getFromAttr()) && nn::isOfSpreadRows(rename.getToAttr()))
+      renamed.emplace_back(rename.getFromAttr(), rename.getToAttr());
+  });
+}
+
 /// Returns whether the op uses an operand's rows where they are, or only those that exist.
-static bool readsExistingRows(OpOperand &use, StringAttr row) {
+bool ReadersOfRows::readsExistingRows(OpOperand &use, StringAttr row) const {
   Operation *op = use.getOwner();
-  if (isa<nn::GroupedOp, nn::GroupedWeightsOp, nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-      op->getName().getDialectNamespace() == "pipe")
+  if (isa<nn::CollectOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || op->getName().getDialectNamespace() == "pipe" ||
+      skipping.contains(op))
+    return true;
+  if (auto rename = dyn_cast<nn::RenameOp>(op); rename && rename.getFromAttr() == row)
+    return nn::isOfSpreadRows(rename.getToAttr());
+  if (auto product = dyn_cast<rank::MatmulOp>(op); product && !product.getRanges().empty())
     return true;
   if (auto move = dyn_cast<dist::AllToAllOp>(op); move && !move.getEnds().empty())
     return true;
@@ -37,13 +49,9 @@ static bool readsExistingRows(OpOperand &use, StringAttr row) {
   return llvm::any_of(op->getResultTypes(), [&](Type type) { return nn::hasAxis(type, row); });
 }
 
-llvm::DenseSet<StringAttr> axesThatNeedZeros(ModuleOp module) {
+llvm::DenseSet<StringAttr> ReadersOfRows::axesThatNeedZeros(ModuleOp module) const {
   llvm::DenseSet<StringAttr> axes;
-  SmallVector<std::pair<StringAttr, StringAttr>> renamed;
   module.walk([&](Operation *op) {
-    if (auto rename = dyn_cast<nn::RenameOp>(op))
-      if (nn::isOfSpreadRows(rename.getFromAttr()) && nn::isOfSpreadRows(rename.getToAttr()))
-        return renamed.emplace_back(rename.getFromAttr(), rename.getToAttr()), void();
     for (OpOperand &use : op->getOpOperands())
       for (StringAttr axis : nn::axesOf(use.get().getType()))
         if (isa<FloatType>(getElementTypeOrSelf(use.get().getType())) && nn::isOfSpreadRows(axis) && !readsExistingRows(use, axis))
@@ -150,6 +158,42 @@ rank::ExistingAttr RowEnds::ofKernel(ArrayRef<Operation *> group, ValueRange res
         return {};
   }
   return rank::ExistingAttr::get(row.getContext(), row, entry, ArrayAttr::get(row.getContext(), axes), places, needZeros.contains(row));
+}
+
+bool RowEnds::skipOthers(nn::ScatterAddOp op) const {
+  Value ends = of(op);
+  Type type = op.getIdx().getType();
+  StringAttr row = rowOf(op.getDy().getType()), entry;
+  if (!ends || !row || !nn::hasAxis(type, row) || nn::sizeOf(type, row) != sources[found.find(op)->second].places)
+    return false;
+  SmallVector<StringAttr> samples;
+  SmallVector<int64_t> sizes;
+  for (StringAttr axis : nn::axesOf(ends.getType())) {
+    if (!nn::hasAxis(type, axis) && !entry) {
+      entry = axis;
+    } else if (nn::hasAxis(type, axis) && nn::sizeOf(type, axis) == nn::sizeOf(ends.getType(), axis)) {
+      samples.push_back(axis);
+      sizes.push_back(nn::sizeOf(type, axis));
+    } else {
+      return false;
+    }
+  }
+  if (!entry || nn::axesOf(type).size() != samples.size() + 1)
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Type i32 = b.getI32Type();
+  auto made = [&](auto value) -> Value {
+    attributes::at.copy(op, value);
+    attributes::round.copy(op, value);
+    return value->getResult(0);
+  };
+  Value last = made(nn::MaxOp::create(b, loc, nn::withAxes(i32, samples, sizes), ends));
+  Value place = made(nn::IndexOp::create(b, loc, nn::withAxes(i32, {row}, {nn::sizeOf(type, row)})));
+  Value exists = made(nn::CompareOp::create(b, loc, type, place, last, "less"));
+  Value none = made(nn::FillOp::create(b, loc, nn::scalarOf(i32), b.getF64FloatAttr(-1)));
+  op.getIdxMutable().assign(made(nn::WhereOp::create(b, loc, type, exists, op.getIdx(), none)));
+  return true;
 }
 
 } // namespace npar::codegen

@@ -85,6 +85,33 @@ TEST(ExistingRowsTest, othersAreZerosForSums) {
   }
 }
 
+// The gradient of a table that rows look up skips the others, so they need not be zeros: here they are NaN.
+TEST(ExistingRowsTest, sumsIntoATableSkipOthers) {
+  std::string table = tensorText("bin=4 hidden=20", "f32"), numbers = tensorText("batch=2 expert.rows.row=6", "i32");
+  std::string all = rowsType + ", " + made + ", " + table;
+  std::string arguments = "%x: " + rowsType + ", %w: " + weights + ", %first: " + rangeType + ", %last: " + rangeType + ", %n: " + numbers;
+  CompiledFunction f(function(arguments, all,
+                              "%y = nn.silu %x : (" + rowsType + ") -> " + rowsType + "\n%z = nn.grouped %y, %w, %first, %last of " +
+                                  "\"expert\" along \"expert.rows.row\" : (" + rowsType + ", " + weights + ", " + rangeType + ", " +
+                                  rangeType + ") -> " + made + "\n%t = nn.scatter_add %n, %y over \"bin\" : (" + numbers + ", " + rowsType +
+                                  ") -> " + table + "\nreturn %y, %z, %t : " + all));
+  ASSERT_TRUE(f.ok());
+  std::vector<int32_t> first = {0, 1, 2, 0, 0, 0}, last = {1, 2, 4, 1, 0, 0}, bins = {3, 0, 0, 1, 0, 0, /**/ 3, 1, 2, 2, 0, 1};
+  const int64_t existing[samples] = {4, 1};
+  std::vector<float> x = randomFloats(samples * rows * columns);
+  std::vector<double> t(4 * columns);
+  for (size_t i = 0; i < x.size(); ++i) {
+    auto row = static_cast<int64_t>(i) / columns;
+    if (row % rows < existing[row / rows])
+      t[bins[row] * columns + static_cast<int64_t>(i) % columns] += silu(x[i]);
+    else
+      x[i] = std::nanf("");
+  }
+  std::vector<Buffer> results = f.run({x, randomFloats(entries * columns * 4), first, last, bins});
+  expectNear(results[2].as<float>(), t, 1e-6);
+  EXPECT_TRUE(std::isnan(results[0].as<float>().back()));
+}
+
 // Rows in pieces for the ranks that get them, before they move: 4 entries in pieces of 2, so the last piece has none, and the next sample's
 // first piece has the ends that follow.
 TEST(ExistingRowsTest, piecesHaveEntriesOfTheirOwn) {
