@@ -9,11 +9,9 @@ using namespace mlir;
 
 namespace npar::codegen {
 
-/// The axis of routed rows of a tensor of floats; null if it has none or several.
+/// The axis of routed rows of a tensor; null if it has none or several.
 static StringAttr rowOf(Type type) {
   StringAttr row;
-  if (!isa<FloatType>(getElementTypeOrSelf(type)))
-    return row;
   for (StringAttr axis : nn::axesOf(type))
     if (nn::isOfSpreadRows(axis)) {
       if (row)
@@ -22,6 +20,8 @@ static StringAttr rowOf(Type type) {
     }
   return row;
 }
+
+static bool isOfFloatRows(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())) && rowOf(value.getType()); }
 
 //===- Readers of all rows ---------------------------------------------------------------------------------------------------===//
 
@@ -44,7 +44,9 @@ bool ReadersOfRows::readsExistingRows(OpOperand &use, StringAttr row) const {
     return true;
   if (auto move = dyn_cast<dist::AllToAllOp>(op); move && !move.getEnds().empty())
     return true;
-  if (auto asked = dyn_cast<nn::KernelOpInterface>(op); asked && asked.readsElsewhere(use.getOperandNumber()))
+  auto asked = dyn_cast<nn::KernelOpInterface>(op);
+  auto select = dyn_cast<nn::SelectOp>(op);
+  if (asked && asked.readsElsewhere(use.getOperandNumber()) && !(select && select.getAxisAttr() != row))
     return false;
   return llvm::any_of(op->getResultTypes(), [&](Type type) { return nn::hasAxis(type, row); });
 }
@@ -54,7 +56,7 @@ llvm::DenseSet<StringAttr> ReadersOfRows::axesThatNeedZeros(ModuleOp module) con
   module.walk([&](Operation *op) {
     for (OpOperand &use : op->getOpOperands())
       for (StringAttr axis : nn::axesOf(use.get().getType()))
-        if (isa<FloatType>(getElementTypeOrSelf(use.get().getType())) && nn::isOfSpreadRows(axis) && !readsExistingRows(use, axis))
+        if (nn::isOfSpreadRows(axis) && !readsExistingRows(use, axis))
           axes.insert(axis);
   });
   for (bool grows = !axes.empty(); grows;) {
@@ -85,14 +87,14 @@ RowEnds::RowEnds(Block &block) {
 }
 
 void RowEnds::start(Value rows, const Source &source) {
-  if (!rowOf(rows.getType()))
+  if (!isOfFloatRows(rows))
     return;
   sources.push_back(source);
   SmallVector<Value> waiting{rows};
   llvm::DenseSet<Value> seen{rows};
   llvm::DenseSet<Operation *> visited;
   auto add = [&](Value value) {
-    if (rowOf(value.getType()) && seen.insert(value).second)
+    if (isOfFloatRows(value) && seen.insert(value).second)
       waiting.push_back(value);
   };
   Operation *maker = source.user->getOperand(source.operand).getDefiningOp();
@@ -145,8 +147,8 @@ rank::ExistingAttr RowEnds::ofKernel(ArrayRef<Operation *> group, ValueRange res
   auto decides = [&](StringAttr axis) { return axis == row || (axis != entry && nn::hasAxis(ends.getType(), axis)); };
   for (Operation *op : group) {
     OpLoops loops = loopsOf(op);
-    bool hasRows = llvm::any_of(llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())),
-                                [](Value value) { return bool(rowOf(value.getType())); });
+    bool hasRows =
+        llvm::any_of(llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults())), isOfFloatRows);
     if (loops.alone || llvm::any_of(loops.reduced, decides) || (hasRows && of(op) != ends))
       return {};
   }
