@@ -99,7 +99,7 @@ LogicalResult Emitter::run() {
   }
   Operation *end = func::ReturnOp::create(b, loc());
   b.setInsertionPoint(end);
-  // Between rows that may not exist go the piece that the last one was of, and the end of its rows.
+  // Rows that may not exist pass on the piece of the last row and the end of the piece's rows.
   SmallVector<Value> piece;
   if (nest.existing)
     piece = {constantI64(b, loc(), -1), constantI64(b, loc(), 0)};
