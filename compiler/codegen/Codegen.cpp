@@ -51,7 +51,8 @@ FailureOr<OwningOpRef<ModuleOp>> kernelLoops(rank::KernelOp kernel, dist::MeshAt
 LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, KernelObject &out) {
   Target target = hostTarget();
   out.targetFeatures = target.triple + " " + target.cpu + " " + target.features;
-  SmallVector<rank::KernelOp> kernels = llvm::to_vector(module.getOps<rank::KernelOp>());
+  SmallVector<rank::KernelOp> kernels;
+  llvm::copy_if(module.getOps<rank::KernelOp>(), std::back_inserter(kernels), [](rank::KernelOp kernel) { return !kernel.getCode(); });
   if (kernels.empty())
     return success();
   MLIRContext *context = module.getContext();

@@ -33,7 +33,7 @@ struct KernelObject {
   int64_t compiled = 0, cached = 0;
 };
 
-/// Compiles every rank.kernel of the module. Errors are reported at the kernel.
+/// Compiles every rank.kernel of the module that has code of its own. Errors are reported at the kernel.
 mlir::LogicalResult compileKernels(mlir::ModuleOp module, const CodegenOptions &options, KernelObject &out);
 
 /// Registers the lowerings of prims and LLVM IR translation: needed before `compileKernels` and `export-outline-kernels`.

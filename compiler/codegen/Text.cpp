@@ -16,6 +16,7 @@ std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef nam
   OwningOpRef<rank::KernelOp> copy = kernel.clone();
   copy->setSymName(name);
   copy->setExtent(1);
+  copy->setFilled(APFloat(1.0));
   copy->getOperation()->walk([](Operation *op) { attributes::at.remove(op); });
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -6,7 +6,7 @@
 
 namespace npar::codegen {
 
-/// The kernel's body, types and mesh, with `name` as its symbol.
+/// The kernel's body, types and mesh, with `name` as its symbol and without `filled`.
 std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, llvm::StringRef name);
 
 /// The loops of a kernel, as a module of func, scf, arith, math and LLVM ops.

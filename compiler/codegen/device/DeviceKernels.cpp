@@ -67,6 +67,8 @@ FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture
   std::string lines, entries;
   llvm::raw_string_ostream stream(lines);
   for (rank::KernelOp kernel : module.getOps<rank::KernelOp>()) {
+    if (kernel.getCode())
+      continue;
     FailureOr<DeviceLoops> loops = emitDeviceLoops(kernel, mesh);
     if (failed(loops))
       return failure();

@@ -99,19 +99,27 @@ LogicalResult Emitter::run() {
   }
   Operation *end = func::ReturnOp::create(b, loc());
   b.setInsertionPoint(end);
-  auto rows = scf::ForOp::create(b, loc(), entry->getArgument(2), entry->getArgument(3), constantI64(b, loc(), 1));
+  // Rows that may not exist pass on the piece of the last row and the end of the piece's rows.
+  SmallVector<Value> piece;
+  if (nest.existing)
+    piece = {constantI64(b, loc(), -1), constantI64(b, loc(), 0)};
+  auto rows = scf::ForOp::create(b, loc(), entry->getArgument(2), entry->getArgument(3), constantI64(b, loc(), 1), piece);
+  if (nest.existing) {
+    OpBuilder body = OpBuilder::atBlockEnd(rows.getBody());
+    scf::YieldOp::create(body, loc(), rows.getRegionIterArgs());
+  }
   at.push_back(OpBuilder(rows));
   at.push_back(OpBuilder(rows.getBody()->getTerminator()));
   at.push_back(at[RowScope]);
   loopIndex.assign(nest.loops.size(), Value());
-  emitRow(rows.getInductionVar());
+  emitRow(rows);
   return success();
 }
 
-void Emitter::emitRow(Value row) {
+void Emitter::emitRow(scf::ForOp rows) {
   OpBuilder &b = at[RowScope];
   parts = nest.vectorInRows ? nest.parts : 1;
-  Value rest = row;
+  Value rest = rows.getInductionVar();
   for (int i = int(nest.rows.size()) - 1; i >= 0; --i) {
     int loop = nest.rows[i];
     bool vectorised = loop == nest.vectorLoop;
@@ -133,6 +141,8 @@ void Emitter::emitRow(Value row) {
                                          loopIndex[nest.vectorLoop]);
       rowMasks[i] = maskBelow(b, loc(), left, nest.lanes);
     }
+  if (nest.existing)
+    enterExistingRow(rows);
   if (!nest.inner.empty())
     for (int phase = 0; phase < phases; ++phase)
       emitPhase(phase);
@@ -151,6 +161,12 @@ void Emitter::emitPhase(int phase) {
         Lane start = neutral(op, i);
         accumulators.emplace_back(width, splat(at[RowScope], loc(), start.parts[0], nest.lanes));
       }
+  walkInside(accumulators, [&] { emitPoint(phase, accumulators); });
+  finishReductions(phase, accumulators);
+}
+
+// Walks the loops inside a row, and emits at each point, whose `parts` and masks are set. Accumulators are carried through the loops.
+void Emitter::walkInside(SmallVectorImpl<SmallVector<Value>> &accumulators, llvm::function_ref<void()> emit) {
   auto flatten = [&] {
     SmallVector<Value> flat;
     for (auto &values : accumulators)
@@ -168,7 +184,7 @@ void Emitter::emitPhase(int phase) {
     parts = count;
     known[InnerScope].clear();
     loaded[InnerScope].clear();
-    emitPoint(phase, accumulators);
+    emit();
   };
   // Loops from the outermost; `place` is where the next level begins.
   std::function<void(unsigned, OpBuilder)> walk = [&](unsigned depth, OpBuilder b) {
@@ -215,7 +231,6 @@ void Emitter::emitPhase(int phase) {
     }
   };
   walk(0, at[RowScope]);
-  finishReductions(phase, accumulators);
 }
 
 // All values first, then all stores: a result may share storage with an operand that this point reads.

@@ -5,6 +5,7 @@
 #include "compiler/codegen/loops/Nest.h"
 #include "compiler/codegen/loops/Vector.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <map>
@@ -44,11 +45,15 @@ private:
 
   // Loops (Emit.cpp).
   void plan();
-  void emitRow(mlir::Value row);
+  void emitRow(mlir::scf::ForOp rows);
   void emitPhase(int phase);
+  void walkInside(llvm::SmallVectorImpl<llvm::SmallVector<mlir::Value>> &accumulators, llvm::function_ref<void()> emit);
   void emitPoint(int phase, llvm::SmallVectorImpl<llvm::SmallVector<mlir::Value>> &accumulators);
   void finishReductions(int phase, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> accumulators);
   void storeRowResults();
+  // Rows that exist (ExistingRows.cpp).
+  void enterExistingRow(mlir::scf::ForOp rows);
+  void clearRow();
   // Values (Evaluate.cpp).
   Lane value(mlir::Value tensor, llvm::ArrayRef<mlir::StringAttr> axes, int64_t offset = 0);
   llvm::SmallVector<Lane> body(mlir::linalg::GenericOp op, llvm::ArrayRef<Lane> accumulators);

@@ -62,7 +62,10 @@ struct Access {
 };
 
 struct Planner {
+  Planner(func::FuncOp function, rank::ExistingAttr existing) : function(function), existing(existing) {}
+
   func::FuncOp function;
+  rank::ExistingAttr existing;
   SmallVector<linalg::GenericOp> generics;
   llvm::DenseSet<StringAttr> indexed; ///< axes whose index a body reads
   SmallVector<Access> accesses;
@@ -71,6 +74,8 @@ struct Planner {
   LogicalResult collect();
   LogicalResult space();
   LogicalResult split();
+  bool decidesRows(const Loop &loop);
+  bool knowsRows();
   bool collapsible(const Loop &major, const Loop &minor);
   void collapse();
   void choose(const LoopOptions &options);
@@ -141,8 +146,25 @@ LogicalResult Planner::split() {
   return success();
 }
 
+/// Returns whether the loop's index decides which rows exist: the row's and those of the samples.
+bool Planner::decidesRows(const Loop &loop) {
+  return existing && llvm::any_of(loop.axes, [&](StringAttr axis) {
+           return axis == existing.getRow() || llvm::is_contained(existing.getEnds(), Attribute(axis));
+         });
+}
+
+/// Returns whether each step of the outer loop has one row, so that it is computed or not.
+bool Planner::knowsRows() {
+  if (nest.vectorInRows)
+    return false;
+  for (int i : nest.inner)
+    if (decidesRows(nest.loops[i]))
+      return false;
+  return true;
+}
+
 bool Planner::collapsible(const Loop &major, const Loop &minor) {
-  if (major.reduced != minor.reduced)
+  if (major.reduced != minor.reduced || decidesRows(major) || decidesRows(minor))
     return false;
   for (StringAttr axis : major.axes)
     if (indexed.contains(axis))
@@ -206,13 +228,17 @@ void Planner::choose(const LoopOptions &options) {
 }
 
 FailureOr<Nest> planNest(func::FuncOp function, const LoopOptions &options) {
-  Planner planner;
-  planner.function = function;
-  if (failed(planner.collect()) || failed(planner.space()) || failed(planner.split()))
-    return failure();
-  planner.collapse();
-  planner.choose(options);
-  return planner.nest;
+  for (auto existing : {function->getAttrOfType<rank::ExistingAttr>(existingAttribute), rank::ExistingAttr()}) {
+    Planner planner(function, existing);
+    if (failed(planner.collect()) || failed(planner.space()) || failed(planner.split()))
+      return failure();
+    planner.collapse();
+    planner.choose(options);
+    planner.nest.existing = existing;
+    if (!existing || planner.knowsRows())
+      return planner.nest;
+  }
+  llvm_unreachable("a nest of all rows is always planned");
 }
 
 } // namespace npar::codegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/loops/Emit.h"
+#include "compiler/dialects/rank/Rank.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -28,6 +29,7 @@ struct Nest {
   bool vectorInRows = false;          ///< column form
   int64_t lanes = 16, parts = 1;      ///< vectors of `lanes`, `parts` of them at a time
   int64_t extent = 1;
+  rank::ExistingAttr existing; ///< null: all rows are computed
 
   int64_t width() const { return lanes * parts; }
   /// The loop that walks an axis; -1 for axes of size 1.

@@ -216,6 +216,8 @@ FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::Mesh
   for (Type type : kernel.getResultTypes())
     results.push_back(plain(type));
   auto function = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType(operands, results));
+  if (rank::ExistingAttr existing = kernel.getExistingAttr())
+    function->setAttr(existingAttribute, existing);
   b.setInsertionPointToStart(function.addEntryBlock());
   LinalgLowering lowering(b, mesh, kernel);
   Block &block = kernel.getBody().front();

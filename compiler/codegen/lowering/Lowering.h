@@ -13,6 +13,9 @@ namespace npar::codegen {
 /// The array attribute on each linalg.generic that names its loops; equal names are one loop of the kernel.
 inline constexpr llvm::StringLiteral axesAttribute = "axes";
 
+/// The rank.existing of a kernel, on its function.
+inline constexpr llvm::StringLiteral existingAttribute = "existing";
+
 /// Lowers the ops of one kernel. Lowered tensors are plain: axis names move to the loops.
 class LinalgLowering final : public nn::Lowering {
 public:

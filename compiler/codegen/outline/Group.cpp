@@ -19,7 +19,7 @@ struct Group {
 
 class Grouping {
 public:
-  explicit Grouping(Block &block);
+  Grouping(Block &block, llvm::function_ref<Value(Operation *)> endsOf);
   std::vector<SmallVector<Operation *>> run();
 
 private:
@@ -34,7 +34,7 @@ private:
   bool tryMerge(int a, int b);
 
   std::vector<Operation *> ops;
-  std::vector<OpLoops> loops;
+  std::vector<OpLoops> loops; ///< ends of rows are external
   llvm::DenseMap<Operation *, int> place;
   std::vector<SmallVector<int>> successors, predecessors; ///< between ops
   std::vector<Group> groups;
@@ -43,21 +43,26 @@ private:
 };
 } // namespace
 
-Grouping::Grouping(Block &block) {
+Grouping::Grouping(Block &block, llvm::function_ref<Value(Operation *)> endsOf) {
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
     place[&op] = ops.size();
     ops.push_back(&op);
     loops.push_back(isFusable(&op) ? loopsOf(&op) : OpLoops());
+    if (Value ends = endsOf(&op); ends && isFusable(&op))
+      loops.back().external.push_back(ends);
   }
   successors.resize(ops.size());
   predecessors.resize(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) {
-    for (Value operand : ops[i]->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
+    auto follows = [&](Value value) {
+      if (Operation *producer = value.getDefiningOp())
         if (auto found = place.find(producer); found != place.end())
           addEdge(found->second, i);
+    };
+    llvm::for_each(ops[i]->getOperands(), follows);
+    llvm::for_each(loops[i].external, follows);
     groups.push_back({{int(i)}, isFusable(ops[i])});
     groupOf.push_back(i);
     cover.push_back(i);
@@ -285,6 +290,8 @@ std::vector<SmallVector<Operation *>> Grouping::run() {
   return order;
 }
 
-std::vector<SmallVector<Operation *>> groupOps(Block &block) { return Grouping(block).run(); }
+std::vector<SmallVector<Operation *>> groupOps(Block &block, llvm::function_ref<Value(Operation *)> endsOf) {
+  return Grouping(block, endsOf).run();
+}
 
 } // namespace npar::codegen

@@ -77,8 +77,8 @@ bool isColumnReduction(const OpLoops &loops);
 bool isDoneAgain(mlir::Operation *op);
 
 /// Partitions a block: each entry is a kernel to be (in program order) or a single other op; the entries are in an order that
-/// respects all dependencies.
-std::vector<llvm::SmallVector<mlir::Operation *>> groupOps(mlir::Block &block);
+/// respects all dependencies. `endsOf` gives a value besides an op's operands that its kernel needs from outside, or null.
+std::vector<llvm::SmallVector<mlir::Operation *>> groupOps(mlir::Block &block, llvm::function_ref<mlir::Value(mlir::Operation *)> endsOf);
 
 /// Pairs (result, operand) that may share storage.
 llvm::SmallVector<std::pair<int64_t, int64_t>> inplacePairs(rank::KernelOp kernel);

@@ -4,6 +4,7 @@
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/lowering/Lowering.h"
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/codegen/outline/RowEnds.h"
 #include "compiler/codegen/outline/View.h"
 #include "compiler/dialects/nn/ops/ExistingRows.h"
 
@@ -26,12 +27,20 @@ struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernel
   void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
   void runOnOperation() override;
 
-  LogicalResult outline(Block &block);
-  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled);
+  /// A block whose products are steps, and the rows of its ops that exist.
+  struct Prepared {
+    Block &block;
+    llvm::DenseMap<Operation *, nn::ExistingRows> existing;
+  };
+  FailureOr<Prepared> prepare(Block &block, ReadersOfRows &readers);
+  LogicalResult outline(const Prepared &prepared);
+  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled,
+                       rank::ExistingAttr existing);
   FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
 
   dist::MeshAttr mesh;
-  std::map<std::string, rank::KernelOp> shared;                  // by text
+  llvm::DenseSet<StringAttr> needZeros;                          ///< axes of rows
+  std::map<std::string, SmallVector<rank::KernelOp>> shared;     // by text: kernels that differ in `filled`
   std::map<std::vector<const void *>, rank::KernelOp> identical; // by identity
   std::map<std::string, int> named;
 };
@@ -60,14 +69,15 @@ static double filledOf(ArrayRef<Operation *> group, const llvm::DenseMap<Operati
   return rows == existing.end() ? 1 : rows->second.filled;
 }
 
-rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled) {
+rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results, double filled,
+                                           rank::ExistingAttr existing) {
   OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
   double flops = 0;
   for (Operation *op : group)
     flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
   Location loc = group.back()->getLoc();
   auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
-                                       b.getArrayAttr({}), b.getF64FloatAttr(filled));
+                                       b.getArrayAttr({}), b.getF64FloatAttr(filled), existing, FlatSymbolRefAttr());
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value operand : operands)
@@ -115,12 +125,23 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
     kernel.erase();
     return same->second;
   }
-  auto [found, inserted] = shared.insert({kernelText(kernel, mesh, kernel.getSymName()), kernel});
+  SmallVector<rank::KernelOp> &equal = shared[kernelText(kernel, mesh, kernel.getSymName())];
+  auto same = llvm::find_if(equal, [&](rank::KernelOp other) { return other.getFilled() == kernel.getFilled(); });
+  rank::KernelOp found = same == equal.end() ? kernel : *same;
   if (identity)
-    identical.insert({std::move(*identity), found->second});
-  if (!inserted) {
+    identical.insert({std::move(*identity), found});
+  if (found != kernel) {
     kernel.erase();
-    return found->second;
+    return found;
+  }
+  equal.push_back(kernel);
+  std::string base = kernel.getSymName().str();
+  kernel.setSymName(base + "_" + std::to_string(named[base]++));
+  if (rank::KernelOp first = equal.front(); first != kernel) {
+    kernel.setCodeAttr(FlatSymbolRefAttr::get(first.getSymNameAttr()));
+    kernel.setInplaceAttr(first.getInplaceAttr());
+    kernel.setExtent(first.getExtent());
+    return kernel;
   }
   SmallVector<Attribute> pairs;
   for (auto [result, operand] : inplacePairs(kernel))
@@ -130,12 +151,10 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
   if (failed(extent))
     return failure();
   kernel.setExtent(*extent);
-  std::string base = kernel.getSymName().str();
-  kernel.setSymName(base + "_" + std::to_string(named[base]++));
   return kernel;
 }
 
-LogicalResult ExportOutlineKernels::outline(Block &block) {
+FailureOr<ExportOutlineKernels::Prepared> ExportOutlineKernels::prepare(Block &block, ReadersOfRows &readers) {
   rewriteState(block);
   if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
     return failure();
@@ -144,8 +163,18 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
   if (failed(rewriteGroupedProducts(block)))
     return failure();
   dropUnusedViews(block);
+  RowEnds ends(block);
+  for (auto scatter : llvm::to_vector(block.getOps<nn::ScatterAddOp>()))
+    if (ends.skipOthers(scatter))
+      readers.skips(scatter);
+  return Prepared{block, std::move(existing)};
+}
+
+LogicalResult ExportOutlineKernels::outline(const Prepared &prepared) {
+  Block &block = prepared.block;
   duplicateCheapOps(block);
-  std::vector<SmallVector<Operation *>> groups = groupOps(block);
+  RowEnds ends(block);
+  std::vector<SmallVector<Operation *>> groups = groupOps(block, [&](Operation *op) { return ends.of(op); });
   // Operations move to the end of the block in the new order (before its terminator).
   Operation *terminator = !block.empty() && block.back().hasTrait<OpTrait::IsTerminator>() ? &block.back() : nullptr;
   IRMapping replaced;
@@ -156,21 +185,25 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
       continue;
     }
     llvm::SmallDenseSet<Operation *> inside(group.begin(), group.end());
-    llvm::SmallSetVector<Value, 8> operands, results;
+    llvm::SmallSetVector<Value, 8> operandSet, results;
     for (Operation *op : group) {
       for (Value operand : op->getOperands())
         if (!inside.contains(operand.getDefiningOp()))
-          operands.insert(operand);
+          operandSet.insert(operand);
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
           results.insert(result);
     }
-    FailureOr<rank::KernelOp> kernel = share(build(group, operands.getArrayRef(), results.getArrayRef(), filledOf(group, existing)));
+    SmallVector<Value> operands(operandSet.getArrayRef());
+    rank::ExistingAttr ofRows = ends.ofKernel(group, results.getArrayRef(), needZeros);
+    if (ofRows)
+      operands.push_back(ends.of(results.front().getDefiningOp()));
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands, results.getArrayRef(), filledOf(group, prepared.existing), ofRows));
     if (failed(kernel))
       return failure();
     OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);
     auto launch = rank::LaunchOp::create(b, group.back()->getLoc(), TypeRange(ValueRange(results.getArrayRef())),
-                                         FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands.getArrayRef());
+                                         FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands);
     attributes::at.copy(group.back(), launch);
     for (auto [found, value] : llvm::zip(results, launch.getResults()))
       Value(found).replaceUsesWithIf(value, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
@@ -183,6 +216,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
 void ExportOutlineKernels::runOnOperation() {
   getContext().loadAllAvailableDialects();
   mesh = dist::meshOf(getOperation());
+  ReadersOfRows readers(getOperation());
   writeWhatIsAddedOnce(getOperation());
   for (auto kernel : getOperation().getOps<rank::KernelOp>())
     named[kernel.getSymName().str()] = 0;
@@ -190,10 +224,18 @@ void ExportOutlineKernels::runOnOperation() {
   for (Operation &op : getOperation().getOps())
     if (!isa<rank::KernelOp>(op) && op.getNumRegions() == 1 && (isa<func::FuncOp>(op) || op.getName().getStringRef() == "pipe.fragment"))
       bodies.push_back(&op);
+  std::vector<Prepared> blocks;
   for (Operation *op : bodies)
-    for (Block &block : op->getRegion(0))
-      if (failed(outline(block)))
+    for (Block &block : op->getRegion(0)) {
+      FailureOr<Prepared> prepared = prepare(block, readers);
+      if (failed(prepared))
         return signalPassFailure();
+      blocks.push_back(std::move(*prepared));
+    }
+  needZeros = readers.axesThatNeedZeros(getOperation());
+  for (const Prepared &prepared : blocks)
+    if (failed(outline(prepared)))
+      return signalPassFailure();
   for (nn::ScoresOp scores : llvm::make_early_inc_range(getOperation().getOps<nn::ScoresOp>()))
     scores.erase(); // kernels by now
 }

@@ -19,8 +19,9 @@ public:
   }
 
   rank::KernelOp build() {
-    auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(blocks.differentiates ? "scores_grad" : "scores"), b.getI64IntegerAttr(1),
-                                         b.getF64FloatAttr(0), b.getArrayAttr({}), b.getF64FloatAttr(1));
+    auto kernel =
+        rank::KernelOp::create(b, loc, b.getStringAttr(blocks.differentiates ? "scores_grad" : "scores"), b.getI64IntegerAttr(1),
+                               b.getF64FloatAttr(0), b.getArrayAttr({}), b.getF64FloatAttr(1), rank::ExistingAttr(), FlatSymbolRefAttr());
     Block &block = kernel.getBody().emplaceBlock(), &formula = scores.getBody().front();
     for (BlockArgument argument : formula.getArguments())
       mapping.map(argument, block.addArgument(onBlock(argument.getType()), loc));

@@ -29,6 +29,13 @@ LogicalResult KernelOp::verify() {
     if (pair[0] < 0 || pair[0] >= results || pair[1] < 0 || pair[1] >= operands)
       return emitOpError("'inplace' pair ") << pair << " is outside " << results << " results and " << operands << " operands";
   }
+  if (ExistingAttr existing = getExistingAttr()) {
+    Type ends = operands > 0 ? block.getArguments().back().getType() : Type();
+    auto tensor = dyn_cast_or_null<RankedTensorType>(ends);
+    if (!tensor || !tensor.getElementType().isInteger(32) || tensor.getRank() != int64_t(existing.getEnds().size()) ||
+        !llvm::is_contained(existing.getEnds(), existing.getEntry()) || existing.getPlaces() < 1)
+      return emitOpError("needs ends of rows that fit ") << existing << " as its last operand";
+  }
   if (getExtent() < 1)
     return emitOpError("'extent' is ") << getExtent() << ", must be at least 1";
   return success();

@@ -8,6 +8,22 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/SymbolInterfaces.td"
 
+def Rank_ExistingAttr : AttrDef<Rank_Dialect, "Existing"> {
+  let mnemonic = "existing";
+  let summary = "which routed rows of a kernel exist: it computes no others";
+  let description = [{
+    The kernel's last operand holds, for each sample and entry (expert), the row after the entry's last one; `ends` are its axes. The axis
+    `row` has pieces of `places` rows, each for its part of the entries. Of a piece the rows before the greatest end exist. In the others
+    the kernel's results are 0 with `clears`; without, the kernel leaves them as they are.
+    ```mlir
+    #rank.existing<row = "row", entry = "expert", ends = ["batch", "expert"], places = 16, clears = false>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$row, "::mlir::StringAttr":$entry, "::mlir::ArrayAttr":$ends, "int64_t":$places,
+      "bool":$clears);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "a group of nn operations that runs as one generated loop nest";
   let description = [{
@@ -15,7 +31,8 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     It is compiled to `extern "C" void NAME(void *const *buffers, const int64_t *context, int64_t begin, int64_t end)`: buffers are the
     operands, then the results, each contiguous row-major; [begin, end) is any part of `extent` independent rows.
     `inplace` lists pairs [result, operand] that may share storage. `filled` is the part of the elements that exists on average, of routed
-    rows; `flops` counts all.
+    rows; `flops` counts all. With `existing` the last operand tells which rows exist. A kernel that differs from another one in `filled`
+    alone has no code of its own: `code` names the other.
 
     ```mlir
     rank.kernel @gelu_0 {extent = 256 : i64, flops = 1.0e+06 : f64, inplace = [array<i64: 0, 0>]} {
@@ -26,11 +43,14 @@ def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$extent, F64Attr:$flops, DefaultValuedAttr<ArrayAttr, "{}">:$inplace,
-      DefaultValuedAttr<F64Attr, "1.0">:$filled);
+      DefaultValuedAttr<F64Attr, "1.0">:$filled, OptionalAttr<Rank_ExistingAttr>:$existing,
+      OptionalAttr<FlatSymbolRefAttr>:$code);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The name of the function that computes the kernel.
+    ::llvm::StringRef getFunction() { return getCode().value_or(getSymName()); }
     /// Pairs (result, operand) that may share storage.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getInplacePairs();
     ::mlir::TypeRange getOperandTypes() { return getBody().front().getArgumentTypes(); }

@@ -216,7 +216,7 @@ private:
     if (isNew) {
       tables.program.kernels.push_back(std::make_unique<program::KernelT>());
       program::KernelT &target = *tables.program.kernels.back();
-      target.symbol = kernel.getSymName().str();
+      target.symbol = kernel.getFunction().str();
       target.extent = static_cast<int64_t>(kernel.getExtent());
       target.flops = kernel.getFlops().convertToDouble();
       target.filled = kernel.getFilled().convertToDouble();

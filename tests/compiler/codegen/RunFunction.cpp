@@ -139,8 +139,9 @@ std::vector<Buffer> CompiledFunction::run(const std::vector<Buffer> &arguments, 
         buffers.push_back(values[operand].bytes.data());
       for (Value result : launch.getOutputs())
         buffers.push_back(values[result].bytes.data());
-      auto kernel = reinterpret_cast<Kernel>(dlsym(library, launch.getKernel().str().c_str()));
-      int64_t extent = module->lookupSymbol<rank::KernelOp>(launch.getKernel()).getExtent();
+      auto launched = module->lookupSymbol<rank::KernelOp>(launch.getKernel());
+      auto kernel = reinterpret_cast<Kernel>(dlsym(library, launched.getFunction().str().c_str()));
+      int64_t extent = launched.getExtent();
       for (int64_t i = split - 1; i >= 0; --i)
         kernel(buffers.data(), words.data(), extent * i / split, extent * (i + 1) / split);
     } else if (auto product = dyn_cast<rank::MatmulOp>(op)) {

@@ -193,3 +193,26 @@ rank.kernel @biased attributes {extent = 32 : i64, flops = 1024.0 : f64, inplace
   %1 = nn.add %x, %0 : (!x, !x) -> !x
   rank.yield %1 : !x
 }
+
+// -----
+// Only existing rows are computed: those of 4 places that are before the greatest of two ends. The ends are read once for all rows of a
+// piece that a team has one after the other, and the others' places keep what they have.
+// CHECK-LABEL: func.func @existing.threads
+// CHECK: scf.for {{.*}} iter_args(%[[PIECE:.*]] = {{.*}}, %[[END:.*]] = {{.*}}) -> (i64, i64)
+// CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[NUMBER:.*]], %[[PIECE]] : i64
+// CHECK: %[[FOUND:.*]] = scf.if %[[OTHER]] -> (i64)
+// CHECK: llvm.load {{.*}} -> i32
+// CHECK: arith.maxsi
+// CHECK: else
+// CHECK: scf.yield %[[END]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %[[FOUND]] : i64
+// CHECK: scf.if %[[EXISTS]] {
+// CHECK-NOT: else
+// CHECK: scf.yield %[[NUMBER]], %[[FOUND]] : i64, i64
+// PTX: // kernel existing threads {{.*}} f32[480] i32[6] -> f32[480]
+rank.kernel @existing attributes {extent = 24 : i64, flops = 480.0 : f64,
+    existing = #rank.existing<row = "row", entry = "expert", ends = ["batch", "expert"], places = 4, clears = false>} {
+^bb0(%x: tensor<3x8x20xf32, #nn.axes<batch, row, embed>>, %ends: tensor<3x2xi32, #nn.axes<batch, expert>>):
+  %0 = nn.relu %x : (tensor<3x8x20xf32, #nn.axes<batch, row, embed>>) -> tensor<3x8x20xf32, #nn.axes<batch, row, embed>>
+  rank.yield %0 : tensor<3x8x20xf32, #nn.axes<batch, row, embed>>
+}

@@ -419,3 +419,86 @@ func.func @existing_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, h
   %f = nn.exp %z : (!z) -> !z
   return %e, %f : tensor<2x6x8xf32, #nn.axes<batch, other, hidden>>, !z
 }
+
+// -----
+// A kernel on routed rows gets their ends as its last operand, also where the rows of several samples are scaled; a kernel that adds up
+// features has its rows, too. What is no tensor of rows has none.
+// CHECK-LABEL: func.func @ends_of_rows
+// CHECK: %[[S:.*]] = rank.launch @silu_0(%arg0, %arg3) : (
+// CHECK: rank.matmul %[[S]], %arg1 grouped %arg2, %arg3
+// CHECK: rank.launch @sum_0(%{{.*}}, %arg3) : (
+// CHECK: rank.launch @exp_0(%arg4) : (
+// CHECK: rank.kernel @silu_0 attributes {existing = #rank.existing<row = "expert.rows.row", entry = "expert", ends = ["batch", "expert"], places = 6, clears = false>, extent = 12 : i64
+// CHECK: rank.kernel @sum_0 attributes {existing = #rank.existing<{{.*}}clears = false>, extent = 12 : i64
+// CHECK: rank.kernel @exp_0 attributes {extent = {{[0-9]+}} : i64, flops
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!y = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, hidden>>
+!s = tensor<2x6xf32, #nn.axes<batch, expert.rows.row>>
+!z = tensor<2x6x8xf32, #nn.axes<batch, seq, hidden>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @ends_of_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r, %z: !z) -> (!y, !s, !z) {
+  %s = nn.silu %x : (!x) -> !x
+  %y = nn.grouped %s, %w, %first, %last of "expert" along "expert.rows.row" : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
+  %t = nn.sum %y : (!y) -> !s
+  %f = nn.exp %z : (!z) -> !z
+  return %y, %t, %f : !y, !s, !z
+}
+
+// -----
+// A sum over all rows reads places without rows, so kernels store zeros there, also under the axis's other name; the sum itself computes
+// all places.
+// CHECK-LABEL: func.func @sum_of_rows
+// CHECK: rank.launch @silu_0(%arg0, %arg3) : (
+// CHECK: rank.launch @sum_0(%{{[0-9a-z]+}}) : (
+// CHECK: rank.kernel @silu_0 attributes {existing = #rank.existing<{{.*}}clears = true>
+// CHECK: rank.kernel @sum_0 attributes {extent
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!y = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, hidden>>
+!l = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row.local, embed>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @sum_of_rows(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r, %l: !l)
+    -> (!y, tensor<8xf32, #nn.axes<embed>>) {
+  %s = nn.silu %x : (!x) -> !x
+  %y = nn.grouped %s, %w, %first, %last of "expert" along "expert.rows.row" : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
+  %n = nn.rename %x from "expert.rows.row" to "expert.rows.row.local" : (!x) -> !l
+  %t = nn.sum %l : (!l) -> tensor<8xf32, #nn.axes<embed>>
+  return %y, %t : !y, tensor<8xf32, #nn.axes<embed>>
+}
+
+// -----
+// A kernel waits for ends that are computed after it in the text.
+// CHECK-LABEL: func.func @waits_for_ends
+// CHECK: %[[LAST:.*]] = rank.launch @integer_0(
+// CHECK: rank.launch @silu_0(%arg0, %[[LAST]]) : (
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!y = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, hidden>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @waits_for_ends(%x: !x, %w: tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, %first: !r, %last: !r) -> !y {
+  %s = nn.silu %x : (!x) -> !x
+  %l = nn.integer "add" %last, %first : (!r, !r) -> !r
+  %y = nn.grouped %s, %w, %first, %l of "expert" along "expert.rows.row" : (!x, tensor<3x8x8xf32, #nn.axes<expert, embed, hidden>>, !r, !r) -> !y
+  return %y : !y
+}
+
+// -----
+// Kernels that differ only in how many of their rows exist on average have one code.
+// CHECK-LABEL: func.func @one_code
+// CHECK: rank.launch @silu_0(
+// CHECK: rank.launch @silu_1(
+// CHECK: rank.launch @silu_1(
+// CHECK: rank.kernel @silu_0 attributes {existing = [[ROWS:#rank.existing<[^>]*>]], extent = [[EXTENT:[0-9]+]] : i64, filled = 2.500000e-01 : f64, flops = [[FLOPS:[^ ]+]] : f64, inplace = [[INPLACE:.*]]} {
+// CHECK: rank.kernel @silu_1 attributes {code = @silu_0, existing = [[ROWS]], extent = [[EXTENT]] : i64, flops = [[FLOPS]] : f64, inplace = [[INPLACE]]} {
+// CHECK-NOT: rank.kernel
+!x = tensor<2x6x8xf32, #nn.axes<batch, expert.rows.row, embed>>
+!h = tensor<2x6x4xf32, #nn.axes<batch, expert.rows.row, hidden>>
+!w = tensor<3x8x4xf32, #nn.axes<expert, embed, hidden>>
+!r = tensor<2x3xi32, #nn.axes<batch, expert>>
+func.func @one_code(%x: !x, %y: !x, %z: !x, %d: !h, %first: !r, %last: !r) -> (!w, !w, !w) {
+  %a = nn.silu %x : (!x) -> !x
+  %b = nn.silu %y : (!x) -> !x
+  %c = nn.silu %z : (!x) -> !x
+  %e = nn.grouped_weights %a, %d, %first, %last of "expert" along "expert.rows.row" {filled = 0.25 : f64} : (!x, !h, !r, !r) -> !w
+  %f = nn.grouped_weights %b, %d, %first, %last of "expert" along "expert.rows.row" : (!x, !h, !r, !r) -> !w
+  %g = nn.grouped_weights %c, %d, %first, %last of "expert" along "expert.rows.row" : (!x, !h, !r, !r) -> !w
+  return %e, %f, %g : !w, !w, !w
+}

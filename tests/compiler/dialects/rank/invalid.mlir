@@ -44,6 +44,16 @@ rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64, inplace = [array
 
 // -----
 
+// Which rows exist is what the last operand says, whose axes are named.
+// expected-error @+1 {{needs ends of rows that fit #rank.existing<row = "row", entry = "expert", ends = ["batch", "expert"], places = 4, clears = false> as its last operand}}
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64,
+    existing = #rank.existing<row = "row", entry = "expert", ends = ["batch", "expert"], places = 4, clears = false>} {
+^bb0(%a: tensor<4xf32>, %ends: tensor<2xi32>):
+  rank.yield %a : tensor<4xf32>
+}
+
+// -----
+
 // A launch needs its kernel.
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @+1 {{calls unknown kernel 'k'}}
