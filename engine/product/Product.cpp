@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -85,8 +86,25 @@ struct Product::Pass {
   const char *a, *b;
 };
 
+void ProductShape::walk(const WindowedPart &part, int64_t elementBytes) {
+  auto count = [](const std::vector<int64_t> &sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); };
+  m = count(part.shape.m), n = count(part.shape.n), k = count(part.shape.k);
+  WalkedOperand left = WalkedOperand::ofA(part.shape, elementBytes), right = WalkedOperand::ofB(part.shape, elementBytes);
+  aTransposed = left.runsAcross(), bTransposed = !right.runsAcross();
+  if (std::optional<int64_t> stride = left.plainStride())
+    aStride = *stride;
+  else
+    aWalk = std::make_shared<WalkedOperand>(std::move(left));
+  if (std::optional<int64_t> stride = right.plainStride())
+    bStride = *stride;
+  else
+    bWalk = std::make_shared<WalkedOperand>(std::move(right));
+  if (!part.rows.isEven(cStride))
+    cRows = std::make_shared<RowPlaces>(part.rows);
+}
+
 Product::Product(const ProductShape &shape, int workers, InstructionSet set)
-    : shape(shape), thin(!shape.continues && shape.m <= mostThinRows(shape, set)),
+    : shape(shape), thin(!shape.continues && !shape.aWalk && !shape.bWalk && !shape.cRows && shape.m <= mostThinRows(shape, set)),
       kernels(thin ? thinKernels(set, shape.type, shape.bTransposed) : tileKernels(set, shape.type)),
       tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)), inC(shape.result == ProductResult::Sums && !shape.accumulate) {
   if (thin) {
@@ -160,11 +178,16 @@ uint64_t Product::sharedBytes() const {
   return panelBytes() + (carried ? uint64_t(stepRows / kernels.rows) * (stepColumns / kernels.columns) * tileBytes : 0);
 }
 
+/// A block of A, or what is staged of it or of B.
+uint64_t Product::packedBytes() const {
+  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + (shape.aWalk || shape.bWalk ? WalkedOperand::stageBytes : 0);
+}
+
 uint64_t Product::partBytes() const {
   if (thin)
     return thinBytes();
   int64_t tiles = inC || carried ? 1 : stripColumns / kernels.columns;
-  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + tiles * tileBytes;
+  return packedBytes() + tiles * tileBytes;
 }
 
 /// k is innermost: sums wait for no other step.
@@ -186,7 +209,7 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
   if (phase % 2)
     multiply(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
   else
-    pack(step, part, operands.b, static_cast<char *>(shared));
+    pack(step, part, operands.b, static_cast<char *>(shared), static_cast<char *>(own));
 }
 
 // --- few rows -------------------------------------------------------------------------------------------------------------------------
@@ -228,15 +251,18 @@ void Product::runThin(int64_t part, const ProductOperands &operands, char *own) 
 
 // --- many rows ------------------------------------------------------------------------------------------------------------------------
 
-void Product::pack(const Step &step, int64_t part, const void *b, char *panels) const {
+void Product::pack(const Step &step, int64_t part, const void *b, char *panels, char *own) const {
   int64_t depth = step.k.end - step.k.begin;
   auto [begin, end] = share(ceilDivide(step.columns.end - step.columns.begin, kernels.columns), part, packParts);
   if (begin == end)
     return;
   int64_t column = step.columns.begin + begin * kernels.columns,
           right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
-  kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column,
-                panels + begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes);
+  panels += begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes;
+  if (shape.bWalk)
+    shape.bWalk->pack(kernels, b, column, right - column, step.k.begin, depth, panels, own);
+  else
+    kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column, panels);
 }
 
 void Product::multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const {
@@ -253,10 +279,14 @@ void Product::multiply(const Step &step, int64_t part, const ProductOperands &op
   strip.target = {operands.c, shape.cStride, shape.result, shape.accumulate};
   strip.a = own;
   strip.sumsDown = carried ? tilesAcross * tileBytes : 0;
-  char *sums = carried ? shared + panelBytes() : own + roundUp(blockRows * blockK * kernels.packedBytes, alignment);
+  char *sums = carried ? shared + panelBytes() : own + packedBytes();
   for (strip.row = step.rows.begin + top * kernels.rows; strip.row < lastRow; strip.row += blockRows) {
     strip.rows = std::min(blockRows, lastRow - strip.row);
-    kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
+    if (shape.aWalk)
+      shape.aWalk->pack(kernels, operands.a, strip.row, strip.rows, step.k.begin, strip.depth, own,
+                        own + packedBytes() - WalkedOperand::stageBytes);
+    else
+      kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
     for (strip.column = step.columns.begin + left * kernels.columns; strip.column < lastColumn; strip.column += stripColumns) {
       int64_t across = strip.column - step.columns.begin, down = strip.row - step.rows.begin;
       strip.columns = std::min(stripColumns, lastColumn - strip.column);
@@ -296,14 +326,14 @@ void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) con
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, b += panelBytesB) {
     int usedColumns = int(std::min<int64_t>(kernels.columns, strip.columns - j));
     char *tile = static_cast<char *>(strip.target.data) + (row * shape.cStride + strip.column + j) * bytes;
-    if (prefetches && j + kernels.columns < strip.columns)
+    if (prefetches && !shape.cRows && j + kernels.columns < strip.columns)
       prefetchTile(tile + kernels.columns * bytes, shape.cStride * bytes, pass.usedRows, kernels.columns * bytes);
     if (!inC) {
       kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
       if (pass.last && !kernels.flushes)
-        kernels.finish(strip.target, sums, row, strip.column + j, pass.usedRows, usedColumns);
+        finish(strip.target, sums, row, strip.column + j, pass.usedRows, usedColumns);
       sums += tileBytes;
-    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns) {
+    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns && !shape.cRows) {
       kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, shape.cStride, pass.usedRows, pass.first);
     } else {
       multiplyEdge(strip, pass, b, strip.column + j, usedColumns);
@@ -311,23 +341,32 @@ void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) con
   }
 }
 
-/// A tile that reaches over C's edge, by way of the part's own memory.
+/// A tile that reaches over C's edge, or whose rows are apart, by way of the part's own memory.
 void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const {
   int64_t bytes = sumBytes(shape.type), row = strip.row + pass.row;
-  const char *from = static_cast<const char *>(strip.target.data) + (row * shape.cStride + column) * bytes;
+  const char *from = static_cast<const char *>(strip.target.data) + column * bytes;
   if (!pass.first)
     for (int r = 0; r < pass.usedRows; ++r)
-      std::memcpy(strip.sums + r * kernels.columns * bytes, from + r * shape.cStride * bytes, usedColumns * bytes);
+      std::memcpy(strip.sums + r * kernels.columns * bytes, from + placeOf(row + r) * bytes, usedColumns * bytes);
   kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, strip.sums, kernels.columns, pass.usedRows, pass.first);
-  kernels.finish(strip.target, strip.sums, row, column, pass.usedRows, usedColumns);
+  finish(strip.target, strip.sums, row, column, pass.usedRows, usedColumns);
+}
+
+void Product::finish(const ProductTarget &target, const char *sums, int64_t row, int64_t column, int usedRows, int usedColumns) const {
+  if (!shape.cRows)
+    return kernels.finish(target, sums, row, column, usedRows, usedColumns);
+  for (int r = 0; r < usedRows; ++r, sums += kernels.columns * sumBytes(shape.type)) {
+    ProductTarget one = target;
+    one.data = static_cast<char *>(target.data) + placeOf(row + r) * resultBytes(shape);
+    kernels.finish(one, sums, 0, column, 1, usedColumns);
+  }
 }
 
 /// Results are rounded and added to without flushing.
 void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const {
   FloatControl control(FloatControl::Precise);
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
-    kernels.finish(strip.target, sums, strip.row + i, strip.column + j, usedRows,
-                   int(std::min<int64_t>(kernels.columns, strip.columns - j)));
+    finish(strip.target, sums, strip.row + i, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
 InstructionSet ownSet(InstructionSet most, ProductType type) {

@@ -1,0 +1,70 @@
+// An operand of a product whose elements are at places of their own (WindowedShape.h), and how it is packed into panels.
+#pragma once
+
+#include "engine/product/TileKernels.h"
+#include "engine/product/WindowedShape.h"
+
+#include <array>
+#include <optional>
+
+namespace npar::engine {
+
+/// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Blocks of it are copied to a stage, from which the
+/// instruction set's own function packs them: nothing larger than a stage exists beside the panels.
+class WalkedOperand {
+public:
+  /// The elements of a product's type in memory have `elementBytes`.
+  static WalkedOperand ofA(const WindowedShape &shape, int64_t elementBytes) { return {shape, true, elementBytes}; }
+  static WalkedOperand ofB(const WindowedShape &shape, int64_t elementBytes) { return {shape, false, elementBytes}; }
+
+  /// The stride of the operand if it is one with a constant stride between rows, whose first element has the offset zero.
+  std::optional<int64_t> plainStride() const;
+  /// Returns whether lines are contiguous rather than k (rows of A: transposed; columns of B: not).
+  bool runsAcross() const { return across; }
+  /// Packs [line, line + lines) x [k, k + depth) of `data`.
+  void pack(const TileKernels &kernels, const void *data, int64_t line, int64_t lines, int64_t k, int64_t depth, void *panels,
+            void *stage) const;
+  static constexpr int64_t stageBytes = 16 << 10;
+
+private:
+  using Positions = std::array<int64_t, mostWindows>;
+  /// A position, innermost last: elements and window entries from one of its values to the next.
+  struct Loop {
+    int64_t size, stride;
+    Positions steps;
+    bool isPlain() const { return steps == Positions{}; }
+  };
+  /// A place on one side, and the values of the loops there.
+  struct Place {
+    int64_t offset = 0;
+    Positions entries{};
+    std::array<int64_t, mostPositions> values{};
+  };
+  /// The positions of lines or of k.
+  struct Side {
+    std::vector<Loop> loops;
+    Place placeOf(int64_t index) const;
+    void next(Place &place) const;
+  };
+
+  WalkedOperand(const WindowedShape &shape, bool isA, int64_t elementBytes);
+  static Side sideOf(const std::vector<int64_t> &sizes, const OperandWalk &walk, size_t first);
+  static void merge(Side &side);
+  static int64_t contiguous(const Side &side);
+  void dropWindows(Side &lines, Side &k, const OperandWalk &walk);
+  void cutRuns();
+  template <class T>
+  void stage(const T *data, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int64_t stride, T *to) const;
+  template <class T> void copyRun(const T *data, int64_t offset, const Positions &at, int64_t begin, int64_t end, T *to) const;
+
+  bool isA, across = false;
+  int64_t elementBytes, origin = 0;
+  Positions entries{}, sizes{};
+  size_t windows = 0;
+  /// Side `inner` is contiguous, and its innermost loops are a run: `units` of `length` contiguous elements each.
+  Side outer, inner;
+  int64_t units = 1, length = 1, unitStride = 0;
+  Positions unitSteps{};
+};
+
+} // namespace npar::engine
