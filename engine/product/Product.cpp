@@ -17,6 +17,9 @@ constexpr int64_t alignment = 64;
 /// Limits that keep data in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
 constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
 
+/// Limit on the packed rows of A that a single strip of B's panels meets: they stay in the second-level cache.
+constexpr int64_t mostLoneBytes = 128 << 10;
+
 /// Limit on the sums of a strip of few rows.
 constexpr int64_t mostThinBytes = 32 << 10;
 
@@ -166,8 +169,10 @@ void Product::cutForWorkers(int workers) {
     if (best == 0 || time < best)
       best = time, partRows = down, partColumns = across;
   }
-  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, kernels.blockRows, kernels.rows);
-  stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, kernels.stripColumns, kernels.columns);
+  int64_t columns = ceilDivide(tilesAcross, partColumns) * kernels.columns;
+  stripColumns = evenBlock(columns, kernels.stripColumns, kernels.columns);
+  int64_t mostRows = columns > stripColumns ? kernels.blockRows : mostLoneBytes / (blockK * kernels.packedBytes);
+  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, mostRows, kernels.rows);
 }
 
 uint64_t Product::panelBytes() const { return roundUp(stepColumns * blockK * kernels.packedBytes, alignment); }

@@ -146,6 +146,7 @@ void WalkedOperand::cutRuns() {
     length = unitStride = inner.loops.back().size;
     inner.loops.pop_back();
   }
+  segments = inner;
   if (!inner.loops.empty()) {
     units = inner.loops.back().size, unitStride = inner.loops.back().stride, unitSteps = inner.loops.back().steps;
     inner.loops.pop_back();
@@ -202,28 +203,112 @@ void WalkedOperand::stage(const T *data, int64_t outerFirst, int64_t outers, int
   }
 }
 
+template <class T> void WalkedOperand::stageBlock(const Block &block, const void *data, int64_t stride, void *to) const {
+  const T *from = static_cast<const T *>(data);
+  if (across)
+    stage(from, block.k, block.depth, block.line, block.lines, stride, static_cast<T *>(to));
+  else
+    stage(from, block.line, block.lines, block.k, block.depth, stride, static_cast<T *>(to));
+}
+
+void WalkedOperand::packStaged(const TileKernels &kernels, const void *data, const Block &whole, char *panels, void *memory) const {
+  const int64_t width = isA ? kernels.rows : kernels.columns, group = kernels.group, padded = (whole.depth + group - 1) / group * group;
+  const int64_t most = stageBytes / elementBytes;
+  // The longer side is along the runs: of k for the lines of a panel, or of lines for a few k.
+  const int64_t mostDepth = across ? group : std::max(most / width / group * group, group);
+  const int64_t mostLines = across ? std::max(most / group / width * width, width) : width, stride = across ? mostLines : mostDepth;
+  for (int64_t top = 0; top < whole.lines; top += mostLines)
+    for (int64_t left = 0; left < whole.depth; left += mostDepth) {
+      Block block{whole.line + top, std::min(mostLines, whole.lines - top), whole.k + left, std::min(mostDepth, whole.depth - left)};
+      if (elementBytes == 8)
+        stageBlock<uint64_t>(block, data, stride, memory);
+      else if (elementBytes == 4)
+        stageBlock<uint32_t>(block, data, stride, memory);
+      else
+        stageBlock<uint16_t>(block, data, stride, memory);
+      for (int64_t first = 0; first < block.lines; first += width) {
+        char *to = panels + ((top + first) * padded + left * width) * kernels.packedBytes;
+        Operand staged{memory, stride, across == isA};
+        if (isA)
+          kernels.packA(staged, first, std::min(width, block.lines - first), 0, block.depth, to);
+        else
+          kernels.packB(staged, 0, block.depth, first, std::min(width, block.lines - first), to);
+      }
+    }
+}
+
+// --- without a stage ------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A segment is packed in pieces of at most this many k, so that one that is outside is this many zeros.
+constexpr int64_t mostPlaced = 256;
+alignas(64) constexpr double zeros[mostPlaced] = {};
+
+} // namespace
+
+bool WalkedOperand::isPlaced(const TileKernels &kernels) const {
+  if (across)
+    return length % (isA ? kernels.rows : kernels.columns) == 0 && (isA ? kernels.packStepsA : kernels.packStepsB);
+  return isA && length % kernels.group == 0 && kernels.packRowsA;
+}
+
+/// The place of element `within` of a segment, or zeros where a window is outside.
+const void *WalkedOperand::placed(const void *data, const Place &first, const Place &second, int64_t within) const {
+  for (size_t w = 0; w < windows; ++w)
+    if (int64_t entry = entries[w] + first.entries[w] + second.entries[w]; entry < 0 || entry >= sizes[w])
+      return zeros;
+  return static_cast<const char *>(data) + (origin + first.offset + second.offset + within) * elementBytes;
+}
+
+void WalkedOperand::packPlacedLines(const TileKernels &kernels, const void *data, const Block &block, char *panel) const {
+  constexpr int mostRows = 32;
+  Place lines[mostRows];
+  lines[0] = outer.placeOf(block.line);
+  for (int64_t r = 1; r < block.lines; ++r)
+    outer.next(lines[r] = lines[r - 1]);
+  const void *rows[mostRows];
+  std::fill_n(rows, kernels.rows, zeros);
+  Place segment = segments.placeOf(block.k / length);
+  int64_t within = block.k % length;
+  for (int64_t done = 0; done < block.depth;) {
+    int64_t count = std::min({length - within, block.depth - done, mostPlaced});
+    for (int64_t r = 0; r < block.lines; ++r)
+      rows[r] = placed(data, lines[r], segment, within);
+    kernels.packRowsA(rows, count, panel + done * kernels.rows * kernels.packedBytes);
+    done += count, within += count;
+    if (within == length)
+      segments.next(segment), within = 0;
+  }
+}
+
+void WalkedOperand::packPlacedSteps(const TileKernels &kernels, const void *data, const Block &block, char *panel) const {
+  const int64_t width = isA ? kernels.rows : kernels.columns, within = block.line % length;
+  const Place segment = segments.placeOf(block.line / length);
+  Place k = outer.placeOf(block.k);
+  const void *steps[mostPlaced];
+  for (int64_t done = 0; done < block.depth;) {
+    int64_t count = std::min(block.depth - done, mostPlaced);
+    for (int64_t i = 0; i < count; ++i, outer.next(k))
+      steps[i] = placed(data, k, segment, within);
+    (isA ? kernels.packStepsA : kernels.packStepsB)(steps, count, panel + done * width * kernels.packedBytes);
+    done += count;
+  }
+}
+
 void WalkedOperand::pack(const TileKernels &kernels, const void *data, int64_t line, int64_t lines, int64_t k, int64_t depth, void *panels,
                          void *memory) const {
-  const int64_t width = isA ? kernels.rows : kernels.columns, group = kernels.group, padded = (depth + group - 1) / group * group;
-  const int64_t most = std::max(stageBytes / (width * elementBytes) / group * group, group);
-  for (int64_t top = 0; top < lines; top += width)
-    for (int64_t left = 0; left < depth; left += most) {
-      int64_t used = std::min(width, lines - top), some = std::min(most, depth - left), stride = across ? width : most;
-      int64_t outerFirst = across ? k + left : line + top, outers = across ? some : used;
-      int64_t innerFirst = across ? line + top : k + left, inners = across ? used : some;
-      if (elementBytes == 8)
-        stage(static_cast<const uint64_t *>(data), outerFirst, outers, innerFirst, inners, stride, static_cast<uint64_t *>(memory));
-      else if (elementBytes == 4)
-        stage(static_cast<const uint32_t *>(data), outerFirst, outers, innerFirst, inners, stride, static_cast<uint32_t *>(memory));
-      else
-        stage(static_cast<const uint16_t *>(data), outerFirst, outers, innerFirst, inners, stride, static_cast<uint16_t *>(memory));
-      char *to = static_cast<char *>(panels) + (top * padded + left * width) * kernels.packedBytes;
-      Operand staged{memory, stride, across == isA};
-      if (isA)
-        kernels.packA(staged, 0, used, 0, some, to);
-      else
-        kernels.packB(staged, 0, some, 0, used, to);
-    }
+  auto *to = static_cast<char *>(panels);
+  if (!isPlaced(kernels))
+    return packStaged(kernels, data, {line, lines, k, depth}, to, memory);
+  const int64_t width = isA ? kernels.rows : kernels.columns, padded = (depth + kernels.group - 1) / kernels.group * kernels.group;
+  for (int64_t top = 0; top < lines; top += width, to += width * padded * kernels.packedBytes) {
+    Block block{line + top, std::min(width, lines - top), k, depth};
+    if (across)
+      packPlacedSteps(kernels, data, block, to);
+    else
+      packPlacedLines(kernels, data, block, to);
+  }
 }
 
 } // namespace npar::engine

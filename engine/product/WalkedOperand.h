@@ -9,8 +9,9 @@
 
 namespace npar::engine {
 
-/// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Blocks of it are copied to a stage, from which the
-/// instruction set's own function packs them: nothing larger than a stage exists beside the panels.
+/// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Where contiguous elements fill whole groups of a panel,
+/// the instruction set packs them from their places. Otherwise blocks of the operand are copied to a stage, and packed from there: nothing
+/// larger than a stage exists beside the panels.
 class WalkedOperand {
 public:
   /// The elements of a product's type in memory have `elementBytes`.
@@ -53,6 +54,16 @@ private:
   static int64_t contiguous(const Side &side);
   void dropWindows(Side &lines, Side &k, const OperandWalk &walk);
   void cutRuns();
+  struct Block {
+    int64_t line, lines, k, depth;
+  };
+  /// Packs a panel from the places of its lines or of its k, without a stage.
+  bool isPlaced(const TileKernels &kernels) const;
+  const void *placed(const void *data, const Place &first, const Place &second, int64_t within) const;
+  void packPlacedLines(const TileKernels &kernels, const void *data, const Block &block, char *panel) const;
+  void packPlacedSteps(const TileKernels &kernels, const void *data, const Block &block, char *panel) const;
+  void packStaged(const TileKernels &kernels, const void *data, const Block &block, char *panels, void *stage) const;
+  template <class T> void stageBlock(const Block &block, const void *data, int64_t stride, void *to) const;
   template <class T>
   void stage(const T *data, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int64_t stride, T *to) const;
   template <class T> void copyRun(const T *data, int64_t offset, const Positions &at, int64_t begin, int64_t end, T *to) const;
@@ -63,6 +74,8 @@ private:
   size_t windows = 0;
   /// Side `inner` is contiguous, and its innermost loops are a run: `units` of `length` contiguous elements each.
   Side outer, inner;
+  /// Side `inner` in segments of `length` contiguous elements: its loops with that over units.
+  Side segments;
   int64_t units = 1, length = 1, unitStride = 0;
   Positions unitSteps{};
 };

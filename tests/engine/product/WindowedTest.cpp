@@ -292,8 +292,8 @@ template <class In, class T> struct WindowedRun {
 
 /// Fewer unless NPAR_LONG is set. Shapes that the definition takes long to sum are left out.
 template <class In, class T> void checkRandom(ProductType type) {
-  const int cases = std::getenv("NPAR_LONG") ? 2100 : 70;
-  const int64_t work = std::getenv("NPAR_LONG") ? 3'000'000 : 300'000;
+  const int cases = std::getenv("NPAR_LONG") ? 210 : 70;
+  const int64_t work = std::getenv("NPAR_LONG") ? 1'000'000 : 200'000;
   Draw draw{std::mt19937(1 + unsigned(type))};
   for (int i = 0; i < cases && !::testing::Test::HasFailure();) {
     WindowedShape shape = draw.shape(i);
