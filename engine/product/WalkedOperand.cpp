@@ -10,17 +10,19 @@ namespace {
 
 int64_t floorDivide(int64_t value, int64_t by) { return value >= 0 ? value / by : -((by - 1 - value) / by); }
 
-/// Short runs are frequent: of three channels, or one.
+/// Short runs are frequent: of three channels, or one. The last vector overlaps the one before.
 template <class T> inline void copyElements(const T *from, int64_t count, T *to) {
-  constexpr int64_t some = 32 / sizeof(T);
-  if (count >= 8 * some) {
+  constexpr int64_t some = 16 / sizeof(T);
+  if (count > 16 * some) {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-    return;
+  } else if (count >= some) {
+    for (int64_t i = 0; i < count - some; i += some)
+      std::memcpy(to + i, from + i, 16);
+    std::memcpy(to + count - some, from + count - some, 16);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = from[i];
   }
-  for (; count >= some; count -= some, from += some, to += some)
-    std::memcpy(to, from, 32);
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = from[i];
 }
 
 /// Narrows [begin, end) to the units whose entry, first + step x unit, is one of `size`.
@@ -147,6 +149,11 @@ void WalkedOperand::cutRuns() {
     inner.loops.pop_back();
   }
   segments = inner;
+  for (const Loop &loop : inner.loops)
+    for (size_t w = 0; w < windows; ++w) {
+      int64_t far = (loop.size - 1) * loop.steps[w];
+      least[w] += std::min<int64_t>(far, 0), greatest[w] += std::max<int64_t>(far, 0);
+    }
   if (!inner.loops.empty()) {
     units = inner.loops.back().size, unitStride = inner.loops.back().stride, unitSteps = inner.loops.back().steps;
     inner.loops.pop_back();
@@ -160,6 +167,29 @@ std::optional<int64_t> WalkedOperand::plainStride() const {
   return outer.loops.empty() ? units * length : outer.loops.front().stride;
 }
 
+bool WalkedOperand::isInside(const Place &place) const {
+  for (size_t w = 0; w < windows; ++w)
+    if (int64_t entry = entries[w] + place.entries[w]; entry + least[w] < 0 || entry + greatest[w] >= sizes[w])
+      return false;
+  return true;
+}
+
+/// Elements [begin, end) of a run.
+template <class T> void WalkedOperand::copyInside(const T *data, int64_t offset, int64_t begin, int64_t end, T *to) const {
+  if (unitStride == length) {
+    copyElements(data + offset + begin, end - begin, to);
+  } else if (length == 1) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i - begin] = data[offset + i * unitStride];
+  } else {
+    for (int64_t i = begin; i < end;) {
+      int64_t count = std::min(length - i % length, end - i);
+      copyElements(data + offset + i / length * unitStride + i % length, count, to + (i - begin));
+      i += count;
+    }
+  }
+}
+
 template <class T>
 void WalkedOperand::copyRun(const T *data, int64_t offset, const Positions &at, int64_t begin, int64_t end, T *to) const {
   int64_t first = 0, last = units;
@@ -167,18 +197,7 @@ void WalkedOperand::copyRun(const T *data, int64_t offset, const Positions &at, 
     narrow(at[w], unitSteps[w], sizes[w], first, last);
   int64_t left = std::min(std::max(begin, first * length), end), right = std::max(std::min(end, last * length), left);
   std::fill_n(to, left - begin, T(0));
-  if (unitStride == length) {
-    copyElements(data + offset + left, right - left, to + (left - begin));
-  } else if (length == 1) {
-    for (int64_t i = left; i < right; ++i)
-      to[i - begin] = data[offset + i * unitStride];
-  } else {
-    for (int64_t i = left; i < right;) {
-      int64_t count = std::min(length - i % length, right - i);
-      copyElements(data + offset + i / length * unitStride + i % length, count, to + (i - begin));
-      i += count;
-    }
-  }
+  copyInside(data, offset, left, right, to + (left - begin));
   std::fill_n(to + (right - begin), end - right, T(0));
 }
 
@@ -191,12 +210,18 @@ void WalkedOperand::stage(const T *data, int64_t outerFirst, int64_t outers, int
   for (int64_t i = 0; i < outers; ++i, outer.next(row), to += stride) {
     Place place = start;
     int64_t begin = innerFirst % run;
+    const bool inside = isInside(row);
     for (int64_t done = 0; done < inners; inner.next(place)) {
       int64_t end = std::min(run, begin + inners - done);
-      Positions at{};
-      for (size_t w = 0; w < windows; ++w)
-        at[w] = entries[w] + row.entries[w] + place.entries[w];
-      copyRun(data, origin + row.offset + place.offset, at, begin, end, to + done);
+      const int64_t offset = origin + row.offset + place.offset;
+      if (inside) {
+        copyInside(data, offset, begin, end, to + done);
+      } else {
+        Positions at{};
+        for (size_t w = 0; w < windows; ++w)
+          at[w] = entries[w] + row.entries[w] + place.entries[w];
+        copyRun(data, offset, at, begin, end, to + done);
+      }
       done += end - begin;
       begin = 0;
     }
@@ -253,20 +278,26 @@ bool WalkedOperand::isPlaced(const TileKernels &kernels) const {
   return isA && length % kernels.group == 0 && kernels.packRowsA;
 }
 
-/// The place of element `within` of a segment, or zeros where a window is outside.
-const void *WalkedOperand::placed(const void *data, const Place &first, const Place &second, int64_t within) const {
-  for (size_t w = 0; w < windows; ++w)
-    if (int64_t entry = entries[w] + first.entries[w] + second.entries[w]; entry < 0 || entry >= sizes[w])
-      return zeros;
-  return static_cast<const char *>(data) + (origin + first.offset + second.offset + within) * elementBytes;
+void WalkedOperand::placesOf(int64_t first, int64_t count, OuterPlace *places) const {
+  Place place = outer.placeOf(first);
+  for (int64_t i = 0; i < count; ++i, outer.next(place))
+    places[i] = {place.offset, place.entries, isInside(place)};
 }
 
-void WalkedOperand::packPlacedLines(const TileKernels &kernels, const void *data, const Block &block, char *panel) const {
+/// The place of element `within` of a segment, or zeros where a window is outside.
+inline const char *WalkedOperand::placed(const char *data, const OuterPlace &line, const Place &segment, int64_t within) const {
+  if (!line.isInside)
+    for (size_t w = 0; w < windows; ++w)
+      if (int64_t entry = entries[w] + line.entries[w] + segment.entries[w]; entry < 0 || entry >= sizes[w])
+        return reinterpret_cast<const char *>(zeros);
+  return data + (origin + line.offset + segment.offset + within) * elementBytes;
+}
+
+/// A panel of A whose k are contiguous.
+void WalkedOperand::packPlacedLines(const TileKernels &kernels, const char *data, const Block &block, char *panel) const {
   constexpr int mostRows = 32;
-  Place lines[mostRows];
-  lines[0] = outer.placeOf(block.line);
-  for (int64_t r = 1; r < block.lines; ++r)
-    outer.next(lines[r] = lines[r - 1]);
+  OuterPlace lines[mostRows];
+  placesOf(block.line, block.lines, lines);
   const void *rows[mostRows];
   std::fill_n(rows, kernels.rows, zeros);
   Place segment = segments.placeOf(block.k / length);
@@ -282,33 +313,35 @@ void WalkedOperand::packPlacedLines(const TileKernels &kernels, const void *data
   }
 }
 
-void WalkedOperand::packPlacedSteps(const TileKernels &kernels, const void *data, const Block &block, char *panel) const {
-  const int64_t width = isA ? kernels.rows : kernels.columns, within = block.line % length;
-  const Place segment = segments.placeOf(block.line / length);
-  Place k = outer.placeOf(block.k);
+/// Panels whose lines are contiguous, a few k at a time.
+void WalkedOperand::packPlacedSteps(const TileKernels &kernels, const char *data, const Block &block, char *panels) const {
+  const int64_t width = isA ? kernels.rows : kernels.columns, padded = (block.depth + kernels.group - 1) / kernels.group * kernels.group;
+  const auto packSteps = isA ? kernels.packStepsA : kernels.packStepsB;
+  OuterPlace places[mostPlaced];
   const void *steps[mostPlaced];
-  for (int64_t done = 0; done < block.depth;) {
+  for (int64_t done = 0; done < block.depth; done += mostPlaced) {
     int64_t count = std::min(block.depth - done, mostPlaced);
-    for (int64_t i = 0; i < count; ++i, outer.next(k))
-      steps[i] = placed(data, k, segment, within);
-    (isA ? kernels.packStepsA : kernels.packStepsB)(steps, count, panel + done * width * kernels.packedBytes);
-    done += count;
+    placesOf(block.k + done, count, places);
+    for (int64_t line = 0; line < block.lines; line += width) {
+      const Place segment = segments.placeOf((block.line + line) / length);
+      for (int64_t i = 0; i < count; ++i)
+        steps[i] = placed(data, places[i], segment, (block.line + line) % length);
+      packSteps(steps, count, panels + (line * padded + done * width) * kernels.packedBytes);
+    }
   }
 }
 
 void WalkedOperand::pack(const TileKernels &kernels, const void *data, int64_t line, int64_t lines, int64_t k, int64_t depth, void *panels,
                          void *memory) const {
   auto *to = static_cast<char *>(panels);
+  const char *from = static_cast<const char *>(data);
   if (!isPlaced(kernels))
     return packStaged(kernels, data, {line, lines, k, depth}, to, memory);
-  const int64_t width = isA ? kernels.rows : kernels.columns, padded = (depth + kernels.group - 1) / kernels.group * kernels.group;
-  for (int64_t top = 0; top < lines; top += width, to += width * padded * kernels.packedBytes) {
-    Block block{line + top, std::min(width, lines - top), k, depth};
-    if (across)
-      packPlacedSteps(kernels, data, block, to);
-    else
-      packPlacedLines(kernels, data, block, to);
-  }
+  if (across)
+    return packPlacedSteps(kernels, from, {line, lines, k, depth}, to);
+  const int64_t panelBytes = kernels.rows * ((depth + kernels.group - 1) / kernels.group * kernels.group) * kernels.packedBytes;
+  for (int64_t top = 0; top < lines; top += kernels.rows, to += panelBytes)
+    packPlacedLines(kernels, from, {line + top, std::min<int64_t>(kernels.rows, lines - top), k, depth}, to);
 }
 
 } // namespace npar::engine

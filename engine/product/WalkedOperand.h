@@ -59,13 +59,22 @@ private:
   };
   /// Packs a panel from the places of its lines or of its k, without a stage.
   bool isPlaced(const TileKernels &kernels) const;
-  const void *placed(const void *data, const Place &first, const Place &second, int64_t within) const;
-  void packPlacedLines(const TileKernels &kernels, const void *data, const Block &block, char *panel) const;
-  void packPlacedSteps(const TileKernels &kernels, const void *data, const Block &block, char *panel) const;
+  /// A place of side `outer`; no window is outside at any of side `inner` if `isInside`.
+  struct OuterPlace {
+    int64_t offset;
+    Positions entries;
+    bool isInside;
+  };
+  bool isInside(const Place &place) const;
+  void placesOf(int64_t first, int64_t count, OuterPlace *places) const;
+  const char *placed(const char *data, const OuterPlace &line, const Place &segment, int64_t within) const;
+  void packPlacedLines(const TileKernels &kernels, const char *data, const Block &block, char *panel) const;
+  void packPlacedSteps(const TileKernels &kernels, const char *data, const Block &block, char *panels) const;
   void packStaged(const TileKernels &kernels, const void *data, const Block &block, char *panels, void *stage) const;
   template <class T> void stageBlock(const Block &block, const void *data, int64_t stride, void *to) const;
   template <class T>
   void stage(const T *data, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int64_t stride, T *to) const;
+  template <class T> void copyInside(const T *data, int64_t offset, int64_t begin, int64_t end, T *to) const;
   template <class T> void copyRun(const T *data, int64_t offset, const Positions &at, int64_t begin, int64_t end, T *to) const;
 
   bool isA, across = false;
@@ -78,6 +87,8 @@ private:
   Side segments;
   int64_t units = 1, length = 1, unitStride = 0;
   Positions unitSteps{};
+  /// The range of the entries that side `inner` adds.
+  Positions least{}, greatest{};
 };
 
 } // namespace npar::engine
