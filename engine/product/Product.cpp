@@ -80,9 +80,16 @@ struct Product::Strip {
   bool first, last;
 };
 
-/// A panel of A, from its row in the strip on, over some k of the block.
+/// Where the rows of a tile are in C, in elements: `stride` apart from the first place on, or at their places unless `isEven`.
+struct Product::TileRows {
+  static constexpr int most = 32;
+  bool isEven;
+  int64_t stride, places[most];
+};
+
+/// A panel of A over some k of the block.
 struct Product::Pass {
-  int64_t row;
+  const TileRows *rows;
   int usedRows;
   int64_t depth;
   bool first, last;
@@ -90,7 +97,9 @@ struct Product::Pass {
 };
 
 void ProductShape::walk(const WindowedPart &part, int64_t elementBytes) {
-  auto count = [](const std::vector<int64_t> &sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); };
+  auto count = [](const std::vector<int64_t> &sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  };
   m = count(part.shape.m), n = count(part.shape.n), k = count(part.shape.k);
   WalkedOperand left = WalkedOperand::ofA(part.shape, elementBytes), right = WalkedOperand::ofB(part.shape, elementBytes);
   aTransposed = left.runsAcross(), bTransposed = !right.runsAcross();
@@ -311,67 +320,85 @@ void Product::multiplyStrip(const Strip &strip) const {
   char *sums = strip.sums;
   for (int64_t i = 0; i < strip.rows; i += kernels.rows, a += panelBytesA, sums += strip.sumsDown) {
     int usedRows = int(std::min<int64_t>(kernels.rows, strip.rows - i));
+    const TileRows rows = rowsOf(strip.row + i, usedRows);
     for (int64_t k = 0; k < strip.depth; k += mostDepth) {
       Pass pass{};
-      pass.row = i, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
+      pass.rows = &rows, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
       pass.first = strip.first && k == 0, pass.last = strip.last && k + mostDepth >= strip.depth;
       pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = strip.b + k * kernels.columns * kernels.packedBytes;
       multiplyPass(strip, pass, sums);
     }
     if (strip.last && kernels.flushes && !inC)
-      finishRow(strip, i, usedRows, sums);
+      finishRow(strip, rows, usedRows, sums);
   }
+}
+
+Product::TileRows Product::rowsOf(int64_t row, int usedRows) const {
+  TileRows rows;
+  rows.isEven = true;
+  rows.stride = shape.cStride;
+  rows.places[0] = row * shape.cStride;
+  if (!shape.cRows)
+    return rows;
+  shape.cRows->offsets(row, usedRows, rows.places);
+  rows.stride = usedRows > 1 ? rows.places[1] - rows.places[0] : shape.cStride;
+  for (int r = 2; r < usedRows; ++r)
+    rows.isEven = rows.isEven && rows.places[r] - rows.places[r - 1] == rows.stride;
+  return rows;
 }
 
 void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) const {
   int64_t panelBytesB = strip.paddedDepth * kernels.columns * kernels.packedBytes, bytes = resultBytes(shape);
   bool readsC = inC ? !pass.first : pass.last && shape.accumulate, prefetches = kernels.prefetchesResult && readsC;
-  int64_t row = strip.row + pass.row;
+  const TileRows &rows = *pass.rows;
   const char *b = pass.b;
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, b += panelBytesB) {
     int usedColumns = int(std::min<int64_t>(kernels.columns, strip.columns - j));
-    char *tile = static_cast<char *>(strip.target.data) + (row * shape.cStride + strip.column + j) * bytes;
-    if (prefetches && !shape.cRows && j + kernels.columns < strip.columns)
-      prefetchTile(tile + kernels.columns * bytes, shape.cStride * bytes, pass.usedRows, kernels.columns * bytes);
+    char *tile = static_cast<char *>(strip.target.data) + (rows.places[0] + strip.column + j) * bytes;
+    if (prefetches && j + kernels.columns < strip.columns)
+      prefetchTile(tile + kernels.columns * bytes, rows.stride * bytes, pass.usedRows, kernels.columns * bytes);
     if (!inC) {
       kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
       if (pass.last && !kernels.flushes)
-        finish(strip.target, sums, row, strip.column + j, pass.usedRows, usedColumns);
+        finish(strip.target, sums, rows, strip.column + j, pass.usedRows, usedColumns);
       sums += tileBytes;
-    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns && !shape.cRows) {
-      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, shape.cStride, pass.usedRows, pass.first);
+    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns && rows.isEven) {
+      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, rows.stride, pass.usedRows, pass.first);
     } else {
       multiplyEdge(strip, pass, b, strip.column + j, usedColumns);
     }
   }
 }
 
-/// A tile that reaches over C's edge, or whose rows are apart, by way of the part's own memory.
+/// A tile that reaches over C's edge, or whose rows are unevenly apart, by way of the part's own memory.
 void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const {
-  int64_t bytes = sumBytes(shape.type), row = strip.row + pass.row;
+  const int64_t bytes = sumBytes(shape.type);
+  const TileRows &rows = *pass.rows;
   const char *from = static_cast<const char *>(strip.target.data) + column * bytes;
   if (!pass.first)
     for (int r = 0; r < pass.usedRows; ++r)
-      std::memcpy(strip.sums + r * kernels.columns * bytes, from + placeOf(row + r) * bytes, usedColumns * bytes);
+      std::memcpy(strip.sums + r * kernels.columns * bytes,
+                  from + (rows.isEven ? rows.places[0] + r * rows.stride : rows.places[r]) * bytes, usedColumns * bytes);
   kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, strip.sums, kernels.columns, pass.usedRows, pass.first);
-  finish(strip.target, strip.sums, row, column, pass.usedRows, usedColumns);
+  finish(strip.target, strip.sums, rows, column, pass.usedRows, usedColumns);
 }
 
-void Product::finish(const ProductTarget &target, const char *sums, int64_t row, int64_t column, int usedRows, int usedColumns) const {
-  if (!shape.cRows)
-    return kernels.finish(target, sums, row, column, usedRows, usedColumns);
-  for (int r = 0; r < usedRows; ++r, sums += kernels.columns * sumBytes(shape.type)) {
-    ProductTarget one = target;
-    one.data = static_cast<char *>(target.data) + placeOf(row + r) * resultBytes(shape);
-    kernels.finish(one, sums, 0, column, 1, usedColumns);
+void Product::finish(const ProductTarget &target, const char *sums, const TileRows &rows, int64_t column, int usedRows,
+                     int usedColumns) const {
+  const int atOnce = rows.isEven ? usedRows : 1;
+  for (int r = 0; r < usedRows; r += atOnce, sums += kernels.columns * sumBytes(shape.type)) {
+    ProductTarget some = target;
+    some.data = static_cast<char *>(target.data) + rows.places[r] * resultBytes(shape);
+    some.stride = rows.stride;
+    kernels.finish(some, sums, 0, column, atOnce, usedColumns);
   }
 }
 
 /// Results are rounded and added to without flushing.
-void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const {
+void Product::finishRow(const Strip &strip, const TileRows &rows, int usedRows, const char *sums) const {
   FloatControl control(FloatControl::Precise);
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
-    finish(strip.target, sums, strip.row + i, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
+    finish(strip.target, sums, rows, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
 InstructionSet ownSet(InstructionSet most, ProductType type) {

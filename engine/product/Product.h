@@ -73,6 +73,7 @@ private:
   struct Step;
   struct Strip;
   struct Pass;
+  struct TileRows;
   void cutForCaches();
   void countSteps();
   void cutForWorkers(int workers);
@@ -88,9 +89,9 @@ private:
   void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
   void multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const;
   void runThin(int64_t part, const ProductOperands &operands, char *own) const;
-  int64_t placeOf(int64_t row) const { return shape.cRows ? shape.cRows->offset(row) : row * shape.cStride; }
-  void finish(const ProductTarget &target, const char *sums, int64_t row, int64_t column, int usedRows, int usedColumns) const;
-  void finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const;
+  TileRows rowsOf(int64_t row, int usedRows) const;
+  void finish(const ProductTarget &target, const char *sums, const TileRows &rows, int64_t column, int usedRows, int usedColumns) const;
+  void finishRow(const Strip &strip, const TileRows &rows, int usedRows, const char *sums) const;
 
   ProductShape shape;
   bool thin;

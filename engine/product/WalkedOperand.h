@@ -9,9 +9,9 @@
 
 namespace npar::engine {
 
-/// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Where contiguous elements fill whole groups of a panel,
-/// the instruction set packs them from their places. Otherwise blocks of the operand are copied to a stage, and packed from there: nothing
-/// larger than a stage exists beside the panels.
+/// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Where contiguous elements fill whole groups of a
+/// panel, the instruction set packs them from their places. Otherwise blocks of the operand are copied to a stage, and packed from there:
+/// nothing larger than a stage exists beside the panels.
 class WalkedOperand {
 public:
   /// The elements of a product's type in memory have `elementBytes`.
@@ -72,8 +72,7 @@ private:
   void packPlacedSteps(const TileKernels &kernels, const char *data, const Block &block, char *panels) const;
   void packStaged(const TileKernels &kernels, const void *data, const Block &block, char *panels, void *stage) const;
   template <class T> void stageBlock(const Block &block, const void *data, int64_t stride, void *to) const;
-  template <class T>
-  void stage(const T *data, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int64_t stride, T *to) const;
+  template <class T> void stage(const T *data, int64_t outer, int64_t outers, int64_t inner, int64_t inners, int64_t stride, T *to) const;
   template <class T> void copyInside(const T *data, int64_t offset, int64_t begin, int64_t end, T *to) const;
   template <class T> void copyRun(const T *data, int64_t offset, const Positions &at, int64_t begin, int64_t end, T *to) const;
 

@@ -41,6 +41,16 @@ int64_t RowPlaces::offset(int64_t row) const {
   return offset;
 }
 
+void RowPlaces::offsets(int64_t row, int64_t count, int64_t *to) const {
+  for (int64_t done = 0; done < count;) {
+    // The innermost positions from here on are a constant stride apart.
+    int64_t some = sizes.empty() ? 1 : std::min(sizes.back() - (row + done) % sizes.back(), count - done), first = offset(row + done);
+    for (int64_t i = 0; i < some; ++i)
+      to[done + i] = first + i * (sizes.empty() ? 0 : strides.back());
+    done += some;
+  }
+}
+
 bool RowPlaces::isEven(int64_t stride) const {
   for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i])
     if (sizes[i] > 1 && strides[i] != stride)

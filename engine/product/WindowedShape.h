@@ -38,6 +38,8 @@ public:
   RowPlaces(std::vector<int64_t> sizes, std::vector<int64_t> strides) : sizes(std::move(sizes)), strides(std::move(strides)) {}
   int64_t count() const;
   int64_t offset(int64_t row) const;
+  /// The offsets of consecutive rows.
+  void offsets(int64_t row, int64_t count, int64_t *to) const;
   /// True if the rows are a constant stride apart.
   bool isEven(int64_t stride) const;
 

@@ -46,7 +46,8 @@ bool isWindow(const Window &window, const std::vector<int64_t> &sizes) {
   return Wide(static_cast<uint64_t>(window.stride())) * reach <= largestSize / 4; // addresses outside are computed, too
 }
 
-/// Number of positions that a window moves with, of those from `first` on; marks them in `spread`, and returns 2 where one was marked before.
+/// Number of positions that a window moves with, of those from `first` on; marks them in `spread`, and returns 2 where one was marked
+/// before.
 int moves(const Window &window, size_t first, size_t count, std::vector<bool> &spread) {
   int all = 0;
   for (size_t i = first; i < first + count; ++i)

@@ -267,8 +267,8 @@ private:
       std::string text = std::string(", ") + name + " walks " + listText(*operand.strides());
       for (const Window *window : *operand.windows())
         text += " {" + std::to_string(window->size()) + " x " + std::to_string(window->stride()) + ", steps " + listText(*window->steps()) +
-                ", before " + std::to_string(window->before()) + (window->spread() == 1 ? "" : ", spread " + std::to_string(window->spread())) +
-                "}";
+                ", before " + std::to_string(window->before()) +
+                (window->spread() == 1 ? "" : ", spread " + std::to_string(window->spread())) + "}";
       return text;
     };
     return ", m " + listText(*product.m()) + ", n " + listText(*product.n()) + ", k " + listText(*product.k()) + walk("a", *product.a()) +
@@ -284,9 +284,8 @@ private:
     };
     return std::string(", ") + (matmul.tf32() ? "tf32" : wordOf(matmul.type())) +
            (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
-           (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") +
-           (matmul.windowed() ? windowedDetails(matmul) : "") + ", a " +
-           strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
+           (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + (matmul.windowed() ? windowedDetails(matmul) : "") +
+           ", a " + strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
            strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1);
   }
 

@@ -43,8 +43,8 @@ struct OwnConvolution {
 
 extern "C" {
 
-/// `lists`: sizes of m, n and k; then of each operand its strides, the number of its windows, and of each window the steps and {size, stride,
-/// before, spread}. Float32; C has no gaps. Null where NPAR_INSTRUCTIONS is not understood.
+/// `lists`: sizes of m, n and k; then of each operand its strides, the number of its windows, and of each window the steps and {size,
+/// stride, before, spread}. Float32; C has no gaps. Null where NPAR_INSTRUCTIONS is not understood.
 void *npar_convolution(const int64_t *lists, int64_t columns, int workers) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())

@@ -13,8 +13,8 @@ namespace {
 using namespace engine;
 using program::ElementType;
 
-/// Along y; along x the window is one longer and there is one more of padding in front. Images are [samples, y, x, groups, channels], results
-/// [samples, y, x, groups, filters], weights [groups, filters, y, x, channels].
+/// Along y; along x the window is one longer and there is one more of padding in front. Images are [samples, y, x, groups, channels],
+/// results [samples, y, x, groups, filters], weights [groups, filters, y, x, channels].
 struct Convolution {
   int64_t samples, image, window, stride, dilation, before, after, groups, channels, filters;
   bool accumulates = false;
@@ -46,8 +46,8 @@ std::unique_ptr<program::WalkedOperandT> walk(std::vector<int64_t> strides, std:
 
 struct Strides {
   explicit Strides(const Convolution &c)
-      : pixel(c.groups * c.channels), line(c.image * pixel), picture(c.image * line), result(c.groups * c.filters),
-        row(c.outX() * result), all(c.outY() * row), tap(c.channels), taps(c.windowX() * tap), filter(c.window * taps) {}
+      : pixel(c.groups * c.channels), line(c.image * pixel), picture(c.image * line), result(c.groups * c.filters), row(c.outX() * result),
+        all(c.outY() * row), tap(c.channels), taps(c.windowX() * tap), filter(c.window * taps) {}
   int64_t pixel, line, picture, result, row, all, tap, taps, filter;
 };
 
@@ -121,8 +121,9 @@ template <typename T> std::vector<T> waves(int64_t count, uint32_t seed) {
   return all;
 }
 
-template <typename T> std::vector<T> run(const program::MatmulT &product, const Spread &spread, const std::vector<T> &a,
-                                         const std::vector<T> &b, std::vector<T> c) {
+template <typename T>
+std::vector<T> run(const program::MatmulT &product, const Spread &spread, const std::vector<T> &a, const std::vector<T> &b,
+                   std::vector<T> c) {
   program::ProgramT content;
   content.matmuls.push_back(std::make_unique<program::MatmulT>(product));
   flatbuffers::FlatBufferBuilder builder;
@@ -150,13 +151,13 @@ template <typename T> struct Operands {
 
 std::vector<Convolution> convolutions() {
   return {
-      {2, 9, 3, 1, 1, 1, 1, 1, 5, 7},           // as most are
-      {1, 11, 3, 2, 1, 1, 1, 1, 32, 34, true},  // stride 2, whole groups of channels
-      {2, 12, 2, 3, 2, 0, 2, 1, 3, 20},         // stride, dilation and uneven padding
-      {1, 8, 1, 2, 1, 0, 0, 1, 40, 17},         // rows of the image that no window touches
-      {1, 8, 1, 2, 1, 0, 0, 1, 4, 3, true},     // the same, with a gradient added to what there is
-      {2, 7, 3, 1, 2, 2, 2, 4, 8, 6},           // groups
-      {1, 6, 4, 1, 1, 3, 3, 2, 16, 16, true},   // more padding than a window needs
+      {2, 9, 3, 1, 1, 1, 1, 1, 5, 7},          // as most are
+      {1, 11, 3, 2, 1, 1, 1, 1, 32, 34, true}, // stride 2, whole groups of channels
+      {2, 12, 2, 3, 2, 0, 2, 1, 3, 20},        // stride, dilation and uneven padding
+      {1, 8, 1, 2, 1, 0, 0, 1, 40, 17},        // rows of the image that no window touches
+      {1, 8, 1, 2, 1, 0, 0, 1, 4, 3, true},    // the same, with a gradient added to what there is
+      {2, 7, 3, 1, 2, 2, 2, 4, 8, 6},          // groups
+      {1, 6, 4, 1, 1, 3, 3, 2, 16, 16, true},  // more padding than a window needs
   };
 }
 

@@ -94,8 +94,9 @@ Window window(const Axis &axis, int64_t stride, Sizes steps) { return {axis.in, 
 /// C[sample, y, x, filter]; the image's channels are last.
 WindowedShape forward(const Convolution &c) {
   int64_t line = c.x.in * c.channels;
-  OperandWalk image{{c.y.in * line, 0, 0, 0, 0, 1},
-                    {window(c.y, line, {0, c.y.stride, 0, c.y.dilation, 0, 0}), window(c.x, c.channels, {0, 0, c.x.stride, 0, c.x.dilation, 0})}};
+  OperandWalk image{
+      {c.y.in * line, 0, 0, 0, 0, 1},
+      {window(c.y, line, {0, c.y.stride, 0, c.y.dilation, 0, 0}), window(c.x, c.channels, {0, 0, c.x.stride, 0, c.x.dilation, 0})}};
   OperandWalk weights{{c.x.window * c.channels * c.filters, c.channels * c.filters, c.filters, 1}, {}};
   return {{c.samples, c.y.out(), c.x.out()}, {c.filters}, {c.y.window, c.x.window, c.channels}, image, weights};
 }
@@ -121,16 +122,24 @@ WindowedShape imageGradient(const Convolution &c) {
 /// C[y, x, channel, filter], a sum over samples and positions.
 WindowedShape weightGradient(const Convolution &c) {
   int64_t line = c.x.in * c.channels;
-  OperandWalk image{{0, 0, 1, c.y.in * line, 0, 0},
-                    {window(c.y, line, {c.y.dilation, 0, 0, 0, c.y.stride, 0}), window(c.x, c.channels, {0, c.x.dilation, 0, 0, 0, c.x.stride})}};
+  OperandWalk image{
+      {0, 0, 1, c.y.in * line, 0, 0},
+      {window(c.y, line, {c.y.dilation, 0, 0, 0, c.y.stride, 0}), window(c.x, c.channels, {0, c.x.dilation, 0, 0, 0, c.x.stride})}};
   int64_t rows = c.y.out(), columns = c.x.out();
   OperandWalk gradient{{rows * columns * c.filters, columns * c.filters, c.filters, 1}, {}};
   return {{c.y.window, c.x.window, c.channels}, {c.filters}, {c.samples, rows, columns}, image, gradient};
 }
 
+/// C[filter, y, x, channel]: windows of B, without spread.
+WindowedShape weightGradientOfB(const Convolution &c) {
+  WindowedShape shape = forward(c);
+  int64_t rows = c.y.out(), columns = c.x.out();
+  OperandWalk gradient{{1, rows * columns * c.filters, columns * c.filters, c.filters}, {}};
+  return {shape.n, shape.k, shape.m, gradient, shape.a};
+}
+
 /// C[filter, y, x] of one sample whose channels are first: windows of B, without spread.
-WindowedShape channelsFirst(Convolution c) {
-  c.y.spread = c.x.spread = 1;
+WindowedShape channelsFirst(const Convolution &c) {
   OperandWalk image{{c.y.in * c.x.in, 0, 0, 0, 0},
                     {window(c.y, c.x.in, {0, c.y.dilation, 0, c.y.stride, 0}), window(c.x, 1, {0, 0, c.x.dilation, 0, c.x.stride})}};
   int64_t area = c.y.window * c.x.window;
@@ -178,7 +187,7 @@ struct Draw {
   }
 
   WindowedShape shape(int kind) {
-    switch (kind % 7) {
+    switch (kind % 8) {
     case 0:
       return forward(convolution(false));
     case 1:
@@ -186,11 +195,13 @@ struct Draw {
     case 2:
       return imageGradient(convolution(false));
     case 3:
-      return weightGradient(convolution(kind % 2));
+      return weightGradient(convolution(true));
     case 4:
       return channelsFirst(convolution(false));
     case 5:
       return forwardOfTorchWeights(convolution(false));
+    case 6:
+      return weightGradientOfB(convolution(false));
     default:
       return walk();
     }
@@ -292,7 +303,7 @@ template <class In, class T> struct WindowedRun {
 
 /// Fewer unless NPAR_LONG is set. Shapes that the definition takes long to sum are left out.
 template <class In, class T> void checkRandom(ProductType type) {
-  const int cases = std::getenv("NPAR_LONG") ? 210 : 70;
+  const int cases = std::getenv("NPAR_LONG") ? 240 : 80;
   const int64_t work = std::getenv("NPAR_LONG") ? 1'000'000 : 200'000;
   Draw draw{std::mt19937(1 + unsigned(type))};
   for (int i = 0; i < cases && !::testing::Test::HasFailure();) {

@@ -1,4 +1,5 @@
-// Refusals of windowed products: sizes, windows and places that cannot be.
+// Windowed products in a program: which are refused, and how they are printed.
+#include "engine/program/PrintProgram.h"
 #include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
@@ -28,7 +29,7 @@ ProgramT windowed(const std::function<void(MatmulT &)> &change) {
   return program;
 }
 
-TEST(VerifyWindows, AcceptsWhatItCanRead) {
+TEST(WindowedProgram, IsAccepted) {
   for (const CheckResult &result : check(windowed([](MatmulT &) {})))
     EXPECT_TRUE(result.ok) << result.detail;
   auto spread = [](MatmulT &m) { m.windowed->a->windows[0]->spread = 3, m.windowed->a->windows[0]->before = -1; };
@@ -36,25 +37,37 @@ TEST(VerifyWindows, AcceptsWhatItCanRead) {
     EXPECT_TRUE(result.ok) << result.detail;
 }
 
-TEST(VerifyWindows, Impossible) {
+TEST(WindowedProgram, WithImpossibleWindows) {
   const std::vector<std::function<void(MatmulT &)>> changes = {
       [](MatmulT &m) { m.windowed->m = {3}; },
       [](MatmulT &m) { m.windowed->n = {}; },
-      [](MatmulT &m) { m.windowed->k = {2, 2, 1}; },
-      [](MatmulT &m) { m.windowed->k = {-2, -2}; },
+      [](MatmulT &m) {
+        m.windowed->k = {2, 2, 1};
+      },
+      [](MatmulT &m) {
+        m.windowed->k = {-2, -2};
+      },
       [](MatmulT &m) { m.windowed->n = {2, 1, 1, 1, 1, 1, 1, 1, 1}, m.windowed->b->strides = {4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}; },
-      [](MatmulT &m) { m.windowed->b->strides = {4, 2}; },
+      [](MatmulT &m) {
+        m.windowed->b->strides = {4, 2};
+      },
       [](MatmulT &m) { m.a_row = 1; },
       [](MatmulT &m) { m.b_column = 1; },
-      [](MatmulT &m) { m.batch = m.a_batch = m.b_batch = m.c_batch = {1, 1}, m.a_batch[1] = m.b_batch[1] = m.c_batch[1] = 0, m.grouping = Grouping::Depth; },
+      [](MatmulT &m) {
+        m.batch = m.a_batch = m.b_batch = m.c_batch = {1, 1}, m.a_batch[1] = m.b_batch[1] = m.c_batch[1] = 0, m.grouping = Grouping::Depth;
+      },
       [](MatmulT &m) { m.windowed->a->windows[0]->size = 0; },
       [](MatmulT &m) { m.windowed->a->windows[0]->stride = -2; },
       [](MatmulT &m) { m.windowed->a->windows[0]->spread = 0; },
-      [](MatmulT &m) { m.windowed->a->windows[0]->steps = {2, 1}; },
+      [](MatmulT &m) {
+        m.windowed->a->windows[0]->steps = {2, 1};
+      },
       [](MatmulT &m) { m.windowed->a->windows[0]->steps[0] = INT64_MIN; },
       [](MatmulT &m) { m.windowed->a->windows[0]->before = INT64_MAX; },
       [](MatmulT &m) { m.windowed->a->windows[0]->before = int64_t{1} << 60; },
-      [](MatmulT &m) { m.windowed->a->windows[0]->spread = 2, m.windowed->a->windows[0]->steps = {2, 1, 1}; },
+      [](MatmulT &m) {
+        m.windowed->a->windows[0]->spread = 2, m.windowed->a->windows[0]->steps = {2, 1, 1};
+      },
       [](MatmulT &m) {
         m.windowed->a->windows[0]->spread = 2;
         m.windowed->a->windows.push_back(std::make_unique<WindowT>(*m.windowed->a->windows[0]));
@@ -71,11 +84,12 @@ TEST(VerifyWindows, Impossible) {
   for (size_t i = 0; i < changes.size(); ++i) {
     SCOPED_TRACE("change " + std::to_string(i));
     expectRefused(windowed(changes[i]), "well formed",
-                  i == 8 ? "a grouped matrix product whose samples or groups are impossible" : "a matrix product whose windows are impossible");
+                  i == 8 ? "a grouped matrix product whose samples or groups are impossible"
+                         : "a matrix product whose windows are impossible");
   }
 }
 
-TEST(VerifyWindows, Beyond) {
+TEST(WindowedProgram, BeyondItsOperands) {
   const std::vector<std::function<void(MatmulT &)>> changes = {
       [](MatmulT &m) { m.windowed->a->windows[0]->size = 6; }, [](MatmulT &m) { m.windowed->a->windows[0]->stride = 3; },
       [](MatmulT &m) { m.windowed->a->strides[2] = 2; },       [](MatmulT &m) { m.windowed->a->strides[0] = -1; },
@@ -85,6 +99,16 @@ TEST(VerifyWindows, Beyond) {
     SCOPED_TRACE("change " + std::to_string(i));
     expectRefused(windowed(changes[i]), "well formed", "the matrix product reaches beyond its operands");
   }
+}
+
+TEST(WindowedProgram, Prints) {
+  auto spread = [](MatmulT &m) { m.windowed->a->windows[0]->spread = 3, m.windowed->a->windows[0]->before = -1; };
+  auto loaded = LoadedProgram::fromTables(windowed(spread));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  std::string text = printProgram((*loaded)->root());
+  EXPECT_NE(text.find(", m [2], n [2], k [2, 2], a walks [0, 0, 1] {5 x 2, steps [2, 1, 0], before -1, spread 3}, b walks [4, 2, 1]"),
+            std::string::npos)
+      << text;
 }
 
 } // namespace
