@@ -80,7 +80,7 @@ struct Product::Strip {
   bool first, last;
 };
 
-/// Where the rows of a tile are in C, in elements: `stride` apart from the first place on, or at their places unless `isEven`.
+/// Places of a tile's rows in C, in elements. If they are `isEven`, only the first place is set, and the others follow `stride` apart.
 struct Product::TileRows {
   static constexpr int most = 32;
   bool isEven;

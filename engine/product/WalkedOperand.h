@@ -11,7 +11,7 @@ namespace npar::engine {
 
 /// Windows have no `spread` here. The operand's lines are rows of A or columns of B. Where contiguous elements fill whole groups of a
 /// panel, the instruction set packs them from their places. Otherwise blocks of the operand are copied to a stage, and packed from there:
-/// nothing larger than a stage exists beside the panels.
+/// nothing but the panels is larger than a stage.
 class WalkedOperand {
 public:
   /// The elements of a product's type in memory have `elementBytes`.

@@ -8,7 +8,7 @@ namespace npar::engine {
 
 namespace {
 
-/// The position that a window moves with among `count` of them from `first` on; `count` if there is none.
+/// Index of the position that moves the window, of `count` positions from `first` on; `count` if none does.
 size_t moving(const Window &window, size_t first, size_t count) {
   size_t at = 0;
   while (at < count && window.steps[first + at] == 0)
@@ -16,7 +16,7 @@ size_t moving(const Window &window, size_t first, size_t count) {
   return at;
 }
 
-/// From now on position `at` means entry begin + period x position of what it meant.
+/// Renumbers position `at`: its value i stands for what was begin + i * period.
 void rescale(OperandWalk &walk, int64_t &offset, size_t at, int64_t begin, int64_t period) {
   offset += begin * walk.strides[at];
   walk.strides[at] *= period;

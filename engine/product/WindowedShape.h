@@ -49,7 +49,7 @@ private:
 };
 
 /// A product without `spread`, of some rows of C and all k that count for these. `a`, `b` and `c` are offsets of the operands in elements.
-/// Without any such k the rows are zeros: then `isEmpty`.
+/// A part that `isEmpty` has no such k: its rows are zeros.
 struct WindowedPart {
   WindowedShape shape;
   RowPlaces rows;

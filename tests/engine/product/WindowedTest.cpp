@@ -109,7 +109,7 @@ WindowedShape forwardOfTorchWeights(const Convolution &c) {
   return shape;
 }
 
-/// Of the image, for a convolution without spread: windows of the result's gradient, spread by the stride.
+/// C[sample, y, x, channel], the image's gradient if nothing is spread: windows of the result's gradient, spread by the stride.
 WindowedShape imageGradient(const Convolution &c) {
   int64_t rows = c.y.out(), columns = c.x.out(), line = columns * c.filters;
   OperandWalk gradient{{rows * line, 0, 0, 0, 0, 1},
