@@ -112,7 +112,7 @@ TEST(CudaNumbers, ConvolutionsAreRefused) {
   flatbuffers::FlatBufferBuilder builder;
   FinishProgramBuffer(builder, CreateProgram(builder, &content));
   Status status = makeBackend("cuda")->load(*program::GetProgram(builder.GetBufferPointer()));
-  EXPECT_EQ(status.code(), Code::BadInput);
+  EXPECT_EQ(status.code(), engine::Code::BadInput);
   EXPECT_EQ(status.message(),
             "matrix product 0 (3x4x5) is a convolution, which npar multiplies on the CPU only so far: compile it for the CPU");
 }
