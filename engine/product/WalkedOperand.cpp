@@ -96,7 +96,7 @@ void WalkedOperand::merge(Side &side) {
   side.loops = std::move(merged);
 }
 
-/// Number of elements that are contiguous along the side; 0: none.
+/// Number of elements that are contiguous along the side.
 int64_t WalkedOperand::contiguous(const Side &side) {
   int64_t count = 1;
   for (size_t i = side.loops.size(); i-- > 0 && side.loops[i].stride == count;)

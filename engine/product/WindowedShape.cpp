@@ -71,9 +71,10 @@ void WindowedPart::keep(size_t number, int64_t remainder) {
   size_t k = moving(shape.a.windows[number], shape.m.size(), shape.k.size()), inA = shape.m.size() + k;
   const bool moves = k < shape.k.size();
   int64_t period = moves ? periodOf(shape.a.windows[number], inA) : 1, first = 0, step = moves ? shape.a.windows[number].steps[inA] : 0;
-  while (first < period && (first * step - shape.a.windows[number].before) % spread != 0)
+  const int64_t candidates = moves ? std::min(period, shape.k[k]) : 1;
+  while (first < candidates && (first * step - shape.a.windows[number].before) % spread != 0)
     ++first;
-  isEmpty = isEmpty || first == period || (moves && first >= shape.k[k]);
+  isEmpty = isEmpty || first == candidates;
   if (isEmpty)
     return;
   if (moves) {

@@ -18,7 +18,7 @@ import time
 # Memory that PyTorch frees stays in the process: fresh pages in every run would count against it.
 KEPT = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
 
-# name: samples are a multiple of --samples; image, window, stride, padding, channels, filters
+# Image, window, stride, padding, channels, filters.
 RESNET = [(224, 7, 2, 3, 3, 64)]
 for size, narrow, wide, before in ((56, 64, 256, 64), (28, 128, 512, 256), (14, 256, 1024, 512), (7, 512, 2048, 1024)):
     stride = 1 if size == 56 else 2
@@ -48,6 +48,7 @@ def lists(shape):
 
 
 def shapes(samples, layer):
+    """Forward, gradient of the image and of the weights, in this order."""
     image, window, stride, padding, channels, filters = layer
     out = (image + 2 * padding - window) // stride + 1
     area = window * window * channels
