@@ -325,6 +325,12 @@ struct DataOrder {
   ExpressionPtr seed;
 };
 
+/// `training: random_crop(pad = 4), flip`
+struct DataSteps {
+  Name word;
+  std::vector<ExpressionPtr> steps;
+};
+
 /// The sources of a model's inputs.
 struct Data {
   Name name, model;
@@ -333,6 +339,7 @@ struct Data {
   std::vector<DataSplit> splits;
   std::vector<DataOrder> orders;
   std::vector<Name> lasts; ///< `drop` of `drop last`
+  std::vector<DataSteps> steps;
 };
 
 /// The syntax tree of one text. `index` is its number in Sources.

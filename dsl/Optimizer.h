@@ -7,14 +7,18 @@
 
 namespace npar::dsl {
 
-enum class ScheduleKind { Constant, Linear, Cosine };
+enum class ScheduleKind { Constant, Linear, Cosine, Step, Exponential };
 
-/// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant, linear or cosine decay from peak to
-/// `final` over the steps from `warmup` to `steps`, `final` afterwards.
+/// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant; or linear or cosine decay from peak to `final`
+/// over the steps from `warmup` to `steps`, `final` afterwards; or peak*factor^n with n = (t - warmup)/every, which Step rounds down.
 struct LearningRate {
   ScheduleKind kind = ScheduleKind::Constant;
   double peak = 1e-3, final = 0;
   int64_t warmup = 0, steps = 0;
+  double factor = 1; ///< multiplies the rate once in `every` steps, if hasFactor()
+  int64_t every = 1;
+
+  bool hasFactor() const { return kind == ScheduleKind::Step || kind == ScheduleKind::Exponential; }
 };
 
 struct OptimizerArgument {

@@ -282,6 +282,8 @@ struct Plan {
 using program::DataFormat;
 using program::DataLast;
 using program::DataOrder;
+using program::Interpolation;
+using program::PictureStepKind;
 
 struct DataFile {
   std::string path; ///< found from the folder of the text that names it
@@ -295,8 +297,17 @@ struct DataFeed {
   std::string tensor;    ///< name of the tensor in a file of tensors
   int64_t shift = 0;     ///< streams: distance in tokens to the token that is fed
   bool valid = false;    ///< streams: feeds whether there is a token instead of the token
+  bool isClass = false;  ///< folders of pictures: feeds the number of the picture's sub-folder instead of the picture
   int64_t below = 0;     ///< exclusive upper bound of its integers; 0: not given
   std::string belowAxis; ///< axis that gives the bound by its size; may be empty
+  Location location;
+};
+
+/// A step that prepares a picture; engine/program/Program.fbs defines its numbers.
+struct PictureStep {
+  PictureStepKind kind = PictureStepKind::Resize;
+  std::vector<double> numbers;
+  Interpolation interpolation = Interpolation::Antialiased;
   Location location;
 };
 
@@ -315,6 +326,7 @@ struct Data {
   std::optional<uint64_t> seed; ///< seed of the order; absent: the training's seed
   std::vector<double> shares;   ///< shares of the parts; empty: a single part
   uint64_t splitSeed = 0;
+  std::vector<PictureStep> training, evaluation; ///< steps that prepare pictures
   Location location;
 };
 

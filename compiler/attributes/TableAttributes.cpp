@@ -63,7 +63,7 @@ static bool readGroup(DictionaryAttr from, DataGroupEntry &group) {
   for (auto each : lists.list<DictionaryAttr>("feeds")) {
     FieldReader fields(each);
     group.feeds.push_back({fields.text("input"), fields.text("tensor"), fields.integer("shift"), fields.boolean("valid"),
-                           fields.integer("below"), fields.text("axis"), fields.location("loc")});
+                           fields.integer("below"), fields.text("axis"), fields.location("loc"), fields.boolean("class")});
   }
   return known;
 }
@@ -87,12 +87,41 @@ static DictionaryAttr writeGroup(MLIRContext *context, const DataGroupEntry &gro
     fields.addInteger("below", feed.below);
     fields.addText("axis", feed.axis);
     fields.addGiven("loc", feed.loc);
+    if (feed.isClass)
+      fields.addBool("class", true);
     feeds.push_back(fields.get());
   }
   FieldWriter lists(context);
   lists.addList("files", files);
   lists.addList("feeds", feeds);
   return lists.get();
+}
+
+static bool readSteps(const FieldReader &lists, StringRef name, std::vector<PictureStepEntry> &steps) {
+  bool known = true;
+  for (auto each : lists.list<DictionaryAttr>(name)) {
+    FieldReader fields(each);
+    PictureStepEntry &step = steps.emplace_back();
+    known &= takeWord(fields, "kind", step.kind) && takeWord(fields, "interpolation", step.interpolation);
+    for (auto number : fields.list<FloatAttr>("numbers"))
+      step.numbers.push_back(number.getValueAsDouble());
+    step.loc = fields.location("loc");
+  }
+  return known;
+}
+
+static void writeSteps(MLIRContext *context, ArrayRef<PictureStepEntry> steps, StringRef name, FieldWriter &lists) {
+  SmallVector<Attribute> list;
+  for (const PictureStepEntry &step : steps) {
+    FieldWriter fields(context);
+    fields.addText("kind", wordOf(step.kind));
+    fields.add("numbers", Builder(context).getF64ArrayAttr(step.numbers));
+    fields.addText("interpolation", wordOf(step.interpolation));
+    fields.addGiven("loc", step.loc);
+    list.push_back(fields.get());
+  }
+  if (!list.empty())
+    lists.addList(name, list);
 }
 
 FailureOr<std::optional<DataBlockEntry>> getDataBlock(ModuleOp module) {
@@ -105,6 +134,7 @@ FailureOr<std::optional<DataBlockEntry>> getDataBlock(ModuleOp module) {
   bool known = takeWord(fields, "order", block.order) && takeWord(fields, "last", block.last);
   for (auto each : fields.list<DictionaryAttr>("groups"))
     known &= readGroup(each, block.groups.emplace_back());
+  known &= readSteps(fields, "training", block.training) && readSteps(fields, "evaluation", block.evaluation);
   if (!known)
     return module.emitError("internal error: the data block '") << block.name << "' has a word that no program has";
   for (auto share : fields.list<FloatAttr>("shares"))
@@ -128,6 +158,8 @@ void setDataBlock(ModuleOp module, const DataBlockEntry &block) {
   fields.add("shares", Builder(module.getContext()).getF64ArrayAttr(block.shares));
   fields.addInteger("split_seed", static_cast<int64_t>(block.splitSeed));
   fields.addGiven("loc", block.loc);
+  writeSteps(module.getContext(), block.training, "training", fields);
+  writeSteps(module.getContext(), block.evaluation, "evaluation", fields);
   if (block.seed)
     fields.addInteger("seed", static_cast<int64_t>(*block.seed));
   dataBlock.set(module, fields.get());

@@ -43,6 +43,14 @@ struct DataFeedEntry {
   int64_t below = 0;
   llvm::StringRef axis;
   mlir::LocationAttr loc;
+  bool isClass = false;
+};
+
+struct PictureStepEntry {
+  program::PictureStepKind kind = program::PictureStepKind::Resize;
+  std::vector<double> numbers;
+  program::Interpolation interpolation = program::Interpolation::Antialiased;
+  mlir::LocationAttr loc;
 };
 
 struct DataGroupEntry {
@@ -52,7 +60,9 @@ struct DataGroupEntry {
 
 /// `npar.data` = {name = "pairs", order = "shuffled", last = "join", groups = [{files = [{path = "a.safetensors", format = "tensors",
 /// weight = 0, lengths = ""}], feeds = [{input = "label", tensor = "label", below = 4, axis = "labels", loc = ...}]}], shares = [0.9, 0.1],
-/// split_seed = 42, loc = ...}; with `seed` if the block has its own. engine/program/Program.fbs defines each field.
+/// split_seed = 42, loc = ...}; with `seed` if the block has its own; with `training` and `evaluation` = [{kind = "flip", numbers = [0.5],
+/// interpolation = "antialiased", loc = ...}] if it has steps; a feed with `class` if it feeds the class of a folder.
+/// engine/program/Program.fbs defines each field.
 struct DataBlockEntry {
   llvm::StringRef name;
   program::DataOrder order = program::DataOrder::Shuffled;
@@ -62,6 +72,7 @@ struct DataBlockEntry {
   uint64_t splitSeed = 0;
   std::optional<uint64_t> seed;
   mlir::LocationAttr loc;
+  std::vector<PictureStepEntry> training, evaluation;
 };
 /// Nothing if the module has no data block. Fails with an error at the module if a word is unknown.
 mlir::FailureOr<std::optional<DataBlockEntry>> getDataBlock(mlir::ModuleOp module);

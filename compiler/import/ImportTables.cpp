@@ -23,8 +23,12 @@ void setDataBlock(ModuleOp module, const dsl::Data &data, llvm::function_ref<Loc
     for (const dsl::DataFile &file : group.files)
       entry.files.push_back({file.path, file.format, file.weight, file.lengths});
     for (const dsl::DataFeed &feed : group.feeds)
-      entry.feeds.push_back({feed.input, feed.tensor, feed.shift, feed.valid, feed.below, feed.belowAxis, location(feed.location)});
+      entry.feeds.push_back(
+          {feed.input, feed.tensor, feed.shift, feed.valid, feed.below, feed.belowAxis, location(feed.location), feed.isClass});
   }
+  for (const auto &[from, to] : {std::pair(&data.training, &block.training), std::pair(&data.evaluation, &block.evaluation)})
+    for (const dsl::PictureStep &step : *from)
+      to->push_back({step.kind, step.numbers, step.interpolation, location(step.location)});
   block.shares = data.shares;
   block.splitSeed = data.splitSeed;
   block.seed = data.seed;

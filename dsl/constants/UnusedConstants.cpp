@@ -91,6 +91,9 @@ public:
       for (const ast::DataFeed &feed : source.feeds)
         expression(feed.value), expression(feed.below);
     }
+    for (const ast::DataSteps &each : d.steps)
+      for (const ast::ExpressionPtr &step : each.steps)
+        expression(step);
     for (const ast::DataSplit &split : d.splits) {
       for (const ast::ExpressionPtr &share : split.shares)
         expression(share);

@@ -2,6 +2,7 @@
 #include "dsl/elaborate/DataElaborator.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/elaborate/PictureSteps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,8 @@
 
 namespace npar::dsl {
 namespace {
+
+bool isStream(DataFormat format) { return format == DataFormat::Bytes || format == DataFormat::U16 || format == DataFormat::I32; }
 
 class DataElaborator {
 public:
@@ -29,6 +32,7 @@ public:
       attempt([&] { order(each); });
     for (const ast::Name &each : source.lasts)
       attempt([&] { last(each); });
+    attempt([&] { steps(); });
     checkComplete();
     return std::move(data);
   }
@@ -45,16 +49,23 @@ private:
   //===- Files ------------------------------------------------------------------------------------------------------------===//
 
   void group(const ast::DataSource &from) {
-    if (from.word.text != "stream" && from.word.text != "file")
-      reporter.fail(from.word.location, "a data block has no '" + from.word.text + "'", wordHelp(from.word.text));
-    bool stream = from.word.text == "stream";
+    const std::string &word = from.word.text;
+    if (word != "stream" && word != "file" && word != "idx" && word != "images")
+      reporter.fail(from.word.location, "a data block has no '" + word + "'", wordHelp(word));
+    bool stream = word == "stream";
     DataGroup group;
     for (const ast::DataFile &each : from.files)
-      group.files.push_back(file(each, stream));
+      group.files.push_back(file(each, word));
     weigh(from, group);
+    if (word == "idx" && from.feeds.size() > 1)
+      reporter.fail(from.feeds[1].input.location, "an IDX file has one array, so it feeds one input",
+                    {"write `idx \"FILE\" " + from.feeds[1].input.text + "` for the file of '" + from.feeds[1].input.text + "'"});
     for (const ast::DataFeed &each : from.feeds)
       attempt([&] {
-        DataFeed made = stream ? streamFeed(each, from, group) : tensorFeed(each);
+        DataFeed made = stream           ? streamFeed(each, from, group)
+                        : word == "file" ? tensorFeed(each)
+                        : word == "idx"  ? arrayFeed(each)
+                                         : pictureFeed(each, from);
         if (made.location.line > 0) // otherwise the model does not need the input
           group.feeds.push_back(std::move(made));
       });
@@ -69,8 +80,8 @@ private:
   }
 
   static Helps wordHelp(const std::string &word) {
-    Helps helps = didYouMean(word, {"stream", "file", "split", "shuffled", "sequential", "drop", "pad"});
-    return helps.empty() ? Helps{"it has stream, file, split, shuffled or sequential, drop last or pad last"} : helps;
+    Helps helps = didYouMean(word, {"stream", "file", "idx", "images", "split", "shuffled", "sequential", "drop", "pad"});
+    return helps.empty() ? Helps{"it has stream, file, idx, images, split, shuffled or sequential, drop last or pad last"} : helps;
   }
 
   /// A path of the text, from the folder of the text.
@@ -78,16 +89,18 @@ private:
     return (std::filesystem::path(sources.name(path.location.file)).parent_path() / path.text).lexically_normal().string();
   }
 
-  DataFile file(const ast::DataFile &from, bool stream) {
+  DataFile file(const ast::DataFile &from, const std::string &kind) {
     DataFile result;
     if (from.path.text.empty())
       reporter.fail(from.path.location, "a file needs a name");
     result.path = found(from.path);
-    if (!stream) {
+    if (kind != "stream") {
+      result.format = kind == "idx" ? DataFormat::Idx : kind == "images" ? DataFormat::Images : DataFormat::Tensors;
       for (const auto &[given, word] : {std::pair(&from.format, "as"), std::pair(&from.lengths, "lengths")})
         if (*given)
           reporter.fail((*given)->location,
-                        std::string("'") + word + "' is for a stream of tokens; a file of tensors states its own types");
+                        std::string("'") + word + "' is for a stream of tokens; " +
+                            (kind == "file" ? "a file of tensors states its own types" : "pictures and IDX files state their own types"));
       return result;
     }
     std::string ending = std::filesystem::path(from.path.text).extension().string();
@@ -160,9 +173,14 @@ private:
     if (data.groups.empty())
       return;
     const DataGroup &first = data.groups[0];
-    if (first.files[0].format != DataFormat::Tensors || group.files[0].format != DataFormat::Tensors)
+    DataFormat format = group.files[0].format, other = first.files[0].format;
+    if (isStream(format) || isStream(other))
       reporter.fail(from.word.location, "a stream of tokens feeds a model alone",
                     {"put what all inputs take into files of tensors, as many samples in each"});
+    if (format == DataFormat::Images || format != other)
+      reporter.fail(from.word.location,
+                    std::string("'") + from.word.text + "' cannot feed a model together with '" + source.sources[0].word.text + "'",
+                    {"the classes of a folder of pictures are fed by class(...): `images \"FOLDER\" image, label = class(image)`"});
     if (first.files.size() != group.files.size())
       reporter.fail(from.word.location,
                     "these are " + counted(static_cast<int64_t>(group.files.size()), "file") + ", but there are " +
@@ -205,6 +223,78 @@ private:
     }
     bound(from, node, result);
     return result;
+  }
+
+  /// The one array of an IDX file.
+  DataFeed arrayFeed(const ast::DataFeed &from) {
+    const Node *node = input(from.input);
+    DataFeed result;
+    result.input = from.input.text;
+    if (from.value)
+      reporter.fail(from.value->location, "an IDX file has one array, which has no name");
+    if (node)
+      needInteger(from, *node);
+    if (node && node->type.axes.size() >= 3)
+      picture(from, *node);
+    bound(from, node, result);
+    return result;
+  }
+
+  /// A picture of a folder, or `class(image)`, where `image` is an input of the same folder.
+  DataFeed pictureFeed(const ast::DataFeed &from, const ast::DataSource &group) {
+    const Node *node = input(from.input);
+    DataFeed result;
+    result.input = from.input.text;
+    if (node)
+      needInteger(from, *node);
+    if (from.value) {
+      const ast::Expression &value = *from.value;
+      bool isCall = value.kind == ast::ExpressionKind::Suffixed && value.items[0]->kind == ast::ExpressionKind::Name &&
+                    value.items[0]->text == "class" && value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
+      if (!isCall)
+        reporter.fail(value.location, "an input of a folder takes its pictures or class(...)",
+                      {"write `images \"FOLDER\" image, label = class(image)`"});
+      auto arguments = matchArguments(reporter, "'class'", value.location, {{"image"}}, value.suffixes[0].arguments);
+      const ast::Expression &of = *arguments[0]->value;
+      if (of.kind != ast::ExpressionKind::Name ||
+          std::none_of(group.feeds.begin(), group.feeds.end(), [&](const auto &feed) { return feed.input.text == of.text && !feed.value; }))
+        reporter.fail(of.location, "'class' needs the input that has this folder's pictures");
+      result.isClass = true;
+      if (node && node->type.axes.size() != 1)
+        reporter.fail(from.input.location,
+                      "a class is one number for each sample; '" + from.input.text + "' is over [" + joinedAxes(node->type.axes) + "]",
+                      {"declare it over [batch]"});
+    } else if (node) {
+      picture(from, *node);
+    }
+    bound(from, node, result);
+    return result;
+  }
+
+  void needInteger(const ast::DataFeed &from, const Node &node) {
+    if (!isInteger(node.type.element))
+      reporter.fail(from.input.location, "input '" + from.input.text + "' has floats, but pictures and IDX files have integers",
+                    {"declare it u8 and convert it in the model: float(" + from.input.text + ") / 255"});
+  }
+
+  /// Checks that an input can hold pictures, and notes that there are some.
+  void picture(const ast::DataFeed &from, const Node &node) {
+    const std::vector<std::string> &axes = node.type.axes;
+    if (axes.size() != 3 && axes.size() != 4)
+      reporter.fail(from.input.location, "pictures feed an input over [batch, row, column] or [batch, channel, row, column]; '" +
+                                             from.input.text + "' is over [" + joinedAxes(axes) + "]");
+    for (const Axis &axis : model.axes)
+      if (axes.size() == 4 && axis.name == axes[1] && axis.size != 1 && axis.size != 3)
+        reporter.fail(from.input.location, "pictures have 1 channel (grey) or 3 (red, green, blue), but axis '" + axis.name + "' of '" +
+                                               from.input.text + "' has " + std::to_string(axis.size));
+    hasPictures = true;
+  }
+
+  void steps() {
+    elaborateSteps(source.steps, evaluator, scope, data);
+    if (!source.steps.empty() && !hasPictures && !incomplete)
+      reporter.fail(source.steps[0].word.location, "these steps prepare pictures, but data block '" + data.name + "' feeds none",
+                    {"`images \"FOLDER\" image` and `idx \"FILE\" image` feed pictures"});
   }
 
   DataFeed streamFeed(const ast::DataFeed &from, const ast::DataSource &group, const DataGroup &made) {
@@ -360,7 +450,7 @@ private:
   Data data;
   std::vector<std::pair<std::string, Location>> known; ///< inputs that are fed
   std::string sequence;                                ///< axis of what the stream feeds
-  bool incomplete = false;
+  bool hasPictures = false, incomplete = false;
 };
 
 void collectInputs(const std::vector<ast::Statement> &statements, std::vector<std::string> &names) {

@@ -137,7 +137,9 @@ private:
     static const std::map<std::string, std::pair<ScheduleKind, std::vector<Formal>>> forms = {
         {"constant", {ScheduleKind::Constant, {{"peak"}, {"warmup", true}}}},
         {"linear", {ScheduleKind::Linear, {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}},
-        {"cosine", {ScheduleKind::Cosine, {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}}};
+        {"cosine", {ScheduleKind::Cosine, {{"peak"}, {"warmup", true}, {"steps"}, {"final", true}}}},
+        {"step", {ScheduleKind::Step, {{"peak"}, {"warmup", true}, {"factor"}, {"every"}}}},
+        {"exponential", {ScheduleKind::Exponential, {{"peak"}, {"warmup", true}, {"factor"}, {"every", true}}}}};
     std::vector<std::string> names;
     for (const auto &form : forms)
       names.push_back(form.first);
@@ -156,6 +158,15 @@ private:
     r.warmup = value(1) ? steps(*value(1), "the warm-up") : 0;
     if (r.kind == ScheduleKind::Constant)
       return r;
+    if (r.hasFactor()) {
+      r.factor = evaluator.number(*value(2), scope, "the factor of the learning rate");
+      if (!(r.factor > 0 && r.factor <= 1))
+        reporter.fail(value(2)->location, "the factor of the learning rate is " + textOf(r.factor) + ", it must be above 0 and at most 1");
+      r.every = value(3) ? steps(*value(3), "the number of steps between changes of the learning rate") : 1;
+      if (r.every < 1)
+        reporter.fail(value(3)->location, "the learning rate changes every 0 steps, it must be at least 1");
+      return r;
+    }
     r.steps = steps(*value(2), "the number of steps");
     r.final = value(3) ? atLeastZero(*value(3), "the final learning rate") : 0;
     if (r.steps <= r.warmup)

@@ -35,10 +35,11 @@ figureUnit: name ('/' name)? | '%';
 
 // The sources of a model's inputs. The words are checked afterwards.
 dataDeclaration: DATA name parameters? FOR name '{' dataItem* '}';
-dataItem: dataSource | dataSplit | dataLast | dataOrder;
+dataItem: dataSource | dataSteps | dataSplit | dataLast | dataOrder;
 dataSource: name dataFile (',' dataFile)* dataFeed (',' dataFeed)*; // `stream "a.u16", "b.u16"  tokens, targets = shift(tokens, 1)`
 dataFile: STRING (AS name)? (LENGTHS STRING)? (WEIGHT unary)?;
 dataFeed: name ('=' expression)? (BELOW expression)?;
+dataSteps: name ':' expression (',' expression)*; // `training: random_crop(pad = 4), flip`
 dataSplit: SPLIT expression (',' expression)* (SEED expression)?; // `split 0.9, 0.1 seed 42`
 dataLast: name LAST; // `drop last`
 dataOrder: name (SEED expression)?; // `shuffled seed 7`

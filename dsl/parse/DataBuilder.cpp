@@ -4,10 +4,14 @@
 namespace npar::dsl {
 
 ast::Data DataBuilder::data(Grammar::DataDeclarationContext *context) {
-  ast::Data result{name(context->name(0)), name(context->name(1)), parameters(context->parameters()), {}, {}, {}, {}};
+  ast::Data result{name(context->name(0)), name(context->name(1)), parameters(context->parameters()), {}, {}, {}, {}, {}};
   for (auto *item : context->dataItem()) {
     if (auto *from = item->dataSource()) {
       result.sources.push_back(source(from));
+    } else if (auto *steps = item->dataSteps()) {
+      result.steps.push_back({name(steps->name()), {}});
+      for (auto *each : steps->expression())
+        result.steps.back().steps.push_back(expression(each));
     } else if (auto *split = item->dataSplit()) {
       result.splits.push_back({at(split), {}, nullptr});
       auto values = split->expression();

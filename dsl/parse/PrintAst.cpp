@@ -338,6 +338,12 @@ private:
         out << (i ? ", " : " "), dataFeed(s.feeds[i]);
       out << '\n';
     }
+    for (const DataSteps &s : d.steps) {
+      out << "    " << s.word.text << ": ";
+      for (size_t i = 0; i < s.steps.size(); ++i)
+        out << (i ? ", " : ""), expression(*s.steps[i]);
+      out << '\n';
+    }
     for (const DataSplit &s : d.splits) {
       for (size_t i = 0; i < s.shares.size(); ++i)
         out << (i ? ", " : "    split "), expression(*s.shares[i]);

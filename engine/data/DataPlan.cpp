@@ -20,8 +20,12 @@ std::optional<DataPlan> DataPlan::of(const program::Program &program) {
     for (const program::DataFile *file : *each->files())
       group.files.push_back({file->path()->str(), file->format(), file->weight(), file->lengths()->str()});
     for (const program::DataFeed *feed : *each->feeds())
-      group.feeds.push_back({feed->input(), feed->tensor()->str(), feed->shift(), feed->valid()});
+      group.feeds.push_back({feed->input(), feed->tensor()->str(), feed->shift(), feed->valid(), feed->folder_class()});
   }
+  for (auto [steps, list] : {std::pair(block->training(), &plan.training), std::pair(block->evaluation(), &plan.evaluation)})
+    for (uint32_t i = 0; steps && i < steps->size(); ++i)
+      list->push_back(
+          {steps->Get(i)->kind(), {steps->Get(i)->numbers()->begin(), steps->Get(i)->numbers()->end()}, steps->Get(i)->interpolation()});
   plan.order = block->order(), plan.last = block->last();
   if (block->seed())
     plan.seed = *block->seed();
@@ -60,7 +64,7 @@ int64_t DataPlan::reach() const {
   return farthest;
 }
 
-std::string DataPlan::stream() const { return isStream() ? std::string("tokens ") + wordOf(groups[0].files[0].format) : "tensors"; }
+std::string DataPlan::stream() const { return (isStream() ? "tokens " : "") + std::string(wordOf(format())); }
 
 std::string DataPlan::orderText() const {
   std::string text = wordOf(order), weights;

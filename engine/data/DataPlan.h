@@ -3,6 +3,8 @@
 
 #include "engine/data/SampleOrder.h"
 #include "engine/data/SamplePart.h"
+#include "engine/pictures/Steps.h"
+#include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
 
 #include <optional>
@@ -27,6 +29,7 @@ struct DataFeed {
   std::string tensor = {};
   int64_t shift = 0;
   bool valid = false;
+  bool isClass = false;
 };
 
 struct DataGroup {
@@ -41,7 +44,8 @@ struct DataPlan {
   LastBatch last = LastBatch::Join;
   std::optional<uint64_t> seed = std::nullopt; ///< seed of the order; nothing: that of the training
   Split split = {};
-  std::string mask = {}; ///< path of the mask of a single-file stream, which marks targets
+  std::vector<pictures::Step> training = {}, evaluation = {}; ///< steps that prepare pictures
+  std::string mask = {};                                      ///< path of the mask of a single-file stream, which marks targets
 
   /// The plan of a program's data block; nothing if it has none.
   static std::optional<DataPlan> of(const program::Program &program);
@@ -52,10 +56,12 @@ struct DataPlan {
 
   /// All files that are read: data, masks, lengths of documents.
   std::vector<std::string> paths() const;
-  bool isStream() const { return groups[0].files[0].format != DataFormat::Tensors; }
+  DataFormat format() const { return groups[0].files[0].format; } ///< that of all files, except that streams may have several
+  bool isStream() const { return program::isStream(format()); }
+  bool hasPictures() const { return format() == DataFormat::Idx || format() == DataFormat::Images; }
   /// The largest shift of an input of a stream, in tokens.
   int64_t reach() const;
-  /// The kind of the data: "tokens u16", "tensors".
+  /// The kind of the data: "tokens u16", "tensors", "idx", "images".
   std::string stream() const;
   /// The order of the samples in words, which differ if the order does: "shuffled", "sequential, drop last".
   std::string orderText() const;

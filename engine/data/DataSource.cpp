@@ -16,6 +16,9 @@ public:
   void goOnFrom(int64_t step, int64_t taken) override { sampler.goOnFrom(step, taken); }
   int64_t position(int64_t step) const override { return sampler.position(step); }
   std::vector<SamplePlace> places(int64_t step) const override { return sampler.batch(step); }
+  std::string nameOf(const SamplePlace &place) const override {
+    return place.fills() ? "" : files[static_cast<size_t>(place.file)]->name(place.sample);
+  }
   int64_t samples() const override { return sampler.samples(); }
   std::string stream() const override { return plan.stream(); }
   std::string order() const override { return plan.orderText(); }
@@ -26,7 +29,7 @@ public:
       if (place.fills())
         appendFilling(shape, result);
       else
-        files[static_cast<size_t>(place.file)]->append(place.sample, result);
+        files[static_cast<size_t>(place.file)]->append(place.sample, place.epoch, result);
     return result;
   }
 
@@ -66,7 +69,7 @@ Result<std::unique_ptr<DataSource>> DataSource::open(const DataPlan &plan, uint6
   OrderSettings settings{plan.order, plan.last, plan.seed.value_or(seed), {}, {}, shape.rows};
   std::vector<std::unique_ptr<Samples>> files;
   for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {
-    Result<std::unique_ptr<Samples>> file = openSamples(plan, i, shape);
+    Result<std::unique_ptr<Samples>> file = openSamples(plan, i, shape, {true, settings.seed});
     if (!file.ok())
       return file.status();
     settings.counts.push_back((*file)->samples());

@@ -29,6 +29,8 @@ public:
   virtual int64_t position(int64_t step) const = 0;
   /// The files and samples in the batch of a step; empty if the data come from no file.
   virtual std::vector<SamplePlace> places(int64_t) const { return {}; }
+  /// The name of a sample that is a file; empty if it is none.
+  virtual std::string nameOf(const SamplePlace &) const { return ""; }
   /// Number of samples before they repeat; 0: they never do.
   virtual int64_t samples() const = 0;
   /// Kind and order of the data in words, which must match when a training resumes: "tokens u16", "shuffled".

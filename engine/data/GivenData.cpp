@@ -21,6 +21,8 @@ bool endsWithTensors(const std::string &path) { return files::endsWith(path, ".s
 std::optional<DataFormat> formatOf(const GivenData &given, const std::string &path, const std::optional<DataPlan> &block) {
   if (endsWithTensors(path))
     return DataFormat::Tensors;
+  if (given.tokens.empty() && block && block->hasPictures())
+    return block->format();
   if (!given.tokens.empty())
     return program::valueOf<DataFormat>(given.tokens);
   if (!block)
@@ -70,6 +72,12 @@ private:
     if (!format)
       return noTokens();
     bool tensors = *format == DataFormat::Tensors;
+    auto kindText = [](bool stream, DataFormat format) -> std::string {
+      return stream                          ? "a stream of tokens"
+             : format == DataFormat::Tensors ? "tensors"
+             : format == DataFormat::Idx     ? "IDX files"
+                                             : "pictures";
+    };
     if (!plan) {
       Result<DataPlan> made = tensors ? DataPlan::ofTensors(path, shape) : DataPlan::ofStream(path, *format, shape);
       if (!made.ok())
@@ -77,10 +85,11 @@ private:
       plan = std::move(*made);
       return {};
     }
-    if (tensors == plan->isStream())
+    if (plan->isStream() ? tensors : *format != plan->format())
       return Status::badInput(fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: {} leaves the block out", block,
-                                          plan->isStream() ? "a stream of tokens" : "tensors", path,
-                                          tensors ? "a file of tensors" : "a stream of tokens", nameOf(Option::Setting, "data=none")));
+                                          kindText(plan->isStream(), plan->format()), path,
+                                          tensors ? "a file of tensors" : kindText(program::isStream(*format), *format),
+                                          nameOf(Option::Setting, "data=none")));
     if (plan->groups.size() > 1)
       return Status::badInput(fmt::format("data block '{}' reads several files in parallel: name the input that '{}' feeds, as in {}",
                                           block, path, nameOf(Option::Data, shape.inputs[0].name + "=" + path)));
@@ -92,10 +101,15 @@ private:
     auto found = std::find_if(shape.inputs.begin(), shape.inputs.end(), [&](const auto &input) { return input.name == file.input; });
     if (found == shape.inputs.end())
       return Status::badInput(fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
-    if (!endsWithTensors(file.path) || (plan && plan->isStream()))
-      return Status::badInput(fmt::format("'{}' is given for one input: it must be a .safetensors file, as must the files of the "
+    bool isArray = plan && plan->format() == DataFormat::Idx;
+    if (plan && plan->format() == DataFormat::Images)
+      return Status::badInput(
+          fmt::format("data block '{}' reads a folder of pictures and their classes: give the folder for all inputs, {}", block,
+                      nameOf(Option::Data, "FOLDER")));
+    if (isArray ? endsWithTensors(file.path) : !endsWithTensors(file.path) || (plan && plan->isStream()))
+      return Status::badInput(fmt::format("'{}' is given for one input: it must be {} file, as must the files of the "
                                           "other inputs; a stream of tokens feeds all inputs",
-                                          file.path));
+                                          file.path, isArray ? "an IDX" : "a .safetensors"));
     if (!plan)
       plan.emplace();
     DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
@@ -108,7 +122,7 @@ private:
     }
     auto empty = std::remove_if(plan->groups.begin(), plan->groups.end(), [](const auto &group) { return group.feeds.empty(); });
     plan->groups.erase(empty, plan->groups.end());
-    plan->groups.push_back({{{file.path}}, {feed}});
+    plan->groups.push_back({{{file.path, isArray ? DataFormat::Idx : DataFormat::Tensors}}, {feed}});
     if (plan->groups[0].files.size() != 1)
       return Status::badInput(fmt::format("data block '{}' reads {} files one after another, but '{}' is a single file", block,
                                           plan->groups[0].files.size(), file.path));
@@ -147,9 +161,13 @@ GivenFile GivenFile::of(const std::string &text) {
 
 bool GivenFile::hasTensors() const { return endsWithTensors(path); }
 
+bool GivenFile::mustBeStream() const {
+  struct stat info;
+  return input.empty() && !hasTensors() && !(::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
+}
+
 Status GivenData::check() const {
-  if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens);
-      !tokens.empty() && (!format || *format == DataFormat::Tensors))
+  if (std::optional<DataFormat> format = program::valueOf<DataFormat>(tokens); !tokens.empty() && (!format || !program::isStream(*format)))
     return Status::usage(nameOf(Option::Tokens) + " is '" + tokens + "': bytes, u16 or i32");
   if (!order.empty() && !sampleOrder(order).ok())
     return Status::usage(nameOf(Option::DataOrder) + " is '" + order + "': shuffled or sequential");
@@ -186,7 +204,9 @@ std::string unusedParts(const DataPlan &plan, bool evaluates, bool other) {
                                  : "; " + nameOf(Option::EvaluateEvery, "N") + " evaluates the last part");
 }
 
-bool GivenData::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), endsWithTensors); }
+bool GivenData::lacksTokens() const {
+  return tokens.empty() && std::any_of(files.begin(), files.end(), [](const auto &text) { return GivenFile::of(text).mustBeStream(); });
+}
 
 Status noTokens() {
   return Status::usage(nameOf(Option::Data) + " needs " + nameOf(Option::Tokens) +

@@ -16,6 +16,8 @@ struct GivenFile {
   /// The parts of `INPUT=FILE`. Text before `=` that cannot be an input belongs to the file's name.
   static GivenFile of(const std::string &text);
   bool hasTensors() const;
+  /// True for what can only be a stream of tokens: one file for all inputs, which is neither a file of tensors nor a folder.
+  bool mustBeStream() const;
 };
 
 struct GivenData {

@@ -122,7 +122,7 @@ private:
       size_t file = 0;
       for (; sample >= files[file]->samples(); ++file)
         sample -= files[file]->samples();
-      files[file]->append(sample, batch);
+      files[file]->append(sample, 0, batch);
     }
     return batch;
   }

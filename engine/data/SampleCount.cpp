@@ -1,6 +1,8 @@
 // Divides the sizes of files.
 #include "engine/data/SampleCount.h"
 
+#include "engine/data/IdxFile.h"
+#include "engine/data/ImageFolder.h"
 #include "engine/data/Samples.h"
 #include "engine/data/TokenFile.h"
 #include "engine/safetensors/Safetensors.h"
@@ -18,6 +20,19 @@ int64_t countTensors(const DataPlan &plan, size_t file) {
   if (tensor == (*opened)->tensors().end() || tensor->second.shape.empty())
     return 0;
   return SamplePart(tensor->second.shape[0], plan.split, file).size();
+}
+
+int64_t countPictures(const DataPlan &plan, size_t file) {
+  const std::string &path = plan.groups[0].files[file].path;
+  int64_t count = 0;
+  if (plan.format() == DataFormat::Images) {
+    Result<ImageFolder> folder = ImageFolder::open(path);
+    count = folder.ok() ? folder->samples() : 0;
+  } else {
+    Result<std::shared_ptr<IdxFile>> array = IdxFile::open(path);
+    count = array.ok() ? (*array)->samples() : 0;
+  }
+  return SamplePart(count, plan.split, file).size();
 }
 
 int64_t countStream(const DataPlan &plan, size_t file, const BatchShape &shape) {
@@ -38,7 +53,7 @@ int64_t countStream(const DataPlan &plan, size_t file, const BatchShape &shape) 
 int64_t countSamples(const DataPlan &plan, const BatchShape &shape) {
   int64_t count = 0;
   for (size_t file = 0; !plan.groups.empty() && file < plan.groups[0].files.size(); ++file)
-    count += plan.isStream() ? countStream(plan, file, shape) : countTensors(plan, file);
+    count += plan.isStream() ? countStream(plan, file, shape) : plan.hasPictures() ? countPictures(plan, file) : countTensors(plan, file);
   return count;
 }
 

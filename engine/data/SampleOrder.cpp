@@ -44,13 +44,13 @@ public:
       int64_t sample = permuted(0, order.count, place / order.count, place % order.count);
       auto after = std::upper_bound(order.begins.begin(), order.begins.end(), sample);
       auto file = static_cast<size_t>(after - order.begins.begin()) - 1; // of empty files that begin there the last, which is not empty
-      return {static_cast<int32_t>(file), sample - order.begins[file]};
+      return {static_cast<int32_t>(file), sample - order.begins[file], place / order.count};
     }
     auto length = static_cast<int64_t>(order.round.size());
     const Turn &turn = order.round[static_cast<size_t>(place % length)];
     auto file = static_cast<size_t>(turn.file);
     int64_t number = place / length * settings.weights[file] + turn.before, samples = settings.counts[file];
-    return {turn.file, permuted(turn.file, samples, number / samples, number % samples)};
+    return {turn.file, permuted(turn.file, samples, number / samples, number % samples), number / samples};
   }
 
 private:

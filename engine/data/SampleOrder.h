@@ -16,14 +16,16 @@ using LastBatch = program::DataLast;
 /// "shuffled" or "sequential"; anything else is refused with the list.
 Result<Order> sampleOrder(const std::string &name);
 
-/// A sample of one of several files; a negative file means padding of a batch.
+/// A sample of one of several files; a negative file means padding of a batch. `epoch`: how often the file's samples were gone through.
 struct SamplePlace {
   int32_t file = -1;
-  int64_t sample = 0;
+  int64_t sample = 0, epoch = 0;
   bool fills() const { return file < 0; }
 };
 
-inline bool operator==(const SamplePlace &a, const SamplePlace &b) { return a.file == b.file && a.sample == b.sample; }
+inline bool operator==(const SamplePlace &a, const SamplePlace &b) {
+  return a.file == b.file && a.sample == b.sample && a.epoch == b.epoch;
+}
 
 /// Settings of the order of samples.
 struct OrderSettings {

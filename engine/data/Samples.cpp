@@ -1,12 +1,15 @@
 // Opens the samples of a plan's files.
+#include "engine/data/PictureSamples.h"
 #include "engine/data/StreamSamples.h"
 #include "engine/data/TensorData.h"
 
 namespace npar::engine {
 
-Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape) {
+Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use) {
   if (plan.isStream())
     return StreamSamples::open(plan, file, shape);
+  if (plan.hasPictures())
+    return PictureSamples::open(plan, file, shape, use);
   std::vector<TensorPlace> places(shape.inputs.size());
   for (const DataGroup &group : plan.groups)
     for (const DataFeed &feed : group.feeds)

@@ -8,14 +8,20 @@
 
 namespace npar::engine {
 
+/// Selects the steps that prepare pictures: those of the training, with random numbers of this seed, or those of evaluations.
+struct PictureUse {
+  bool trains = false;
+  uint64_t seed = 0;
+};
+
 /// Thread-safe to read.
 class Samples {
 public:
   virtual ~Samples() = default;
   /// Number of samples of the opened part.
   virtual int64_t samples() const = 0;
-  /// Adds a sample to a batch that has a list of the right type for each input.
-  virtual void append(int64_t sample, Batch &batch) const = 0;
+  /// Adds a sample to a batch that has a list of the right type for each input. `epoch`: which random changes it has, if it has any.
+  virtual void append(int64_t sample, int64_t epoch, Batch &batch) const = 0;
   /// An error once the file could not be read any more.
   virtual Status intact() const { return {}; }
   /// Remarks on legal but surprising data, a sentence each.
@@ -24,12 +30,14 @@ public:
   virtual std::string leftOver() const { return ""; }
   /// "'x.u16' has 3 samples of 64 tokens": for messages.
   virtual std::string description() const = 0;
+  /// The name of a sample that is a file: "ants/0013.jpg"; empty if it is none.
+  virtual std::string name(int64_t) const { return ""; }
 };
 
 /// Opens file number `file` of each group, for the part that the plan names. Refuses errors that the file alone shows, with sample,
 /// position and value: integers without a class, non-finite floats, tensors of other shapes, lengths that disagree, data without a target
 /// that counts.
-Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape);
+Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape, PictureUse use = {});
 
 /// An error once one of the files could not be read any more.
 Status intactOf(const std::vector<std::unique_ptr<Samples>> &files);

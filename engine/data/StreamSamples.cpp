@@ -84,7 +84,7 @@ Status StreamSamples::readDocuments(const DataFile &file, const Split &split, ui
   return {};
 }
 
-void StreamSamples::append(int64_t sample, Batch &batch) const {
+void StreamSamples::append(int64_t sample, int64_t, Batch &batch) const {
   int64_t begin, end = data.tokens->size();
   if (documents.empty()) {
     begin = part(sample) * length;

@@ -17,7 +17,7 @@ class StreamSamples final : public Samples {
 public:
   static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape);
   int64_t samples() const override { return count; }
-  void append(int64_t sample, Batch &batch) const override;
+  void append(int64_t sample, int64_t epoch, Batch &batch) const override;
   Status intact() const override { return failure.first(); }
   std::vector<std::string> remarks() const override { return worthKnowing; }
   std::string leftOver() const override;

@@ -58,7 +58,7 @@ class TensorSamples final : public Samples {
 public:
   TensorSamples(TensorData data, const Split &split, size_t file) : data(std::move(data)), part(this->data.samples(), split, file) {}
   int64_t samples() const override { return part.size(); }
-  void append(int64_t sample, Batch &batch) const override { data.append(part(sample), batch); }
+  void append(int64_t sample, int64_t, Batch &batch) const override { data.append(part(sample), batch); }
   Status intact() const override { return data.intact(); }
   std::vector<std::string> remarks() const override { return data.remarks(); }
   std::string description() const override;

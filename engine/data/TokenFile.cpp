@@ -33,6 +33,8 @@ Status TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
     break;
   case TokenFormat::I32:
   case TokenFormat::Tensors:
+  case TokenFormat::Idx:
+  case TokenFormat::Images:
     for (int64_t i = 0; i < number; ++i, p += 4)
       tokens[i] = static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
     break;

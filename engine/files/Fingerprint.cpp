@@ -2,10 +2,12 @@
 #include "engine/files/Fingerprint.h"
 #include "engine/files/StreamHash.h"
 
+#include "engine/files/Folders.h"
 #include "engine/files/RangeFile.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 namespace npar::files {
@@ -48,9 +50,49 @@ std::vector<Range> blocksOf(uint64_t size, uint64_t seed) {
   return ranges;
 }
 
+bool isDirectory(const std::string &path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// The names of the files in the sub-folders of a folder: "ants/0013.jpg". Other files and deeper folders belong to no data.
+Result<std::vector<std::string>> filesOfClasses(const std::string &folder) {
+  std::vector<std::string> all;
+  TRY(std::vector<std::string> names, namesIn(folder));
+  for (const std::string &name : names)
+    if (isDirectory(folder + "/" + name)) {
+      TRY(std::vector<std::string> inside, namesIn(folder + "/" + name));
+      for (const std::string &file : inside)
+        all.push_back(name + "/" + file);
+    }
+  return all;
+}
+
+/// Hashes the names and, of each chosen file, its whole contents.
+Result<Fingerprint> fingerprintOfFolder(const std::string &path, FingerprintKind kind, uint64_t seed) {
+  TRY(std::vector<std::string> names, filesOfClasses(path));
+  StreamHash ofNames, ofContents;
+  for (const std::string &name : names)
+    ofNames.add(name.c_str(), name.size() + 1);
+  std::vector<size_t> chosen;
+  for (uint64_t i = 0; i < (kind == FingerprintKind::Full ? names.size() : std::min<size_t>(names.size(), blocks)); ++i)
+    chosen.push_back(kind == FingerprintKind::Full ? i : XXH3_64bits_withSeed(&i, sizeof(i), seed) % names.size());
+  for (size_t index : chosen) {
+    const std::string file = path + "/" + names[index];
+    if (isDirectory(file))
+      continue;
+    TRY(RangeFile opened, RangeFile::open(file, "file"));
+    TRY(std::string hash, hashOf(opened, {{0, opened.size()}}));
+    ofContents.add(hash.data(), hash.size());
+  }
+  return Fingerprint{0, {{"file names", ofNames.text()}, {"contents of " + std::to_string(chosen.size()) + " files", ofContents.text()}}};
+}
+
 } // namespace
 
 Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind, uint64_t seed) {
+  if (isDirectory(path))
+    return fingerprintOfFolder(path, kind, seed);
   Result<RangeFile> file = RangeFile::open(path, "file");
   if (!file.ok())
     return file.status();

@@ -26,7 +26,8 @@ struct Fingerprint {
   std::vector<Part> parts; ///< the same number and order for every file
 };
 
-/// The file is read by ranges, about half a MiB of it unless all of it is asked for. The error names it.
+/// The file is read by ranges, about half a MiB of it unless all of it is asked for. Of a folder, the fingerprint covers the names of the
+/// files in its sub-folders and the contents of 64 of these files, or of all of them. The error names the file.
 engine::Result<Fingerprint> fingerprintOf(const std::string &path, FingerprintKind kind, uint64_t seed);
 
 } // namespace npar::files

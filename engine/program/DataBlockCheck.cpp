@@ -1,7 +1,9 @@
 // Checks what a program says of where its inputs come from, so that the engine may open the files without asking.
 #include "engine/program/Checks.h"
 #include "engine/program/Elements.h"
+#include "engine/program/Words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -28,6 +30,9 @@ public:
     for (const DataGroup *group : *data.groups())
       if (std::string wrong = checkGroup(*group); !wrong.empty())
         return wrong;
+    for (const auto *steps : {data.training(), data.evaluation()})
+      if (std::string wrong = checkSteps(steps); !wrong.empty())
+        return wrong;
     bool ignores = false;
     for (uint32_t i = 0; i < program.inputs()->size(); ++i) {
       if (!fed.count(i))
@@ -47,24 +52,67 @@ private:
       return name() + " has groups of different numbers of files, or of none";
     uint64_t weights = 0;
     for (const DataFile *file : *group.files()) {
-      if (!isValue(file->format()) || isStream(*file) != isStream(*group.files()->Get(0)) || (!isStream(*file) && file->lengths()->size()))
+      if (!isValue(file->format()) || kindOf(*file) != kindOf(*data.groups()->Get(0)->files()->Get(0)) ||
+          (!isStream(file->format()) && file->lengths()->size()))
         return name() + " has a file of an unknown kind, or files of two kinds in a group";
       if ((file->weight() == 0) != (group.files()->Get(0)->weight() == 0) || (weights += file->weight()) > largestWeights)
         return name() + " has weights for some of its files, or too large ones";
     }
-    bool stream = isStream(*group.files()->Get(0));
-    if (stream && data.groups()->size() > 1)
-      return name() + " has files in addition to a stream of tokens";
+    DataFormat format = group.files()->Get(0)->format();
+    if ((isStream(format) || format == DataFormat::Images) && data.groups()->size() > 1)
+      return name() + " has files in addition to a stream of tokens or a folder of pictures";
+    if (format == DataFormat::Idx && group.feeds()->size() != 1)
+      return name() + " feeds several inputs by one array, or none";
     uint64_t elements = 0;
     for (const DataFeed *feed : *group.feeds())
-      if (std::string wrong = checkFeed(*feed, stream, elements); !wrong.empty())
+      if (std::string wrong = checkFeed(*feed, format, elements); !wrong.empty())
         return wrong;
     return "";
   }
 
-  static bool isStream(const DataFile &file) { return file.format() != DataFormat::Tensors; }
+  /// The format, where all streams are one.
+  static DataFormat kindOf(const DataFile &file) { return isStream(file.format()) ? DataFormat::Bytes : file.format(); }
 
-  std::string checkFeed(const DataFeed &feed, bool stream, uint64_t &elements) {
+  /// Rows and columns, perhaps after 1 or 3 channels, of integers.
+  static bool takesPictures(const LogicalInput &input) {
+    const auto &shape = *input.shape();
+    return isInteger(input.type()) && (shape.size() == 3 || (shape.size() == 4 && (shape[1] == 1 || shape[1] == 3)));
+  }
+
+  std::string checkSteps(const flatbuffers::Vector<flatbuffers::Offset<PictureStep>> *steps) const {
+    if (!steps)
+      return "";
+    for (const PictureStep *step : *steps) {
+      const auto &numbers = *step->numbers();
+      auto within = [&](uint32_t least, uint32_t most, double smallest, double largest) {
+        return numbers.size() >= least && numbers.size() <= most &&
+               std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number >= smallest && number <= largest; });
+      };
+      bool good = isValue(step->kind()) && isValue(step->interpolation());
+      switch (step->kind()) {
+      case PictureStepKind::Resize:
+        good &= within(0, 2, 1, largestPicture);
+        break;
+      case PictureStepKind::CenterCrop:
+        good &= numbers.size() == 0;
+        break;
+      case PictureStepKind::RandomCrop:
+        good &= within(1, 1, 0, largestPicture);
+        break;
+      case PictureStepKind::RandomResizedCrop:
+        good &= within(4, 4, 1e-38, 1000) && numbers[0] <= numbers[1] && numbers[1] <= 1 && numbers[2] <= numbers[3];
+        break;
+      case PictureStepKind::Flip:
+        good &= within(1, 1, 0, 1);
+        break;
+      }
+      if (!good)
+        return name() + " has a step for pictures of an unknown kind, or with numbers that it cannot have";
+    }
+    return "";
+  }
+
+  std::string checkFeed(const DataFeed &feed, DataFormat format, uint64_t &elements) {
     if (feed.input() >= program.inputs()->size() || !fed.insert(feed.input()).second)
       return name() + " feeds an input that there is not, or feeds one twice";
     const LogicalInput &input = *program.inputs()->Get(feed.input());
@@ -72,7 +120,13 @@ private:
     bool integer = isInteger(input.type());
     if (feed.below() < 0 || (feed.below() && !integer) || feed.shift() > largestShift)
       return which + ": a bound or a shift that there cannot be";
-    if (!stream)
+    if (feed.folder_class() && format != DataFormat::Images)
+      return which + ": only a folder of pictures has classes";
+    if (format == DataFormat::Images && (feed.folder_class() ? !integer || input.shape()->size() != 1 : !takesPictures(input)))
+      return which + " cannot be fed by a folder of pictures";
+    if (format == DataFormat::Idx && (!integer || (input.shape()->size() > 2 && !takesPictures(input))))
+      return which + " cannot be fed by an IDX file";
+    if (!isStream(format))
       return "";
     if (input.shape()->size() != 2 || (!integer && !feed.valid()) || (elements && elements != static_cast<uint64_t>(input.shape()->Get(1))))
       return which + " cannot be fed by a stream of tokens";
@@ -80,6 +134,7 @@ private:
     return "";
   }
 
+  static constexpr double largestPicture = 16384;
   static constexpr uint32_t largestShift = 65536;
   static constexpr uint64_t largestWeights = INT32_MAX / 1024;
   const Program &program;

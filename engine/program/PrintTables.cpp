@@ -144,6 +144,25 @@ private:
         feeds += (feeds.empty() ? ": " : ", ") + feedText(*feed);
       line(files + feeds);
     }
+    steps("training", block.training());
+    steps("evaluation", block.evaluation());
+  }
+
+  /// `  training: resize(256) antialiased, flip(0.5)`
+  void steps(const char *use, const flatbuffers::Vector<flatbuffers::Offset<PictureStep>> *list) {
+    if (!list || list->size() == 0)
+      return;
+    std::string text;
+    for (const PictureStep *step : *list) {
+      text += (text.empty() ? "" : ", ") + std::string(wordOf(step->kind()));
+      std::string numbers;
+      for (double number : *step->numbers())
+        numbers += (numbers.empty() ? "(" : ", ") + numberText(number);
+      text += numbers.empty() ? "" : numbers + ")";
+      if (step->kind() == PictureStepKind::Resize || step->kind() == PictureStepKind::RandomResizedCrop)
+        text += std::string(" ") + wordOf(step->interpolation());
+    }
+    line(std::string("  ") + use + ": " + text);
   }
 
   std::string feedText(const DataFeed &feed) const {
@@ -152,6 +171,8 @@ private:
       text += " = \"" + feed.tensor()->str() + "\"";
     if (feed.shift())
       text += " shifted by " + std::to_string(feed.shift());
+    if (feed.folder_class())
+      text += " by the class of the folder";
     if (feed.valid())
       text += " for positions that have tokens";
     if (feed.below())

@@ -25,6 +25,8 @@ template <> struct Values<InputRole> { static constexpr auto &all = EnumValuesIn
 template <> struct Values<ProgramKind> { static constexpr auto &all = EnumValuesProgramKind; };
 template <> struct Values<DataFormat> { static constexpr auto &all = EnumValuesDataFormat; };
 template <> struct Values<DataOrder> { static constexpr auto &all = EnumValuesDataOrder; };
+template <> struct Values<PictureStepKind> { static constexpr auto &all = EnumValuesPictureStepKind; };
+template <> struct Values<Interpolation> { static constexpr auto &all = EnumValuesInterpolation; };
 template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
@@ -166,8 +168,40 @@ const char *wordOf(DataFormat format) {
     return "u16";
   case DataFormat::I32:
     return "i32";
+  case DataFormat::Idx:
+    return "idx";
+  case DataFormat::Images:
+    return "images";
   }
   refuse("format of data", static_cast<unsigned>(format));
+}
+
+const char *wordOf(PictureStepKind kind) {
+  switch (kind) {
+  case PictureStepKind::Resize:
+    return "resize";
+  case PictureStepKind::CenterCrop:
+    return "center_crop";
+  case PictureStepKind::RandomCrop:
+    return "random_crop";
+  case PictureStepKind::RandomResizedCrop:
+    return "random_resized_crop";
+  case PictureStepKind::Flip:
+    return "flip";
+  }
+  refuse("step of pictures", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(Interpolation interpolation) {
+  switch (interpolation) {
+  case Interpolation::Antialiased:
+    return "antialiased";
+  case Interpolation::Bilinear:
+    return "bilinear";
+  case Interpolation::Nearest:
+    return "nearest";
+  }
+  refuse("interpolation", static_cast<unsigned>(interpolation));
 }
 
 const char *wordOf(DataOrder order) {
@@ -321,6 +355,8 @@ template std::optional<InputRole> valueOf(std::string_view);
 template std::optional<ProgramKind> valueOf(std::string_view);
 template std::optional<DataFormat> valueOf(std::string_view);
 template std::optional<DataOrder> valueOf(std::string_view);
+template std::optional<PictureStepKind> valueOf(std::string_view);
+template std::optional<Interpolation> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);
 template std::optional<MeasureKind> valueOf(std::string_view);
 template std::optional<ProductOrder> valueOf(std::string_view);
@@ -339,6 +375,8 @@ template std::string wordsOf<InputRole>();
 template std::string wordsOf<ProgramKind>();
 template std::string wordsOf<DataFormat>();
 template std::string wordsOf<DataOrder>();
+template std::string wordsOf<PictureStepKind>();
+template std::string wordsOf<Interpolation>();
 template std::string wordsOf<DataLast>();
 template std::string wordsOf<MeasureKind>();
 template std::string wordsOf<ProductOrder>();

@@ -21,6 +21,8 @@ const char *wordOf(InitKind kind);
 const char *wordOf(InputRole role);
 const char *wordOf(ProgramKind kind);
 const char *wordOf(DataFormat format);
+const char *wordOf(PictureStepKind kind);
+const char *wordOf(Interpolation interpolation);
 const char *wordOf(DataOrder order);
 const char *wordOf(DataLast last);
 const char *wordOf(CheckpointRuleKind kind);
@@ -34,6 +36,9 @@ template <typename Enum> std::optional<Enum> valueOf(std::string_view word);
 
 /// All words in the order of the schema, for messages: "sum, max, rounded_sum".
 template <typename Enum> std::string wordsOf();
+
+/// True if a file of this format is a stream of tokens.
+inline bool isStream(DataFormat format) { return format == DataFormat::Bytes || format == DataFormat::U16 || format == DataFormat::I32; }
 
 /// A phase in words for users: "weight gradient".
 const char *describe(Phase phase);

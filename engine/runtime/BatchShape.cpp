@@ -81,8 +81,7 @@ void BatchShape::follow(const program::DataBlock &data) {
         if (const program::SourcePlace *at = feed->source())
           input.range.place = at->file()->str() + ":" + std::to_string(at->line()) + ":" + std::to_string(at->column());
       }
-      bool stream = group->files()->Get(0)->format() != program::DataFormat::Tensors;
-      if (stream)
+      if (program::isStream(group->files()->Get(0)->format()))
         input.role = feed->valid() ? InputRole::Other : feed->shift() ? InputRole::Shifted : InputRole::Stream;
     }
 }

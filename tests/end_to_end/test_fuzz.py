@@ -97,6 +97,11 @@ class FuzzTest(DriverTest):
         for kind in ("1f1b", "interleaved", "zb_h1", "dualpipe_v"):
             (folder / f"{kind}.csv").write_text(self.npar("schedule", "--kind", kind, "--stages", 4, "--microbatches", 8, "--format", "csv").output)
 
+    def Picture(self, folder):
+        for path in (ROOT / "tests" / "reference" / "pictures").iterdir():
+            if path.suffix != ".txt":
+                shutil.copy(path, folder)
+
     def Safetensors(self, folder):
         hostile_safetensors(folder)
         shutil.copy(ROOT / "tests" / "reference" / "llama_initial.safetensors", folder)
@@ -212,7 +217,7 @@ class FuzzTest(DriverTest):
         (folder / "tiktoken.model").write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)))
 
     # Damaged forms of each file.
-    TARGETS = {"Config": 150, "Foreign": 25, "Frames": 50, "Handshake": 150, "Index": 150, "Manifest": 150, "ModelText": 2, "Program": 75, "Safetensors": 10, "Tokenizer": 20, "Wire": 150}
+    TARGETS = {"Config": 150, "Foreign": 25, "Frames": 50, "Handshake": 150, "Index": 150, "Manifest": 150, "ModelText": 2, "Picture": 60, "Program": 75, "Safetensors": 10, "Tokenizer": 20, "Wire": 150}
     TARGETS.update({"Machine": 5, "Schedule": 50})
 
     def test_corpora(self):

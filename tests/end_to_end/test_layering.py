@@ -130,6 +130,13 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual([line for top in tops for line in includes(top, r"(pcre2|sentencepiece)")], [])
         self.assertEqual(includes("engine/text", r"engine/(?!(text|files|json|status)/)"), [])
 
+    def test_one_file_sees_the_libraries_of_pictures(self):
+        """Their errors jump over functions; what is outside of Codecs.cpp does not know of it."""
+        tops = ["compiler", "dsl", "engine", "tools"]
+        self.assertEqual({line.split(":")[0] for top in tops for line in includes(top, r"(png\.h|jpeglib|jerror|setjmp|csetjmp)")}, {"engine/pictures/Codecs.cpp"})
+        self.assertEqual({line.split(":")[0] for top in tops for line in includes(top, r"zlib")}, {"engine/data/IdxFile.cpp"})
+        self.assertEqual(includes("engine/pictures", r"engine/(?!(pictures|files|numbers|program/Enums_generated|status)\b)"), [])
+
     def test_one_folder_sees_the_library_of_json(self):
         """Its own types end the process when memory runs out; the types of engine/json do not."""
         tops = [*(f"engine/{path.name}" for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "json"), "compiler", "dsl", "tools"]

@@ -54,6 +54,26 @@ class ReferenceTest(OptimizersTest):
                 self.compare(name, ["--plan", "data", *settings(mesh(dp=2, tp=2), zero=3)])
 
 
+class RatesTest(OptimizersTest):
+    def rates(self, schedule, steps=14):
+        return [entry["lr"] for entry in self.train(self.text(f"Sgd(lr = {schedule})"), steps=steps)[0]]
+
+    def test_as_pytorch(self):
+        """StepLR and ExponentialLR, recorded by tests/reference/rates_reference.py."""
+        for schedule, expected in json.loads((REFERENCE / "rates_recorded.json").read_text()).items():
+            for step, (one, other) in enumerate(zip(self.rates(schedule), expected, strict=True)):
+                self.assert_close(one, other, 1e-13, f"{schedule}, step {step}")
+
+    def test_they_fall_after_the_warm_up(self):
+        peak, warm = 0.1, [0.1 * (step + 1) / 3 for step in range(3)]
+        for schedule, expected in [
+            ("step(0.1, warmup = 3, factor = 0.5, every = 2)", warm + [peak * 0.5 ** (n // 2) for n in range(5)]),
+            ("exponential(0.1, warmup = 3, factor = 0.5, every = 2)", warm + [peak * 0.5 ** (n / 2) for n in range(5)]),
+        ]:
+            for step, (one, other) in enumerate(zip(self.rates(schedule, 8), expected, strict=True)):
+                self.assert_close(one, other, 1e-13, f"{schedule}, step {step}")
+
+
 class OwnTest(OptimizersTest):
     OWN = """optimizer Signed(lr, beta = 0.9, decay = 0.0) {
     state average = zeros

@@ -17,6 +17,7 @@ void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensor
 void fuzzMachine(const uint8_t *bytes, size_t size);     ///< the text of a machine
 void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json of a checkpoint: as it is, and sealed with a right hash
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
+void fuzzPicture(const uint8_t *bytes, size_t size);     ///< a PNG, JPEG or IDX file, plain or packed: read to its last byte, and prepared
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again
 void fuzzSchedule(const uint8_t *bytes, size_t size);    ///< a schedule in PyTorch's action format

@@ -24,6 +24,7 @@ const std::map<std::string, npar::fuzz::Target> targets = {
     {"Machine", npar::fuzz::fuzzMachine},
     {"Manifest", npar::fuzz::fuzzManifest},
     {"ModelText", npar::fuzz::fuzzModelText},
+    {"Picture", npar::fuzz::fuzzPicture},
     {"Program", npar::fuzz::fuzzProgram},
     {"Safetensors", npar::fuzz::fuzzSafetensors},
     {"Schedule", npar::fuzz::fuzzSchedule},

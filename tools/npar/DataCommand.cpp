@@ -3,7 +3,10 @@
 
 #include "engine/data/DataSource.h"
 #include "engine/data/Samples.h"
+#include "engine/files/OutputFile.h"
 #include "engine/json/Json.h"
+#include "engine/pictures/Codecs.h"
+#include "engine/pictures/Sheet.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/LoadModel.h"
 #include "tools/npar/model/ModelFlags.h"
@@ -27,6 +30,7 @@ struct DataShowFlags {
   DataFlags data;
   int64_t count = 4, epoch = 0, part = 1;
   bool json = false;
+  std::string sheet; ///< file for the samples as one picture
 };
 
 /// Samples by part and file.
@@ -49,6 +53,7 @@ Result<Counts> countSamples(engine::DataPlan plan, const engine::BatchShape &sha
 struct ShownSample {
   engine::SamplePlace place;
   engine::Batch values;
+  std::string name; ///< of a sample that is a file
 };
 
 /// The first samples of an epoch, in the order in which they are trained on; of data in batches of one sample.
@@ -56,7 +61,7 @@ std::vector<ShownSample> firstSamples(engine::DataSource &data, const DataShowFl
   std::vector<ShownSample> shown;
   data.goOnFrom(0, flags.epoch * data.samples());
   for (int64_t step = 0; step < std::min(flags.count, data.samples()); ++step)
-    shown.push_back({data.places(step)[0], data.batch(step)});
+    shown.push_back({data.places(step)[0], data.batch(step), data.nameOf(data.places(step)[0])});
   return shown;
 }
 
@@ -90,6 +95,8 @@ OrderedJson describe(const DataShowFlags &flags, const engine::DataPlan &plan, c
     OrderedJson entry;
     entry["file"] = pathOf(plan, sample.place.file);
     entry["sample"] = sample.place.sample;
+    if (!sample.name.empty())
+      entry["name"] = sample.name;
     for (size_t i = 0; i < shape.inputs.size(); ++i)
       std::visit([&](const auto &values) { entry["inputs"][shape.inputs[i].name] = values; }, sample.values[i]);
     result["first"].push_back(entry);
@@ -127,16 +134,57 @@ void print(const OrderedJson &summary, const engine::BatchShape &shape, const st
   std::cout << fmt::format("  an epoch: {} samples, {} batches of {}{}\n", samples, samples / rows, rows,
                            samples % rows ? fmt::format(" and {} samples", samples % rows) : "");
   for (const ShownSample &sample : shown) {
-    std::cout << fmt::format("\nsample {} of '{}'\n", sample.place.sample,
-                             summary["files"][sample.place.file]["paths"][0].get<std::string>());
+    std::cout << fmt::format("\nsample {} of '{}'{}\n", sample.place.sample,
+                             summary["files"][sample.place.file]["paths"][0].get<std::string>(),
+                             sample.name.empty() ? "" : ": " + sample.name);
     for (size_t i = 0; i < shape.inputs.size(); ++i)
       std::cout << fmt::format("  {}: {}\n", shape.inputs[i].name, valuesText(sample.values[i]));
   }
 }
 
+/// True for whole numbers over rows and columns, perhaps after 1 or 3 channels.
+bool isPicture(const engine::InputShape &input) {
+  size_t rank = input.shape.size();
+  return input.isInteger() && (rank == 3 || (rank == 4 && (input.shape[1] == 1 || input.shape[1] == 3)));
+}
+
+/// Values of a smaller range than 0 to 255 are spread over it.
+pictures::Picture pictureOf(const engine::InputShape &input, const engine::InputValues &values) {
+  int64_t channels = input.shape.size() == 4 ? input.shape[1] : 1;
+  pictures::Picture picture(input.shape[input.shape.size() - 2], input.shape.back(), channels);
+  int64_t pixels = picture.height * picture.width, classes = input.range.classes;
+  int64_t largest = classes > 1 && classes < 256 ? classes - 1 : 255;
+  std::visit(
+      [&](const auto &list) {
+        for (int64_t i = 0; i < pixels * channels; ++i)
+          picture.bytes[static_cast<size_t>(i % pixels * channels + i / pixels)] =
+              static_cast<uint8_t>(std::clamp<int64_t>(static_cast<int64_t>(list[static_cast<size_t>(i)]) * 255 / largest, 0, 255));
+      },
+      values);
+  return picture;
+}
+
+/// Writes the pictures of the first input that has some, side by side.
+Status writeSheet(const std::string &path, const engine::BatchShape &shape, const std::vector<ShownSample> &shown) {
+  auto input = std::find_if(shape.inputs.begin(), shape.inputs.end(), isPicture);
+  if (input == shape.inputs.end())
+    return Status::badInput(
+        "--sheet needs an input with pictures, over [batch, row, column] or [batch, channel, row, column]; the model has " + shape.names());
+  if (shown.empty())
+    return Status::usage("--sheet needs at least one sample: raise --count");
+  std::vector<pictures::Picture> all;
+  for (const ShownSample &sample : shown)
+    all.push_back(pictureOf(*input, sample.values[static_cast<size_t>(input - shape.inputs.begin())]));
+  TRY(std::vector<uint8_t> bytes, pictures::encodePng(pictures::sheetOf(all)));
+  TRY(files::OutputFile file, files::OutputFile::create(path));
+  TRY_STATUS(file.write(0, bytes.data(), bytes.size()));
+  return file.commit();
+}
+
 ExitCode show(const DataShowFlags &flags) {
   FileClaims files;
   models::claim(flags.data, files);
+  files.write("--sheet", flags.sheet, {".png"});
   Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!program.ok())
     return program.code();
@@ -160,6 +208,8 @@ ExitCode show(const DataShowFlags &flags) {
   std::vector<ShownSample> shown = firstSamples(**data, flags);
   if (Status intact = (*data)->intact(); !intact.ok())
     return fail(intact);
+  if (Status written = flags.sheet.empty() ? Status() : writeSheet(flags.sheet, shape, shown); !written.ok())
+    return fail(written);
   OrderedJson summary = describe(flags, *plan, shape, *counts, **data, shown);
   if (flags.json)
     printJson(summary);
@@ -197,6 +247,9 @@ Command addDataCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000))
       ->capture_default_str();
+  showing->add_option("--sheet", flags->sheet, "also write the samples of an input with pictures side by side to a PNG file")
+      ->type_name("FILE.png")
+      ->check(notEmpty());
   showing->add_flag("--json", flags->json, "print JSON, with all values of the samples");
   showing->allow_extras();
   showing->footer(exitCodeText);

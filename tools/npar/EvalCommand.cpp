@@ -51,7 +51,7 @@ struct EvalFlags {
   std::string outputs; ///< file for predictions
 
   /// The token file, if exactly one is given; else empty.
-  std::string stream() const { return data.files.size() == 1 && !files::endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
+  std::string stream() const { return data.files.size() == 1 && engine::GivenFile::of(data.files[0]).mustBeStream() ? data.files[0] : ""; }
 };
 
 /// The kind of tokens in a file if --tokens is not given: by the file's extension, by the data that the checkpoint was trained on, or

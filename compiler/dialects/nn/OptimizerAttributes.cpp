@@ -8,8 +8,11 @@ using namespace mlir;
 namespace npar::nn {
 namespace {
 
-constexpr std::pair<dsl::ScheduleKind, const char *> schedules[] = {
-    {dsl::ScheduleKind::Constant, "constant"}, {dsl::ScheduleKind::Linear, "linear"}, {dsl::ScheduleKind::Cosine, "cosine"}};
+constexpr std::pair<dsl::ScheduleKind, const char *> schedules[] = {{dsl::ScheduleKind::Constant, "constant"},
+                                                                    {dsl::ScheduleKind::Linear, "linear"},
+                                                                    {dsl::ScheduleKind::Cosine, "cosine"},
+                                                                    {dsl::ScheduleKind::Step, "step"},
+                                                                    {dsl::ScheduleKind::Exponential, "exponential"}};
 
 class Writer {
 public:
@@ -17,11 +20,13 @@ public:
 
   Attribute write(const dsl::Optimizer &optimizer) {
     const dsl::LearningRate &rate = optimizer.rate;
-    Attribute rates =
-        builder.getDictionaryAttr({named("schedule", builder.getStringAttr(scheduleWord(rate.kind))), named("peak", number(rate.peak)),
-                                   named("final", number(rate.final)), named("warmup", builder.getI64IntegerAttr(rate.warmup)),
-                                   named("steps", builder.getI64IntegerAttr(rate.steps))});
-    return builder.getDictionaryAttr({named("name", builder.getStringAttr(optimizer.name)), named("rate", rates),
+    SmallVector<NamedAttribute> rates = {named("schedule", builder.getStringAttr(scheduleWord(rate.kind))),
+                                         named("peak", number(rate.peak)), named("final", number(rate.final)),
+                                         named("warmup", builder.getI64IntegerAttr(rate.warmup)),
+                                         named("steps", builder.getI64IntegerAttr(rate.steps))};
+    if (rate.hasFactor())
+      rates.append({named("factor", number(rate.factor)), named("every", builder.getI64IntegerAttr(rate.every))});
+    return builder.getDictionaryAttr({named("name", builder.getStringAttr(optimizer.name)), named("rate", builder.getDictionaryAttr(rates)),
                                       named("states", states(optimizer.states)), named("step_states", states(optimizer.stepStates)),
                                       named("weight", builder.getStringAttr(optimizer.weight)),
                                       named("gradient", builder.getStringAttr(optimizer.gradient)), named("step", formulas(optimizer.step)),
@@ -66,6 +71,10 @@ public:
       result.rate.final = number(rate, "final");
       result.rate.warmup = integer(rate, "warmup");
       result.rate.steps = integer(rate, "steps");
+      if (result.rate.hasFactor()) {
+        result.rate.factor = number(rate, "factor");
+        result.rate.every = integer(rate, "every");
+      }
     }
     result.states = states(from, "states");
     result.stepStates = states(from, "step_states");

@@ -7,7 +7,7 @@
 
 namespace npar::nn {
 
-/// "constant", "linear" or "cosine".
+/// "constant", "linear", "cosine", "step" or "exponential".
 const char *scheduleWord(dsl::ScheduleKind kind);
 
 /// The texts of formulas as an attribute.

@@ -290,7 +290,9 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   /// The learning rate of an optimizer: those with the same schedule share it.
   Value rateOf(OpBuilder &builder, size_t number) {
-    auto parts = [](const dsl::LearningRate &rate) { return std::tie(rate.kind, rate.peak, rate.final, rate.warmup, rate.steps); };
+    auto parts = [](const dsl::LearningRate &rate) {
+      return std::tie(rate.kind, rate.peak, rate.final, rate.warmup, rate.steps, rate.factor, rate.every);
+    };
     const dsl::LearningRate &rate = optimizers[number].rate;
     for (size_t other = 0; other < number && !rates[number]; ++other)
       if (parts(optimizers[other].rate) == parts(rate))
@@ -299,7 +301,8 @@ struct AutodiffUpdate : impl::AutodiffUpdateBase<AutodiffUpdate> {
       rates[number] = place(LearningRateOp::create(builder, getOperation().getLoc(), scalarOf(builder.getF64Type()), counted,
                                                    builder.getStringAttr(scheduleWord(rate.kind)), builder.getF64FloatAttr(rate.peak),
                                                    builder.getI64IntegerAttr(rate.warmup), builder.getI64IntegerAttr(rate.steps),
-                                                   builder.getF64FloatAttr(rate.final)),
+                                                   builder.getF64FloatAttr(rate.final), builder.getF64FloatAttr(rate.factor),
+                                                   builder.getI64IntegerAttr(rate.every)),
                             {});
     }
     return rates[number];

@@ -17,6 +17,7 @@ std::unique_ptr<program::DataFeedT> feedOf(const attributes::DataFeedEntry &entr
   feed->valid = entry.valid;
   feed->below = entry.below;
   feed->axis = entry.axis.str();
+  feed->folder_class = entry.isClass;
   if (entry.loc)
     feed->source = sourceOf(entry.loc);
   return feed;
@@ -29,6 +30,20 @@ std::unique_ptr<program::DataFileT> fileOf(const attributes::DataFileEntry &entr
   file->weight = static_cast<uint32_t>(entry.weight);
   file->lengths = entry.lengths.str();
   return file;
+}
+
+std::vector<std::unique_ptr<program::PictureStepT>> stepsOf(ArrayRef<attributes::PictureStepEntry> entries) {
+  std::vector<std::unique_ptr<program::PictureStepT>> steps;
+  for (const attributes::PictureStepEntry &entry : entries) {
+    auto step = std::make_unique<program::PictureStepT>();
+    step->kind = entry.kind;
+    step->numbers = entry.numbers;
+    step->interpolation = entry.interpolation;
+    if (entry.loc)
+      step->source = sourceOf(entry.loc);
+    steps.push_back(std::move(step));
+  }
+  return steps;
 }
 
 /// The index of a result; nothing, with an error reported, where the program has none of that name.
@@ -100,6 +115,8 @@ LogicalResult fillData(ModuleOp module, program::ProgramT &program) {
   }
   block->shares = data.shares;
   block->split_seed = data.splitSeed;
+  block->training = stepsOf(data.training);
+  block->evaluation = stepsOf(data.evaluation);
   if (data.seed)
     block->seed = *data.seed;
   block->source = sourceOf(data.loc);

@@ -166,7 +166,8 @@ TEST_F(Attributes, DataBlock) {
   DataBlockEntry block;
   block.name = "pairs", block.order = program::DataOrder::Sequential, block.last = program::DataLast::Drop;
   block.shares = {0.9, 0.1}, block.splitSeed = UINT64_MAX, block.seed = 7, block.loc = place();
-  block.groups = {{{{"a.safetensors", program::DataFormat::Tensors, 2, "lengths"}}, {{"label", "y", 1, true, 4, "labels", place()}}}};
+  block.groups = {{{{"a.safetensors", program::DataFormat::Tensors, 2, "lengths"}}, {{"label", "y", 1, true, 4, "labels", place(), true}}}};
+  block.training = {{program::PictureStepKind::Flip, {0.25}, program::Interpolation::Nearest, place()}};
   setDataBlock(*module, block);
   ModuleOp read = again();
   FailureOr<std::optional<DataBlockEntry>> found = getDataBlock(read);
@@ -187,6 +188,12 @@ TEST_F(Attributes, DataBlock) {
   EXPECT_TRUE(feed.valid);
   EXPECT_EQ(feed.below, 4);
   EXPECT_EQ(feed.axis, "labels");
+  EXPECT_TRUE(feed.isClass);
+  ASSERT_EQ(data.training.size(), 1u);
+  EXPECT_TRUE(data.evaluation.empty());
+  EXPECT_EQ(data.training[0].kind, program::PictureStepKind::Flip);
+  EXPECT_EQ(data.training[0].numbers, std::vector<double>{0.25});
+  EXPECT_EQ(data.training[0].interpolation, program::Interpolation::Nearest);
 }
 
 TEST_F(Attributes, TablesOfEvaluationsCheckpointsAndSavedValues) {

@@ -46,6 +46,66 @@ TEST(DataBlock, IsPrinted) {
       << text;
 }
 
+/// A folder of pictures and their classes.
+ProgramT pictured() {
+  ProgramT program = streamed();
+  DataGroupT &group = *program.data->groups[0];
+  group.files.resize(1);
+  group.files[0]->path = "photos", group.files[0]->format = DataFormat::Images, group.files[0]->weight = 0;
+  group.feeds[1]->shift = 0, group.feeds[1]->folder_class = true;
+  program.inputs[0]->type = ElementType::U8;
+  program.inputs[0]->axes = {"batch", "channel", "row", "column"}, program.inputs[0]->shape = {program.batch, 3, 8, 8};
+  program.inputs[1]->axes = {"batch"}, program.inputs[1]->shape = {program.batch};
+  auto add = [](auto &list, PictureStepKind kind, std::vector<double> numbers) {
+    list.push_back(std::make_unique<PictureStepT>());
+    list.back()->kind = kind, list.back()->numbers = std::move(numbers);
+  };
+  add(program.data->training, PictureStepKind::RandomResizedCrop, {0.25, 1, 0.5, 2});
+  add(program.data->training, PictureStepKind::Flip, {0.5});
+  add(program.data->evaluation, PictureStepKind::Resize, {8});
+  add(program.data->evaluation, PictureStepKind::CenterCrop, {});
+  return program;
+}
+
+TEST(DataBlock, StepsOfPicturesArePrinted) {
+  auto loaded = LoadedProgram::fromTables(pictured());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  std::string text = printProgram((*loaded)->root());
+  EXPECT_NE(text.find("  images \"photos\": tokens, targets by the class of the folder\n"
+                      "  training: random_resized_crop(0.25, 1, 0.5, 2) antialiased, flip(0.5)\n"
+                      "  evaluation: resize(8) antialiased, center_crop\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(DataBlock, PicturesThatNothingCouldFeedAreRefused) {
+  auto refused = [](const char *why, auto damage) {
+    ProgramT program = pictured();
+    damage(program, *program.data->groups[0]);
+    expectRefused(program, "well formed", why);
+  };
+  refused("cannot be fed by a folder", [](auto &program, auto &) { program.inputs[0]->shape[1] = 4; });
+  refused("cannot be fed by a folder", [](auto &program, auto &) { program.inputs[0]->type = ElementType::F32; });
+  refused("cannot be fed by a folder", [](auto &, auto &group) { group.feeds[0]->folder_class = true; });
+  refused("only a folder of pictures has classes", [](auto &, auto &group) { group.files[0]->format = DataFormat::Tensors; });
+  refused("feeds several inputs by one array", [](auto &, auto &group) { group.files[0]->format = DataFormat::Idx; });
+  auto step = [](auto &program) -> PictureStepT & { return *program.data->training[0]; };
+  refused("a step for pictures", [&](auto &program, auto &) { step(program).kind = static_cast<PictureStepKind>(9); });
+  refused("a step for pictures", [&](auto &program, auto &) { step(program).interpolation = static_cast<Interpolation>(9); });
+  refused("a step for pictures", [&](auto &program, auto &) { step(program).numbers = {0.25, 1, 2, 0.5}; });
+  refused("a step for pictures", [&](auto &program, auto &) { step(program).numbers = {0.25, 1}; });
+  refused("a step for pictures",
+          [&](auto &program, auto &) { step(program).kind = PictureStepKind::Resize, step(program).numbers = {0.0}; });
+  refused("a step for pictures", [&](auto &program, auto &) {
+    step(program).kind = PictureStepKind::Resize, step(program).numbers = {8, 1e9};
+  });
+  refused("a step for pictures",
+          [&](auto &program, auto &) { step(program).kind = PictureStepKind::CenterCrop, step(program).numbers = {8}; });
+  refused("a step for pictures",
+          [&](auto &program, auto &) { step(program).kind = PictureStepKind::RandomCrop, step(program).numbers = {-1}; });
+  refused("a step for pictures", [&](auto &program, auto &) { step(program).kind = PictureStepKind::Flip, step(program).numbers = {1.5}; });
+}
+
 TEST(DataBlock, IsRefusedWhereNothingCouldFollowIt) {
   auto refused = [](const char *why, auto damage) {
     ProgramT program = streamed();

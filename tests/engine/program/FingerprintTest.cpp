@@ -1,6 +1,7 @@
 // Fingerprints of files: the same for copies, others for whatever differs in length, at an end or in the middle.
 #include "engine/files/Fingerprint.h"
 
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -85,6 +86,35 @@ TEST_F(FingerprintTest, AFileThatIsNotThereIsNamed) {
   engine::Result<files::Fingerprint> found = files::fingerprintOf(path + "-none", files::FingerprintKind::Full, 1);
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.status().message().find(path + "-none"), std::string::npos);
+}
+
+TEST_F(FingerprintTest, FoldersDifferByNamesAndContents) {
+  const std::string folder = path + "-folder";
+  auto write = [&](const std::string &name, const std::string &bytes) {
+    std::filesystem::create_directories(std::filesystem::path(folder + "/" + name).parent_path());
+    std::ofstream(folder + "/" + name, std::ios::binary) << bytes;
+  };
+  auto hashes = [&](files::FingerprintKind kind) {
+    engine::Result<files::Fingerprint> found = files::fingerprintOf(folder, kind, 7);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    return std::pair(found->parts[0].hash, found->parts[1].hash);
+  };
+  for (const char *name : {"a/1", "a/2", "b/1", "notes"})
+    write(name, name);
+  for (files::FingerprintKind kind : {files::FingerprintKind::Sampled, files::FingerprintKind::Full}) {
+    auto first = hashes(kind);
+    write("notes", "other");
+    EXPECT_EQ(hashes(kind), first) << "a file outside of the sub-folders";
+    write("c/1", "x");
+    EXPECT_NE(hashes(kind).first, first.first);
+    std::filesystem::remove_all(folder + "/c");
+    EXPECT_EQ(hashes(kind), first);
+  }
+  auto first = hashes(files::FingerprintKind::Full);
+  write("b/1", "other");
+  EXPECT_EQ(hashes(files::FingerprintKind::Full).first, first.first);
+  EXPECT_NE(hashes(files::FingerprintKind::Full).second, first.second);
+  std::filesystem::remove_all(folder);
 }
 
 } // namespace

@@ -52,8 +52,11 @@ SmallVector<LoopAxis> GradNormOp::getLoopAxes() { return withKind({}, axesOf(get
 
 LogicalResult LearningRateOp::verify() {
   StringRef schedule = getSchedule();
-  if (schedule != "constant" && schedule != "linear" && schedule != "cosine")
-    return emitOpError() << "schedule must be \"constant\", \"linear\" or \"cosine\", not \"" << schedule << "\"";
+  if (!llvm::is_contained({"constant", "linear", "cosine", "step", "exponential"}, schedule))
+    return emitOpError() << "schedule must be \"constant\", \"linear\", \"cosine\", \"step\" or \"exponential\", not \"" << schedule
+                         << "\"";
+  if (getEvery() < 1)
+    return emitOpError() << "changes the rate every " << getEvery() << " steps, it must be at least 1";
   return success();
 }
 
@@ -160,7 +163,12 @@ LogicalResult LearningRateOp::lower(Lowering &lowering) {
   return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar t = getCounted() ? in[0] : toFloat(body.step(), body.builder().getF64Type());
     Scalar rate = t.like(peak);
-    if (getSchedule() != "constant") {
+    if (getSchedule() == "step" || getSchedule() == "exponential") {
+      Scalar times = maximum(t - warmup, t.like(0.0)) / double(getEvery());
+      if (getSchedule() == "step")
+        times = toFloat(times.make<arith::FPToSIOp>(body.builder().getI64Type(), times), t.type());
+      rate = peak * exp(times * std::log(getFactor().convertToDouble()));
+    } else if (getSchedule() != "constant") {
       // Progress from 0 at the end of the warm-up to 1 at `steps`.
       Scalar progress = minimum(maximum((t - warmup) / std::max(1.0, steps - warmup), t.like(0.0)), t.like(1.0));
       Scalar left = getSchedule() == "cosine" ? 0.5 * (1.0 + cos(progress * pi)) : 1.0 - progress;

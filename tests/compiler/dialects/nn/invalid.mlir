@@ -270,8 +270,16 @@ func.func @f(%g: !e) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{schedule must be "constant", "linear" or "cosine", not "step"}}
-  %0 = nn.learning_rate "step" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : tensor<f64, #nn.axes<>>
+  // expected-error @+1 {{schedule must be "constant", "linear", "cosine", "step" or "exponential", not "polynomial"}}
+  %0 = nn.learning_rate "polynomial" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : tensor<f64, #nn.axes<>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{changes the rate every 0 steps, it must be at least 1}}
+  %0 = nn.learning_rate "step" {final = 0.0, peak = 0.001, steps = 0, warmup = 10, factor = 0.5, every = 0} : tensor<f64, #nn.axes<>>
   return
 }
 

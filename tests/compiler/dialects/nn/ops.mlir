@@ -192,6 +192,8 @@ func.func @updates(%g: !e, %w: !e) {
   %factor = nn.clip_factor %norm max 1.0 : (!s) -> !s
   // CHECK: nn.learning_rate "cosine" {final = 0.000000e+00 : f64, peak = 1.000000e-03 : f64, steps = 100 : i64, warmup = 10 : i64}
   %rate = nn.learning_rate "cosine" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : !s
+  // CHECK: nn.learning_rate "step" {every = 30 : i64, factor = 1.000000e-01 : f64, final = 0.000000e+00 : f64, peak = 1.000000e-03 : f64, steps = 0 : i64, warmup = 10 : i64}
+  %falling = nn.learning_rate "step" {final = 0.0, peak = 0.001, steps = 0, warmup = 10, factor = 0.1, every = 30} : !s
   // CHECK: nn.step_values %{{.+}} {definitions = [], formulas = ["sub(1, mul(lr, 0.1))", {{.*}}, names = ["lr"]} : (tensor<f64, #nn.axes<>>) -> (
   %keep, %size, %root = nn.step_values %rate {names = ["lr"], definitions = [], formulas = ["sub(1, mul(lr, 0.1))", "div(lr, sub(1, pow(0.9, t)))", "sqrt(sub(1, pow(0.95, t)))"]} : (!s) -> (!s, !s, !s)
   // CHECK: nn.optimize {{.*}}definitions = ["%0 = add(m

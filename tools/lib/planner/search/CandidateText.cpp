@@ -226,6 +226,11 @@ ast::ExpressionPtr rateTree(const dsl::LearningRate &rate) {
   arguments.push_back({name("warmup"), number(rate.warmup)});
   if (rate.kind == dsl::ScheduleKind::Constant)
     return call("constant", std::move(arguments));
+  if (rate.hasFactor()) {
+    arguments.push_back({name("factor"), decimal(rate.factor)});
+    arguments.push_back({name("every"), number(rate.every)});
+    return call(rate.kind == dsl::ScheduleKind::Step ? "step" : "exponential", std::move(arguments));
+  }
   arguments.push_back({name("steps"), number(rate.steps)});
   arguments.push_back({name("final"), decimal(rate.final)});
   return call(rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine", std::move(arguments));

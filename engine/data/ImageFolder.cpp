@@ -1,0 +1,67 @@
+#include "engine/data/ImageFolder.h"
+
+#include "engine/data/NumberText.h"
+#include "engine/files/Folders.h"
+#include "engine/pictures/Codecs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+namespace npar::engine {
+namespace {
+
+bool isPicture(const std::string &name) {
+  std::string ending = std::filesystem::path(name).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name[0] != '.' && (ending == ".png" || ending == ".jpg" || ending == ".jpeg");
+}
+
+} // namespace
+
+Result<ImageFolder> ImageFolder::open(const std::string &path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored))
+    return Status::badInput("cannot read the pictures '" + path +
+                            "': " + (std::filesystem::exists(path, ignored) ? "it is not a folder" : "there is no such folder"));
+  Result<std::vector<std::string>> entries = files::namesIn(path);
+  if (!entries.ok())
+    return entries.status();
+  ImageFolder result;
+  result.path = path;
+  int64_t others = 0;
+  std::sort(entries->begin(), entries->end());
+  for (const std::string &folder : *entries) {
+    if (folder[0] == '.' || !std::filesystem::is_directory(path + "/" + folder, ignored)) {
+      others += folder[0] != '.';
+      continue;
+    }
+    Result<std::vector<std::string>> names = files::namesIn(path + "/" + folder);
+    if (!names.ok())
+      return names.status();
+    auto end = std::partition(names->begin(), names->end(), isPicture);
+    if (end == names->begin())
+      return Status::badInput("class folder '" + path + "/" + folder + "' has no PNG or JPEG file (.png, .jpg, .jpeg), among " +
+                              number(static_cast<int64_t>(names->size())) + " files; remove the folder or put pictures into it");
+    others += names->end() - end;
+    std::sort(names->begin(), end);
+    result.folders.push_back(folder);
+    result.begins.push_back(result.samples());
+    std::move(names->begin(), end, std::back_inserter(result.names));
+  }
+  if (result.folders.empty())
+    return Status::badInput("folder '" + path + "' has no sub-folders: it needs one for each class of pictures");
+  if (others > 0)
+    result.worthKnowing.push_back(number(others) + (others == 1 ? " file" : " files") + " in '" + path +
+                                  "' that are not PNG or JPEG files of a class are ignored");
+  return result;
+}
+
+int64_t ImageFolder::classOf(int64_t sample) const { return std::upper_bound(begins.begin(), begins.end(), sample) - begins.begin() - 1; }
+
+Result<pictures::Picture> ImageFolder::read(int64_t sample, int64_t channels) const {
+  Result<pictures::Picture> picture = pictures::readPicture(path + "/" + name(sample));
+  return picture.ok() ? pictures::withChannels(std::move(*picture), channels) : picture;
+}
+
+} // namespace npar::engine
