@@ -161,6 +161,8 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
     take(products[static_cast<size_t>(operand)]);
   products.push_back(std::move(written));
   addLateness(at, op, operands, type);
+  if (unrounded && !isInteger(type.element))
+    attributes.insert({"unrounded", true});
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
 }
@@ -257,6 +259,8 @@ std::vector<bool> Graph::usedParameters(const std::vector<int> &place, const std
     }
   for (const StateUpdate &update : model.updates)
     used[update.state] = true;
+  for (size_t state : keptStates)
+    used[state] = true;
   return used;
 }
 
