@@ -236,7 +236,9 @@ private:
     const Value means = meanOf(ofGroup(moments, group));
     const Value offset = formula.entry(means, 0);
     const Value spread = formula.function("relu", formula.sub(formula.entry(means, 1), formula.mul(offset, offset)));
-    const Value scale = scaleBy(spread);
+    Value scale = scaleBy(spread);
+    if (graph.mayFill) // no other statistics are theirs; what they become must be finite
+      scale = formula.where(counting, scale, 0.0);
     Value y = formula.mul(difference, scale);
     const Value rest = formula.sub(bias, formula.mul(offset, scale));
     updateStates(group, formula.add(shift, offset), spread);

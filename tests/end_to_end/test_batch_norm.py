@@ -24,7 +24,7 @@ PLANS = {
     "zb_h1": {"mesh.pp": 2, "samples": 4, "schedule": "zb_h1"},
     "frozen": {"mesh.dp": 2, "samples": 1, "statistics": "frozen"},
 }
-QUICK = ("dp, groups in ranks", "tp padded, ZeRO 3", "positions padded", "filled", "bf16")
+QUICK = ("dp, groups in ranks", "tp padded, ZeRO 3", "positions padded", "filled", "bf16", "fp16, filled")
 
 # One layer over samples and positions, whose input has a large mean and a small deviation.
 SMALL = """import "BatchNorm"
