@@ -96,7 +96,7 @@ std::optional<NamedAttrList> NodeImporter::attributesOf(const dsl::Node &node, c
     result.append(attribute.name, value);
     ++found;
   }
-  if (node.attributes.count(unroundedAttribute) != 0) { // of nodes of any kind
+  if (node.attributes.count(dsl::unroundedNode) != 0) {
     if (isNarrow(compute))
       result.append(unroundedAttribute, builder.getUnitAttr());
     ++found;

@@ -1,5 +1,6 @@
 // Adds axes, parameters and nodes to the model, with the checks that hold for all of them.
 #include "dsl/elaborate/Graph.h"
+#include "dsl/Nodes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -162,7 +163,7 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
   products.push_back(std::move(written));
   addLateness(at, op, operands, type);
   if (unrounded && !isInteger(type.element))
-    attributes.insert({"unrounded", true});
+    attributes.insert({unroundedNode, true});
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
 }
